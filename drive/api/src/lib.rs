@@ -1,0 +1,57 @@
+//! The seam between what issues I/O and what serves it.
+//!
+//! Simulated drives, real files and devices, and the no-op target all stand
+//! behind [`Target`], and one issuing loop drives each of them, so that a
+//! result on one can be compared with a result on another.
+
+mod noop;
+
+pub use noop::NoopTarget;
+
+use fourcorners_workload::Request;
+
+/// How one I/O ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot that was given to [`Target::submit`].
+    pub slot: u32,
+    /// When, on the target's clock.
+    pub completed_ns: u64,
+    /// 0, or the errno of the failure; a short transfer is `EIO`.
+    pub errno: i32,
+}
+
+/// A failure of the target as a whole, not of one I/O: nothing more can be
+/// issued. The message is for the user.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TargetError(pub String);
+
+/// Something that serves I/O on a clock of its own: virtual time for a
+/// simulated drive, monotonic time for a real one.
+pub trait Target {
+    /// Size, in bytes. Requests never pass it.
+    fn capacity_bytes(&self) -> u64;
+
+    /// The target's clock, in nanoseconds from an arbitrary start. It never
+    /// goes back.
+    fn now_ns(&mut self) -> u64;
+
+    /// Makes the target ready for `slots` outstanding requests of at most
+    /// `block_bytes_max` each; slots are numbered from 0.
+    ///
+    /// # Errors
+    /// Resources that cannot be had (memory, rings).
+    fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError>;
+
+    /// Hands over a request under a free slot. Its latency counts from the
+    /// clock's value now. The target may hold it back until [`Target::wait`].
+    fn submit(&mut self, slot: u32, request: &Request);
+
+    /// Waits until at least one request has completed or the clock reaches
+    /// `deadline_ns`, and appends what completed, in order of time.
+    ///
+    /// # Errors
+    /// The target can serve nothing more.
+    fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError>;
+}

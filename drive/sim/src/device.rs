@@ -1,0 +1,108 @@
+//! What every drive model is: a machine that advances from event to event.
+
+use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_workload::Request;
+
+/// A drive model. It owns its state and its pending events, and is driven from
+/// outside: hand in commands, then step through events in order of time.
+///
+/// Contract: times never go back. `submit` happens at or after the last event
+/// stepped; every submitted command completes after finitely many steps.
+pub trait Device {
+    /// User-accessible bytes.
+    fn capacity_bytes(&self) -> u64;
+
+    /// Takes a command from the host at `at_ns`. The device queues it itself
+    /// when its command queue is full.
+    fn submit(&mut self, at_ns: u64, tag: u32, request: &Request);
+
+    /// Time of the earliest pending event.
+    fn next_event_ns(&self) -> Option<u64>;
+
+    /// Handles the earliest event and appends the commands that it completed.
+    fn step(&mut self, done: &mut Vec<Completion>);
+
+    /// Secure erase: forgets all data. Only called while no command is
+    /// outstanding.
+    fn purge(&mut self, at_ns: u64);
+
+    /// What the model counted since it was made, as name and value: for
+    /// findings about the model itself (write amplification, seeks), never for
+    /// analysis of a drive.
+    fn counters(&self) -> Vec<(&'static str, f64)>;
+}
+
+/// A device and its virtual clock: the simulated side of the target seam.
+#[derive(Debug)]
+pub struct Simulated<D> {
+    device: D,
+    now_ns: u64,
+}
+
+impl<D: Device> Simulated<D> {
+    /// Starts the clock at zero.
+    pub fn new(device: D) -> Self {
+        Self { device, now_ns: 0 }
+    }
+
+    /// The device, for its counters.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// Lets `idle_ns` pass without commands; background work goes on.
+    pub fn idle(&mut self, idle_ns: u64) {
+        let until_ns = self.now_ns + idle_ns;
+        let mut done = Vec::new();
+        while self
+            .device
+            .next_event_ns()
+            .is_some_and(|event_ns| event_ns <= until_ns)
+        {
+            self.device.step(&mut done);
+        }
+        debug_assert!(done.is_empty(), "idle with commands outstanding");
+        self.now_ns = until_ns;
+    }
+
+    /// Secure erase.
+    pub fn purge(&mut self) {
+        self.device.purge(self.now_ns);
+    }
+}
+
+impl<D: Device> Target for Simulated<D> {
+    fn capacity_bytes(&self) -> u64 {
+        self.device.capacity_bytes()
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.now_ns
+    }
+
+    fn prepare(&mut self, _slots: u32, _block_bytes_max: u32) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    #[inline]
+    fn submit(&mut self, slot: u32, request: &Request) {
+        self.device.submit(self.now_ns, slot, request);
+    }
+
+    #[inline]
+    fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
+        while done.is_empty() {
+            match self.device.next_event_ns() {
+                Some(event_ns) if event_ns <= deadline_ns => {
+                    self.now_ns = event_ns;
+                    self.device.step(done);
+                }
+                _ => {
+                    self.now_ns = deadline_ns;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}

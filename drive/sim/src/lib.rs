@@ -1,0 +1,18 @@
+//! Simulated drives in virtual time.
+//!
+//! A drive is a [`specification`] and its state. Time is integer nanoseconds,
+//! advances only with events, and is never read from a clock: a run is a pure
+//! function of specification, seed and workload.
+
+mod block_mapped;
+mod device;
+mod disk;
+mod drive;
+mod event;
+mod link;
+mod page_mapped;
+pub mod specification;
+
+pub use device::{Device, Simulated};
+pub use drive::{Model, SimulatedDrive};
+pub use specification::SpecificationError;

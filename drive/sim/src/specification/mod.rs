@@ -1,0 +1,214 @@
+//! Drive files: TOML in which every parameter has a value, a unit where it is
+//! a quantity, and the source that it was taken from.
+//!
+//! ```toml
+//! [flash]
+//! read_time = { value = "60 us", source = "datasheet: ..." }
+//! ```
+
+mod quantity;
+
+pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds};
+
+use crate::{block_mapped, disk, page_mapped};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::ops::Deref;
+
+/// Why a drive file cannot be used: where and what, in one sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SpecificationError(pub String);
+
+/// A value and where it comes from.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter<T> {
+    /// The value; its type says the unit.
+    pub value: T,
+    /// Datasheet, review, derived, or "fitted to ...".
+    pub source: String,
+}
+
+impl<T> Deref for Parameter<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// What every drive file starts with.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Header {
+    /// Marketing name.
+    pub name: String,
+    /// Which model reads the rest of the file.
+    pub kind: Kind,
+    /// One sentence about the drive.
+    pub summary: String,
+}
+
+/// The drive models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// SSD that maps every few KiB (see [`page_mapped`]).
+    PageMappedSsd,
+    /// SSD that maps whole clusters of blocks (see [`block_mapped`]).
+    BlockMappedSsd,
+    /// Hard disk drive.
+    Disk,
+}
+
+/// The host that a drive was measured on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Software and host bus adapter time per command, not overlapped with the
+    /// device's work on the same command.
+    pub overhead: Parameter<Nanoseconds>,
+}
+
+/// A SATA link.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// 1.5, 3 or 6 Gb/s.
+    pub line_rate: Parameter<BitsPerSecond>,
+    /// What a command's frames and turn-arounds cost beside its payload,
+    /// expressed in bytes of line time.
+    pub command_overhead: Parameter<Bytes>,
+    /// Commands that the drive accepts at once (NCQ: 32; without NCQ: 1).
+    pub queue_depth: Parameter<u32>,
+}
+
+/// A parsed and checked drive file.
+#[derive(Clone, Debug)]
+pub enum Specification {
+    /// See [`page_mapped`].
+    PageMapped(Header, page_mapped::Specification),
+    /// See [`block_mapped`].
+    BlockMapped(Header, block_mapped::Specification),
+    /// See [`disk`].
+    Disk(Header, disk::Specification),
+}
+
+impl Specification {
+    /// Parses a drive file. `settings` replace values by their path, as in
+    /// `("cache.write_back", "false")`, before anything is checked.
+    ///
+    /// # Errors
+    /// Malformed TOML, unknown or missing fields, wrong units, impossible
+    /// values: where and what, in one sentence.
+    pub fn parse(text: &str, settings: &[(String, String)]) -> Result<Self, SpecificationError> {
+        let mut table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| SpecificationError(located(text, &error)))?;
+        for (path, value) in settings {
+            set(&mut table, path, value)?;
+        }
+        let header: Header = section(&mut table.clone(), &["name", "kind", "summary"])?;
+        table.retain(|key, _| !["name", "kind", "summary"].contains(&key));
+        let checked = match header.kind {
+            Kind::PageMappedSsd => {
+                let body: page_mapped::Specification = whole(table)?;
+                body.check().map(|()| Self::PageMapped(header, body))
+            }
+            Kind::BlockMappedSsd => {
+                let body: block_mapped::Specification = whole(table)?;
+                body.check().map(|()| Self::BlockMapped(header, body))
+            }
+            Kind::Disk => {
+                let body: disk::Specification = whole(table)?;
+                body.check().map(|()| Self::Disk(header, body))
+            }
+        };
+        checked.map_err(SpecificationError)
+    }
+
+    /// The part common to all drives.
+    pub fn header(&self) -> &Header {
+        match self {
+            Self::PageMapped(header, _) | Self::BlockMapped(header, _) | Self::Disk(header, _) => {
+                header
+            }
+        }
+    }
+}
+
+impl Link {
+    /// # Errors
+    /// Rates that no SATA generation has, and an impossible queue depth.
+    pub fn check(&self) -> Result<(), String> {
+        let generations = [1_500_000_000, 3_000_000_000, 6_000_000_000];
+        if !generations.contains(&self.line_rate.0) {
+            return Err("link.line_rate: SATA has 1.5 Gb/s, 3 Gb/s and 6 Gb/s".into());
+        }
+        if !(1..=32).contains(&self.queue_depth.value) {
+            return Err("link.queue_depth: use 1 (no NCQ) to 32".into());
+        }
+        Ok(())
+    }
+}
+
+/// Fails unless `good`; the message names the parameter and the rule.
+pub(crate) fn require(good: bool, message: &str) -> Result<(), String> {
+    if good {
+        Ok(())
+    } else {
+        Err(message.to_string())
+    }
+}
+
+fn located(text: &str, error: &toml::de::Error) -> String {
+    let line = error
+        .span()
+        .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+    format!("line {line}: {}", error.message().replace('\n', ", "))
+}
+
+fn section<T: DeserializeOwned>(
+    table: &mut toml::Table,
+    keys: &[&str],
+) -> Result<T, SpecificationError> {
+    table.retain(|key, _| keys.contains(&key));
+    whole(std::mem::take(table))
+}
+
+fn whole<T: DeserializeOwned>(table: toml::Table) -> Result<T, SpecificationError> {
+    serde_path_to_error::deserialize(table).map_err(|error| {
+        let path = error.path().to_string();
+        let place = path.strip_suffix(".value").unwrap_or(&path);
+        let message = error.inner().message().trim().replace('\n', ", ");
+        match place {
+            "." => SpecificationError(message),
+            _ => SpecificationError(format!("{place}: {message}")),
+        }
+    })
+}
+
+fn set(table: &mut toml::Table, path: &str, value: &str) -> Result<(), SpecificationError> {
+    let unknown = || SpecificationError(format!("no parameter named {path} in this drive file"));
+    let mut keys = path.split('.');
+    let first = keys.next().ok_or_else(unknown)?;
+    let mut entry = table.get_mut(first).ok_or_else(unknown)?;
+    for key in keys {
+        entry = entry.get_mut(key).ok_or_else(unknown)?;
+    }
+    let slot = entry
+        .as_table_mut()
+        .and_then(|t| t.get_mut("value"))
+        .ok_or_else(unknown)?;
+    // A value is TOML where it is (numbers, booleans), otherwise text.
+    *slot = format!("v = {value}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut parsed| parsed.remove("v"))
+        .unwrap_or_else(|| toml::Value::String(value.to_string()));
+    let source = entry
+        .as_table_mut()
+        .and_then(|t| t.get_mut("source"))
+        .ok_or_else(unknown)?;
+    *source = toml::Value::String("set by the user".into());
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! Runs a workload on a target and records it: the one issuing loop, for
+//! simulated and real targets alike.
+//!
+//! Closed loop: each lane keeps its queue depth outstanding; a completion is
+//! answered by the lane's next request at once. When the time is up nothing
+//! more is issued, what is outstanding is waited for and counted, and the
+//! measured time ends with the last completion: a request that takes seconds
+//! is neither cut off nor half counted.
+
+mod cpu;
+mod run;
+
+pub use run::{ExecutionError, Progress, execute, execute_parallel};

@@ -1,0 +1,376 @@
+//! The issuing loop.
+
+use crate::cpu;
+use fourcorners_recording::{Recorder, Recording};
+use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_workload::{Lane, Request, Workload, WorkloadError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Completions between two looks at `Progress::stop`: at simulated speed some
+/// milliseconds, on a disk bounded by [`WAIT_MAX_NS`] as well.
+const COMPLETIONS_PER_LOOK: u32 = 1 << 14;
+
+/// Longest single wait, so that a stop request is seen on a target that hangs.
+const WAIT_MAX_NS: u64 = 100_000_000;
+
+/// Seen from outside while a workload runs; shared by its threads.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Set from outside to end the run early.
+    pub stop: AtomicBool,
+    /// Target time since the start, ramp included, in nanoseconds.
+    pub elapsed_ns: AtomicU64,
+    /// Measured I/Os completed so far.
+    pub ios: AtomicU64,
+    /// Measured bytes completed so far.
+    pub bytes: AtomicU64,
+}
+
+/// Why a run gave no recording.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecutionError {
+    /// The workload does not fit the target.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The target failed as a whole.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+}
+
+/// Runs all lanes of `workload` on one target.
+///
+/// # Errors
+/// A workload that does not fit, or a target that fails as a whole.
+pub fn execute<T: Target>(
+    workload: &Workload,
+    target: &mut T,
+    progress: &Progress,
+) -> Result<Recording, ExecutionError> {
+    workload.check(target.capacity_bytes())?;
+    let lanes = Lane::all(workload, target.capacity_bytes());
+    Ok(run_lanes(workload, lanes, target, progress)?)
+}
+
+/// Runs each lane of `workload` on a target and a thread of its own, opened by
+/// `open`, and merges what they recorded.
+///
+/// # Errors
+/// As [`execute`]; the first failing thread's error.
+pub fn execute_parallel<T: Target + Send>(
+    workload: &Workload,
+    capacity_bytes: u64,
+    open: impl Fn() -> Result<T, TargetError>,
+    progress: &Progress,
+) -> Result<Recording, ExecutionError> {
+    workload.check(capacity_bytes)?;
+    let lanes = Lane::all(workload, capacity_bytes);
+    let targets = lanes
+        .iter()
+        .map(|_| open())
+        .collect::<Result<Vec<T>, _>>()?;
+    let before = cpu::process_cpu_time();
+    let parts = std::thread::scope(|scope| {
+        let threads: Vec<_> = lanes
+            .into_iter()
+            .zip(targets)
+            .map(|(lane, mut target)| {
+                scope.spawn(move || run_lanes(workload, vec![lane], &mut target, progress))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect::<Result<Vec<Recording>, TargetError>>()
+    })?;
+    let mut recording = Recording::merge(parts);
+    recording.cpu = cpu::difference(before, cpu::process_cpu_time());
+    Ok(recording)
+}
+
+/// One outstanding request.
+#[derive(Clone, Copy)]
+struct Slot {
+    request: Request,
+    submitted_ns: u64,
+    lane: u32,
+}
+
+fn run_lanes<T: Target>(
+    workload: &Workload,
+    mut lanes: Vec<Lane>,
+    target: &mut T,
+    progress: &Progress,
+) -> Result<Recording, TargetError> {
+    let slots_total: u32 = lanes.iter().map(|lane| lane.queue_depth).sum();
+    let block_bytes_max = workload
+        .streams
+        .iter()
+        .map(|s| s.block_bytes)
+        .max()
+        .unwrap_or(0);
+    target.prepare(slots_total, block_bytes_max)?;
+
+    let started_ns = target.now_ns();
+    let mut measurement = Measurement::new(workload, started_ns);
+    let mut slots: Vec<Slot> = Vec::with_capacity(slots_total as usize);
+    for (index, lane) in lanes.iter_mut().enumerate() {
+        for _ in 0..lane.queue_depth {
+            if let Some(request) = lane.next_request() {
+                let slot = slots.len() as u32;
+                slots.push(Slot {
+                    request,
+                    submitted_ns: started_ns,
+                    lane: index as u32,
+                });
+                measurement.submitted(started_ns);
+                target.submit(slot, &request);
+            }
+        }
+    }
+
+    let mut outstanding = slots.len();
+    let mut done: Vec<Completion> = Vec::with_capacity(slots.len());
+    let mut issuing = true;
+    let mut interrupted = false;
+    let mut completions_to_look = COMPLETIONS_PER_LOOK;
+    while outstanding > 0 {
+        let deadline_ns = target.now_ns() + WAIT_MAX_NS;
+        target.wait(deadline_ns, &mut done)?;
+        // One reading serves the whole batch of answers: they are submitted
+        // together, so their latencies start together.
+        let now_ns = target.now_ns();
+        completions_to_look = completions_to_look.saturating_sub(done.len() as u32);
+        if completions_to_look == 0 || now_ns >= deadline_ns {
+            completions_to_look = COMPLETIONS_PER_LOOK;
+            measurement.publish(progress, now_ns - started_ns);
+            interrupted |= progress.stop.load(Ordering::Relaxed);
+        }
+        issuing = issuing && !interrupted && now_ns < measurement.end_ns;
+        for completion in done.drain(..) {
+            let slot = &mut slots[completion.slot as usize];
+            measurement.completed(slot, &completion);
+            let next = if issuing {
+                lanes[slot.lane as usize].next_request()
+            } else {
+                None
+            };
+            if let Some(request) = next {
+                slot.request = request;
+                slot.submitted_ns = now_ns;
+                measurement.submitted(now_ns);
+                target.submit(completion.slot, &request);
+            } else {
+                outstanding -= 1;
+            }
+        }
+    }
+    measurement.publish(progress, target.now_ns() - started_ns);
+    Ok(measurement.finish(interrupted))
+}
+
+/// The recorder and the part of the run that it covers.
+struct Measurement {
+    recorder: Recorder,
+    /// Until the ramp is over: when it will be.
+    ramp_end_ns: Option<u64>,
+    time_ns: Option<u64>,
+    /// No request is issued from here on; open while the ramp lasts.
+    end_ns: u64,
+    /// Sum of completion times less sum of submission times, both counted from
+    /// the start of measuring: the time integral of the outstanding I/Os.
+    outstanding_integral_ns: i128,
+}
+
+impl Measurement {
+    fn new(workload: &Workload, started_ns: u64) -> Self {
+        let time_ns = workload.stop.time_ns;
+        let ramped = workload.ramp_ns > 0;
+        Self {
+            recorder: Recorder::new(started_ns),
+            ramp_end_ns: ramped.then_some(started_ns + workload.ramp_ns),
+            time_ns,
+            end_ns: match time_ns {
+                Some(time_ns) if !ramped => started_ns + time_ns,
+                _ => u64::MAX,
+            },
+            outstanding_integral_ns: 0,
+        }
+    }
+
+    #[inline]
+    fn submitted(&mut self, now_ns: u64) {
+        self.outstanding_integral_ns -= i128::from(now_ns - self.recorder.start_ns());
+    }
+
+    #[inline]
+    fn completed(&mut self, slot: &Slot, completion: &Completion) {
+        let completed_ns = completion.completed_ns;
+        if let Some(ramp_end_ns) = self.ramp_end_ns {
+            if completed_ns >= ramp_end_ns {
+                self.end_ramp(completed_ns);
+            }
+            return;
+        }
+        self.outstanding_integral_ns += i128::from(completed_ns - self.recorder.start_ns());
+        let operation = slot.request.operation;
+        if completion.errno == 0 {
+            let bytes = slot.request.length_bytes;
+            self.recorder
+                .completed(operation, bytes, slot.submitted_ns, completed_ns);
+        } else {
+            self.recorder
+                .failed(operation, completion.errno, completed_ns);
+        }
+    }
+
+    /// Starts measuring with the first completion after the ramp, which is not
+    /// counted: at queue depth 1 the measured time then holds whole I/Os only.
+    fn end_ramp(&mut self, now_ns: u64) {
+        self.ramp_end_ns = None;
+        self.recorder = Recorder::new(now_ns);
+        self.end_ns = self.time_ns.map_or(u64::MAX, |time_ns| now_ns + time_ns);
+        self.outstanding_integral_ns = 0;
+    }
+
+    fn publish(&self, progress: &Progress, elapsed_ns: u64) {
+        let (ios, bytes) = self.recorder.totals();
+        progress.elapsed_ns.store(elapsed_ns, Ordering::Relaxed);
+        progress.ios.store(ios, Ordering::Relaxed);
+        progress.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn finish(self, interrupted: bool) -> Recording {
+        self.recorder
+            .finish(self.outstanding_integral_ns.unsigned_abs(), interrupted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fourcorners_target::NoopTarget;
+    use fourcorners_workload::{Content, Pattern, Stop, Stream};
+
+    const MS: u64 = 1_000_000;
+
+    fn workload(queue_depth: u32, stop: Stop, ramp_ns: u64) -> Workload {
+        Workload {
+            streams: vec![Stream {
+                read_fraction: 1.0,
+                block_bytes: 4096,
+                pattern: Pattern::Random,
+                offset_bytes: 0,
+                span_bytes: None,
+                alignment_bytes: None,
+                misalignment_bytes: 0,
+                queue_depth,
+                workers: 1,
+                content: Content::Incompressible,
+            }],
+            stop,
+            ramp_ns,
+            seed: 1,
+        }
+    }
+
+    fn run(workload: &Workload) -> Recording {
+        execute(
+            workload,
+            &mut NoopTarget::new(1 << 30, 10 * MS),
+            &Progress::default(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_number_of_ios_is_met_exactly() {
+        let stop = Stop {
+            ios: Some(37),
+            ..Stop::default()
+        };
+        let recording = run(&workload(8, stop, 0));
+        assert_eq!(recording.operations[0].ios, 37);
+        // 37 I/Os of 10 ms, 8 at a time: five rounds.
+        assert_eq!(recording.elapsed_ns, 50 * MS);
+    }
+
+    #[test]
+    fn time_counts_from_the_end_of_the_ramp() {
+        let stop = Stop {
+            time_ns: Some(1_000 * MS),
+            ..Stop::default()
+        };
+        let recording = run(&workload(1, stop, 105 * MS));
+        // The ramp ends with the completion at 110 ms; 100 whole I/Os follow.
+        assert_eq!(recording.operations[0].ios, 100);
+        assert_eq!(recording.elapsed_ns, 1_000 * MS);
+    }
+
+    #[test]
+    fn littles_law_holds_by_independent_accounts() {
+        let stop = Stop {
+            ios: Some(8_000),
+            ..Stop::default()
+        };
+        let recording = run(&workload(8, stop, 0));
+        let mean_depth = recording.outstanding_integral_ns as f64 / recording.elapsed_ns as f64;
+        let by_latency =
+            recording.operations[0].latencies.sum_ns() as f64 / recording.elapsed_ns as f64;
+        assert!((mean_depth - 8.0).abs() < 1e-9, "{mean_depth}");
+        assert!((by_latency - 8.0).abs() < 1e-9, "{by_latency}");
+    }
+
+    #[test]
+    fn a_request_to_stop_ends_the_run_and_is_told() {
+        let progress = Progress::default();
+        progress.stop.store(true, Ordering::Relaxed);
+        let endless = workload(
+            4,
+            Stop {
+                time_ns: Some(u64::MAX / 2),
+                ..Stop::default()
+            },
+            0,
+        );
+        let recording =
+            execute(&endless, &mut NoopTarget::new(1 << 30, 10 * MS), &progress).unwrap();
+        assert!(recording.interrupted);
+        assert!(recording.operations[0].ios > 0);
+    }
+
+    #[test]
+    fn workers_on_threads_of_their_own_are_merged() {
+        let mut three = workload(
+            2,
+            Stop {
+                ios: Some(30),
+                ..Stop::default()
+            },
+            0,
+        );
+        three.streams[0].workers = 3;
+        let open = || Ok(NoopTarget::new(1 << 30, 10 * MS));
+        let recording = execute_parallel(&three, 1 << 30, open, &Progress::default()).unwrap();
+        assert_eq!(recording.operations[0].ios, 30);
+        assert_eq!(recording.elapsed_ns, 50 * MS);
+    }
+
+    #[test]
+    fn a_workload_that_does_not_fit_is_refused() {
+        let stop = Stop {
+            ios: Some(1),
+            ..Stop::default()
+        };
+        let error = execute(
+            &workload(1, stop, 0),
+            &mut NoopTarget::new(1024, MS),
+            &Progress::default(),
+        )
+        .unwrap_err();
+        assert!(error.to_string().contains("does not fit"), "{error}");
+    }
+}

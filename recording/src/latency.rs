@@ -1,0 +1,128 @@
+//! Latency histogram: nanoseconds, every I/O counted.
+
+use histogram::Histogram;
+
+/// Buckets per power of two: 2^10, so a bucket is at most 0.1 % wide.
+const GROUPING_POWER: u8 = 10;
+/// Values up to 2^42 ns, 73 minutes; longer ones land in the last bucket.
+const MAX_VALUE_POWER: u8 = 42;
+
+/// Latencies of one operation, in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Latencies {
+    histogram: Histogram,
+    /// Exact extremes and sum: a bucket's bounds would round them.
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self {
+            histogram: Histogram::new(GROUPING_POWER, MAX_VALUE_POWER)
+                .expect("constants describe a valid histogram"),
+            min_ns: u64::MAX,
+            max_ns: 0,
+            sum_ns: 0,
+        }
+    }
+}
+
+impl Latencies {
+    /// Counts one I/O.
+    #[inline]
+    pub fn record(&mut self, latency_ns: u64) {
+        let clamped = latency_ns.min((1 << MAX_VALUE_POWER) - 1);
+        self.histogram
+            .increment(clamped)
+            .expect("value was clamped to the histogram's range");
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+        self.sum_ns += u128::from(latency_ns);
+    }
+
+    /// Adds another worker's latencies to these.
+    pub fn merge(&mut self, other: &Latencies) {
+        let theirs = other.histogram.as_slice();
+        for (mine, count) in self.histogram.as_mut_slice().iter_mut().zip(theirs) {
+            *mine += count;
+        }
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns += other.sum_ns;
+    }
+
+    /// Shortest, or `None` before the first I/O.
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.min_ns <= self.max_ns).then_some(self.min_ns)
+    }
+
+    /// Longest, or `None` before the first I/O.
+    pub fn max_ns(&self) -> Option<u64> {
+        self.min_ns().map(|_| self.max_ns)
+    }
+
+    /// Exact sum.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// Buckets that hold something, in ascending order: lower bound, upper
+    /// bound (both inclusive, nanoseconds) and count.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
+        (&self.histogram)
+            .into_iter()
+            .filter(|bucket| bucket.count() > 0)
+            .map(|bucket| (bucket.start(), bucket.end(), bucket.count()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn buckets_are_narrow_and_keep_every_value(values in prop::collection::vec(1u64..100_000_000_000, 1..200)) {
+            let mut latencies = Latencies::default();
+            for &value in &values {
+                latencies.record(value);
+            }
+            let buckets: Vec<_> = latencies.buckets().collect();
+            prop_assert_eq!(buckets.iter().map(|b| b.2).sum::<u64>(), values.len() as u64);
+            for (low, high, _) in buckets {
+                prop_assert!((high - low) as f64 <= low as f64 / 1024.0 + 1.0);
+            }
+            prop_assert_eq!(latencies.min_ns(), values.iter().copied().min());
+            prop_assert_eq!(latencies.max_ns(), values.iter().copied().max());
+        }
+
+        #[test]
+        fn merging_equals_recording_together(
+            left in prop::collection::vec(1u64..1_000_000_000, 0..50),
+            right in prop::collection::vec(1u64..1_000_000_000, 0..50),
+        ) {
+            let mut together = Latencies::default();
+            let mut parts = [Latencies::default(), Latencies::default()];
+            for (part, values) in parts.iter_mut().zip([&left, &right]) {
+                for &value in values {
+                    part.record(value);
+                    together.record(value);
+                }
+            }
+            let [mut merged, other] = parts;
+            merged.merge(&other);
+            prop_assert!(merged.buckets().eq(together.buckets()));
+            prop_assert_eq!(merged.sum_ns(), together.sum_ns());
+            prop_assert_eq!(merged.min_ns(), together.min_ns());
+        }
+    }
+
+    #[test]
+    fn nothing_recorded_has_no_extremes() {
+        assert_eq!(Latencies::default().min_ns(), None);
+        assert_eq!(Latencies::default().max_ns(), None);
+    }
+}

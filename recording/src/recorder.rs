@@ -1,0 +1,251 @@
+//! Collects completions while a workload runs.
+
+use crate::Latencies;
+use fourcorners_workload::Operation;
+use std::collections::BTreeMap;
+
+const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Completions of one operation within one second of the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Second {
+    /// Completed I/Os.
+    pub ios: u64,
+    /// Completed bytes.
+    pub bytes: u64,
+    /// Sum of latencies, for the mean.
+    pub latency_sum_ns: u64,
+    /// Worst latency.
+    pub latency_max_ns: u64,
+}
+
+/// Everything kept of one operation.
+#[derive(Clone, Debug, Default)]
+pub struct OperationRecord {
+    /// Successful I/Os.
+    pub ios: u64,
+    /// Bytes of successful I/Os.
+    pub bytes: u64,
+    /// Failed I/Os by errno; a transfer that came up short counts as `EIO`.
+    pub errors: BTreeMap<i32, u64>,
+    /// Submission to completion.
+    pub latencies: Latencies,
+    /// One entry per second from the start of measuring; the last may cover
+    /// less than a second.
+    pub seconds: Vec<Second>,
+}
+
+/// CPU time that the process spent while measuring, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user mode.
+    pub user_ns: u64,
+    /// In the kernel.
+    pub system_ns: u64,
+}
+
+/// What one workload's execution showed.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Per operation, indexed by [`Operation::index`].
+    pub operations: [OperationRecord; 2],
+    /// Start of measuring (the end of the ramp) to the last completion.
+    pub elapsed_ns: u64,
+    /// Time integral of the number of outstanding I/Os over the measured time,
+    /// in I/O-nanoseconds, summed at the issuing side. Divided by
+    /// `elapsed_ns` it is the mean queue depth, which Little's law compares
+    /// with the latencies.
+    pub outstanding_integral_ns: u128,
+    /// CPU time; zero for a simulated target, where it would say nothing.
+    pub cpu: CpuTime,
+    /// A limit or a request to stop ended the run before its own stop did.
+    pub interrupted: bool,
+}
+
+impl Recording {
+    /// Joins recordings of workers that ran side by side over the same time.
+    pub fn merge(parts: Vec<Recording>) -> Recording {
+        let mut merged = Recording::default();
+        for part in parts {
+            for (mine, theirs) in merged.operations.iter_mut().zip(part.operations) {
+                mine.ios += theirs.ios;
+                mine.bytes += theirs.bytes;
+                mine.latencies.merge(&theirs.latencies);
+                for (errno, count) in theirs.errors {
+                    *mine.errors.entry(errno).or_default() += count;
+                }
+                if mine.seconds.len() < theirs.seconds.len() {
+                    mine.seconds.resize(theirs.seconds.len(), Second::default());
+                }
+                for (second, other) in mine.seconds.iter_mut().zip(theirs.seconds) {
+                    second.ios += other.ios;
+                    second.bytes += other.bytes;
+                    second.latency_sum_ns += other.latency_sum_ns;
+                    second.latency_max_ns = second.latency_max_ns.max(other.latency_max_ns);
+                }
+            }
+            merged.elapsed_ns = merged.elapsed_ns.max(part.elapsed_ns);
+            merged.outstanding_integral_ns += part.outstanding_integral_ns;
+            merged.interrupted |= part.interrupted;
+        }
+        let seconds = merged
+            .operations
+            .iter()
+            .map(|o| o.seconds.len())
+            .max()
+            .unwrap_or(0);
+        for operation in &mut merged.operations {
+            operation.seconds.resize(seconds, Second::default());
+        }
+        merged
+    }
+
+    /// I/Os that failed, over both operations.
+    pub fn errors(&self) -> u64 {
+        self.operations.iter().flat_map(|o| o.errors.values()).sum()
+    }
+}
+
+/// Takes completions one by one; no allocation but one series entry a second.
+#[derive(Debug)]
+pub struct Recorder {
+    recording: Recording,
+    start_ns: u64,
+    /// Index and end of the second that the latest completion fell into: they
+    /// spare a division per I/O.
+    second: usize,
+    second_end_ns: u64,
+    last_completion_ns: u64,
+}
+
+impl Recorder {
+    /// Starts measuring at `start_ns`.
+    pub fn new(start_ns: u64) -> Self {
+        let mut recording = Recording::default();
+        for operation in &mut recording.operations {
+            operation.seconds.push(Second::default());
+        }
+        Self {
+            recording,
+            start_ns,
+            second: 0,
+            second_end_ns: start_ns + NANOSECONDS_PER_SECOND,
+            last_completion_ns: start_ns,
+        }
+    }
+
+    /// When measuring started.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// Completed I/Os and bytes so far, over both operations.
+    pub fn totals(&self) -> (u64, u64) {
+        let [reads, writes] = &self.recording.operations;
+        (reads.ios + writes.ios, reads.bytes + writes.bytes)
+    }
+
+    /// Counts a successful I/O. Completions come in order of time.
+    #[inline]
+    pub fn completed(
+        &mut self,
+        operation: Operation,
+        bytes: u32,
+        submitted_ns: u64,
+        completed_ns: u64,
+    ) {
+        if completed_ns >= self.second_end_ns {
+            self.advance_to(completed_ns);
+        }
+        self.last_completion_ns = completed_ns;
+        let latency_ns = completed_ns - submitted_ns;
+        let record = &mut self.recording.operations[operation.index()];
+        record.ios += 1;
+        record.bytes += u64::from(bytes);
+        record.latencies.record(latency_ns);
+        let second = &mut record.seconds[self.second];
+        second.ios += 1;
+        second.bytes += u64::from(bytes);
+        second.latency_sum_ns += latency_ns;
+        second.latency_max_ns = second.latency_max_ns.max(latency_ns);
+    }
+
+    /// Counts a failed I/O. It has no latency: time to an error is not service.
+    pub fn failed(&mut self, operation: Operation, errno: i32, completed_ns: u64) {
+        if completed_ns >= self.second_end_ns {
+            self.advance_to(completed_ns);
+        }
+        self.last_completion_ns = completed_ns;
+        *self.recording.operations[operation.index()]
+            .errors
+            .entry(errno)
+            .or_default() += 1;
+    }
+
+    /// Opens the second that holds `now_ns`; the seconds between stay, empty.
+    #[cold]
+    fn advance_to(&mut self, now_ns: u64) {
+        self.second = ((now_ns - self.start_ns) / NANOSECONDS_PER_SECOND) as usize;
+        self.second_end_ns = self.start_ns + (self.second as u64 + 1) * NANOSECONDS_PER_SECOND;
+        for operation in &mut self.recording.operations {
+            operation.seconds.resize(self.second + 1, Second::default());
+        }
+    }
+
+    /// Ends the recording at the last completion, so that no second is cut off
+    /// and no idle tail lowers the rate.
+    pub fn finish(mut self, outstanding_integral_ns: u128, interrupted: bool) -> Recording {
+        self.recording.elapsed_ns = self.last_completion_ns - self.start_ns;
+        self.recording.outstanding_integral_ns = outstanding_integral_ns;
+        self.recording.interrupted = interrupted;
+        self.recording
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn series_sums_equal_totals_and_silent_seconds_are_present() {
+        let mut recorder = Recorder::new(500 * MS);
+        for at_ms in [600, 700, 4_900] {
+            recorder.completed(Operation::Write, 4096, (at_ms - 50) * MS, at_ms * MS);
+        }
+        let recording = recorder.finish(0, false);
+        let writes = &recording.operations[1];
+        let per_second: Vec<u64> = writes.seconds.iter().map(|s| s.ios).collect();
+        assert_eq!(per_second, [2, 0, 0, 0, 1]);
+        assert_eq!(per_second.iter().sum::<u64>(), writes.ios);
+        assert_eq!(recording.operations[0].seconds.len(), 5);
+        assert_eq!(recording.elapsed_ns, 4_400 * MS);
+    }
+
+    #[test]
+    fn merged_workers_add_up_and_keep_the_worst() {
+        let part = |latency_ms: u64, end_ms: u64| {
+            let mut recorder = Recorder::new(0);
+            recorder.completed(
+                Operation::Read,
+                512,
+                (end_ms - latency_ms) * MS,
+                end_ms * MS,
+            );
+            recorder.failed(Operation::Read, 5, end_ms * MS);
+            recorder.finish(u128::from(latency_ms * MS), false)
+        };
+        let merged = Recording::merge(vec![part(3, 10), part(9, 1_200)]);
+        let reads = &merged.operations[0];
+        assert_eq!(reads.ios, 2);
+        assert_eq!(reads.errors, BTreeMap::from([(5, 2)]));
+        assert_eq!(reads.latencies.max_ns(), Some(9 * MS));
+        assert_eq!(
+            reads.seconds.iter().map(|s| s.ios).collect::<Vec<_>>(),
+            [1, 1]
+        );
+        assert_eq!(merged.operations[1].seconds.len(), 2);
+        assert_eq!(merged.outstanding_integral_ns, u128::from(12 * MS));
+    }
+}

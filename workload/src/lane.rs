@@ -1,0 +1,225 @@
+//! A lane: one worker of one stream, as a generator of requests.
+
+use crate::{Operation, Pattern, Request, Workload};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
+
+/// One worker of one stream. The requests of a lane depend on nothing but the
+/// workload, the lane's place in it and the capacity, so adding a stream does
+/// not change another one's requests.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    random: Xoshiro256PlusPlus,
+    template: Request,
+    /// Reads are drawn when 32 random bits fall below this; 2^32 means always.
+    read_threshold: u64,
+    pattern: Pattern,
+    base_bytes: u64,
+    alignment_bytes: u64,
+    /// Number of positions a random block may take.
+    positions: u64,
+    /// Next sequential position, in blocks, and how many blocks there are.
+    cursor: u64,
+    blocks: u64,
+    /// I/Os still to issue.
+    remaining: u64,
+    /// I/Os this lane keeps outstanding.
+    pub queue_depth: u32,
+}
+
+impl Lane {
+    /// All lanes of a workload that passed [`Workload::check`], stream by
+    /// stream, worker by worker.
+    pub fn all(workload: &Workload, capacity_bytes: u64) -> Vec<Lane> {
+        let lanes: u64 = workload.streams.iter().map(|s| u64::from(s.workers)).sum();
+        let mut result = Vec::with_capacity(lanes as usize);
+        for (stream_index, stream) in workload.streams.iter().enumerate() {
+            let block = u64::from(stream.block_bytes);
+            let usable = stream.span_bytes(capacity_bytes) - u64::from(stream.misalignment_bytes);
+            let blocks = usable / block;
+            for worker in 0..stream.workers {
+                let lane_index = result.len() as u64;
+                let share = |total: u64| total / lanes + u64::from(lane_index < total % lanes);
+                let by_bytes = workload.stop.bytes.map(|b| share(b.div_ceil(block)));
+                let by_ios = workload.stop.ios.map(share);
+                let remaining = by_bytes.unwrap_or(u64::MAX).min(by_ios.unwrap_or(u64::MAX));
+                result.push(Lane {
+                    random: lane_random(workload.seed, stream_index as u64, u64::from(worker)),
+                    template: Request {
+                        operation: Operation::Read,
+                        offset_bytes: 0,
+                        length_bytes: stream.block_bytes,
+                        content: stream.content,
+                    },
+                    read_threshold: (stream.read_fraction * (1u64 << 32) as f64).round() as u64,
+                    pattern: stream.pattern,
+                    base_bytes: stream.offset_bytes + u64::from(stream.misalignment_bytes),
+                    alignment_bytes: stream.alignment_bytes(),
+                    positions: (usable - block) / stream.alignment_bytes() + 1,
+                    cursor: blocks * u64::from(worker) / u64::from(stream.workers),
+                    blocks,
+                    remaining,
+                    queue_depth: stream.queue_depth,
+                });
+            }
+        }
+        result
+    }
+
+    /// The next request, or `None` when the lane has issued its share.
+    #[inline]
+    pub fn next_request(&mut self) -> Option<Request> {
+        self.remaining = self.remaining.checked_sub(1)?;
+        let mut request = self.template;
+        // Lane positions and the operation come from one draw each, so that
+        // changing the mix does not move the addresses of a pure stream.
+        request.operation = match self.read_threshold {
+            0 => Operation::Write,
+            threshold if threshold > u64::from(u32::MAX) => Operation::Read,
+            threshold if u64::from(self.random.next_u32()) < threshold => Operation::Read,
+            _ => Operation::Write,
+        };
+        let position_bytes = match self.pattern {
+            Pattern::Sequential => {
+                let position = self.cursor;
+                self.cursor = if position + 1 == self.blocks {
+                    0
+                } else {
+                    position + 1
+                };
+                position * u64::from(request.length_bytes)
+            }
+            // Multiply-shift: 64 random bits against at most 2^55 positions
+            // leave a bias below 2^-9 of one position, far under what any run
+            // can show.
+            Pattern::Random => {
+                let product = u128::from(self.random.next_u64()) * u128::from(self.positions);
+                (product >> 64) as u64 * self.alignment_bytes
+            }
+        };
+        request.offset_bytes = self.base_bytes + position_bytes;
+        Some(request)
+    }
+}
+
+/// Generator for worker `worker` of stream `stream`: each part of the seed goes
+/// through SplitMix64, so that neighbouring seeds give unrelated sequences.
+fn lane_random(seed: u64, stream: u64, worker: u64) -> Xoshiro256PlusPlus {
+    let mut state = seed;
+    for part in [stream, worker] {
+        state =
+            SplitMix64::seed_from_u64(state ^ part.wrapping_mul(0x9E37_79B9_7F4A_7C15)).next_u64();
+    }
+    Xoshiro256PlusPlus::seed_from_u64(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Content, Stop, Stream};
+    use proptest::prelude::*;
+
+    fn stream(pattern: Pattern) -> Stream {
+        Stream {
+            read_fraction: 0.0,
+            block_bytes: 4096,
+            pattern,
+            offset_bytes: 0,
+            span_bytes: None,
+            alignment_bytes: None,
+            misalignment_bytes: 0,
+            queue_depth: 1,
+            workers: 1,
+            content: Content::Incompressible,
+        }
+    }
+
+    fn workload(streams: Vec<Stream>, ios: u64) -> Workload {
+        Workload {
+            streams,
+            stop: Stop {
+                ios: Some(ios),
+                ..Stop::default()
+            },
+            ramp_ns: 0,
+            seed: 7,
+        }
+    }
+
+    fn requests(workload: &Workload, capacity: u64) -> Vec<Vec<Request>> {
+        Lane::all(workload, capacity)
+            .into_iter()
+            .map(|mut lane| std::iter::from_fn(|| lane.next_request()).collect())
+            .collect()
+    }
+
+    #[test]
+    fn sequential_wraps_at_the_end_of_the_span() {
+        let offsets: Vec<u64> = requests(&workload(vec![stream(Pattern::Sequential)], 5), 3 * 4096)
+            [0]
+        .iter()
+        .map(|r| r.offset_bytes / 4096)
+        .collect();
+        assert_eq!(offsets, [0, 1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn a_second_stream_leaves_the_first_ones_requests_alone() {
+        let alone = requests(&workload(vec![stream(Pattern::Random)], 50), 1 << 30);
+        let mut both = workload(vec![stream(Pattern::Random), stream(Pattern::Random)], 100);
+        both.stop.ios = Some(100);
+        let together = requests(&both, 1 << 30);
+        assert_eq!(alone[0], together[0]);
+        assert_ne!(together[0], together[1]);
+    }
+
+    #[test]
+    fn limits_are_shared_by_the_workers() {
+        let mut four = stream(Pattern::Random);
+        four.workers = 4;
+        let counts: Vec<usize> = requests(&workload(vec![four], 10), 1 << 30)
+            .iter()
+            .map(Vec::len)
+            .collect();
+        assert_eq!(counts, [3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn mix_follows_the_read_fraction() {
+        let mut mixed = stream(Pattern::Random);
+        mixed.read_fraction = 0.3;
+        let all = requests(&workload(vec![mixed], 100_000), 1 << 30).remove(0);
+        let reads = all
+            .iter()
+            .filter(|r| r.operation == Operation::Read)
+            .count();
+        // 5 standard deviations of a binomial with n = 100,000 and p = 0.3.
+        assert!((29_275..=30_725).contains(&reads), "{reads}");
+    }
+
+    proptest! {
+        #[test]
+        fn every_request_lies_on_the_grid_inside_the_span(
+            block_sectors in 1u32..64, align_sectors in 1u32..64, shift in 0u32..64,
+            offset in 0u64..1000, span in 200u64..5000, sequential: bool, seed: u64,
+        ) {
+            let mut s = stream(if sequential { Pattern::Sequential } else { Pattern::Random });
+            s.block_bytes = block_sectors * 512;
+            s.alignment_bytes = Some(align_sectors * 512);
+            s.misalignment_bytes = shift * 512;
+            s.offset_bytes = offset * 512;
+            s.span_bytes = Some(span * 512);
+            let mut w = workload(vec![s.clone()], 300);
+            w.seed = seed;
+            let capacity = (offset + span) * 512;
+            prop_assert!(w.check(capacity).is_ok());
+            for r in &requests(&w, capacity)[0] {
+                prop_assert!(r.offset_bytes >= s.offset_bytes);
+                prop_assert!(r.offset_bytes + u64::from(r.length_bytes) <= capacity);
+                let from_base = r.offset_bytes - s.offset_bytes - u64::from(s.misalignment_bytes);
+                let grid = if sequential { s.block_bytes } else { align_sectors * 512 };
+                prop_assert_eq!(from_base % u64::from(grid), 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What to issue: streams (access specifications) turned into requests.
+//!
+//! Pure and deterministic: a request sequence is a function of the workload,
+//! its seed and the target's capacity. No clock, no I/O.
+
+mod lane;
+mod request;
+mod stream;
+
+pub use lane::Lane;
+pub use request::{Content, Operation, Request};
+pub use stream::{Pattern, Stop, Stream, Workload, WorkloadError};

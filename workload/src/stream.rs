@@ -1,0 +1,227 @@
+//! Streams and workloads: the access specification, and its checks.
+
+use crate::Content;
+use serde::{Deserialize, Serialize};
+
+/// Smallest unit a stream may address: one 512-byte sector.
+pub const SECTOR_BYTES: u64 = 512;
+/// Largest request: 1 GiB, twice the largest transfer of the reviews.
+pub const BLOCK_BYTES_MAX: u32 = 1 << 30;
+/// Deepest queue of one worker.
+pub const QUEUE_DEPTH_MAX: u32 = 4096;
+/// Most workers in one workload.
+pub const WORKERS_MAX: u32 = 256;
+
+/// Order of addresses inside the span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pattern {
+    /// Ascending from the start of the span, wrapping at its end. Workers of
+    /// one stream start at equal distances.
+    Sequential,
+    /// Uniform over every aligned position at which a whole block fits.
+    Random,
+}
+
+/// One access specification (Iometer) or job (fio).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Share of operations that are reads, 0 to 1.
+    pub read_fraction: f64,
+    /// Bytes per request, a multiple of 512.
+    pub block_bytes: u32,
+    /// Order of addresses.
+    pub pattern: Pattern,
+    /// First byte of the span.
+    #[serde(default)]
+    pub offset_bytes: u64,
+    /// Length of the span; `None` reaches to the end of the target.
+    #[serde(default)]
+    pub span_bytes: Option<u64>,
+    /// Random addresses are multiples of this, plus `misalignment_bytes`.
+    /// `None` means the block size.
+    #[serde(default)]
+    pub alignment_bytes: Option<u32>,
+    /// Shift of every address, as a partition that begins at sector 63 shifts
+    /// them (63 * 512 = 32256). A multiple of 512.
+    #[serde(default)]
+    pub misalignment_bytes: u32,
+    /// I/Os that each worker keeps outstanding.
+    pub queue_depth: u32,
+    /// Workers that run the stream side by side.
+    #[serde(default = "one")]
+    pub workers: u32,
+    /// Content of writes.
+    #[serde(default = "incompressible")]
+    pub content: Content,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn incompressible() -> Content {
+    Content::Incompressible
+}
+
+/// What ends a workload: the first limit that is reached. Time counts from the
+/// end of the ramp; I/Os and bytes are shared evenly by all workers, and count
+/// from the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// Measured time, in nanoseconds.
+    #[serde(default)]
+    pub time_ns: Option<u64>,
+    /// Number of I/Os.
+    #[serde(default)]
+    pub ios: Option<u64>,
+    /// Bytes transferred.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+}
+
+/// Streams that run together, and what ends them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// At least one stream.
+    pub streams: Vec<Stream>,
+    /// At least one limit.
+    pub stop: Stop,
+    /// Time before measuring starts, in nanoseconds.
+    #[serde(default)]
+    pub ramp_ns: u64,
+    /// Root of all randomness in the workload.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Why a workload cannot run. Each message says what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WorkloadError(pub String);
+
+fn reject<T>(message: impl Into<String>) -> Result<T, WorkloadError> {
+    Err(WorkloadError(message.into()))
+}
+
+impl Workload {
+    /// Parses a workload from JSON; the field names are those of the structs.
+    ///
+    /// # Errors
+    /// Malformed JSON, unknown or missing fields.
+    pub fn from_json(text: &str) -> Result<Self, WorkloadError> {
+        serde_json::from_str(text).map_err(|error| WorkloadError(format!("workload: {error}")))
+    }
+
+    /// Checks the workload against a target of `capacity_bytes`.
+    ///
+    /// # Errors
+    /// The first rule that is broken, in one sentence.
+    pub fn check(&self, capacity_bytes: u64) -> Result<(), WorkloadError> {
+        if self.streams.is_empty() {
+            return reject("a workload needs at least one stream");
+        }
+        let stop = self.stop;
+        if stop.time_ns.is_none() && stop.ios.is_none() && stop.bytes.is_none() {
+            return reject("a workload needs a stop: time, a number of I/Os, or bytes");
+        }
+        if stop.time_ns == Some(0) || stop.ios == Some(0) || stop.bytes == Some(0) {
+            return reject("a stop of zero would measure nothing; give a positive limit");
+        }
+        let workers: u64 = self.streams.iter().map(|s| u64::from(s.workers)).sum();
+        if workers > u64::from(WORKERS_MAX) {
+            return reject(format!(
+                "{workers} workers are more than the limit of {WORKERS_MAX}"
+            ));
+        }
+        for (index, stream) in self.streams.iter().enumerate() {
+            stream
+                .check(capacity_bytes)
+                .map_err(|error| WorkloadError(format!("stream {}: {error}", index + 1)))?;
+        }
+        Ok(())
+    }
+
+    /// Whether any stream writes.
+    pub fn writes(&self) -> bool {
+        self.streams.iter().any(|s| s.read_fraction < 1.0)
+    }
+}
+
+impl Stream {
+    /// The aligned grid that random addresses fall on, in bytes.
+    pub fn alignment_bytes(&self) -> u64 {
+        u64::from(self.alignment_bytes.unwrap_or(self.block_bytes))
+    }
+
+    /// Length of the span on a target of `capacity_bytes`.
+    pub fn span_bytes(&self, capacity_bytes: u64) -> u64 {
+        self.span_bytes
+            .unwrap_or_else(|| capacity_bytes.saturating_sub(self.offset_bytes))
+    }
+
+    fn check(&self, capacity_bytes: u64) -> Result<(), WorkloadError> {
+        let block = u64::from(self.block_bytes);
+        if block == 0 || !block.is_multiple_of(SECTOR_BYTES) || self.block_bytes > BLOCK_BYTES_MAX {
+            return reject(format!(
+                "block size of {block} bytes: use a multiple of 512 up to {BLOCK_BYTES_MAX}"
+            ));
+        }
+        if !(0.0..=1.0).contains(&self.read_fraction) {
+            return reject(format!(
+                "read fraction {}: use a number from 0 to 1",
+                self.read_fraction
+            ));
+        }
+        if self.queue_depth == 0 || self.queue_depth > QUEUE_DEPTH_MAX {
+            return reject(format!(
+                "queue depth {}: use 1 to {QUEUE_DEPTH_MAX}",
+                self.queue_depth
+            ));
+        }
+        if self.workers == 0 {
+            return reject("0 workers: use at least 1");
+        }
+        if let Content::Compressible(percent) = self.content
+            && (percent == 0 || percent > 100)
+        {
+            return reject(format!("compressible to {percent} %: use 1 to 100"));
+        }
+        let alignment = self.alignment_bytes();
+        if alignment == 0 || !alignment.is_multiple_of(SECTOR_BYTES) {
+            return reject(format!(
+                "alignment of {alignment} bytes: use a multiple of 512"
+            ));
+        }
+        if !u64::from(self.misalignment_bytes).is_multiple_of(SECTOR_BYTES) {
+            return reject(format!(
+                "misalignment of {} bytes: use a multiple of 512",
+                self.misalignment_bytes
+            ));
+        }
+        if !self.offset_bytes.is_multiple_of(SECTOR_BYTES)
+            || self
+                .span_bytes
+                .is_some_and(|s| !s.is_multiple_of(SECTOR_BYTES))
+        {
+            return reject("offset and span: use multiples of 512 bytes");
+        }
+        let span = self.span_bytes(capacity_bytes);
+        let end = self.offset_bytes.checked_add(span);
+        if end.is_none_or(|end| end > capacity_bytes) {
+            return reject(format!(
+                "span of {span} bytes at offset {} passes the end of the target ({capacity_bytes} bytes)",
+                self.offset_bytes
+            ));
+        }
+        if span < block + u64::from(self.misalignment_bytes) {
+            return reject(format!(
+                "a block of {block} bytes does not fit in a span of {span} bytes"
+            ));
+        }
+        Ok(())
+    }
+}
