@@ -60,6 +60,17 @@ pub enum Kind {
     Disk,
 }
 
+impl Kind {
+    /// Name as written in drive files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::PageMappedSsd => "page-mapped-ssd",
+            Kind::BlockMappedSsd => "block-mapped-ssd",
+            Kind::Disk => "disk",
+        }
+    }
+}
+
 /// The host that a drive was measured on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

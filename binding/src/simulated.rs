@@ -1,0 +1,81 @@
+//! Simulated drives for Python.
+
+use crate::raw_recording::RawRecording;
+use crate::watch::run_watched;
+use fourcorners_execution::execute;
+use fourcorners_sim::with_model;
+use fourcorners_workload::Workload;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+/// A simulated drive and its virtual clock.
+#[pyclass(module = "fourcorners._core")]
+pub struct SimulatedDrive {
+    drive: fourcorners_sim::SimulatedDrive,
+    kind: String,
+}
+
+fn value_error(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl SimulatedDrive {
+    #[new]
+    fn new(text: &str, settings: Vec<(String, String)>, seed: u64) -> PyResult<Self> {
+        let drive =
+            fourcorners_sim::SimulatedDrive::new(text, &settings, seed).map_err(value_error)?;
+        let kind = drive.header().kind.name().to_string();
+        Ok(Self { drive, kind })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.drive.header().name
+    }
+
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.drive.header().summary
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.drive.capacity_bytes()
+    }
+
+    #[pyo3(signature = (workload_json, watch=None))]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        workload_json: &str,
+        watch: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RawRecording> {
+        let workload = Workload::from_json(workload_json).map_err(value_error)?;
+        let model = &mut self.drive.model;
+        let recording = run_watched(py, watch, move |progress| {
+            with_model!(model, drive => execute(&workload, drive.as_mut(), progress))
+        })?
+        .map_err(value_error)?;
+        RawRecording::new(py, recording)
+    }
+
+    fn idle(&mut self, py: Python<'_>, idle_ns: u64) {
+        py.detach(|| self.drive.idle(idle_ns));
+    }
+
+    fn purge(&mut self, py: Python<'_>) {
+        py.detach(|| self.drive.purge());
+    }
+
+    fn counters(&self) -> BTreeMap<&'static str, f64> {
+        self.drive.counters().into_iter().collect()
+    }
+}

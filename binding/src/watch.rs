@@ -1,0 +1,65 @@
+//! Runs work on a thread while Python stays responsive.
+
+use fourcorners_execution::Progress;
+use pyo3::prelude::*;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Time between two looks at Ctrl-C and two calls of `watch`.
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Runs `work` with the interpreter released and returns what it returns.
+/// `watch(elapsed_ns, ios, bytes)` is called while it runs; when it returns
+/// `False`, or raises, or a signal handler raises, the work is asked to stop
+/// and is waited for.
+///
+/// # Errors
+/// What `watch` or a signal handler raised.
+pub fn run_watched<R: Send>(
+    py: Python<'_>,
+    watch: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Progress) -> R + Send,
+) -> PyResult<R> {
+    let progress = Progress::default();
+    std::thread::scope(|scope| {
+        let caller = std::thread::current();
+        let shared = &progress;
+        let thread = scope.spawn(move || {
+            let result = work(shared);
+            caller.unpark();
+            result
+        });
+        let mut raised = None;
+        while !thread.is_finished() {
+            // Parking returns at once when the work is done, so short
+            // workloads do not wait for the next look.
+            py.detach(|| std::thread::park_timeout(WATCH_INTERVAL));
+            if raised.is_some() || thread.is_finished() {
+                continue;
+            }
+            let looked = py.check_signals().and_then(|()| go_on(watch, &progress));
+            match looked {
+                Ok(true) => {}
+                Ok(false) => progress.stop.store(true, Ordering::Relaxed),
+                Err(error) => {
+                    progress.stop.store(true, Ordering::Relaxed);
+                    raised = Some(error);
+                }
+            }
+        }
+        let result = thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        raised.map_or(Ok(result), Err)
+    })
+}
+
+fn go_on(watch: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<bool> {
+    let Some(watch) = watch else { return Ok(true) };
+    let seen = (
+        progress.elapsed_ns.load(Ordering::Relaxed),
+        progress.ios.load(Ordering::Relaxed),
+        progress.bytes.load(Ordering::Relaxed),
+    );
+    watch.call1(seen)?.extract()
+}
