@@ -1,0 +1,1 @@
+"""Measure, simulate, explain and predict storage drives."""

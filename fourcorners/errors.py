@@ -1,0 +1,23 @@
+"""Errors that are the user's to fix."""
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+class UserError(Exception):
+    """Something the user can put right.
+
+    The message is one sentence that says what is wrong and, where it is not plain, what to do.
+    ``exit_code`` is what the command line returns: 2 for bad input, 1 for a run that failed.
+    """
+
+    def __init__(self, message: str, exit_code: int = EXIT_USAGE) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def os_reason(error: OSError) -> str:
+    """What the system said, in lower case and without the number and path that Python adds."""
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]

@@ -1,0 +1,178 @@
+"""What one workload's execution showed, as numpy arrays. Seconds are floats, sizes bytes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fourcorners._core import RawOperation, RawRecording
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+NS = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class OperationRecording:
+    """One operation's share of a recording.
+
+    ``errors`` counts failed I/Os by errno. Latencies are ``None`` when no I/O succeeded.
+    ``bucket_*`` are the latency histogram (bounds inclusive, in nanoseconds, only buckets that
+    hold something); ``second_*`` are one entry per second from the start of measuring, with NaN
+    for the latency of a second without completions.
+    """
+
+    ios: int
+    bytes: int
+    errors: Mapping[int, int]
+    elapsed_s: float
+    latency_min_s: float | None
+    latency_mean_s: float | None
+    latency_max_s: float | None
+    bucket_low_ns: Integers = field(repr=False)
+    bucket_high_ns: Integers = field(repr=False)
+    bucket_count: Integers = field(repr=False)
+    second_ios: Integers = field(repr=False)
+    second_bytes: Integers = field(repr=False)
+    second_latency_mean_s: Floats = field(repr=False)
+    second_latency_max_s: Floats = field(repr=False)
+
+    @property
+    def iops(self) -> float:
+        """Completed I/Os per second."""
+        return self.ios / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Completed bytes per second."""
+        return self.bytes / self.elapsed_s if self.elapsed_s > 0 else 0.0
+
+    @property
+    def error_count(self) -> int:
+        """Failed I/Os of all kinds."""
+        return sum(self.errors.values())
+
+    def latency_percentile_s(self, percent: float) -> float | None:
+        """Latency in seconds that ``percent`` (0 to 100) of the I/Os did not exceed.
+
+        Interpolated within its bucket (at most 0.1 % wide) and kept between the exact minimum and
+        maximum; ``None`` when no I/O succeeded.
+        """
+        if not 0 <= percent <= 100:
+            raise ValueError(f"percentile {percent}: use 0 to 100")
+        if self.latency_min_s is None or self.latency_max_s is None:
+            return None
+        cumulative = np.cumsum(self.bucket_count)
+        rank = percent / 100 * cumulative[-1]
+        bucket = min(int(np.searchsorted(cumulative, rank)), len(cumulative) - 1)
+        low, high = self.bucket_low_ns[bucket], self.bucket_high_ns[bucket]
+        before = cumulative[bucket] - self.bucket_count[bucket]
+        within = (rank - before) / self.bucket_count[bucket]
+        value = float(low + (high - low) * within) * NS
+        return min(max(value, self.latency_min_s), self.latency_max_s)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What one workload's execution showed, whatever kind of target ran it.
+
+    ``operations`` has the operations with at least one I/O or error, by ``read`` and ``write``.
+    ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
+    time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``.
+    CPU times are the process's own while measuring, ``None`` for simulated targets.
+    """
+
+    elapsed_s: float
+    mean_queue_depth: float
+    cpu_user_s: float | None
+    cpu_system_s: float | None
+    interrupted: bool
+    operations: Mapping[str, OperationRecording]
+
+    @classmethod
+    def from_raw(cls, raw: "RawRecording", *, simulated: bool) -> "Recording":
+        """Takes over what the compiled core measured."""
+        elapsed_s = raw.elapsed_ns * NS
+        outstanding = raw.outstanding_integral_ns / raw.elapsed_ns if raw.elapsed_ns else 0.0
+        operations = {
+            name: _operation_from_raw(operation, elapsed_s)
+            for name, operation in raw.operations.items()
+            if operation.ios or operation.errors
+        }
+        return cls(
+            elapsed_s=elapsed_s,
+            mean_queue_depth=outstanding,
+            cpu_user_s=None if simulated else raw.cpu_user_ns * NS,
+            cpu_system_s=None if simulated else raw.cpu_system_ns * NS,
+            interrupted=raw.interrupted,
+            operations=operations,
+        )
+
+    @property
+    def read(self) -> OperationRecording:
+        """The reads; raises ``KeyError`` when there were none."""
+        return self.operations["read"]
+
+    @property
+    def write(self) -> OperationRecording:
+        """The writes; raises ``KeyError`` when there were none."""
+        return self.operations["write"]
+
+    @property
+    def iops(self) -> float:
+        """Completed I/Os per second, all operations."""
+        return sum(operation.iops for operation in self.operations.values())
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Completed bytes per second, all operations."""
+        return sum(operation.bytes_per_second for operation in self.operations.values())
+
+    @property
+    def error_count(self) -> int:
+        """Failed I/Os, all operations."""
+        return sum(operation.error_count for operation in self.operations.values())
+
+    def plot(self) -> "Figure":
+        """IOPS by second and the latency distribution, as a matplotlib figure.
+
+        Raises :class:`fourcorners.errors.UserError` when matplotlib is not installed.
+        """
+        from fourcorners.plot import plot_recording
+
+        return plot_recording(self)
+
+
+def _integers(values: npt.NDArray[np.uint64]) -> Integers:
+    # Counts and nanoseconds stay far below 2^63, and signed arrays subtract safely.
+    return values.astype(np.int64)
+
+
+def _operation_from_raw(raw: "RawOperation", elapsed_s: float) -> OperationRecording:
+    second_ios = _integers(raw.second_ios)
+    silent = second_ios == 0
+    latency_sum_s = raw.second_latency_sum_ns.astype(np.float64) * NS
+    latency_max_s = raw.second_latency_max_ns.astype(np.float64) * NS
+    minimum, maximum = raw.latency_min_ns, raw.latency_max_ns
+    return OperationRecording(
+        ios=raw.ios,
+        bytes=raw.bytes,
+        errors=dict(raw.errors),
+        elapsed_s=elapsed_s,
+        latency_min_s=None if minimum is None else minimum * NS,
+        latency_mean_s=raw.latency_sum_ns / raw.ios * NS if raw.ios else None,
+        latency_max_s=None if maximum is None else maximum * NS,
+        bucket_low_ns=_integers(raw.bucket_low_ns),
+        bucket_high_ns=_integers(raw.bucket_high_ns),
+        bucket_count=_integers(raw.bucket_count),
+        second_ios=second_ios,
+        second_bytes=_integers(raw.second_bytes),
+        second_latency_mean_s=np.where(silent, np.nan, latency_sum_s / np.maximum(second_ios, 1)),
+        second_latency_max_s=np.where(silent, np.nan, latency_max_s),
+    )

@@ -1,0 +1,108 @@
+"""Reads a run folder."""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from fourcorners.errors import UserError, os_reason
+from fourcorners.store import schema
+
+Integers = npt.NDArray[np.int64]
+
+
+class Run:
+    """A run folder, read when asked. A folder still being written can be read as well."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Opens the folder at ``path``.
+
+        Raises :class:`UserError` when it is not a run folder or is newer than this version.
+        """
+        self.path = Path(path)
+        self.manifest: dict[str, Any] = self._json(schema.MANIFEST)
+        if self.manifest.get("schema") != schema.RUN_SCHEMA:
+            raise UserError(f"{self.path} is not a run folder: its manifest is of another kind")
+        version = self.manifest.get("schema_version")
+        if version != schema.SCHEMA_VERSION:
+            raise UserError(
+                f"{self.path} was written in format {version}, this version reads format "
+                f"{schema.SCHEMA_VERSION}: use the version of fourcorners that wrote it"
+            )
+
+    @functools.cached_property
+    def recordings(self) -> list[dict[str, Any]]:
+        """Rows of recordings.parquet: one per recording and operation, null as ``None``."""
+        return cast("list[dict[str, Any]]", self._table(schema.RECORDINGS).to_pylist())
+
+    def series(self, recording: str, operation: str) -> dict[str, npt.NDArray[Any]]:
+        """Columns of series.parquet for one recording and operation, with NaN for null.
+
+        Raises ``KeyError`` when the run has no such recording.
+        """
+        table = self._rows(self._series, recording, operation)
+        names = ("second", "ios", "bytes", "latency_mean_s", "latency_max_s")
+        return {name: table[name].to_numpy() for name in names}
+
+    def histogram(self, recording: str, operation: str) -> tuple[Integers, Integers, Integers]:
+        """Latency buckets: lower and upper bound (inclusive, nanoseconds) and count, ascending.
+
+        Raises ``KeyError`` when the run has no such recording.
+        """
+        table = self._rows(self._histograms, recording, operation)
+        low, high, count = (table[name].to_numpy() for name in ("low_ns", "high_ns", "count"))
+        return low, high, count
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What findings.json says; empty when the run has not been analysed."""
+        if not (self.path / schema.FINDINGS).exists():
+            return []
+        return cast("list[dict[str, Any]]", self._json(schema.FINDINGS)["findings"])
+
+    @functools.cached_property
+    def _series(self) -> pa.Table:
+        return self._table(schema.SERIES)
+
+    @functools.cached_property
+    def _histograms(self) -> pa.Table:
+        return self._table(schema.HISTOGRAMS)
+
+    def _rows(self, table: pa.Table, recording: str, operation: str) -> pa.Table:
+        known = any(
+            row["recording"] == recording and row["operation"] == operation
+            for row in self.recordings
+        )
+        if not known:
+            raise KeyError(f"{self.path} has no recording {recording} with operation {operation}")
+        chosen = pc.and_(
+            pc.equal(table["recording"], recording), pc.equal(table["operation"], operation)
+        )
+        return table.filter(chosen)
+
+    def _table(self, name: str) -> pa.Table:
+        try:
+            return pq.read_table(self.path / name)
+        except (OSError, pa.ArrowException) as error:
+            raise UserError(f"cannot read {self.path / name}: {_first_line(error)}") from error
+
+    def _json(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        try:
+            return cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
+        except (FileNotFoundError, NotADirectoryError):
+            raise UserError(f"{self.path} is not a run folder: it has no {name}") from None
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {os_reason(error)}") from error
+        except ValueError as error:
+            raise UserError(f"cannot read {path}: it is not JSON ({error})") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".")

@@ -1,0 +1,67 @@
+"""The run folder's file names and table columns, in one place."""
+
+import pyarrow as pa
+
+RUN_SCHEMA = "fourcorners/run"
+FINDINGS_SCHEMA = "fourcorners/findings"
+SCHEMA_VERSION = 1
+
+MANIFEST = "manifest.json"
+RECORDINGS = "recordings.parquet"
+SERIES = "series.parquet"
+HISTOGRAMS = "histograms.parquet"
+FINDINGS = "findings.json"
+DRIVE = "drive.toml"
+REPORT = "report.html"
+
+# Column of recordings.parquet and the percentile that it holds.
+PERCENTILES = {
+    "latency_p50_s": 50.0,
+    "latency_p90_s": 90.0,
+    "latency_p99_s": 99.0,
+    "latency_p999_s": 99.9,
+    "latency_p9999_s": 99.99,
+    "latency_p99999_s": 99.999,
+}
+
+RECORDINGS_SCHEMA = pa.schema(
+    [
+        ("recording", pa.string()),
+        ("test", pa.string()),
+        ("operation", pa.string()),
+        ("ios", pa.int64()),
+        ("bytes", pa.int64()),
+        ("errors", pa.int64()),
+        ("elapsed_s", pa.float64()),
+        ("iops", pa.float64()),
+        ("bytes_per_second", pa.float64()),
+        ("latency_min_s", pa.float64()),
+        ("latency_mean_s", pa.float64()),
+        *((column, pa.float64()) for column in PERCENTILES),
+        ("latency_max_s", pa.float64()),
+        ("mean_queue_depth", pa.float64()),
+        ("cpu_user_s", pa.float64()),
+        ("cpu_system_s", pa.float64()),
+        ("interrupted", pa.bool_()),
+    ]
+)
+SERIES_SCHEMA = pa.schema(
+    [
+        ("recording", pa.string()),
+        ("operation", pa.string()),
+        ("second", pa.int32()),
+        ("ios", pa.int64()),
+        ("bytes", pa.int64()),
+        ("latency_mean_s", pa.float64()),
+        ("latency_max_s", pa.float64()),
+    ]
+)
+HISTOGRAMS_SCHEMA = pa.schema(
+    [
+        ("recording", pa.string()),
+        ("operation", pa.string()),
+        ("low_ns", pa.int64()),
+        ("high_ns", pa.int64()),
+        ("count", pa.int64()),
+    ]
+)

@@ -1,0 +1,101 @@
+"""What to issue: streams and workloads, as the compiled core reads them.
+
+The rules (multiples of 512 bytes, spans inside the target, limits) are checked by the core when a
+workload runs; a broken one raises :class:`fourcorners.errors.UserError` there.
+"""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Pattern = Literal["sequential", "random"]
+
+INCOMPRESSIBLE = "incompressible"
+REPEATED = "repeated"
+
+
+def compressible(percent: int) -> str:
+    """Content that a general compressor shrinks to ``percent`` percent (1 to 100)."""
+    return f"compressible:{percent}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """One access specification (Iometer) or job (fio).
+
+    Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
+    target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
+    address, as a partition that begins at sector 63 does. ``content`` of writes is
+    :data:`INCOMPRESSIBLE`, :data:`REPEATED` or :func:`compressible`.
+    """
+
+    read_fraction: float
+    block_bytes: int
+    pattern: Pattern
+    offset_bytes: int = 0
+    span_bytes: int | None = None
+    alignment_bytes: int | None = None
+    misalignment_bytes: int = 0
+    queue_depth: int = 1
+    workers: int = 1
+    content: str = INCOMPRESSIBLE
+
+    @classmethod
+    def read(cls, pattern: Pattern, block_bytes: int, **fields: Any) -> "Stream":
+        """A stream that only reads; ``fields`` are the others of this class."""
+        return cls(read_fraction=1.0, pattern=pattern, block_bytes=block_bytes, **fields)
+
+    @classmethod
+    def write(cls, pattern: Pattern, block_bytes: int, **fields: Any) -> "Stream":
+        """A stream that only writes; ``fields`` are the others of this class."""
+        return cls(read_fraction=0.0, pattern=pattern, block_bytes=block_bytes, **fields)
+
+    @property
+    def operation(self) -> Literal["read", "write", "mixed"]:
+        """What the stream does."""
+        if self.read_fraction == 1:
+            return "read"
+        return "write" if self.read_fraction == 0 else "mixed"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Streams that run together, and what ends them: the first limit that is reached.
+
+    ``seconds`` count from the end of the ramp; ``ios`` and ``transfer_bytes`` are shared evenly by
+    all workers and count from the start. ``seed`` is the root of all randomness in the workload.
+    """
+
+    streams: Sequence[Stream]
+    seconds: float | None = None
+    ios: int | None = None
+    transfer_bytes: int | None = None
+    ramp_s: float = 0.0
+    seed: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The workload as the core reads it and as a run folder keeps it: times in nanoseconds."""
+        return {
+            "streams": [_stream_to_dict(stream) for stream in self.streams],
+            "stop": {
+                "time_ns": None if self.seconds is None else round(self.seconds * 1e9),
+                "ios": self.ios,
+                "bytes": self.transfer_bytes,
+            },
+            "ramp_ns": round(self.ramp_s * 1e9),
+            "seed": self.seed,
+        }
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as JSON text."""
+        return json.dumps(self.to_dict())
+
+
+def _stream_to_dict(stream: Stream) -> dict[str, Any]:
+    fields = dataclasses.asdict(stream)
+    kind, _, percent = stream.content.partition(":")
+    if percent:
+        fields["content"] = {kind: int(percent)}
+    return fields

@@ -1,0 +1,125 @@
+"""Run folders: what goes in comes out, and a failure leaves the last checkpoint whole."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fourcorners.errors import UserError
+from fourcorners.recording import OperationRecording, Recording
+from fourcorners.store import Run, RunWriter
+from fourcorners.store.writer import run_name
+
+MANIFEST = {"status": "complete", "tests": []}
+
+
+def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
+    values, counts = np.unique(np.array(latencies_ns, dtype=np.int64), return_counts=True)
+    total = len(latencies_ns)
+    operation = OperationRecording(
+        ios=total,
+        bytes=total * 4096,
+        errors={5: 2},
+        elapsed_s=elapsed_s,
+        latency_min_s=min(latencies_ns) * 1e-9,
+        latency_mean_s=sum(latencies_ns) / total * 1e-9,
+        latency_max_s=max(latencies_ns) * 1e-9,
+        bucket_low_ns=values,
+        bucket_high_ns=values,
+        bucket_count=counts.astype(np.int64),
+        second_ios=np.array([total, 0, 0]),
+        second_bytes=np.array([total * 4096, 0, 0]),
+        second_latency_mean_s=np.array([1e-3, np.nan, np.nan]),
+        second_latency_max_s=np.array([2e-3, np.nan, np.nan]),
+    )
+    return Recording(elapsed_s, 1.0, None, None, False, {"read": operation})
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path, "a-run")
+    writer.add("transfer-size/read/4096", "transfer-size", _recording([1000, 2000, 2000, 9000]))
+    writer.findings([{"name": "x", "value": 1.5}])
+    writer.checkpoint(MANIFEST)
+    run = writer.finish()
+
+    assert run.path == tmp_path / "a-run"
+    assert run.manifest["schema"] == "fourcorners/run"
+    assert run.manifest["id"] == "a-run"
+    [row] = run.recordings
+    assert row["ios"] == 4
+    assert row["errors"] == 2
+    assert row["cpu_user_s"] is None
+    assert row["latency_p50_s"] == pytest.approx(2e-6)
+    assert row["latency_max_s"] == pytest.approx(9e-6)
+    series = run.series("transfer-size/read/4096", "read")
+    assert series["ios"].tolist() == [4, 0, 0]
+    assert np.isnan(series["latency_mean_s"]).tolist() == [False, True, True]
+    low, _, count = run.histogram("transfer-size/read/4096", "read")
+    assert low.tolist() == [1000, 2000, 9000]
+    assert count.tolist() == [1, 2, 1]
+    assert run.findings == [{"name": "x", "value": 1.5}]
+    with pytest.raises(KeyError):
+        run.series("transfer-size/read/4096", "write")
+
+
+def test_the_columns_are_the_documented_ones(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path, "a-run")
+    writer.add("a/read/1", "a", _recording([1000]))
+    [row] = writer.checkpoint(MANIFEST).recordings
+    text = (Path(__file__).parents[1] / "docs" / "run-folder.md").read_text()
+    section = text.split("## recordings.parquet")[1].split("##")[0].split("Rows exist")[0]
+    documented = [word for word in re.findall(r"`(\w+)`", section) if word != "null"]
+    assert list(row) == documented
+
+
+def test_a_run_appears_under_its_name_only_when_finished(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path, "a-run")
+    writer.checkpoint({"status": "running", "tests": []})
+    assert [path.name for path in tmp_path.iterdir()] == [".a-run.partial"]
+    assert Run(tmp_path / ".a-run.partial").recordings == []
+    writer.finish()
+    assert [path.name for path in tmp_path.iterdir()] == ["a-run"]
+
+
+def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
+    writers = [RunWriter(tmp_path, "a-run") for _ in range(3)]
+    for writer in writers:
+        writer.checkpoint(MANIFEST)
+        writer.finish()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a-run", "a-run-2", "a-run-3"]
+
+
+def test_a_failed_write_keeps_the_last_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = RunWriter(tmp_path, "a-run")
+    writer.add("a/read/1", "a", _recording([1000]))
+    writer.checkpoint(MANIFEST)
+    writer.add("a/read/2", "a", _recording([2000]))
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(UserError, match="no space left on device") as caught:
+        writer.checkpoint(MANIFEST)
+    assert str(writer.path) in str(caught.value)
+    assert [row["recording"] for row in Run(writer.path).recordings] == ["a/read/1"]
+    assert not list(writer.path.glob(".*"))
+
+
+def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a run folder"):
+        Run(tmp_path)
+    (tmp_path / "manifest.json").write_text(
+        json.dumps({"schema": "fourcorners/run", "schema_version": 99})
+    )
+    with pytest.raises(UserError, match="format 99"):
+        Run(tmp_path)
+
+
+def test_run_names_are_plain() -> None:
+    assert re.fullmatch(r"\d{8}-\d{6}-ocz-core-64gb", run_name("OCZ Core 64GB"))
+    assert re.fullmatch(r"\d{8}-\d{6}-a-b-img", run_name("/tmp/../a b.img").replace("tmp-", ""))

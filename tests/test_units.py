@@ -1,0 +1,63 @@
+"""Quantities: what is written can be read, and mistakes are named."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fourcorners import units
+from fourcorners.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("4 KiB", 4096),
+        ("4KiB", 4096),
+        ("8 GB", 8 * 10**9),
+        ("1.5 MiB", 3 << 19),
+        ("512 B", 512),
+        ("1_000 kB", 10**6),
+    ],
+)
+def test_sizes(text: str, count: int) -> None:
+    assert units.parse_bytes(text) == count
+
+
+@given(st.integers(1, 1023), st.sampled_from(["B", "KiB", "MiB", "GiB", "TiB"]))
+def test_whole_binary_sizes_survive_formatting(number: int, unit: str) -> None:
+    count = units.parse_bytes(f"{number} {unit}")
+    assert units.parse_bytes(units.format_bytes(count)) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("4", "the unit is missing"),
+        ("4 XB", 'unknown unit "XB"'),
+        ("-4 GB", "write a number and a unit"),
+        ("many", "write a number and a unit"),
+        ("", "write a number and a unit"),
+    ],
+)
+def test_mistakes_are_named(text: str, complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        units.parse_bytes(text)
+
+
+def test_times() -> None:
+    assert units.parse_seconds("30 s") == 30
+    assert units.parse_seconds("2ms") == pytest.approx(0.002)
+    with pytest.raises(UserError, match='unknown unit "GB"'):
+        units.parse_seconds("3 GB")
+
+
+def test_formats_for_people() -> None:
+    assert units.format_bytes(536_870_912) == "512 MiB"
+    assert units.format_bytes(640_135_028_736) == "640 GB"
+    assert units.format_rate(131_072_000) == "131 MB/s"
+    assert units.format_rate(2_084) == "2.08 kB/s"
+    assert units.format_seconds(0.000447) == "447 µs"
+    assert units.format_seconds(0.01285) == "12.8 ms"
+    assert units.format_seconds(999.6e-6) == "1000 µs"
+    assert units.format_duration(75) == "1:15"
+    assert units.format_duration(3700) == "1:01:40"
