@@ -44,6 +44,11 @@ pub trait Target {
     /// Resources that cannot be had (memory, rings).
     fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError>;
 
+    /// Makes the data of a request that is about to be submitted under a free
+    /// slot. The issuing loop calls it before it notes the submission time, so
+    /// that making data is not latency. Targets that need no data do nothing.
+    fn stage(&mut self, _slot: u32, _request: &Request) {}
+
     /// Hands over a request under a free slot. Its latency counts from the
     /// clock's value now. The target may hold it back until [`Target::wait`].
     fn submit(&mut self, slot: u32, request: &Request);

@@ -1,1 +1,34 @@
-//! placeholder
+//! Real files and block devices through io_uring, and the checks that keep
+//! their data safe.
+//!
+//! Three steps, each a type: a [`Plan`] examines a path and refuses what could
+//! hurt, changing nothing; a [`RealFile`] opens (or creates) what was planned
+//! and claims it; a [`RealTarget`] is one worker's ring on it.
+//!
+//! ```no_run
+//! # use fourcorners_real::{Access, Plan, RealFile};
+//! let plan = Plan::examine("/dev/sdb".as_ref(), &Access::default())?;
+//! let file = RealFile::open(plan)?;
+//! let target = file.target(1);
+//! # Ok::<(), fourcorners_target::TargetError>(())
+//! ```
+
+mod access;
+mod buffers;
+mod content;
+mod device;
+mod direct;
+mod extents;
+mod in_use;
+mod open;
+mod plan;
+mod regular;
+mod ring;
+mod signature;
+mod target;
+
+pub use access::Access;
+pub use open::RealFile;
+pub use plan::{Kind, Plan};
+pub use ring::RingFacts;
+pub use target::RealTarget;

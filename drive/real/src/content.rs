@@ -1,0 +1,235 @@
+//! What writes carry: random bytes made as fast as memory takes them.
+//!
+//! The generator is xoshiro256+ (Blackman and Vigna, "Scrambled linear
+//! pseudorandom number generators", 2021) in eight lanes side by side, so that
+//! the compiler can use vector registers. Its known weakness, linear lowest
+//! bits, is nothing that a drive's compressor could find.
+
+use fourcorners_workload::Content;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::SplitMix64;
+
+const LANES: usize = 8;
+/// Bytes made by one step of all lanes.
+const STEP_BYTES: usize = LANES * 8;
+/// Unit of [`Content::Compressible`]: each one holds its share of random bytes
+/// followed by zeros, so that a drive that compresses per 4 KiB page and one
+/// that compresses per request see the same ratio.
+const COMPRESSION_UNIT_BYTES: usize = 4096;
+/// Seed of the block that [`Content::Repeated`] writes: one for all workers
+/// and runs, or it would not be repeated.
+const REPEATED_SEED: u64 = 0x5245_5045_4154_4544;
+
+/// Eight xoshiro256+ generators, stored word by word.
+#[derive(Clone, Debug)]
+pub(crate) struct RandomBytes {
+    state: [[u64; LANES]; 4],
+    wide: bool,
+}
+
+impl RandomBytes {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut split = SplitMix64::seed_from_u64(seed);
+        let mut state = [[0; LANES]; 4];
+        for word in state.iter_mut().flatten() {
+            *word = split.next_u64();
+        }
+        #[cfg(target_arch = "x86_64")]
+        let wide = std::arch::is_x86_feature_detected!("avx2");
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide = false;
+        Self { state, wide }
+    }
+
+    /// Fills `bytes`. The same seed and the same lengths give the same bytes on
+    /// every machine.
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.wide {
+            // SAFETY: `wide` says that this processor has AVX2.
+            unsafe { fill_avx2(&mut self.state, bytes) };
+            return;
+        }
+        debug_assert!(!self.wide);
+        fill_lanes(&mut self.state, bytes);
+    }
+}
+
+/// [`fill_lanes`] compiled for AVX2: 32 bytes per instruction, not 16.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn fill_avx2(state: &mut [[u64; LANES]; 4], bytes: &mut [u8]) {
+    fill_lanes(state, bytes);
+}
+
+#[inline(always)]
+fn fill_lanes(state: &mut [[u64; LANES]; 4], bytes: &mut [u8]) {
+    // A local copy stays in registers; `bytes` could alias the caller's state
+    // as far as the optimizer knows.
+    let [mut s0, mut s1, mut s2, mut s3] = *state;
+    let mut chunks = bytes.chunks_exact_mut(STEP_BYTES);
+    let mut step = |out: &mut [u8; STEP_BYTES]| {
+        for lane in 0..LANES {
+            let value = s0[lane].wrapping_add(s3[lane]);
+            out[lane * 8..lane * 8 + 8].copy_from_slice(&value.to_le_bytes());
+            let shifted = s1[lane] << 17;
+            s2[lane] ^= s0[lane];
+            s3[lane] ^= s1[lane];
+            s1[lane] ^= s2[lane];
+            s0[lane] ^= s3[lane];
+            s2[lane] ^= shifted;
+            s3[lane] = s3[lane].rotate_left(45);
+        }
+    };
+    for chunk in &mut chunks {
+        if let Ok(chunk) = chunk.try_into() {
+            step(chunk);
+        }
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        let mut last = [0; STEP_BYTES];
+        step(&mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+    *state = [s0, s1, s2, s3];
+}
+
+/// What a slot's buffer holds at the moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// Anything: it was read into, or written with bytes that must not repeat.
+    #[default]
+    Used,
+    /// Random bytes that no write has carried yet.
+    Fresh,
+    /// At least so many bytes of the repeated block.
+    Repeated(u32),
+}
+
+/// Makes the content of writes.
+#[derive(Clone, Debug)]
+pub(crate) struct ContentSource {
+    fresh: RandomBytes,
+}
+
+impl ContentSource {
+    /// Sources with different seeds make different bytes, but for the repeated
+    /// block, which is the same for all.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            fresh: RandomBytes::new(seed),
+        }
+    }
+
+    /// Makes `bytes` what a write of `content` carries, and says what the
+    /// buffer holds once the write has carried it.
+    pub(crate) fn make(&mut self, content: Content, held: Held, bytes: &mut [u8]) -> Held {
+        match content {
+            Content::Incompressible => {
+                if held != Held::Fresh {
+                    self.fresh.fill(bytes);
+                }
+                Held::Used
+            }
+            Content::Repeated => {
+                let length = bytes.len() as u32;
+                match held {
+                    Held::Repeated(there) if there >= length => held,
+                    _ => {
+                        RandomBytes::new(REPEATED_SEED).fill(bytes);
+                        Held::Repeated(length)
+                    }
+                }
+            }
+            Content::Compressible(percent) => {
+                for unit in bytes.chunks_mut(COMPRESSION_UNIT_BYTES) {
+                    let random = unit.len() * usize::from(percent.min(100)) / 100;
+                    let (random, zeros) = unit.split_at_mut(random);
+                    self.fresh.fill(random);
+                    zeros.fill(0);
+                }
+                Held::Used
+            }
+        }
+    }
+
+    /// Fills a buffer with bytes that count as [`Held::Fresh`].
+    pub(crate) fn fill_fresh(&mut self, bytes: &mut [u8]) {
+        self.fresh.fill(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make(source: &mut ContentSource, content: Content, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0xEE; length];
+        source.make(content, Held::Used, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn narrow_and_wide_registers_make_the_same_bytes() {
+        let mut wide = RandomBytes::new(5);
+        let mut narrow = wide.clone();
+        narrow.wide = false;
+        let (mut a, mut b) = (vec![0; 10_007], vec![1; 10_007]);
+        wide.fill(&mut a);
+        narrow.fill(&mut b);
+        assert_eq!(a, b);
+    }
+
+    #[test]
+    fn incompressible_bytes_never_repeat_and_have_full_entropy() {
+        let mut source = ContentSource::new(1);
+        let bytes = make(&mut source, Content::Incompressible, 1 << 20);
+        assert_ne!(bytes, make(&mut source, Content::Incompressible, 1 << 20));
+        let blocks: std::collections::HashSet<&[u8]> = bytes.chunks(512).collect();
+        assert_eq!(blocks.len(), (1 << 20) / 512);
+        let mut counts = [0u32; 256];
+        for byte in &bytes {
+            counts[usize::from(*byte)] += 1;
+        }
+        let expected = f64::from(1 << 20) / 256.0;
+        let chi_squared: f64 = counts
+            .iter()
+            .map(|c| (f64::from(*c) - expected).powi(2) / expected)
+            .sum();
+        // 255 degrees of freedom: mean 255, standard deviation 22.6.
+        assert!((150.0..360.0).contains(&chi_squared), "{chi_squared}");
+    }
+
+    #[test]
+    fn seeds_make_different_bytes_but_one_repeated_block() {
+        let (mut one, mut two) = (ContentSource::new(1), ContentSource::new(2));
+        let of = |source: &mut ContentSource, content| make(source, content, 4096);
+        assert_ne!(
+            of(&mut one, Content::Incompressible),
+            of(&mut two, Content::Incompressible)
+        );
+        assert_eq!(
+            of(&mut one, Content::Repeated),
+            of(&mut two, Content::Repeated)
+        );
+    }
+
+    #[test]
+    fn a_shorter_repeated_block_begins_like_a_longer_one() {
+        let mut source = ContentSource::new(1);
+        let long = make(&mut source, Content::Repeated, 8192);
+        assert_eq!(long[..512], make(&mut source, Content::Repeated, 512));
+    }
+
+    #[test]
+    fn compressible_content_holds_its_share_of_random_bytes_in_every_page() {
+        let mut source = ContentSource::new(1);
+        let bytes = make(&mut source, Content::Compressible(40), 3 * 4096);
+        for page in bytes.chunks(4096) {
+            let zeros = page.iter().rev().take_while(|byte| **byte == 0).count();
+            // The last random byte is itself zero now and then.
+            assert!((4096 - 1638..4096 - 1630).contains(&zeros), "{zeros}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Plans for block devices.
+
+use crate::access::Access;
+use crate::in_use::System;
+use crate::plan::{Kind, Plan, refusal};
+use crate::signature;
+use fourcorners_target::TargetError;
+use std::fs::{File, Metadata};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+// From linux/fs.h: _IO(0x12, nr) but for the size, which is _IOR(0x12, 114, size_t).
+const BLKROGET: libc::Ioctl = 0x125E;
+const BLKDISCARD: libc::Ioctl = 0x1277;
+const BLKGETSIZE64: libc::Ioctl = libc::_IOR::<libc::size_t>(0x12, 114);
+
+/// Plans for the existing block device at `path` (resolved).
+pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<Plan, TargetError> {
+    let shown = path.display();
+    if access.size_bytes.is_some() {
+        return Err(TargetError(format!(
+            "--size is for regular files, and {shown} is a block device: leave it out"
+        )));
+    }
+    let device = File::open(path).map_err(|error| refusal(path, &error))?;
+    let capacity_bytes = size_bytes(&device).map_err(|error| refusal(path, &error))?;
+    if capacity_bytes == 0 {
+        return Err(TargetError(format!(
+            "{shown} has no size: nothing is attached to it, or no medium is in it"
+        )));
+    }
+    let writable = access.destroy_data.is_some();
+    let users = System::running().device_users(metadata.rdev());
+    let mut notes = Vec::new();
+    if writable {
+        if !users.is_empty() {
+            return Err(TargetError(format!(
+                "{shown} is in use ({}): nothing was written; release it first, then repeat",
+                users.join("; ")
+            )));
+        }
+        if is_read_only(&device) {
+            return Err(TargetError(format!(
+                "{shown} is set read-only: make it writable (`blockdev --setrw {shown}`), or leave out --destroy-data"
+            )));
+        }
+        for name in signature::found(&device, capacity_bytes) {
+            notes.push(format!("{shown} holds {name} that will be destroyed"));
+        }
+    } else if !users.is_empty() {
+        notes.push(format!(
+            "{shown} is in use ({}): I/O of other programs may disturb the measurement",
+            users.join("; ")
+        ));
+    }
+    Ok(Plan {
+        path: path.to_owned(),
+        kind: Kind::Device,
+        capacity_bytes,
+        writable,
+        read_only_reason: (!writable).then(|| {
+            format!(
+                "{shown} is a block device: only reads are measured unless --destroy-data {shown} permits writes"
+            )
+        }),
+        creates: false,
+        needs_fill: false,
+        direct: true,
+        request_alignment_bytes: logical_block_bytes(&device)
+            .map_err(|error| refusal(path, &error))?,
+        notes,
+        identity: Some((metadata.rdev(), 0)),
+    })
+}
+
+/// Size of an open block device.
+pub(crate) fn size_bytes(device: &File) -> std::io::Result<u64> {
+    let mut bytes = 0u64;
+    // SAFETY: the ioctl writes one u64 to where it is told.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), BLKGETSIZE64, &mut bytes) })?;
+    Ok(bytes)
+}
+
+/// Tells the device that nothing of its content is needed any more (TRIM).
+pub(crate) fn discard(device: &File, capacity_bytes: u64) -> std::io::Result<()> {
+    let range = [0u64, capacity_bytes];
+    // SAFETY: the ioctl reads a start and a length, both u64, from the array.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD, range.as_ptr()) })
+}
+
+fn logical_block_bytes(device: &File) -> std::io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the ioctl writes one int to where it is told.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), libc::BLKSSZGET, &mut bytes) })?;
+    Ok(bytes as u32)
+}
+
+fn is_read_only(device: &File) -> bool {
+    let mut flag: libc::c_int = 0;
+    // SAFETY: the ioctl writes one int to where it is told.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), BLKROGET, &mut flag) };
+    result == 0 && flag != 0
+}
+
+fn check(result: libc::c_int) -> std::io::Result<()> {
+    if result < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Opens what was planned, and claims it.
+
+use crate::direct::{self, DirectIo};
+use crate::plan::{Kind, Plan, refusal};
+use crate::{RealTarget, device, regular};
+use fourcorners_target::TargetError;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An open file or device: the one claim that all workers share. A device to
+/// be written is held exclusively, so the kernel lets nobody mount it meanwhile.
+#[derive(Debug)]
+pub struct RealFile {
+    plan: Plan,
+    file: Arc<File>,
+    /// Targets made so far: each gets content of its own.
+    targets: AtomicU64,
+}
+
+impl RealFile {
+    /// Opens what `plan` describes; creates the file where it says so, with
+    /// all its room allocated.
+    ///
+    /// # Errors
+    /// What stands behind the path has changed since the plan, is in use, or
+    /// cannot be opened or allocated. A file whose allocation failed is
+    /// removed if it was created here.
+    pub fn open(mut plan: Plan) -> Result<RealFile, TargetError> {
+        let is_new = plan.identity.is_none();
+        let mut options = OpenOptions::new();
+        options.read(true).write(plan.writable).create_new(is_new);
+        let mut flags = libc::O_NOFOLLOW;
+        if plan.kind == Kind::Device && plan.writable {
+            // On a block device this claims it against every other user.
+            flags |= libc::O_EXCL;
+        }
+        let file = options
+            .custom_flags(flags)
+            .open(&plan.path)
+            .map_err(|error| refusal(&plan.path, &error))?;
+        let metadata = file
+            .metadata()
+            .map_err(|error| refusal(&plan.path, &error))?;
+        let identity = match plan.kind {
+            Kind::File => (metadata.dev(), metadata.ino()),
+            Kind::Device => (metadata.rdev(), 0),
+        };
+        let device_shrank = plan.kind == Kind::Device
+            && device::size_bytes(&file).ok() != Some(plan.capacity_bytes);
+        if plan.identity.is_some_and(|planned| planned != identity) || device_shrank {
+            return Err(TargetError(format!(
+                "{} is no longer what it was when it was examined: nothing was written; repeat the command",
+                plan.path.display()
+            )));
+        }
+        if plan.kind == Kind::File {
+            if plan.creates {
+                allocate(&file, &mut plan, is_new, metadata.len() == 0)?;
+            }
+            let file_system = regular::file_system_of(&plan.path);
+            let direct = DirectIo::examine(&file, file_system.as_deref());
+            regular::set_direct(&mut plan, direct, file_system.as_deref());
+        }
+        if plan.direct && !direct::switch_on(&file) {
+            return Err(TargetError(format!(
+                "{} cannot be opened for direct I/O, though its file system said so",
+                plan.path.display()
+            )));
+        }
+        plan.identity = Some(identity);
+        Ok(RealFile {
+            plan,
+            file: Arc::new(file),
+            targets: AtomicU64::new(0),
+        })
+    }
+
+    /// The plan as it was carried out: `direct`, the alignment and the notes
+    /// are those of the open file.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// A target for one worker. Its written content follows from `seed` and
+    /// from how many targets were made before it, so that no two workers
+    /// write the same bytes.
+    pub fn target(&self, seed: u64) -> RealTarget {
+        let index = self.targets.fetch_add(1, Ordering::Relaxed);
+        // An odd multiplier spreads the index over all bits.
+        let seed = seed ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        RealTarget::new(Arc::clone(&self.file), self.plan.capacity_bytes, seed)
+    }
+
+    /// Gives the whole content back: discards every block of a device; of a
+    /// file, frees its room and allocates it anew, which reaches the drive
+    /// only where the file system is mounted with `discard`. Afterwards
+    /// reads do not reach the medium until it has been filled.
+    ///
+    /// # Errors
+    /// A plan without permission to write; a device that cannot discard.
+    pub fn purge(&mut self) -> Result<(), TargetError> {
+        let path = &self.plan.path;
+        if !self.plan.writable {
+            return Err(TargetError(format!(
+                "{} was opened for reading only: its content is not discarded",
+                path.display()
+            )));
+        }
+        match self.plan.kind {
+            Kind::Device => {
+                device::discard(&self.file, self.plan.capacity_bytes).map_err(
+                    |error| match error.raw_os_error() {
+                        Some(libc::EOPNOTSUPP) => TargetError(format!(
+                            "{} does not support discard: it cannot be purged this way",
+                            path.display()
+                        )),
+                        _ => refusal(path, &error),
+                    },
+                )?;
+            }
+            Kind::File => {
+                let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+                for mode in [punch, 0] {
+                    fallocate(&self.file, mode, self.plan.capacity_bytes)
+                        .map_err(|error| refusal(path, &error))?;
+                }
+            }
+        }
+        self.plan.needs_fill = true;
+        Ok(())
+    }
+
+    /// Says that all of the capacity has been written since it was opened.
+    ///
+    /// # Errors
+    /// The device or file system failed to keep what was written.
+    pub fn filled(&mut self) -> Result<(), TargetError> {
+        self.file
+            .sync_data()
+            .map_err(|error| refusal(&self.plan.path, &error))?;
+        self.plan.needs_fill = false;
+        Ok(())
+    }
+}
+
+/// Allocates all room of a file that is ours to size.
+fn allocate(
+    file: &File,
+    plan: &mut Plan,
+    is_new: bool,
+    was_empty: bool,
+) -> Result<(), TargetError> {
+    let allocated = match fallocate(file, 0, plan.capacity_bytes) {
+        // Without allocation in the file system, the fill allocates.
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+            file.set_len(plan.capacity_bytes)
+        }
+        other => other,
+    };
+    if let Err(error) = allocated {
+        if is_new {
+            // It was made a moment ago, under `create_new`: it is ours.
+            let _ = std::fs::remove_file(&plan.path);
+        }
+        return Err(refusal(&plan.path, &error));
+    }
+    // A file that came with content was named for this run only.
+    if was_empty && !regular::mark_as_ours(file) {
+        plan.notes.push(format!(
+            "the file system of {0} keeps no extended attributes: a later run needs --overwrite {0}",
+            plan.path.display()
+        ));
+    }
+    Ok(())
+}
+
+fn fallocate(file: &File, mode: libc::c_int, length_bytes: u64) -> std::io::Result<()> {
+    loop {
+        // SAFETY: the call acts on a descriptor that `file` owns, on no memory.
+        let result =
+            unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, length_bytes as libc::off_t) };
+        if result == 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        // A signal ends a long allocation on some file systems (tmpfs).
+        if error.raw_os_error() != Some(libc::EINTR) {
+            return Err(error);
+        }
+    }
+}

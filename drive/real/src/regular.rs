@@ -1,0 +1,292 @@
+//! Plans for regular files: existing ones, and ones to be created.
+
+use crate::access::Access;
+use crate::buffers::available_memory_bytes;
+use crate::direct::{DirectIo, SECTOR_BYTES};
+use crate::in_use::System;
+use crate::plan::{Kind, Plan, refusal};
+use fourcorners_target::TargetError;
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Extended attribute on files that we created. Their content is ours, so they
+/// may be written again without a word; everybody else's may not.
+const OURS: &std::ffi::CStr = c"user.fourcorners";
+
+/// Room that stays free for everybody else: 5 % of the file system, at least
+/// 64 MiB and at most 16 GiB.
+const MARGIN_FRACTION: u64 = 20;
+const MARGIN_MIN_BYTES: u64 = 64 << 20;
+const MARGIN_MAX_BYTES: u64 = 16 << 30;
+
+/// Plans for a path that does not exist.
+pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetError> {
+    let shown = path.display();
+    if path.symlink_metadata().is_ok() {
+        return Err(TargetError(format!(
+            "{shown} is a link to something that does not exist: remove the link, or name what is meant"
+        )));
+    }
+    let parent = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let Some(name) = path.file_name() else {
+        return Err(TargetError(format!("{shown} names no file")));
+    };
+    let parent = std::fs::canonicalize(parent).map_err(|_| {
+        TargetError(format!(
+            "{shown}: the folder {} does not exist: create it first",
+            parent.display()
+        ))
+    })?;
+    let resolved = parent.join(name);
+    // /dev/shm is a place for files; everything else below /dev is not.
+    if resolved.starts_with("/dev") && !resolved.starts_with("/dev/shm") {
+        return Err(TargetError(format!(
+            "there is no device {shown}: check the name (`lsblk` lists the devices)"
+        )));
+    }
+    for (option, word) in [
+        ("--destroy-data", &access.destroy_data),
+        ("--overwrite", &access.overwrite),
+    ] {
+        if let Some(word) = word {
+            return Err(TargetError(format!(
+                "{option} names {}, but the target {shown} does not exist: check both names",
+                word.display()
+            )));
+        }
+    }
+    let Some(size_bytes) = access.size_bytes else {
+        return Err(TargetError(format!(
+            "{shown} does not exist: give --size to create a test file there"
+        )));
+    };
+    let file_system = file_system_of(&parent);
+    let capacity_bytes = checked_size(path, size_bytes)?;
+    check_room(&resolved, &parent, capacity_bytes, file_system.as_deref())?;
+    // A nameless file tells what a named one could do, and leaves nothing.
+    let probe = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_TMPFILE)
+        .open(&parent);
+    let direct = match probe {
+        Ok(probe) => DirectIo::examine(&probe, file_system.as_deref()),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EROFS)) => {
+            return Err(refusal(&resolved, &error));
+        }
+        // No nameless files here: `RealFile::open` examines the real one.
+        Err(_) => DirectIo {
+            available: false,
+            alignment_bytes: SECTOR_BYTES,
+        },
+    };
+    Ok(new_plan(
+        resolved,
+        capacity_bytes,
+        true,
+        direct,
+        file_system.as_deref(),
+    ))
+}
+
+/// Plans for the existing regular file at `path` (resolved).
+pub(crate) fn plan_existing(
+    path: &Path,
+    metadata: &Metadata,
+    access: &Access,
+) -> Result<Plan, TargetError> {
+    let shown = path.display();
+    let file = File::open(path).map_err(|error| refusal(path, &error))?;
+    let length_bytes = metadata.len();
+    let ours = is_ours(&file);
+    let writable = ours || access.overwrite.is_some() || length_bytes == 0;
+    let capacity_bytes = match access.size_bytes {
+        Some(size_bytes) => checked_size(path, size_bytes)?,
+        None if length_bytes < u64::from(SECTOR_BYTES) => {
+            return Err(TargetError(format!(
+                "{shown} holds {length_bytes} bytes, less than a sector: give --size to make it a test file"
+            )));
+        }
+        None => length_bytes - length_bytes % u64::from(SECTOR_BYTES),
+    };
+    if !writable && capacity_bytes > length_bytes {
+        return Err(TargetError(format!(
+            "{shown} exists and holds {length_bytes} bytes: leave out --size to read it as it is, or give --overwrite {shown} to overwrite it"
+        )));
+    }
+    let file_system = file_system_of(path);
+    let creates = capacity_bytes > length_bytes;
+    if writable {
+        let users = System::running().file_users(metadata.dev(), metadata.ino());
+        if !users.is_empty() {
+            return Err(TargetError(format!(
+                "{shown} is in use as a disk ({}): nothing was written; release it first, then repeat",
+                users.join("; ")
+            )));
+        }
+        // Opening for writing changes nothing, and tells who may.
+        OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(|error| refusal(path, &error))?;
+        let there_bytes = metadata.blocks() * 512;
+        if there_bytes < capacity_bytes {
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            let missing_bytes = capacity_bytes - there_bytes;
+            check_room(path, folder, missing_bytes, file_system.as_deref())?;
+        }
+    }
+    let direct = DirectIo::examine(&file, file_system.as_deref());
+    let mut plan = new_plan(
+        path.to_owned(),
+        capacity_bytes,
+        creates,
+        direct,
+        file_system.as_deref(),
+    );
+    plan.identity = Some((metadata.dev(), metadata.ino()));
+    plan.capacity_bytes -= plan.capacity_bytes % u64::from(plan.request_alignment_bytes);
+    plan.writable = writable;
+    plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
+    if writable && length_bytes > 0 && !ours {
+        plan.notes
+            .push(format!("the content of {shown} will be overwritten"));
+    }
+    if !writable {
+        plan.read_only_reason = Some(format!(
+            "{shown} has content that is not fourcorners' own: only reads are measured unless --overwrite {shown} permits writes"
+        ));
+        if plan.needs_fill {
+            plan.notes.push(format!(
+                "{shown} has parts that were never written: reads there do not reach the medium"
+            ));
+        }
+    }
+    Ok(plan)
+}
+
+fn new_plan(
+    path: PathBuf,
+    capacity_bytes: u64,
+    creates: bool,
+    direct: DirectIo,
+    file_system: Option<&str>,
+) -> Plan {
+    let mut plan = Plan {
+        path,
+        kind: Kind::File,
+        capacity_bytes,
+        writable: true,
+        read_only_reason: None,
+        creates,
+        needs_fill: true,
+        direct: false,
+        request_alignment_bytes: SECTOR_BYTES,
+        notes: Vec::new(),
+        identity: None,
+    };
+    set_direct(&mut plan, direct, file_system);
+    plan
+}
+
+/// Puts the facts of direct I/O, and the note on their absence, into a plan.
+pub(crate) fn set_direct(plan: &mut Plan, direct: DirectIo, file_system: Option<&str>) {
+    plan.direct = direct.available;
+    plan.request_alignment_bytes = direct.alignment_bytes;
+    let absent = format!(
+        "O_DIRECT is not available on {}: results include the page cache",
+        file_system.unwrap_or("this file system")
+    );
+    plan.notes.retain(|note| *note != absent);
+    if !direct.available {
+        plan.notes.push(absent);
+    }
+}
+
+fn checked_size(path: &Path, size_bytes: u64) -> Result<u64, TargetError> {
+    // Whole pages, so that no grid of direct I/O cuts the last one.
+    let whole = size_bytes - size_bytes % 4096;
+    if whole == 0 {
+        return Err(TargetError(format!(
+            "--size {size_bytes} for {} is less than one page: give at least 4096 bytes",
+            path.display()
+        )));
+    }
+    Ok(whole)
+}
+
+/// Type of the file system that holds `path`, as the mount table names it.
+pub(crate) fn file_system_of(path: &Path) -> Option<String> {
+    let device = std::fs::metadata(path).ok()?.dev();
+    System::running()
+        .mounts()
+        .into_iter()
+        .find(|mount| mount.device == device)
+        .map(|mount| mount.file_system)
+}
+
+/// Refuses to take room that others need.
+fn check_room(
+    path: &Path,
+    folder: &Path,
+    needed_bytes: u64,
+    file_system: Option<&str>,
+) -> Result<(), TargetError> {
+    let folder = std::ffi::CString::new(folder.as_os_str().as_bytes())
+        .map_err(|_| TargetError(format!("{}: not a path", path.display())))?;
+    // SAFETY: the path ends with a zero byte; the kernel fills the struct, for
+    // which zeroes are valid.
+    let (result, stat) = unsafe {
+        let mut stat: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(folder.as_ptr(), &mut stat), stat)
+    };
+    if result != 0 {
+        return Err(refusal(path, &std::io::Error::last_os_error()));
+    }
+    let total_bytes = stat.f_blocks.saturating_mul(stat.f_frsize);
+    let mut free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+    if matches!(file_system, Some("tmpfs" | "ramfs")) {
+        free_bytes = free_bytes.min(available_memory_bytes());
+    }
+    let margin_bytes = (total_bytes / MARGIN_FRACTION).clamp(MARGIN_MIN_BYTES, MARGIN_MAX_BYTES);
+    let usable_bytes = free_bytes.saturating_sub(margin_bytes);
+    if needed_bytes > usable_bytes {
+        return Err(TargetError(format!(
+            "{}: {} MiB are needed, and the file system can give {} MiB ({} MiB are kept free for others): give a smaller --size or make room",
+            path.display(),
+            needed_bytes.div_ceil(1 << 20),
+            usable_bytes >> 20,
+            margin_bytes >> 20
+        )));
+    }
+    Ok(())
+}
+
+/// Marks a file as created by us; false where the file system keeps no
+/// extended attributes.
+pub(crate) fn mark_as_ours(file: &File) -> bool {
+    // SAFETY: the name ends with a zero byte, the value is one byte long.
+    unsafe { libc::fsetxattr(file.as_raw_fd(), OURS.as_ptr(), b"1".as_ptr().cast(), 1, 0) == 0 }
+}
+
+fn is_ours(file: &File) -> bool {
+    let mut value = 0u8;
+    // SAFETY: the name ends with a zero byte; at most one byte is stored.
+    let length = unsafe {
+        let value: *mut u8 = &mut value;
+        libc::fgetxattr(file.as_raw_fd(), OURS.as_ptr(), value.cast(), 1)
+    };
+    length == 1 && value == b'1'
+}
+
+/// Holes, by the count of allocated blocks, or extents that are allocated but
+/// were never written, where the file system lists them.
+fn has_unwritten_parts(file: &File, metadata: &Metadata, capacity_bytes: u64) -> bool {
+    metadata.blocks() * 512 < capacity_bytes || crate::extents::any_unwritten(file)
+}
