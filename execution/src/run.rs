@@ -6,12 +6,13 @@ use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Lane, Request, Workload, WorkloadError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Completions between two looks at `Progress::stop`: at simulated speed some
-/// milliseconds, on a disk bounded by [`WAIT_MAX_NS`] as well.
+/// Completions between two looks at [`Progress::stop`], at simulated speed some
+/// milliseconds ...
 const COMPLETIONS_PER_LOOK: u32 = 1 << 14;
 
-/// Longest single wait, so that a stop request is seen on a target that hangs.
-const WAIT_MAX_NS: u64 = 100_000_000;
+/// ... and the most target time between two looks, also on a target that is slow
+/// or hangs.
+const LOOK_INTERVAL_NS: u64 = 100_000_000;
 
 /// Seen from outside while a workload runs; shared by its threads.
 #[derive(Debug, Default)]
@@ -114,22 +115,25 @@ fn run_lanes<T: Target>(
         .unwrap_or(0);
     target.prepare(slots_total, block_bytes_max)?;
 
-    let started_ns = target.now_ns();
-    let mut measurement = Measurement::new(workload, started_ns);
     let mut slots: Vec<Slot> = Vec::with_capacity(slots_total as usize);
     for (index, lane) in lanes.iter_mut().enumerate() {
         for _ in 0..lane.queue_depth {
             if let Some(request) = lane.next_request() {
-                let slot = slots.len() as u32;
+                target.stage(slots.len() as u32, &request);
                 slots.push(Slot {
                     request,
-                    submitted_ns: started_ns,
+                    submitted_ns: 0,
                     lane: index as u32,
                 });
-                measurement.submitted(started_ns);
-                target.submit(slot, &request);
             }
         }
+    }
+    let started_ns = target.now_ns();
+    let mut measurement = Measurement::new(workload, started_ns);
+    for (index, slot) in slots.iter_mut().enumerate() {
+        slot.submitted_ns = started_ns;
+        measurement.submitted(started_ns);
+        target.submit(index as u32, &slot.request);
     }
 
     let mut outstanding = slots.len();
@@ -137,22 +141,23 @@ fn run_lanes<T: Target>(
     let mut issuing = true;
     let mut interrupted = false;
     let mut completions_to_look = COMPLETIONS_PER_LOOK;
+    let mut look_ns = started_ns + LOOK_INTERVAL_NS;
+    let mut now_ns = started_ns;
     while outstanding > 0 {
-        let deadline_ns = target.now_ns() + WAIT_MAX_NS;
-        target.wait(deadline_ns, &mut done)?;
-        // One reading serves the whole batch of answers: they are submitted
-        // together, so their latencies start together.
-        let now_ns = target.now_ns();
+        target.wait(look_ns.max(now_ns), &mut done)?;
+        now_ns = done.last().map_or(look_ns, |last| last.completed_ns);
         completions_to_look = completions_to_look.saturating_sub(done.len() as u32);
-        if completions_to_look == 0 || now_ns >= deadline_ns {
+        if completions_to_look == 0 || now_ns >= look_ns {
             completions_to_look = COMPLETIONS_PER_LOOK;
+            look_ns = now_ns + LOOK_INTERVAL_NS;
             measurement.publish(progress, now_ns - started_ns);
             interrupted |= progress.stop.load(Ordering::Relaxed);
         }
         issuing = issuing && !interrupted && now_ns < measurement.end_ns;
-        for completion in done.drain(..) {
+        // What stays in `done` is answered by a request whose data is ready.
+        done.retain(|completion| {
             let slot = &mut slots[completion.slot as usize];
-            measurement.completed(slot, &completion);
+            measurement.completed(slot, completion);
             let next = if issuing {
                 lanes[slot.lane as usize].next_request()
             } else {
@@ -160,12 +165,20 @@ fn run_lanes<T: Target>(
             };
             if let Some(request) = next {
                 slot.request = request;
-                slot.submitted_ns = now_ns;
-                measurement.submitted(now_ns);
-                target.submit(completion.slot, &request);
+                target.stage(completion.slot, &request);
             } else {
                 outstanding -= 1;
             }
+            next.is_some()
+        });
+        // One reading serves the whole batch of answers: they are submitted
+        // together, so their latencies start together.
+        now_ns = target.now_ns();
+        for completion in done.drain(..) {
+            let slot = &mut slots[completion.slot as usize];
+            slot.submitted_ns = now_ns;
+            measurement.submitted(now_ns);
+            target.submit(completion.slot, &slot.request);
         }
     }
     measurement.publish(progress, target.now_ns() - started_ns);
