@@ -1,54 +1,242 @@
-//! placeholder
+//! SSD that maps whole clusters of erase blocks, as the JMicron JMF602 of the
+//! first consumer SSDs does.
+//!
+//! A write goes to a *log cluster*, which takes rows in ascending order only.
+//! A write that goes on where the log cluster ends is appended at the rate of
+//! programming. Any other write closes it first. If all of it was written, it
+//! takes the place of the old data (a switch, which costs an erase beside other
+//! work); if it was written in part, the firmware builds a full cluster from
+//! the old data and the log (a full merge, which copies every row).
+//!
+//! What a write pays follows from this: an aligned multiple of the cluster size
+//! nothing, a tiny one one merge (its predecessor's), a large unaligned one two
+//! (its own first cluster and its predecessor's last), on average 1 + S/C for a
+//! size S below the cluster size C. There is no case for any of these.
+
+mod flash;
+mod specification;
+
+pub use specification::Specification;
+
 use crate::Device;
-use crate::specification::{Host, Link};
+use crate::link::Link;
+use flash::Flash;
 use fourcorners_target::Completion;
-use fourcorners_workload::Request;
-use serde::Deserialize;
-
-/// Parameters.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Specification {
-    /// Host.
-    pub host: Host,
-    /// Link.
-    pub link: Link,
-}
-
-impl Specification {
-    /// # Errors
-    /// Impossible values.
-    pub fn check(&self) -> Result<(), String> {
-        self.link.check()
-    }
-}
+use fourcorners_workload::{Operation, Request};
+use std::collections::VecDeque;
 
 /// The model.
 #[derive(Debug)]
-pub struct BlockMapped;
+pub struct BlockMapped {
+    capacity_bytes: u64,
+    row_bytes: u64,
+    cluster_bytes: u64,
+    read_overhead_ns: u64,
+    write_overhead_ns: u64,
+    link: Link,
+    flash: Flash,
+    /// Whether a cluster holds data, beside what the log has for it. Closing a
+    /// log cluster over one that does not has nothing to copy.
+    holds_data: Vec<bool>,
+    log: Option<LogCluster>,
+    /// The command in service, and when it completes.
+    serving: Option<(u64, u32)>,
+    waiting: VecDeque<(u32, Request)>,
+    counts: Counts,
+}
+
+/// The cluster that takes writes.
+#[derive(Clone, Copy, Debug)]
+struct LogCluster {
+    cluster: u64,
+    /// Whether writing began at the cluster's first byte.
+    from_start: bool,
+    /// The byte after the last one written: what continues the log.
+    next_byte: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    host_written_bytes: u64,
+    rows_appended: u64,
+    rows_merged: u64,
+    merges: u64,
+    switches: u64,
+}
 
 impl BlockMapped {
-    /// Makes the drive.
-    pub fn new(_specification: &Specification) -> Self {
-        Self
+    /// Makes the drive, erased.
+    pub fn new(specification: &Specification) -> Self {
+        let flash = &specification.flash;
+        let capacity_bytes = specification.capacity.user.0;
+        let clusters = capacity_bytes.div_ceil(flash.cluster_bytes());
+        let host_ns = specification.host.overhead.0;
+        Self {
+            capacity_bytes,
+            row_bytes: flash.row_bytes(),
+            cluster_bytes: flash.cluster_bytes(),
+            read_overhead_ns: host_ns + specification.controller.read_overhead.0,
+            write_overhead_ns: host_ns + specification.controller.write_overhead.0,
+            link: Link::new(&specification.link),
+            flash: Flash::new(flash, specification.controller.buffer.0),
+            holds_data: vec![false; clusters as usize],
+            log: None,
+            serving: None,
+            waiting: VecDeque::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    fn serve(&mut self, at_ns: u64, tag: u32, request: &Request) {
+        let end_ns = match request.operation {
+            Operation::Read => self.read(at_ns + self.read_overhead_ns, request),
+            Operation::Write => self.write(at_ns + self.write_overhead_ns, request),
+        };
+        self.serving = Some((end_ns, tag));
+    }
+
+    /// Returns when the last byte has reached the host. Clusters that were
+    /// never written need no flash.
+    fn read(&mut self, begin_ns: u64, request: &Request) -> u64 {
+        let end_byte = request.offset_bytes + u64::from(request.length_bytes);
+        let mut byte = request.offset_bytes;
+        let mut passed_ns = begin_ns;
+        while byte < end_byte {
+            let row = byte / self.row_bytes;
+            let until = end_byte.min((row + 1) * self.row_bytes);
+            let ready_ns = if self.is_written(self.cluster_of(byte)) {
+                self.flash.read_row(begin_ns, row)
+            } else {
+                begin_ns
+            };
+            passed_ns = self.link.transfer(ready_ns, until - byte, until == end_byte);
+            byte = until;
+        }
+        passed_ns
+    }
+
+    /// Returns when the last byte is in the buffer.
+    fn write(&mut self, begin_ns: u64, request: &Request) -> u64 {
+        let end_byte = request.offset_bytes + u64::from(request.length_bytes);
+        self.counts.host_written_bytes += u64::from(request.length_bytes);
+        let mut byte = request.offset_bytes;
+        let mut arrived_ns = begin_ns;
+        while byte < end_byte {
+            let cluster = self.cluster_of(byte);
+            if self.log.is_none_or(|log| log.next_byte != byte) {
+                arrived_ns = self.close_log(arrived_ns);
+            }
+            let cluster_start = cluster as u64 * self.cluster_bytes;
+            let cluster_end = (cluster_start + self.cluster_bytes).min(self.capacity_bytes);
+            let until = end_byte.min(cluster_end);
+            let mut log = self.log.unwrap_or(LogCluster {
+                cluster: cluster as u64,
+                from_start: byte == cluster_start,
+                next_byte: byte,
+            });
+            arrived_ns = self.append(arrived_ns, byte, until, until == end_byte);
+            log.next_byte = until;
+            self.log = Some(log);
+            if until == cluster_end {
+                // Nothing can continue it any more.
+                arrived_ns = self.close_log(arrived_ns);
+            }
+            byte = until;
+        }
+        arrived_ns
+    }
+
+    /// Takes bytes into the buffer and programs each row that they complete.
+    fn append(&mut self, begin_ns: u64, byte: u64, end_byte: u64, last: bool) -> u64 {
+        let mut byte = byte;
+        let mut arrived_ns = begin_ns;
+        while byte < end_byte {
+            let row_end = (byte / self.row_bytes + 1) * self.row_bytes;
+            let until = end_byte.min(row_end);
+            let ready_ns = arrived_ns.max(self.flash.room_ns());
+            arrived_ns = self.link.transfer(ready_ns, until - byte, last && until == end_byte);
+            if until == row_end {
+                self.flash.program_row(arrived_ns);
+                self.counts.rows_appended += 1;
+            }
+            byte = until;
+        }
+        arrived_ns
+    }
+
+    /// Gives the log cluster the place of the data cluster; returns when the
+    /// firmware can go on.
+    fn close_log(&mut self, at_ns: u64) -> u64 {
+        let Some(log) = self.log.take() else {
+            return at_ns;
+        };
+        let index = log.cluster as usize;
+        let end = ((log.cluster + 1) * self.cluster_bytes).min(self.capacity_bytes);
+        let complete = log.from_start && log.next_byte == end;
+        let held_data = std::mem::replace(&mut self.holds_data[index], true);
+        if complete || !held_data {
+            self.counts.switches += 1;
+            if held_data {
+                self.flash.switch(at_ns);
+            }
+            return at_ns;
+        }
+        self.counts.merges += 1;
+        let rows = self.cluster_bytes / self.row_bytes;
+        self.counts.rows_merged += rows;
+        self.flash.merge(at_ns, rows)
+    }
+
+    fn is_written(&self, cluster: usize) -> bool {
+        self.holds_data[cluster] || self.log.is_some_and(|log| log.cluster == cluster as u64)
+    }
+
+    fn cluster_of(&self, byte: u64) -> usize {
+        (byte / self.cluster_bytes) as usize
     }
 }
 
 impl Device for BlockMapped {
     fn capacity_bytes(&self) -> u64 {
-        todo!()
+        self.capacity_bytes
     }
-    fn submit(&mut self, _at_ns: u64, _tag: u32, _request: &Request) {
-        todo!()
+
+    fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
+        if self.serving.is_some() {
+            self.waiting.push_back((tag, *request));
+        } else {
+            self.serve(at_ns, tag, request);
+        }
     }
+
+    #[inline]
     fn next_event_ns(&self) -> Option<u64> {
-        todo!()
+        self.serving.map(|(end_ns, _)| end_ns)
     }
-    fn step(&mut self, _done: &mut Vec<Completion>) {
-        todo!()
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let Some((completed_ns, slot)) = self.serving.take() else {
+            return;
+        };
+        done.push(Completion { slot, completed_ns, errno: 0 });
+        if let Some((tag, request)) = self.waiting.pop_front() {
+            self.serve(completed_ns, tag, &request);
+        }
     }
-    fn purge(&mut self, _at_ns: u64) {}
+
+    fn purge(&mut self, _at_ns: u64) {
+        self.holds_data.fill(false);
+        self.log = None;
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
+        let counts = &self.counts;
+        let programmed = (counts.rows_appended + counts.rows_merged) * self.row_bytes;
+        vec![
+            ("host_written_bytes", counts.host_written_bytes as f64),
+            ("flash_programmed_bytes", programmed as f64),
+            ("merges", counts.merges as f64),
+            ("switches", counts.switches as f64),
+        ]
     }
 }

@@ -1,0 +1,119 @@
+//! Parameters of a block-mapped SSD.
+
+use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
+use serde::Deserialize;
+
+/// A block-mapped SSD.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Specification {
+    /// The host it was measured on.
+    pub host: Host,
+    /// The cable.
+    pub link: Link,
+    /// User-accessible size.
+    pub capacity: Capacity,
+    /// Firmware.
+    pub controller: Controller,
+    /// NAND.
+    pub flash: Flash,
+}
+
+/// User-accessible size.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capacity {
+    /// Bytes that the host can address.
+    pub user: Parameter<Bytes>,
+}
+
+/// Firmware: one command at a time, from start to end.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// Time per read command.
+    pub read_overhead: Parameter<Nanoseconds>,
+    /// Time per write command.
+    pub write_overhead: Parameter<Nanoseconds>,
+    /// Buffer between link and flash, used in whole rows. A write completes
+    /// when its data is in the buffer.
+    pub buffer: Parameter<Bytes>,
+}
+
+/// NAND geometry and times. All channels work in step: a *row* is one page of
+/// each plane on each channel, and a cluster is one block of each plane on each
+/// channel.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flash {
+    /// Independent buses.
+    pub channels: Parameter<u32>,
+    /// Dies of a channel over which the rows of a stream rotate.
+    pub ways: Parameter<u32>,
+    /// Planes that a die reads, programs and erases together.
+    pub planes: Parameter<u32>,
+    /// User bytes of a page.
+    pub page_size: Parameter<Bytes>,
+    /// Pages of an erase block: rows of a cluster.
+    pub pages_per_block: Parameter<u32>,
+    /// Array to page register (tR).
+    pub read_time: Parameter<Nanoseconds>,
+    /// Page register to array (tPROG), mean over a block's pages.
+    pub program_time: Parameter<Nanoseconds>,
+    /// Block erase (tBERS).
+    pub erase_time: Parameter<Nanoseconds>,
+    /// Payload rate of a channel.
+    pub bus_rate: Parameter<BytesPerSecond>,
+}
+
+impl Flash {
+    /// User bytes of a row.
+    pub fn row_bytes(&self) -> u64 {
+        u64::from(self.channels.value) * u64::from(self.planes.value) * self.page_size.0
+    }
+
+    /// User bytes of a cluster, the unit of mapping.
+    pub fn cluster_bytes(&self) -> u64 {
+        self.row_bytes() * u64::from(self.pages_per_block.value)
+    }
+}
+
+impl Specification {
+    /// # Errors
+    /// Impossible values: which, and the rule they break.
+    pub fn check(&self) -> Result<(), String> {
+        self.link.check()?;
+        let flash = &self.flash;
+        let size = self.capacity.user.0;
+        require(
+            size > 0 && size.is_multiple_of(512),
+            "capacity.user: use a multiple of 512 bytes",
+        )?;
+        require(
+            self.link.queue_depth.value == 1,
+            "link.queue_depth: a block-mapped SSD serves one command at a time, use 1",
+        )?;
+        for (name, value) in
+            [("channels", &flash.channels), ("ways", &flash.ways), ("planes", &flash.planes)]
+        {
+            require((1..=64).contains(&value.value), &format!("flash.{name}: use 1 to 64"))?;
+        }
+        require(
+            (512..=65_536).contains(&flash.page_size.0) && flash.page_size.0.is_multiple_of(512),
+            "flash.page_size: use a multiple of 512 B up to 64 KiB",
+        )?;
+        require(
+            (1..=4096).contains(&flash.pages_per_block.value),
+            "flash.pages_per_block: use 1 to 4096",
+        )?;
+        require(flash.bus_rate.0 >= 1_000_000, "flash.bus_rate: use at least 1 MB/s")?;
+        require(
+            self.controller.buffer.0 >= flash.row_bytes(),
+            &format!(
+                "controller.buffer: use at least one row, {} KiB (channels x planes x page)",
+                flash.row_bytes() / 1024
+            ),
+        )?;
+        require(self.controller.buffer.0 <= 1 << 30, "controller.buffer: use at most 1 GiB")
+    }
+}

@@ -1,0 +1,81 @@
+//! Runs workloads on drives of the catalog.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use fourcorners_execution::{Progress, execute};
+use fourcorners_recording::Recording;
+use fourcorners_sim::{SimulatedDrive, with_model};
+use fourcorners_workload::{Content, Operation, Pattern, Stop, Stream, Workload};
+
+pub const KIB: u64 = 1 << 10;
+pub const MIB: u64 = 1 << 20;
+pub const SECOND_NS: u64 = 1_000_000_000;
+
+/// A drive of the catalog, with settings as `("cache.write_back", "false")`.
+pub fn drive(name: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
+    let path =
+        format!("{}/../../fourcorners/catalog/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    SimulatedDrive::new(&text, &settings, 1).unwrap()
+}
+
+pub fn run(drive: &mut SimulatedDrive, workload: &Workload) -> Recording {
+    with_model!(&mut drive.model, model => execute(workload, &mut **model, &Progress::default()))
+        .unwrap()
+}
+
+/// One stream on one worker, aligned to sectors when random, as Iometer does.
+pub fn workload(operation: Operation, pattern: Pattern, block: u64, depth: u32) -> Workload {
+    Workload {
+        streams: vec![Stream {
+            read_fraction: if operation == Operation::Read { 1.0 } else { 0.0 },
+            block_bytes: block as u32,
+            pattern,
+            offset_bytes: 0,
+            span_bytes: None,
+            alignment_bytes: Some(512),
+            misalignment_bytes: 0,
+            queue_depth: depth,
+            workers: 1,
+            content: Content::Incompressible,
+        }],
+        stop: Stop::default(),
+        ramp_ns: 0,
+        seed: 3,
+    }
+}
+
+/// Writes the whole drive once, in order, but what is left of a last block.
+pub fn fill(drive: &mut SimulatedDrive) -> Recording {
+    let mut fill = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 1);
+    fill.stop.ios = Some(drive.capacity_bytes() / (128 * KIB));
+    run(drive, &fill)
+}
+
+/// Random I/Os per second after a ramp, as Iometer reports them.
+pub fn random_iops(
+    drive: &mut SimulatedDrive,
+    operation: Operation,
+    block: u64,
+    depth: u32,
+    seconds: u64,
+) -> f64 {
+    let mut random = workload(operation, Pattern::Random, block, depth);
+    random.ramp_ns = 10 * SECOND_NS;
+    random.stop.time_ns = Some(seconds * SECOND_NS);
+    let recording = run(drive, &random);
+    recording.operations[operation.index()].ios as f64 / (recording.elapsed_ns as f64 * 1e-9)
+}
+
+/// Fails unless `value` is within `percent` of `target`.
+#[track_caller]
+pub fn assert_within(what: &str, value: f64, target: f64, percent: f64) {
+    let off = 100.0 * (value / target - 1.0);
+    println!("{what}: {value:.4}, target {target} ({off:+.2} %)");
+    assert!(
+        off.abs() <= percent,
+        "{what}: {value:.4}, expected {target} within {percent} %, is {off:+.2} % off"
+    );
+}
