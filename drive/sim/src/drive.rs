@@ -54,7 +54,7 @@ impl SimulatedDrive {
         let header = specification.header().clone();
         let model = match specification {
             Specification::PageMapped(_, s) => {
-                Model::PageMapped(Box::new(Simulated::new(PageMapped::new(&s, seed))))
+                Model::PageMapped(Box::new(Simulated::new(PageMapped::new(&s))))
             }
             Specification::BlockMapped(_, s) => {
                 Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(&s))))

@@ -12,6 +12,7 @@ mod event;
 mod link;
 mod page_mapped;
 pub mod specification;
+mod table;
 
 pub use device::{Device, Simulated};
 pub use drive::{Model, SimulatedDrive};

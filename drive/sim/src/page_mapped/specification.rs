@@ -1,0 +1,206 @@
+//! Parameters of a page-mapped SSD.
+
+use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
+use serde::Deserialize;
+
+/// A page-mapped SSD.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Specification {
+    /// The host it was measured on.
+    pub host: Host,
+    /// The cable.
+    pub link: Link,
+    /// User-accessible size.
+    pub capacity: Capacity,
+    /// Firmware.
+    pub controller: Controller,
+    /// Volatile buffer for writes.
+    pub write_buffer: WriteBuffer,
+    /// NAND.
+    pub flash: Flash,
+    /// Mapping of logical to physical addresses.
+    pub translation: Translation,
+    /// Reclaiming of blocks.
+    pub garbage_collection: GarbageCollection,
+    /// Present on controllers that compress what they store.
+    pub compression: Option<Compression>,
+}
+
+/// User-accessible size.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capacity {
+    /// Bytes that the host can address.
+    pub user: Parameter<Bytes>,
+}
+
+/// Firmware: one processor that handles commands one after the other.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// Processor time per read command.
+    pub read_overhead: Parameter<Nanoseconds>,
+    /// Processor time per write command.
+    pub write_overhead: Parameter<Nanoseconds>,
+    /// Rate at which written data passes the controller's data path, counted
+    /// as stored (after compression). Absent: not a limit.
+    pub write_data_rate: Option<Parameter<BytesPerSecond>>,
+}
+
+/// Buffer that takes writes before they are programmed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteBuffer {
+    /// Its size; a write completes when its data is in the buffer.
+    pub size: Parameter<Bytes>,
+}
+
+/// NAND geometry and times.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flash {
+    /// Independent buses.
+    pub channels: Parameter<u32>,
+    /// Dies in all; die `i` is on channel `i mod channels`.
+    pub dies: Parameter<u32>,
+    /// Planes that a die reads, programs and erases together.
+    pub planes: Parameter<u32>,
+    /// User bytes of a page.
+    pub page_size: Parameter<Bytes>,
+    /// Pages of an erase block.
+    pub pages_per_block: Parameter<u32>,
+    /// Blocks of a plane.
+    pub blocks_per_plane: Parameter<u32>,
+    /// Array to page register (tR).
+    pub read_time: Parameter<Nanoseconds>,
+    /// Page register to array (tPROG), mean over a block's pages.
+    pub program_time: Parameter<Nanoseconds>,
+    /// Block erase (tBERS).
+    pub erase_time: Parameter<Nanoseconds>,
+    /// Payload rate of a channel.
+    pub bus_rate: Parameter<BytesPerSecond>,
+}
+
+/// Mapping.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Translation {
+    /// Mapping unit: a write of part of it reads, modifies and writes it.
+    pub unit: Parameter<Bytes>,
+    /// Share of the raw blocks that holds bad blocks, firmware, parity and
+    /// tables, and so neither user data nor spare area.
+    pub reserved_share: Parameter<f64>,
+}
+
+/// Reclaiming of blocks, by the greedy rule: the block with the fewest valid
+/// units goes first, on each die by itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GarbageCollection {
+    /// A die with fewer free blocks than this collects.
+    pub start_free_blocks: Parameter<u32>,
+    /// Blocks that a die reclaims at a stretch before it takes writes again;
+    /// 0: just as many units as are written, between the writes (paced).
+    pub burst_blocks: Parameter<u32>,
+}
+
+/// Compression and deduplication before storing (SandForce).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compression {
+    /// Stored share of data that repeats from write to write.
+    pub repeated: Parameter<f64>,
+    /// Smallest stored share of a mapping unit.
+    pub smallest: Parameter<f64>,
+}
+
+impl Specification {
+    /// # Errors
+    /// Impossible values: which, and the rule they break.
+    pub fn check(&self) -> Result<(), String> {
+        self.link.check()?;
+        let flash = &self.flash;
+        for (name, count, most) in [
+            ("flash.channels", flash.channels.value, 64),
+            ("flash.dies", flash.dies.value, 4096),
+            ("flash.planes", flash.planes.value, 16),
+            ("flash.pages_per_block", flash.pages_per_block.value, 16_384),
+            ("flash.blocks_per_plane", flash.blocks_per_plane.value, 65_536),
+        ] {
+            require((1..=most).contains(&count), &format!("{name}: use 1 to {most}"))?;
+        }
+        require(
+            flash.dies.value.is_multiple_of(flash.channels.value),
+            "flash.dies: use a multiple of flash.channels",
+        )?;
+        require(flash.bus_rate.0 > 0, "flash.bus_rate: use a positive rate")?;
+        require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
+        let unit = self.translation.unit.0;
+        require(
+            unit >= 512 && unit.is_power_of_two(),
+            "translation.unit: use a power of two from 512 B",
+        )?;
+        require(
+            flash.page_size.0 > 0 && flash.page_size.0.is_multiple_of(unit)
+                || self.row_bytes().is_multiple_of(unit) && unit > flash.page_size.0,
+            "translation.unit: pages (or the pages of all planes) must hold whole units",
+        )?;
+        require(
+            self.capacity.user.0 > 0 && self.capacity.user.0.is_multiple_of(unit),
+            "capacity.user: use a multiple of translation.unit",
+        )?;
+        require(
+            (0.0..0.5).contains(&self.translation.reserved_share.value),
+            "translation.reserved_share: use 0 to 0.5",
+        )?;
+        require(
+            self.garbage_collection.start_free_blocks.value >= 2,
+            "garbage_collection.start_free_blocks: use at least 2 (one for the host's writes, one for the collector's)",
+        )?;
+        let collected = self.garbage_collection.start_free_blocks.value
+            + self.garbage_collection.burst_blocks.value
+            + 2;
+        let needed = self.capacity.user.0.div_ceil(unit)
+            + u64::from(flash.dies.value) * u64::from(collected) * self.units_per_block();
+        require(
+            needed
+                <= u64::from(flash.dies.value)
+                    * u64::from(self.blocks_per_die())
+                    * self.units_per_block(),
+            "capacity.user: the flash, less reserved_share and the free blocks that garbage collection keeps, does not hold it",
+        )?;
+        require(
+            self.write_buffer.size.0 >= 2 * unit.max(self.row_bytes()),
+            "write_buffer.size: use at least two pages of all planes (and two mapping units)",
+        )?;
+        if let Some(rate) = &self.controller.write_data_rate {
+            require(rate.0 > 0, "controller.write_data_rate: use a positive rate")?;
+        }
+        if let Some(compression) = &self.compression {
+            for (name, share) in [
+                ("compression.repeated", compression.repeated.value),
+                ("compression.smallest", compression.smallest.value),
+            ] {
+                require((0.1..=1.0).contains(&share), &format!("{name}: use 0.1 to 1"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that one program operation writes: a page on each plane.
+    pub fn row_bytes(&self) -> u64 {
+        self.flash.page_size.0 * u64::from(self.flash.planes.value)
+    }
+
+    /// Mapping units of an erase block over all planes, uncompressed.
+    pub fn units_per_block(&self) -> u64 {
+        self.row_bytes() / self.translation.unit.0 * u64::from(self.flash.pages_per_block.value)
+    }
+
+    /// Erase blocks (over all planes) of a die that data may use.
+    pub fn blocks_per_die(&self) -> u32 {
+        let raw = f64::from(self.flash.blocks_per_plane.value);
+        (raw * (1.0 - self.translation.reserved_share.value)).floor() as u32
+    }
+}
