@@ -1,0 +1,127 @@
+"""What a series of operations per second says about a drive's consistency.
+
+The test and its reading, a fresh plateau, a cliff and a steady state, are those of AnandTech's
+OCZ Vector review (2012-11); the last 400 s scored by mean and mean / standard deviation come from
+its later editions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+
+STEADY_SECONDS = 400
+STEADY_SHARE = 0.2
+
+CLIFF_RATIO_MIN = 1.25
+"""Rate before over rate after from which a change is called a cliff."""
+
+DRIFT_MAX = 0.10
+"""Change of the fitted line across the steady window, relative to its mean, that still counts as
+steady: the slope criterion of the SNIA Performance Test Specification."""
+
+_SEGMENT_SECONDS_MIN = 3
+_RATE_FLOOR_IOPS = 0.5
+
+
+@dataclass(frozen=True)
+class Steady:
+    """Statistics of the last seconds of a series."""
+
+    first_second: int
+    mean_iops: float
+    deviation_iops: float
+    worst_second_iops: float
+    below_half_median_share: float
+    drift: float
+    """Change of the fitted line across the window over its mean; 0 where chance explains it."""
+
+    @property
+    def coefficient_of_variation(self) -> float | None:
+        """Standard deviation over mean."""
+        return self.deviation_iops / self.mean_iops if self.mean_iops else None
+
+    @property
+    def mean_over_deviation(self) -> float | None:
+        """The later editions' score; ``None`` for a series without any spread."""
+        return self.mean_iops / self.deviation_iops if self.deviation_iops else None
+
+
+def full_seconds(iops: Floats, elapsed_s: float) -> Floats:
+    """The series without its last second unless that lasted a whole one, shape (seconds,)."""
+    return iops[: math.floor(elapsed_s)]
+
+
+def find_cliff(iops: Floats) -> int | None:
+    """The second in which the rate drops from a first to a lower second level.
+
+    The two-segment, piecewise constant least-squares fit to log IOPS over all change points
+    (the single change point of Bai, 1997). A drop counts if the medians of both sides differ by
+    :data:`CLIFF_RATIO_MIN` and the fit beats a constant by the Bayesian information criterion.
+
+    Args:
+        iops: shape (seconds,), full seconds.
+
+    Returns:
+        Index of the first second after the cliff; ``None`` if there is no cliff.
+    """
+    seconds = len(iops)
+    if seconds < 2 * _SEGMENT_SECONDS_MIN:
+        return None
+    # A stalled second has no logarithm; half an I/O stands for it.
+    rate_log = np.log(np.maximum(iops, _RATE_FLOOR_IOPS))
+    rate_log = rate_log - rate_log.mean()
+    before = np.arange(_SEGMENT_SECONDS_MIN, seconds - _SEGMENT_SECONDS_MIN + 1)
+    sums = np.cumsum(rate_log)[before - 1]
+    # With the overall mean at zero both segments' explained squares follow from the first's sum.
+    explained = np.where(sums > 0, sums**2 * (1 / before + 1 / (seconds - before)), 0.0)
+    best = int(np.argmax(explained))
+    total = float(np.sum(rate_log**2))
+    left = max(total - float(explained[best]), 1e-12 * total)
+    if total == 0 or seconds * math.log(total / left) <= 3 * math.log(seconds):
+        return None
+    cliff = int(before[best])
+    after_iops = max(float(np.median(iops[cliff:])), _RATE_FLOOR_IOPS)
+    return cliff if float(np.median(iops[:cliff])) >= CLIFF_RATIO_MIN * after_iops else None
+
+
+def steady(iops: Floats) -> Steady:
+    """Statistics of the last 400 s, or of the last fifth of a run shorter than 2000 s.
+
+    Args:
+        iops: shape (seconds,), full seconds, at least one.
+    """
+    window = max(1, min(STEADY_SECONDS, round(STEADY_SHARE * len(iops))))
+    last = iops[-window:]
+    mean = float(last.mean())
+    median = float(np.median(last))
+    return Steady(
+        first_second=len(iops) - window,
+        mean_iops=mean,
+        deviation_iops=float(last.std()),
+        worst_second_iops=float(last.min()),
+        below_half_median_share=float(np.mean(last < median / 2)),
+        drift=_drift(last, mean),
+    )
+
+
+def _drift(window: Floats, mean: float) -> float:
+    if len(window) < 3 or mean == 0 or float(np.ptp(window)) == 0:
+        return 0.0
+    line = stats.linregress(np.arange(len(window)), window)
+    return float(line.slope) * len(window) / mean if line.pvalue < 0.01 else 0.0
+
+
+def longest_stall_s(iops: Floats) -> int:
+    """Longest row of seconds without a completion."""
+    longest = current = 0
+    for stalled in iops == 0:
+        current = current + 1 if stalled else 0
+        longest = max(longest, current)
+    return longest

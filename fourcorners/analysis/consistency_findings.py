@@ -1,0 +1,176 @@
+"""Finding ``consistency_write`` from the consistency test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis import consistency, wording
+from fourcorners.analysis.consistency import Floats, Steady
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import batch_means_interval
+from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
+
+TEST = "consistency"
+
+SECONDS_MIN = 10
+"""Full seconds below which nothing is said about a series."""
+
+SPARE_SHARE_MAX = 0.5
+"""Spare area, in capacities, that a drive may hide: the largest of the reviews' drives has 0.41."""
+
+SLOW_IOPS = 500
+"""Rate below which fresh flash cannot be what limits: a page programs in 2 ms or less, so even a
+single die with free pages would be faster."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """The finding, if the test recorded writes."""
+    writes = measured(run, TEST, "write")
+    return [_finding(run, writes[0])] if writes else []
+
+
+def _finding(run: RunData, write: Measured) -> Finding:
+    name, title = "consistency_write", "Consistency, writes"
+    series = run.series(write.recording, write.operation)
+    elapsed_s = write.number("elapsed_s") or 0.0
+    iops = consistency.full_seconds(np.asarray(series["ios"], dtype=np.float64), elapsed_s)
+    if len(iops) < SECONDS_MIN:
+        too_short = (
+            f"The run has {wording.count(len(iops), 'full second')}; nothing about consistency "
+            f"can be said from fewer than {SECONDS_MIN}."
+        )
+        return Finding(
+            name,
+            title,
+            "not identifiable",
+            too_short,
+            evidence=[write.recording],
+            detail={"seconds": len(iops), "reason": too_short},
+        )
+    written = np.cumsum(np.asarray(series["bytes"], dtype=np.float64)[: len(iops)])
+    cliff = consistency.find_cliff(iops)
+    last = consistency.steady(iops)
+    capacity = capacity_bytes(run)
+    reason = _why_not_steady(cliff, last, float(written[-1]), capacity)
+    detail = _detail(iops, written, capacity, cliff, last) | {
+        "steady_reached": reason is None,
+        "reason": reason,
+        "latency_max_s": write.number("latency_max_s"),
+    }
+    text = [_cliff_sentence(cliff, detail), _last_sentence(last, len(iops), detail)]
+    if detail["longest_stall_s"]:
+        text.append(
+            "The longest stall lasted "
+            f"{wording.count(detail['longest_stall_s'], 'second')} without a single completion."
+        )
+    text.append(
+        detail["feels_like"]
+        if reason is None
+        else f"The steady state is not identifiable: {reason}"
+    )
+    return Finding(
+        name,
+        title,
+        "measured" if reason is None else "not identifiable",
+        " ".join(text),
+        value=last.mean_iops if reason is None else None,
+        unit="IOPS",
+        interval=batch_means_interval(iops[last.first_second :]) if reason is None else None,
+        evidence=[write.recording],
+        detail=detail,
+    )
+
+
+def _why_not_steady(
+    cliff: int | None, last: Steady, written_bytes: float, capacity: int | None
+) -> str | None:
+    """Why the last seconds may not be the steady state; ``None`` if they are."""
+    if abs(last.drift) > consistency.DRIFT_MAX:
+        direction = "falling" if last.drift < 0 else "rising"
+        return f"the rate is still {direction}, by {wording.percent(abs(last.drift))} over them."
+    if cliff is not None:
+        if cliff > last.first_second:
+            return "the cliff lies within them, so the run ended too soon after it."
+        return None
+    if last.mean_iops < SLOW_IOPS:
+        return None
+    if capacity is None:
+        return "no cliff was met, and without the drive's capacity it cannot be excluded."
+    if written_bytes < SPARE_SHARE_MAX * capacity:
+        return (
+            f"no cliff was met, but only {wording.amount(written_bytes)} were written, "
+            f"{wording.percent(written_bytes / capacity)} of the capacity: a spare area as large "
+            f"as {wording.percent(SPARE_SHARE_MAX)} would not have been used up."
+        )
+    return None
+
+
+def _detail(
+    iops: Floats, written: Floats, capacity: int | None, cliff: int | None, last: Steady
+) -> dict[str, Any]:
+    until_cliff = None if cliff is None else float(written[cliff - 1])
+    return {
+        "seconds": len(iops),
+        "bytes_written": float(written[-1]),
+        "capacities_written": float(written[-1]) / capacity if capacity else None,
+        "cliff_s": cliff,
+        "fresh_iops": None if cliff is None else float(iops[:cliff].mean()),
+        "bytes_until_cliff": until_cliff,
+        "capacities_until_cliff": until_cliff / capacity if until_cliff and capacity else None,
+        "steady_from_s": last.first_second,
+        "steady_iops": last.mean_iops,
+        "coefficient_of_variation": last.coefficient_of_variation,
+        "mean_over_deviation": last.mean_over_deviation,
+        "worst_second_iops": last.worst_second_iops,
+        "below_half_median_share": last.below_half_median_share,
+        "drift": last.drift,
+        "longest_stall_s": consistency.longest_stall_s(iops),
+        "feels_like": _feels_like(last),
+    }
+
+
+def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> str:
+    if cliff is None:
+        return "The rate shows no cliff."
+    capacities = detail["capacities_until_cliff"]
+    share = f", {wording.percent(capacities)} of the capacity" if capacities else ""
+    return (
+        f"The drive starts at {wording.number(detail['fresh_iops'])} writes a second and drops "
+        f"after {wording.count(cliff, 'second')} and "
+        f"{wording.amount(detail['bytes_until_cliff'])} written{share}."
+    )
+
+
+def _last_sentence(last: Steady, seconds: int, detail: dict[str, Any]) -> str:
+    variation = detail["coefficient_of_variation"]
+    spread = "" if variation is None else f" with a coefficient of variation of {variation:.2g}"
+    return (
+        f"Over the last {wording.count(seconds - last.first_second, 'second')} it completes "
+        f"{wording.number(last.mean_iops)} a second{spread}; the worst second has "
+        f"{wording.number(last.worst_second_iops)}, and "
+        f"{wording.percent(last.below_half_median_share)} of the seconds lie below half the "
+        "median."
+    )
+
+
+def _feels_like(last: Steady) -> str:
+    """What a person at the machine would notice, by the worst second and its company."""
+    if last.mean_iops == 0:
+        return "It feels like a drive that has stopped answering."
+    worst = last.worst_second_iops / last.mean_iops
+    if worst >= 0.7:
+        return (
+            "It feels like the same drive all the time: the worst second still delivers "
+            f"{wording.percent(worst)} of the mean."
+        )
+    if last.below_half_median_share < 0.01:
+        return (
+            "It feels even but for rare dips, the worst of which leaves "
+            f"{wording.percent(worst)} of the mean."
+        )
+    return (
+        f"It feels uneven: about one second in {round(1 / last.below_half_median_share)} "
+        f"delivers less than half the usual rate, the worst {wording.percent(worst)} of the mean."
+    )

@@ -1,0 +1,195 @@
+"""The four corners, random and sequential reads and writes, and whether the data's content counts.
+
+The corners are those of AnandTech's OCZ Vertex 3 review (2011-04); compressible and
+incompressible data are its bounds for controllers that compress.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.consistency import full_seconds
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import batch_means_interval
+from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.units import format_rate
+
+TEST = "four-corners"
+CORNERS = (
+    ("random", "read"),
+    ("random", "write"),
+    ("sequential", "read"),
+    ("sequential", "write"),
+)
+
+CONTENT_RATIO_NOTED = 1.1
+"""Repeated over incompressible rate from which the content is said to matter."""
+
+_HARD = "incompressible"
+_EASY = "repeated"
+
+
+def find(run: RunData) -> list[Finding]:
+    """A finding ``corner_PATTERN_OPERATION`` per measured corner, and ``compression``."""
+    corners = [
+        _corner(run, pattern, operation, points)
+        for pattern, operation in CORNERS
+        if (points := _points(run, pattern, operation))
+    ]
+    return [*corners, _compression(run)] if corners else []
+
+
+def _points(run: RunData, pattern: str, operation: str) -> list[Measured]:
+    """The corner's recordings, the one that stands for it first: shallow queue, then the data
+    that no controller can shorten."""
+    points = [m for m in measured(run, TEST, operation) if m.point.get("pattern") == pattern]
+    return sorted(points, key=lambda m: (m.queue_depth or 0, m.point.get("content") != _HARD))
+
+
+def _corner(run: RunData, pattern: str, operation: str, points: Sequence[Measured]) -> Finding:
+    chosen = points[0]
+    conditions = _conditions(chosen)
+    text = (
+        f"{pattern.capitalize()} {operation}s{conditions}: {format_rate(chosen.bytes_per_second)}, "
+        f"{wording.number(chosen.iops)} IOPS{_latency(chosen)}."
+    )
+    if len(points) > 1:
+        others = [
+            f"{format_rate(m.bytes_per_second)}{_conditions(m, beside=chosen)}" for m in points[1:]
+        ]
+        text += f" Also {wording.sentence_list(others)}."
+    return Finding(
+        name=f"corner_{pattern}_{operation}",
+        title=f"{pattern.capitalize()} {operation}s",
+        verdict="measured",
+        text=text,
+        value=chosen.bytes_per_second,
+        unit="B/s",
+        interval=_rate_interval(run, chosen),
+        evidence=[m.recording for m in points],
+        detail={"variants": [_variant(m) for m in points]},
+    )
+
+
+def _conditions(point: Measured, beside: Measured | None = None) -> str:
+    """What a rate was measured with; only what differs from ``beside``, if given."""
+    parts = []
+    if point.block_bytes and beside is None:
+        parts.append(f"of {wording.size(point.block_bytes)}")
+    if point.queue_depth and (beside is None or point.queue_depth != beside.queue_depth):
+        parts.append(f"at queue depth {point.queue_depth}")
+    content = point.point.get("content")
+    if content and point.operation == "write":
+        parts.append(f"with {content} data")
+    return "".join(f" {part}" for part in parts)
+
+
+def _latency(point: Measured) -> str:
+    mean, worst = point.number("latency_mean_s"), point.number("latency_max_s")
+    if mean is None or worst is None:
+        return ""
+    return f", latency {wording.duration(mean)} on average and {wording.duration(worst)} at worst"
+
+
+def _variant(point: Measured) -> dict[str, Any]:
+    return {
+        "recording": point.recording,
+        "block_bytes": point.block_bytes,
+        "queue_depth": point.queue_depth,
+        "content": point.point.get("content"),
+        "bytes_per_second": point.bytes_per_second,
+        "iops": point.iops,
+        "latency_mean_s": point.number("latency_mean_s"),
+        "latency_p99_s": point.number("latency_p99_s"),
+        "latency_max_s": point.number("latency_max_s"),
+    }
+
+
+def _rate_interval(run: RunData, point: Measured) -> tuple[float, float] | None:
+    """Batch means of the per-second throughput, where the recording is long enough for them."""
+    series = run.series(point.recording, point.operation)
+    elapsed_s = point.number("elapsed_s") or 0.0
+    return batch_means_interval(full_seconds(np.asarray(series["bytes"], np.float64), elapsed_s))
+
+
+def _compression(run: RunData) -> Finding:
+    """Finding ``compression``: repeated over incompressible throughput of otherwise equal writes.
+
+    A pair counts when its ratio leaves 1 by more than :data:`CONTENT_RATIO_NOTED` and by three
+    standard deviations of the two counts of I/Os, taken as Poisson, so that a few slow I/Os on a
+    slow drive are not read as compression.
+    """
+    pairs = _content_pairs(run)
+    if not pairs:
+        return Finding(
+            "compression",
+            "Compression",
+            "not identifiable",
+            "Repeated and incompressible data were not both written: whether the drive compresses "
+            "or deduplicates is not known.",
+        )
+    ratios = [easy.bytes_per_second / hard.bytes_per_second for hard, easy in pairs]
+    noted = [_is_noted(pair, ratio) for pair, ratio in zip(pairs, ratios, strict=True)]
+    strongest = max(range(len(pairs)), key=lambda i: (noted[i], abs(math.log(ratios[i]))))
+    ratio = ratios[strongest]
+    hard = pairs[strongest][0]
+    where = f"{hard.point.get('pattern')} writes{_depth(hard)}"
+    if not noted[strongest]:
+        text = (
+            f"Not seen: repeated data is written as fast as incompressible data "
+            f"(ratio {ratio:.2f} in {where})."
+        )
+    elif ratio > 1:
+        text = (
+            f"Repeated data is written {wording.times(ratio)} as fast as incompressible data "
+            f"({where}): the drive compresses or deduplicates, so its speed depends on the data."
+        )
+    else:
+        text = (
+            f"Repeated data is written at {ratio:.2f} of the rate of incompressible data "
+            f"({where}), which compression does not explain; the state of the drive may have "
+            "changed between the two."
+        )
+    return Finding(
+        name="compression",
+        title="Compression",
+        verdict="measured",
+        text=text,
+        value=ratio,
+        unit="1",
+        evidence=[m.recording for pair in pairs for m in pair],
+        detail={
+            "seen": noted[strongest] and ratio > 1,
+            "recording_incompressible": [hard.recording for hard, _ in pairs],
+            "recording_repeated": [easy.recording for _, easy in pairs],
+            "repeated_over_incompressible": ratios,
+            "noted": noted,
+        },
+    )
+
+
+def _content_pairs(run: RunData) -> list[tuple[Measured, Measured]]:
+    """Writes that differ in nothing but their content: incompressible, repeated."""
+    by_point: dict[tuple[Any, ...], dict[str, Measured]] = {}
+    for m in measured(run, TEST, "write"):
+        key = (m.point.get("pattern"), m.block_bytes, m.queue_depth)
+        by_point.setdefault(key, {})[str(m.point.get("content"))] = m
+    return [
+        (contents[_HARD], contents[_EASY])
+        for contents in by_point.values()
+        if _HARD in contents and _EASY in contents
+    ]
+
+
+def _is_noted(pair: tuple[Measured, Measured], ratio: float) -> bool:
+    chance = 3 * math.sqrt(sum(1 / m.ios for m in pair))
+    return abs(math.log(ratio)) > max(math.log(CONTENT_RATIO_NOTED), chance)
+
+
+def _depth(point: Measured) -> str:
+    return f" at queue depth {point.queue_depth}" if point.queue_depth else ""

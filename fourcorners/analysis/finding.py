@@ -1,0 +1,68 @@
+"""What an analysis hands over: a named quantity with its interval, evidence and verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Verdict = Literal["measured", "holds", "violated", "not identifiable"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One entry of ``findings.json`` (docs/run-folder.md).
+
+    ``value`` and ``interval`` carry ``unit``; the interval covers the truth with 90 %
+    probability as far as docs/analysis.md says, and is ``None`` where the recording cannot tell.
+    ``evidence`` lists recording ids. ``detail`` holds what a plot of the finding needs.
+    """
+
+    name: str
+    title: str
+    verdict: Verdict
+    text: str
+    value: float | None = None
+    unit: str | None = None
+    interval: tuple[float, float] | None = None
+    evidence: Sequence[str] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON-serialisable data: plain types, ``None`` for NaN and infinity.
+
+        Raises:
+            TypeError: a value in ``detail`` is of a type that JSON has no form for.
+        """
+        interval = None if self.interval is None else [_plain(bound) for bound in self.interval]
+        if interval is not None and None in interval:
+            interval = None
+        return {
+            "name": self.name,
+            "title": self.title,
+            "verdict": self.verdict,
+            "value": _plain(self.value),
+            "unit": self.unit,
+            "interval": interval,
+            "evidence": list(self.evidence),
+            "text": self.text,
+            "detail": _plain(self.detail),
+        }
+
+
+def _plain(value: Any) -> Any:
+    """``value`` in JSON's types; NaN and infinity, which JSON lacks, become ``None``."""
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [_plain(item) for item in value]
+    raise TypeError(f"a finding cannot hold a {type(value).__name__}")

@@ -1,0 +1,64 @@
+"""Intervals of means; each is two-sided and meant to cover the truth with 90 % probability."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+COVERAGE = 0.90
+"""Probability that an interval covers the truth, for every finding."""
+
+BATCHES = 10
+"""Batches per series: enough for a stable spread, few enough to keep them long."""
+
+_BATCH_SECONDS_MIN = 2
+
+
+def two_sided_t(degrees_of_freedom: int) -> float:
+    """Student's t for :data:`COVERAGE`."""
+    return float(stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))
+
+
+def batch_means_interval(values: npt.NDArray[np.float64]) -> tuple[float, float] | None:
+    """Interval of the mean of a series whose neighbours resemble each other.
+
+    Non-overlapping batch means (Law and Kelton, Simulation Modeling and Analysis): the series is
+    cut into :data:`BATCHES` stretches, whose means are nearly independent.
+
+    Args:
+        values: shape (seconds,), any unit.
+
+    Returns:
+        Lower and upper bound in the unit of ``values``; ``None`` if the series is too short.
+    """
+    length = len(values) // BATCHES
+    if length < _BATCH_SECONDS_MIN:
+        return None
+    # The remainder is dropped at the front, where start-up effects are.
+    means = values[len(values) - length * BATCHES :].reshape(BATCHES, length).mean(axis=1)
+    half = two_sided_t(BATCHES - 1) * float(means.std(ddof=1)) / math.sqrt(BATCHES)
+    centre = float(values.mean())
+    return centre - half, centre + half
+
+
+def histogram_mean_error(
+    low_ns: npt.NDArray[np.int64], high_ns: npt.NDArray[np.int64], count: npt.NDArray[np.int64]
+) -> float | None:
+    """Half width, in seconds, of the interval of the mean latency of independent I/Os.
+
+    Args:
+        low_ns, high_ns, count: shape (buckets,), as in ``histograms.parquet``.
+
+    Returns:
+        ``None`` with fewer than two I/Os.
+    """
+    total = int(count.sum())
+    if total < 2:
+        return None
+    middle_s = (low_ns + high_ns) / 2 * 1e-9
+    mean_s = float(np.average(middle_s, weights=count))
+    variance = float(np.average((middle_s - mean_s) ** 2, weights=count)) * total / (total - 1)
+    return two_sided_t(total - 1) * math.sqrt(variance / total)

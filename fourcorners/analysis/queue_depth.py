@@ -1,0 +1,94 @@
+"""What a drive gains from outstanding I/Os: the sweep of Tom's Hardware's SATA article (2011).
+
+Only the gain is told. Channels, command queue and link would each bend the curve, and one curve
+does not tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, measured
+
+TEST = "queue-depth"
+
+NEARLY_ALL = 0.9
+"""Share of the highest rate that counts as having reached it."""
+
+GAIN_NOTED = 1.1
+"""Deepest over shallowest rate from which queueing is said to help."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """Findings ``queue_depth_read`` and ``queue_depth_write``."""
+    findings = []
+    for operation in ("read", "write"):
+        points = sorted(
+            (m for m in measured(run, TEST, operation) if m.queue_depth),
+            key=lambda m: m.queue_depth or 0,
+        )
+        if points:
+            findings.append(_finding(operation, points))
+    return findings
+
+
+def _finding(operation: str, points: Sequence[Measured]) -> Finding:
+    name, title = f"queue_depth_{operation}", f"Queue depth, {operation}s"
+    evidence = [m.recording for m in points]
+    detail = {
+        "queue_depth": [m.queue_depth for m in points],
+        "iops": [m.iops for m in points],
+        "bytes_per_second": [m.bytes_per_second for m in points],
+        "latency_mean_s": [m.number("latency_mean_s") for m in points],
+        "latency_p99_s": [m.number("latency_p99_s") for m in points],
+    }
+    shallow, deep = points[0], points[-1]
+    if shallow.queue_depth == deep.queue_depth:
+        return Finding(
+            name,
+            title,
+            "not identifiable",
+            f"Only queue depth {shallow.queue_depth} was measured.",
+            evidence=evidence,
+            detail=detail,
+        )
+    gain = deep.iops / shallow.iops
+    highest = max(points, key=lambda m: m.iops)
+    nearly = next(m for m in points if m.iops >= NEARLY_ALL * highest.iops)
+    change = (
+        f"from {wording.number(shallow.iops)} IOPS at queue depth {shallow.queue_depth} to "
+        f"{wording.number(deep.iops)} at {deep.queue_depth}"
+    )
+    if gain >= GAIN_NOTED:
+        text = (
+            f"Queueing makes {operation}s {wording.times(gain)} as fast, {change}; "
+            f"{wording.percent(NEARLY_ALL)} of the highest rate is reached at queue depth "
+            f"{nearly.queue_depth}."
+        )
+    elif gain > 1 / GAIN_NOTED:
+        text = f"Queueing does nothing for {operation}s: {change}."
+    else:
+        text = f"{operation.capitalize()}s slow down as the queue deepens, {change}."
+    if highest is not deep and highest.iops > GAIN_NOTED * deep.iops:
+        text += (
+            f" The highest rate, {wording.number(highest.iops)} IOPS, is at queue depth "
+            f"{highest.queue_depth}."
+        )
+    return Finding(
+        name=name,
+        title=title,
+        verdict="measured",
+        text=text,
+        value=gain,
+        unit="1",
+        evidence=evidence,
+        detail=detail
+        | {
+            "gain": gain,
+            "highest_iops": highest.iops,
+            "highest_queue_depth": highest.queue_depth,
+            "nearly_all_queue_depth": nearly.queue_depth,
+        },
+    )

@@ -1,0 +1,141 @@
+"""Finding ``summary``: what kind of drive the data look like, in plain words and numbers.
+
+Rules for the kind, the first that applies, from the cost of a small random read and write (access
+penalties where the transfer-size test ran, else time per I/O):
+
+1. ``unknown``: no random reads.
+2. ``memory``: a read costs less than 10 µs; flash needs 20 µs and more to read a page.
+3. ``disk``: a read costs 3 ms or more; a turn of the fastest disks takes 4 ms, a flash page 0.1 ms.
+4. ``cluster-mapped``: a write costs 5 ms or more and as much as 20 reads: time that only the
+   rewriting of much more than was written explains.
+5. ``page-mapped``: the consistency test met a cliff, which is spare area running out.
+6. ``solid-state``: none of these signs.
+
+A rule says what the data look like, not what is inside: an array or a cache in front of a disk can
+pass for something else. Strengths, weaknesses and advice each have their own threshold below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.advice import advise
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import RunData
+from fourcorners.analysis.traits import Traits, gather
+from fourcorners.units import format_rate
+
+MEMORY_READ_MAX_S = 10e-6
+DISK_READ_MIN_S = 3e-3
+CLUSTER_WRITE_MIN_S = 5e-3
+CLUSTER_WRITE_READ_RATIO_MIN = 20
+REORDERING_GAIN_MIN = 1.3
+CACHED_WRITE_SHARE_MAX = 0.8
+
+
+def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
+    """The summary of a run, from its other findings; none for a run without recordings."""
+    if not any(row["ios"] > 0 for row in run.recordings):
+        return []
+    traits = gather(run, findings)
+    kind, verdict_sentence = classify(traits)
+    strengths, weaknesses, avoid = advise(traits, kind)
+    text = [verdict_sentence, *_measured_sentences(traits)]
+    # The kind already says what is weak; a strength and the advice complete the picture.
+    text += [*strengths[:1], *avoid[:1]]
+    return [
+        Finding(
+            name="summary",
+            title="What kind of drive this is",
+            verdict="not identifiable" if kind == "unknown" else "measured",
+            text=" ".join(text),
+            evidence=traits.evidence,
+            detail={
+                "kind": kind,
+                "strengths": strengths,
+                "weaknesses": weaknesses,
+                "avoid": avoid,
+            },
+        )
+    ]
+
+
+def classify(traits: Traits) -> tuple[str, str]:
+    """The kind of drive and the sentence that says so, by the rules above."""
+    read_s, write_s = traits.read.cost_s, traits.write.cost_s
+    if read_s is None:
+        return "unknown", (
+            "What kind of drive this is cannot be said: no random reads were measured."
+        )
+    read = f"a random read costs {wording.duration(read_s)}"
+    if read_s < MEMORY_READ_MAX_S:
+        return "memory", (
+            f"This looks like memory or a cache rather than a drive: {read}, less than flash "
+            "needs to read a page."
+        )
+    if read_s >= DISK_READ_MIN_S:
+        return "disk", f"This looks like a mechanical disk: {read}{_disk_signs(traits)}."
+    if (
+        write_s is not None
+        and write_s >= CLUSTER_WRITE_MIN_S
+        and write_s >= CLUSTER_WRITE_READ_RATIO_MIN * read_s
+    ):
+        return "cluster-mapped", (
+            "This looks like a solid-state drive that rewrites a large cluster for each small "
+            f"write: {read}, a random write {wording.duration(write_s)}, as much as "
+            f"{write_s / read_s:,.0f} reads{_cluster_signs(traits)}."
+        )
+    if traits.consistency.get("cliff_s") is not None:
+        return "page-mapped", (
+            "This looks like a solid-state drive with page mapping and garbage collection: "
+            f"{read}, and random writes drop from "
+            f"{wording.number(traits.consistency['fresh_iops'])} a second to "
+            f"{wording.number(traits.consistency['steady_iops'])} once "
+            f"{wording.amount(traits.consistency['bytes_until_cliff'])} have been written."
+        )
+    buffered = f", and a random write {wording.duration(write_s)}" if write_s is not None else ""
+    return "solid-state", (
+        f"This looks like a solid-state drive: {read}{buffered}. How it maps writes did not show."
+    )
+
+
+def _disk_signs(traits: Traits) -> str:
+    signs = ""
+    gain = traits.read.queue_gain
+    if gain is not None and gain >= REORDERING_GAIN_MIN:
+        signs += (
+            f", and queueing makes reads {wording.times(gain)} as fast at queue depth "
+            f"{traits.read.queue_deepest}, as reordering does"
+        )
+    read_s, write_s = traits.read.cost_s, traits.write.cost_s
+    if read_s and write_s and write_s <= CACHED_WRITE_SHARE_MAX * read_s:
+        signs += (
+            f"; a random write costs only {wording.duration(write_s)}, as a write cache that "
+            "reorders makes it"
+        )
+    return signs
+
+
+def _cluster_signs(traits: Traits) -> str:
+    if traits.cluster_bytes is None:
+        return ""
+    return f" (a cluster of at most about {wording.size(traits.cluster_bytes)})"
+
+
+def _measured_sentences(traits: Traits) -> list[str]:
+    """Sequential rates, and how even the writes are."""
+    sentences = []
+    rates = [
+        f"{operation}s {format_rate(rate)}"
+        for operation, rate in (
+            ("read", traits.read.sequential_bytes_per_second),
+            ("write", traits.write.sequential_bytes_per_second),
+        )
+        if rate is not None
+    ]
+    if rates:
+        sentences.append(f"Large requests: it {wording.sentence_list(rates)}.")
+    if traits.consistency_identified:
+        sentences.append(str(traits.consistency["feels_like"]))
+    return sentences

@@ -1,0 +1,93 @@
+"""The few numbers by which the summary tells drives apart, gathered from the other findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import RunData, measured
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What the tests say of one operation; ``None`` where no test says it."""
+
+    cost_s: float | None
+    """Time that one small random I/O takes of the drive: the access penalty, or else elapsed time
+    per I/O at the shallowest queue measured."""
+    half_speed_bytes: float | None
+    sequential_bytes_per_second: float | None
+    queue_gain: float | None
+    queue_deepest: int | None
+    misfit: float | None
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Everything the summary's rules look at."""
+
+    read: Operation
+    write: Operation
+    cluster_bytes: float | None
+    penalties_max: float | None
+    consistency: Mapping[str, Any] = field(default_factory=dict)
+    consistency_identified: bool = False
+    compression: float | None = None
+    """Repeated over incompressible write rate, where the difference is no chance."""
+    evidence: tuple[str, ...] = ()
+
+
+def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
+    """The traits of a run from its findings and, where those are missing, its recordings."""
+    by_name = {finding.name: finding for finding in findings}
+    write_model = _detail(by_name, "access_model_write")
+    consistency = by_name.get("consistency_write")
+    compression = by_name.get("compression")
+    differs = compression is not None and any(compression.detail.get("noted", []))
+    penalties = [float(p) for p in write_model.get("penalties_per_io", []) if p == p]
+    return Traits(
+        read=_operation(run, by_name, "read"),
+        write=_operation(run, by_name, "write"),
+        cluster_bytes=write_model.get("cluster_bytes_estimate"),
+        penalties_max=max(penalties, default=None),
+        consistency={} if consistency is None else consistency.detail,
+        consistency_identified=consistency is not None and consistency.verdict == "measured",
+        compression=compression.value if compression is not None and differs else None,
+        evidence=tuple(dict.fromkeys(id for f in by_name.values() for id in f.evidence)),
+    )
+
+
+def _detail(by_name: Mapping[str, Finding], name: str) -> Mapping[str, Any]:
+    return by_name[name].detail if name in by_name else {}
+
+
+def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> Operation:
+    model = _detail(by_name, f"access_model_{operation}")
+    queue = _detail(by_name, f"queue_depth_{operation}")
+    corner = by_name.get(f"corner_sequential_{operation}")
+    sequential = model.get("sequential_rate_bytes_per_second")
+    if sequential is None and corner is not None:
+        sequential = corner.value
+    depths = queue.get("queue_depth")
+    return Operation(
+        cost_s=model.get("access_penalty_s") or _time_per_random_io(run, operation),
+        half_speed_bytes=model.get("half_speed_bytes"),
+        sequential_bytes_per_second=sequential,
+        queue_gain=queue.get("gain"),
+        queue_deepest=depths[-1] if depths and "gain" in queue else None,
+        misfit=model.get("largest_misfit"),
+    )
+
+
+def _time_per_random_io(run: RunData, operation: str) -> float | None:
+    """Elapsed seconds per small random I/O at the shallowest queue of any test."""
+    small = [
+        m
+        for m in measured(run, operation=operation)
+        if m.point.get("pattern") == "random" and m.queue_depth and (m.block_bytes or 0) <= 4096
+    ]
+    if not small:
+        return None
+    return 1 / min(small, key=lambda m: (m.queue_depth or 0, m.block_bytes or 0)).iops

@@ -1,0 +1,120 @@
+"""The four corners, what the data's content changes, and the gain from queueing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun, named
+
+from fourcorners.analysis import analyze
+
+
+def write_pair(incompressible: float, repeated: float, elapsed_s: float = 180.0) -> FakeRun:
+    run = FakeRun()
+    for content, iops in (("incompressible", incompressible), ("repeated", repeated)):
+        run.add(
+            f"four-corners/random-write-qd3-{content}",
+            "write",
+            iops=iops,
+            elapsed_s=elapsed_s,
+            pattern="random",
+            block_bytes=4096,
+            queue_depth=3,
+            content=content,
+        )
+    return run
+
+
+def compression(incompressible: float, repeated: float, elapsed_s: float = 180) -> dict[str, Any]:
+    return named(analyze(write_pair(incompressible, repeated, elapsed_s)), "compression")
+
+
+def test_the_shallow_incompressible_variant_stands_for_a_corner() -> None:
+    run = write_pair(10_000, 40_000)
+    run.add(
+        "four-corners/random-write-qd32-incompressible",
+        "write",
+        iops=12_000,
+        pattern="random",
+        block_bytes=4096,
+        queue_depth=32,
+        content="incompressible",
+    )
+    finding = named(analyze(run), "corner_random_write")
+    assert finding["value"] == 10_000 * 4096
+    assert finding["unit"] == "B/s"
+    assert len(finding["detail"]["variants"]) == 3
+    assert "41 MB/s, 10,000 IOPS, latency 0.3 ms on average" in finding["text"]
+    assert "49.2 MB/s at queue depth 32" in finding["text"]
+
+
+def test_the_interval_of_a_corner_follows_its_series() -> None:
+    run = write_pair(10_000, 10_000)
+    noisy = np.random.default_rng(3).normal(10_000, 500, 180)
+    run.all_series["four-corners/random-write-qd3-incompressible", "write"]["bytes"] = noisy * 4096
+    low, high = named(analyze(run), "corner_random_write")["interval"]
+    assert low < 10_000 * 4096 < high
+    assert 0.002 < (high - low) / (10_000 * 4096) < 0.03
+
+
+def test_a_corner_of_a_few_seconds_has_no_interval() -> None:
+    finding = named(analyze(write_pair(10_000, 10_000, elapsed_s=5)), "corner_random_write")
+    assert finding["interval"] is None
+
+
+def test_compression_is_seen() -> None:
+    finding = compression(10_000, 43_000)
+    assert finding["value"] == pytest.approx(4.3)
+    assert finding["detail"]["seen"] is True
+    assert "4.3 times as fast" in finding["text"]
+    assert len(finding["evidence"]) == 2
+
+
+def test_equal_rates_are_not_compression() -> None:
+    finding = compression(10_000, 10_500)
+    assert finding["detail"]["seen"] is False
+    assert finding["text"].startswith("Not seen")
+
+
+def test_a_few_slow_ios_are_not_compression() -> None:
+    assert compression(4.0, 5.0, elapsed_s=10)["detail"]["seen"] is False
+    assert compression(4.0, 5.0, elapsed_s=1000)["detail"]["seen"] is True
+
+
+def test_slower_repeated_data_is_not_called_compression() -> None:
+    finding = compression(10_000, 5_000)
+    assert finding["detail"]["seen"] is False
+    assert "does not explain" in finding["text"]
+
+
+def test_compression_is_not_identifiable_without_a_pair() -> None:
+    run = FakeRun()
+    run.add("four-corners/random-read", "read", iops=100, pattern="random", block_bytes=4096)
+    assert named(analyze(run), "compression")["verdict"] == "not identifiable"
+
+
+def queue_finding(iops: dict[int, float]) -> dict[str, Any]:
+    run = FakeRun()
+    run.add_queue_depths("read", iops)
+    return named(analyze(run), "queue_depth_read")
+
+
+def test_queueing_gain_and_the_depth_that_suffices() -> None:
+    finding = queue_finding({1: 5000, 4: 18_000, 7: 28_000, 31: 30_000})
+    assert finding["value"] == pytest.approx(6)
+    assert finding["detail"]["nearly_all_queue_depth"] == 7
+    assert "6 times as fast" in finding["text"]
+
+
+def test_queueing_that_does_nothing() -> None:
+    assert "does nothing" in queue_finding({1: 2220, 31: 2221})["text"]
+
+
+def test_queueing_that_hurts_and_the_depth_that_was_best() -> None:
+    finding = queue_finding({1: 1000, 4: 2000, 31: 500})
+    assert "slow down" in finding["text"]
+    assert "2,000 IOPS, is at queue depth 4" in finding["text"]
+
+
+def test_one_depth_says_nothing() -> None:
+    assert queue_finding({8: 1000})["verdict"] == "not identifiable"

@@ -1,0 +1,126 @@
+"""What the summary makes of different drives' data, and that findings are valid JSON."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis_fixture import MIB, SIZES, FakeRun, access_seconds, core_run, named
+
+from fourcorners.analysis import Finding, analyze
+
+
+def disk() -> FakeRun:
+    run = FakeRun(capacity_bytes=640 * 10**9)
+    run.add_transfer_sizes("read", SIZES, access_seconds(12.85e-3, 85 * MIB))
+    run.add_transfer_sizes("write", SIZES, access_seconds(6.99e-3, 85 * MIB))
+    run.add_queue_depths("read", {1: 77.0, 4: 108.0, 31: 174.0})
+    return run
+
+
+def page_mapped() -> FakeRun:
+    run = FakeRun(capacity_bytes=256 * 10**9)
+    run.add_transfer_sizes("read", SIZES, access_seconds(150e-6, 520e6))
+    run.add_transfer_sizes("write", SIZES, access_seconds(40e-6, 500e6))
+    run.add_consistency(np.where(np.arange(2000) < 30, 90_000.0, 8_000.0))
+    return run
+
+
+def memory() -> FakeRun:
+    run = FakeRun()
+    run.add_transfer_sizes("read", SIZES, access_seconds(2e-6, 5e9))
+    return run
+
+
+def flash_reads_only() -> FakeRun:
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 6000.0, 31: 60_000.0})
+    return run
+
+
+def writes_only() -> FakeRun:
+    run = FakeRun()
+    run.add_consistency(np.full(30, 40_000.0))
+    return run
+
+
+DRIVES = {
+    "cluster-mapped": core_run,
+    "disk": disk,
+    "page-mapped": page_mapped,
+    "memory": memory,
+    "solid-state": flash_reads_only,
+    "unknown": writes_only,
+}
+
+
+@pytest.mark.parametrize("kind", DRIVES)
+def test_the_kind_follows_from_the_data(kind: str) -> None:
+    findings = analyze(DRIVES[kind]())
+    assert findings[0]["name"] == "summary"
+    assert findings[0]["detail"]["kind"] == kind
+    assert (findings[0]["verdict"] == "not identifiable") == (kind == "unknown")
+
+
+def test_the_text_of_the_core_has_its_numbers() -> None:
+    summary = named(analyze(core_run()), "summary")
+    for said in ("0.447 ms", "245.7 ms", "reads 131 MB/s and writes 76.3 MB/s"):
+        assert said in summary["text"]
+    assert any("4.07 a second" in weakness for weakness in summary["detail"]["weaknesses"])
+    assert any("Random reads are cheap" in s for s in summary["detail"]["strengths"])
+    assert summary["detail"]["avoid"][0].startswith("Avoid small random writes")
+
+
+def test_the_text_of_the_disk_has_its_numbers() -> None:
+    summary = named(analyze(disk()), "summary")
+    for said in ("12.85 ms", "2.26 times as fast", "6.99 ms", "write cache"):
+        assert said in summary["text"]
+
+
+def test_the_text_of_the_page_mapped_drive_has_its_cliff() -> None:
+    detail = named(analyze(page_mapped()), "summary")["detail"]
+    assert any("8.9 % of the fresh rate after 11.06 GB" in w for w in detail["weaknesses"])
+
+
+@pytest.mark.parametrize("kind", DRIVES)
+@pytest.mark.parametrize("test", ["transfer-size", "queue-depth", "consistency"])
+def test_any_test_may_be_missing(kind: str, test: str) -> None:
+    run = DRIVES[kind]()
+    run.recordings = [row for row in run.recordings if row["test"] != test]
+    findings = analyze(run)
+    assert bool(findings) == bool(run.recordings)
+
+
+@pytest.mark.parametrize("kind", DRIVES)
+def test_findings_are_json_with_known_verdicts(kind: str) -> None:
+    findings = analyze(DRIVES[kind]())
+    assert json.loads(json.dumps(findings, allow_nan=False)) == findings
+    assert len({f["name"] for f in findings}) == len(findings)
+    recorded = {row["recording"] for row in DRIVES[kind]().recordings}
+    for finding in findings:
+        assert finding["verdict"] in ("measured", "holds", "violated", "not identifiable")
+        assert finding["text"].endswith(".")
+        assert set(finding["evidence"]) <= recorded
+
+
+def test_a_run_without_successful_ios_has_no_findings() -> None:
+    run = disk()
+    for row in run.recordings:
+        row |= {"ios": 0, "iops": 0.0, "latency_mean_s": None}
+    assert analyze(run) == []
+    assert analyze(FakeRun()) == []
+
+
+def test_a_finding_turns_what_json_lacks_into_null() -> None:
+    detail: dict[str, Any] = {"a": np.array([1.0, math.nan]), "b": (math.inf, np.int64(3))}
+    finding = Finding("x", "X", "measured", "x.", value=math.nan, interval=(0, math.inf),
+                      detail=detail).to_dict()  # fmt: skip
+    assert finding["value"] is None
+    assert finding["interval"] is None
+    assert finding["detail"] == {"a": [1.0, None], "b": [None, 3]}
+
+
+def test_a_finding_refuses_what_json_cannot_hold() -> None:
+    with pytest.raises(TypeError, match="set"):
+        Finding("x", "X", "measured", "x.", detail={"a": {1}}).to_dict()
