@@ -1,6 +1,7 @@
 """The compiled part of fourcorners. Times are integer nanoseconds, sizes bytes."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -73,3 +74,44 @@ class SimulatedDrive:
     def idle(self, idle_ns: int) -> None: ...
     def purge(self) -> None: ...
     def counters(self) -> dict[str, float]: ...
+
+class RealTarget:
+    """An open file or block device.
+
+    ``ValueError`` for what is wrong or refused before anything was written, ``OSError`` when the
+    target fails; the message is for the user.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        size_bytes: int | None = None,
+        destroy_data: str | None = None,
+        overwrite: str | None = None,
+        seed: int = 1,
+    ) -> None: ...
+    @property
+    def kind(self) -> Literal["file", "device"]: ...
+    @property
+    def capacity_bytes(self) -> int: ...
+    @property
+    def direct(self) -> bool: ...
+    @property
+    def needs_fill(self) -> bool: ...
+    @property
+    def request_alignment_bytes(self) -> int: ...
+    @property
+    def read_only_reason(self) -> str | None: ...
+    @property
+    def notes(self) -> list[str]: ...
+    def run(
+        self, workload_json: str, watch: Callable[[int, int, int], bool] | None = None
+    ) -> RawRecording:
+        """Runs a workload, each worker on a thread and a ring of its own."""
+
+    def purge(self) -> None:
+        """Discards a device; gives a file's room back and takes it anew."""
+
+    def filled(self) -> None:
+        """Says that all of the capacity has been written."""

@@ -68,10 +68,7 @@ impl RawRecording {
     pub fn new(py: Python<'_>, recording: Recording) -> PyResult<Self> {
         let mut operations = BTreeMap::new();
         for (operation, record) in Operation::ALL.into_iter().zip(recording.operations) {
-            operations.insert(
-                operation.name(),
-                Py::new(py, RawOperation::new(py, record))?,
-            );
+            operations.insert(operation.name(), Py::new(py, RawOperation::new(py, record))?);
         }
         Ok(Self {
             elapsed_ns: recording.elapsed_ns,

@@ -1,24 +1,19 @@
 //! Simulated drives for Python.
 
 use crate::raw_recording::RawRecording;
+use crate::value_error;
 use crate::watch::run_watched;
 use fourcorners_execution::execute;
 use fourcorners_sim::with_model;
 use fourcorners_workload::Workload;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 /// A simulated drive and its virtual clock.
 #[pyclass(module = "fourcorners._core")]
 pub struct SimulatedDrive {
     drive: fourcorners_sim::SimulatedDrive,
     kind: String,
-}
-
-fn value_error(error: impl Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
 }
 
 #[pymethods]

@@ -47,9 +47,7 @@ pub fn run_watched<R: Send>(
                 }
             }
         }
-        let result = thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let result = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         raised.map_or(Ok(result), Err)
     })
 }

@@ -21,6 +21,8 @@ impl Zeroable for u64 {}
 
 // SAFETY: the table owns its memory and T is a plain integer.
 unsafe impl<T: Zeroable + Send> Send for Table<T> {}
+// SAFETY: shared access only reads.
+unsafe impl<T: Zeroable + Sync> Sync for Table<T> {}
 
 impl<T: Zeroable> Table<T> {
     /// A table of `length` zeroes.

@@ -1,0 +1,102 @@
+//! Files and block devices for Python.
+
+use crate::raw_recording::RawRecording;
+use crate::watch::run_watched;
+use crate::{io_error, value_error};
+use fourcorners_execution::execute_parallel;
+use fourcorners_real::{Access, Kind, Plan, RealFile};
+use fourcorners_workload::Workload;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// An open file or block device. Each worker of a workload gets an io_uring
+/// and a thread of its own.
+#[pyclass(module = "fourcorners._core")]
+pub struct RealTarget {
+    file: RealFile,
+    seed: u64,
+}
+
+#[pymethods]
+impl RealTarget {
+    #[new]
+    #[pyo3(signature = (path, *, size_bytes=None, destroy_data=None, overwrite=None, seed=1))]
+    fn new(
+        path: PathBuf,
+        size_bytes: Option<u64>,
+        destroy_data: Option<PathBuf>,
+        overwrite: Option<PathBuf>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let access = Access { size_bytes, destroy_data, overwrite };
+        let plan = Plan::examine(&path, &access).map_err(value_error)?;
+        let file = RealFile::open(plan).map_err(value_error)?;
+        Ok(Self { file, seed })
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.file.plan().kind {
+            Kind::File => "file",
+            Kind::Device => "device",
+        }
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.file.plan().capacity_bytes
+    }
+
+    #[getter]
+    fn direct(&self) -> bool {
+        self.file.plan().direct
+    }
+
+    #[getter]
+    fn needs_fill(&self) -> bool {
+        self.file.plan().needs_fill
+    }
+
+    #[getter]
+    fn request_alignment_bytes(&self) -> u32 {
+        self.file.plan().request_alignment_bytes
+    }
+
+    #[getter]
+    fn read_only_reason(&self) -> Option<&str> {
+        self.file.plan().read_only_reason.as_deref()
+    }
+
+    #[getter]
+    fn notes(&self) -> &[String] {
+        &self.file.plan().notes
+    }
+
+    #[pyo3(signature = (workload_json, watch=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        workload_json: &str,
+        watch: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RawRecording> {
+        let workload = Workload::from_json(workload_json).map_err(value_error)?;
+        let plan = self.file.plan();
+        if let (true, Some(reason)) = (workload.writes(), &plan.read_only_reason) {
+            return Err(value_error(reason));
+        }
+        let recording = run_watched(py, watch, |progress| {
+            let open = || Ok(self.file.target(self.seed));
+            execute_parallel(&workload, plan.capacity_bytes, open, progress)
+        })?
+        .map_err(io_error)?;
+        RawRecording::new(py, recording)
+    }
+
+    fn purge(&mut self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.file.purge()).map_err(io_error)
+    }
+
+    fn filled(&mut self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.file.filled()).map_err(io_error)
+    }
+}
