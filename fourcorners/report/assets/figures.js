@@ -1,0 +1,378 @@
+// What each figure shows: its panels, key, caption and table, from the payload's numbers.
+import { duration, durationTick, percent, plain, significant, size } from "./units.js";
+import { Panel, linearAxis, logAxis, roundUp } from "./plot.js";
+
+const REVIEW_TAIL_S = 1400;      // where the reviews' second and third scatter plots begin
+const REVIEW_TAIL_MIN_S = 60;    // fewer seconds than this after it are no picture of it
+const TAIL_SHARE = 0.3;          // what a shorter run shows in its place
+const REVIEW_TOP_IOPS = 40000;
+const LOG_FROM_RATIO = 100;      // rates further apart than this start on a log axis
+const DASHES = ["none", "6 3", "2 3", "8 3 2 3"];
+const OPERATIONS = ["read", "write"];
+const CORNER_NAMES = {
+  "random-read": "Random read", "random-write": "Random write",
+  "sequential-read": "Sequential read", "sequential-write": "Sequential write",
+};
+const LATENCY_COLUMNS = [
+  ["min", "min"], ["mean", "mean"], ["p50", "p50"], ["p90", "p90"], ["p99", "p99"], ["p999", "p99.9"],
+  ["p9999", "p99.99"], ["p99999", "p99.999"], ["max", "max"],
+];
+
+export function makeFigures(data, state) {
+  return {
+    corners: { draws: false, table: () => cornersTable(data) },
+    "queue-depth": queueDepth(data, state),
+    "transfer-size": transferSize(data, state),
+    consistency: consistency(data, state),
+    latency: latency(data),
+  };
+}
+
+const finite = (values) => values.filter((v) => v !== null && v !== undefined && Number.isFinite(v));
+const highest = (values) => finite(values).reduce((a, b) => Math.max(a, b), 0);
+const named = (data, drive) => (data.drives.length > 1 ? data.drives[drive] : null);
+
+function host(panels, title, height) {
+  const box = document.createElement("div");
+  box.className = "panel";
+  const heading = document.createElement("h3");
+  const plot = document.createElement("div");
+  plot.className = "plot";
+  plot.style.minHeight = `${height}px`;
+  heading.textContent = title;
+  box.append(heading, plot);
+  panels.append(box);
+  return { plot, heading };
+}
+
+// One sentence with a line's main numbers, for those who do not see the plot.
+function lineWords(name, points, x, y) {
+  const good = points.filter((p) => Number.isFinite(p[1]) && p[1] !== null);
+  if (!good.length) return `${name}: no usable points.`;
+  const top = good.reduce((a, b) => (b[1] > a[1] ? b : a));
+  const [first, last] = [good[0], good[good.length - 1]];
+  return `${name}: ${y(first[1])} at ${x(first[0])}, ${y(last[1])} at ${x(last[0])}, highest ${y(top[1])} at ${x(top[0])}.`;
+}
+
+function queueDepth(data, state) {
+  const lines = data.queueDepth;
+  const all = lines.flatMap((line) => line.points);
+  const blocks = new Set(all.map((p) => p.block));
+  const block = blocks.size === 1 ? [...blocks][0] : null;
+  const depths = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
+  const xAxis = () => linearAxis(0, highest(depths) + 0.5, { title: "queue depth", ticks: depths, spacing: 34 });
+  const of = (operation) => lines.filter((line) => line.operation === operation);
+  const title = (line, what) => `${block ? `${size(block)} ` : ""}${line?.pattern ?? ""} ${what}`.trim();
+  const mbs = (v) => `${significant(v)} MB/s`;
+  const depth = (v) => `queue depth ${v}`;
+
+  function panel(panels, operation, spec) {
+    const { plot } = host(panels, spec.heading, 270);
+    new Panel(plot, () => ({
+      x: xAxis(), height: 270, title: spec.heading,
+      describe: of(operation).map((line) => lineWords(data.drives[line.drive], line.points.map((p) => [p.x, spec.value(p)]), depth, spec.words)).join(" "),
+      ...spec.make(of(operation)),
+    }));
+  }
+
+  const value = (p) => (p.bps === null ? null : p.bps / 1e6);
+  const axis = (which, values, options) => (state[which] === "log"
+    ? logAxis(finite(values), options) : linearAxis(0, roundUp(highest(values)), options));
+  const slowest = Math.min(...all.map((p) => highest([p.bps])).filter((v) => v > 0));
+  if (highest(all.map((p) => p.bps)) > slowest * LOG_FROM_RATIO) state["depth-rate"] = "log";
+
+  // With one block size IOPS are MB/s on another scale: one plot shows both.
+  function rateAxes() {
+    const y = axis("depth-rate", all.map(value), { title: "MB/s" });
+    if (!block) return { y };
+    const factor = 1e6 / block;
+    return { y, right: { ...y, min: y.min * factor, max: y.max * factor, title: "IOPS" } };
+  }
+
+  function throughput(panels, operation) {
+    panel(panels, operation, {
+      heading: `${title(of(operation)[0], operation)}: throughput`, value, words: mbs,
+      make: (mine) => ({
+        ...rateAxes(),
+        marks: mine.map((line) => ({ drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, value(p), p]) })),
+        readout: (mark, [x, y, p]) => `${data.drives[mark.drive]}\n${depth(x)}: ${mbs(y)}, ${significant(p.iops)} IOPS`,
+      }),
+    });
+  }
+
+  function rates(panels, operation) {
+    panel(panels, operation, {
+      heading: `${title(of(operation)[0], operation)}: IOPS`, value: (p) => p.iops, words: (v) => `${significant(v)} IOPS`,
+      make: (mine) => ({
+        y: axis("depth-rate", all.map((p) => p.iops), { title: "IOPS" }),
+        marks: mine.map((line) => ({ drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, p.iops]) })),
+        readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${depth(x)}: ${significant(y)} IOPS`,
+      }),
+    });
+  }
+
+  function waiting(panels, operation) {
+    const mean = (p) => p.latency.mean;
+    panel(panels, operation, {
+      heading: `${title(of(operation)[0], operation)}: latency`, value: mean, words: duration,
+      make: (mine) => {
+        const values = all.flatMap((p) => [p.latency.mean, p.latency.p99]);
+        return {
+          y: axis("depth-latency", values, { title: "mean (solid) and p99 (dashed)", format: durationTick }),
+          marks: mine.flatMap((line) => [
+            { drive: line.drive, kind: "line", plain: true, dash: "4 3", points: line.points.map((p) => [p.x, p.latency.p99, "p99"]) },
+            { drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, mean(p), "mean"]) },
+          ]),
+          readout: (mark, [x, y, what]) => `${data.drives[mark.drive]}\n${depth(x)}: ${what} ${duration(y)}`,
+        };
+      },
+    });
+  }
+
+  return {
+    draws: all.length > 0,
+    keyed: true,
+    build(panels) {
+      for (const row of block ? [throughput, waiting] : [throughput, rates, waiting]) {
+        for (const operation of OPERATIONS) if (of(operation).length) row(panels, operation);
+      }
+    },
+    caption: () => "Reads and writes share their scales, and so do all drives.",
+    table: () => pointsTable(data, lines, "queue depth"),
+  };
+}
+
+function pointsTable(data, lines, x) {
+  return {
+    columns: ["drive", "operation", x, "block bytes", "MB/s", "IOPS", ...LATENCY_COLUMNS.map(([, name]) => `latency ${name} (s)`), "I/Os", "errors", "recording"],
+    rows: lines.flatMap((line) => line.points.map((p) => [
+      data.drives[line.drive], line.operation, p.x, p.block, p.bps === null ? null : p.bps / 1e6, p.iops,
+      ...LATENCY_COLUMNS.map(([key]) => p.latency[key]), p.ios, p.errors, p.id,
+    ])),
+  };
+}
+
+function transferSize(data, state) {
+  const lines = data.transferSize;
+  const all = lines.flatMap((line) => line.points);
+  const sizes = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
+  const log = () => state["transfer-size"] === "log";
+  const of = (list, operation) => list.filter((line) => line.operation === operation);
+  const modelled = data.models.filter((m) => m.block.length);
+  const hasModel = (line) => modelled.some((m) => m.drive === line.drive && m.operation === line.operation);
+  const top = highest(sizes);
+  const LEFT = 62;
+
+  const xAxis = (title) => (log()
+    ? { log: true, base: 2, min: sizes[0] / 1.3, max: top * 1.3, format: size, title, spacing: 54, ticks: sizes.filter((v) => Math.log2(v) % 3 === 0) }
+    : linearAxis(0, top * 1.02, { base: 2, format: size, title, spacing: 70 }));
+  const measured = (operation, value) => of(lines, operation).map((line) => ({
+    drive: line.drive, kind: hasModel(line) ? "markers" : "line", label: named(data, line.drive),
+    points: line.points.map((p) => [p.x, value(p)]),
+  }));
+  const predicted = (operation, value) => of(modelled, operation).map((model) => ({
+    drive: model.drive, kind: "model", points: model.block.map((block, i) => [block, value(block, model.predicted[i])]),
+  }));
+
+  function curve(panels, operation, what, title, value, fromModel, words, options) {
+    const heading = `Random ${operation}: ${what}`;
+    const { plot } = host(panels, heading, 280);
+    const values = all.map(value);
+    new Panel(plot, () => ({
+      x: xAxis("transfer size"), left: LEFT, height: 280, title: heading,
+      y: log() ? logAxis(finite(values), { title, ...options }) : linearAxis(0, roundUp(highest(values)), { title, ...options }),
+      marks: [...predicted(operation, fromModel), ...measured(operation, value)],
+      describe: of(lines, operation).map((line) => lineWords(data.drives[line.drive], line.points.map((p) => [p.x, value(p)]), size, words)).join(" "),
+      readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${words(y)}`,
+    }));
+  }
+
+  function misfit(panels, operation) {
+    const mine = of(modelled, operation);
+    const { plot } = host(panels, "Misfit", 150);
+    const worst = highest(modelled.flatMap((m) => m.misfit.map((v) => (v === null ? null : Math.abs(v)))));
+    const limit = Math.max(0.05, roundUp(worst));
+    new Panel(plot, () => ({
+      x: xAxis(""), left: LEFT, height: 150, zero: 0, silent: true, title: `Misfit of the access model, random ${operation}`,
+      y: linearAxis(-limit, limit, { title: "", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)), ticks: [-limit, -limit / 2, 0, limit / 2, limit] }),
+      marks: mine.map((m) => ({ drive: m.drive, kind: "line", label: named(data, m.drive), points: m.block.map((b, i) => [b, m.misfit[i] ?? null]) })),
+      describe: mine.map((m) => `${data.drives[m.drive]}: largest misfit ${percent(highest(m.misfit.map((v) => Math.abs(v ?? 0))))}.`).join(" "),
+      readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${y > 0 ? "+" : ""}${percent(y)}`,
+    }));
+  }
+
+  return {
+    draws: all.length > 0,
+    keyed: true,
+    build(panels) {
+      const operations = OPERATIONS.filter((operation) => of(lines, operation).length);
+      for (const operation of operations) {
+        curve(panels, operation, "throughput", "MB/s", (p) => (p.bps === null ? null : p.bps / 1e6),
+          (block, bps) => (bps ? bps / 1e6 : null), (v) => `${significant(v)} MB/s`, {});
+      }
+      for (const operation of operations) {
+        if (of(modelled, operation).length) misfit(panels, operation);
+        else if (modelled.length) panels.append(document.createElement("div"));
+      }
+      for (const operation of operations) {
+        curve(panels, operation, "time per I/O", "mean time", (p) => p.latency.mean,
+          (block, bps) => (bps ? block / bps : null), duration, { format: durationTick });
+      }
+    },
+    caption: () => (modelled.length ? "Misfit is measured throughput over predicted, less one: above zero the drive is faster than the model." : ""),
+    table() {
+      const table = pointsTable(data, lines, "transfer size (bytes)");
+      table.columns.push("predicted MB/s", "misfit");
+      for (const row of table.rows) {
+        const model = modelled.find((m) => data.drives[m.drive] === row[0] && m.operation === row[1]);
+        const at = model ? model.block.indexOf(row[2]) : -1;
+        const bps = at >= 0 ? model.predicted[at] : null;
+        row.push(bps ? bps / 1e6 : null, at >= 0 ? model.misfit[at] ?? null : null);
+      }
+      return table;
+    },
+  };
+}
+
+function consistency(data, state) {
+  const runs = data.consistency.filter((run) => run.ios.length);
+  const longest = highest(runs.map((run) => run.ios.length));
+  const shortest = runs.reduce((least, run) => Math.min(least, run.ios.length), Infinity);
+  const asReviewed = shortest >= REVIEW_TAIL_S + REVIEW_TAIL_MIN_S;
+  const from = asReviewed ? REVIEW_TAIL_S : Math.floor(shortest * (1 - TAIL_SHARE));
+  const since = asReviewed ? `from ${plain(from)} s` : `last 30 % (from ${plain(from)} s)`;
+  const tails = runs.flatMap((run) => run.ios.slice(from));
+  const tailTop = highest(tails);
+  const everything = runs.flatMap((run) => run.ios);
+  if (tailTop * 10 < REVIEW_TOP_IOPS) state.consistency = "fit";
+  state.drive = runs[0]?.drive ?? 0;
+  const iops = (v) => `${significant(v)} IOPS`;
+  const linearTop = () => (state.consistency === "review" ? REVIEW_TOP_IOPS : roundUp(tailTop));
+
+  function describe(run, start) {
+    const part = run.ios.slice(start);
+    const sorted = [...part].sort((a, b) => a - b);
+    if (!part.length) return `${data.drives[run.drive]}: nothing recorded here.`;
+    const stalled = part.filter((n) => n === 0).length;
+    return `${data.drives[run.drive]}: between ${iops(sorted[0])} and ${iops(sorted[sorted.length - 1])}, half of the seconds above ${iops(sorted[Math.floor(sorted.length / 2)])}${stalled ? `, ${stalled} seconds without a completed I/O` : ""}.`;
+  }
+
+  function scatter(panels, run, heading, start, height, yAxis) {
+    const { plot, heading: h3 } = host(panels, heading(), height);
+    const points = run.ios.map((n, second) => [second, n]).slice(start);
+    new Panel(plot, () => {
+      h3.textContent = heading();
+      return {
+        x: linearAxis(start, longest, { title: "second", spacing: 70 }), y: yAxis(), height, left: 62,
+        title: `${heading()}: IOPS each second`, describe: describe(run, start),
+        marks: [{ drive: run.drive, kind: "dots", points }],
+        readout: (mark, [x, y]) => `${data.drives[mark.drive]}\nsecond ${plain(x)}: ${iops(y)}`,
+      };
+    });
+  }
+
+  return {
+    draws: runs.length > 0,
+    keyed: false,
+    build(panels) {
+      for (const run of runs) {
+        const box = document.createElement("div");
+        box.className = "one-drive";
+        box.dataset.consistencyDrive = run.drive;
+        panels.append(box);
+        if (data.drives.length > 1) {
+          const name = document.createElement("h3");
+          name.className = "print-only";
+          name.textContent = data.drives[run.drive];
+          box.append(name);
+        }
+        const log = { title: "IOPS" };
+        scatter(box, run, () => "Whole run, log axis", 0, 330, () => logAxis(everything, log));
+        scatter(box, run, () => `${since[0].toUpperCase()}${since.slice(1)}, log axis`, from, 300, () => logAxis(tails, log));
+        scatter(box, run, () => `${since[0].toUpperCase()}${since.slice(1)}, linear axis to ${plain(linearTop())} IOPS`, from, 300, () => linearAxis(0, linearTop(), log));
+      }
+    },
+    runs,
+    caption() {
+      const run = runs.find((r) => r.drive === state.drive) ?? runs[0];
+      const above = run.ios.slice(from).filter((n) => n > linearTop()).length;
+      return [
+        runs.length > 1 ? "All drives are drawn on the same scales." : "",
+        asReviewed ? "" : `The run is shorter than the reviews' 2000 s: the last 30 % stand for “from 1400 s”.`,
+        above ? `${plain(above)} of ${plain(run.ios.length - from)} seconds lie above the linear axis.` : "",
+        run.ios.includes(0) ? `${plain(run.ios.filter((n) => n === 0).length)} seconds without a completed I/O stand as strokes on the floor of the log axes.` : "",
+        run.cut ? "The last second was cut short by the end of the run and is left out." : "",
+      ].filter(Boolean).join(" ");
+    },
+    table: () => ({
+      columns: ["second", ...runs.map((run) => `${data.drives[run.drive]} (IOPS)`)],
+      rows: Array.from({ length: longest }, (_, s) => [s, ...runs.map((run) => run.ios[s] ?? null)]),
+    }),
+  };
+}
+
+function latency(data) {
+  const entries = data.corners.filter((entry) => entry.curve.ns.length);
+  const variant = (e) => [e.point.queue_depth ? `queue depth ${e.point.queue_depth}` : "", e.point.content ?? ""].filter(Boolean).join(", ");
+  const rarest = entries.flatMap((e) => e.curve.tail).reduce((a, b) => Math.min(a, b), 1);
+  const decades = [1];
+  for (let e = 1; 10 ** -e >= rarest * 0.999; e++) decades.push(10 ** -e);
+  const quantile = (tail) => (tail >= 0.9999 ? "0" : `${Number((100 * (1 - tail)).toFixed(Math.max(0, Math.ceil(-Math.log10(tail) - 1e-9) - 2)))}`);
+  const exact = (tail) => (tail >= 0.1 ? `${significant(100 * (1 - tail))} %` : `${(100 * (1 - tail)).toFixed(Math.ceil(-Math.log10(tail)))} %`);
+  const crowded = data.drives.length > 2;
+  const notes = new Set();
+
+  function panel(panels, corner) {
+    const mine = entries.filter((e) => e.corner === corner);
+    if (!mine.length) return;
+    const variants = [...new Set(mine.map(variant))];
+    const used = crowded ? variants.slice(0, 1) : variants;
+    if (crowded && variants.length > 1) notes.add("With more than two drives only the first variant of each corner is drawn; the table has all.");
+    const block = mine[0].point.block_bytes;
+    const { plot, heading } = host(panels, "", 290);
+    heading.textContent = `${block ? `${size(block)} ` : ""}${CORNER_NAMES[corner].toLowerCase()}`;
+    if (used.length === 1) heading.append(Object.assign(document.createElement("span"), { className: "quiet", textContent: `, ${used[0]}` }));
+    if (used.length > 1 && data.drives.length > 1) {
+      const key = document.createElement("p");
+      key.className = "dash-key";
+      key.textContent = used.map((name, i) => `${["solid", "dashed", "dotted", "dash-dot"][i % 4]}: ${name}`).join("; ");
+      plot.after(key);
+    }
+    new Panel(plot, () => ({
+      x: { log: true, min: 1, max: rarest, format: quantile, title: "% of I/Os that are at most this slow", ticks: decades, spacing: 44 },
+      y: logAxis(entries.flatMap((e) => e.curve.ns).map((ns) => ns / 1e9), { title: "latency", format: durationTick }),
+      height: 290, title: `Latency percentiles, ${CORNER_NAMES[corner].toLowerCase()}`,
+      marks: mine.filter((e) => used.includes(variant(e))).map((e) => ({
+        drive: e.drive, kind: "line", plain: true, dash: DASHES[used.indexOf(variant(e)) % 4], entry: e,
+        label: data.drives.length > 1 ? (variant(e) === used[0] ? data.drives[e.drive] : null)
+          : used.length > 1 ? `QD ${e.point.queue_depth ?? "?"} ${e.point.content ?? ""}` : null,
+        points: e.curve.tail.map((t, i) => [t, e.curve.ns[i] / 1e9]),
+      })),
+      describe: mine.map((e) => `${data.drives[e.drive]}, ${variant(e)}: mean ${duration(e.latency.mean)}, p99 ${duration(e.latency.p99)}, p99.9 ${duration(e.latency.p999)}, max ${duration(e.latency.max)}.`).join(" "),
+      readout: (mark, [x, y]) => `${data.drives[mark.drive]}, ${variant(mark.entry)}\n${exact(x)} within ${duration(y)}`,
+    }));
+  }
+
+  return {
+    draws: entries.length > 0,
+    keyed: true,
+    build(panels) {
+      for (const corner of Object.keys(CORNER_NAMES)) panel(panels, corner);
+    },
+    caption: () => [...notes, "Each curve ends at the slowest single I/O. All corners share one latency scale."].join(" "),
+    table: () => ({
+      columns: ["drive", "recording", "share within", "latency (s)"],
+      rows: entries.flatMap((e) => e.curve.tail.map((t, i) => [data.drives[e.drive], e.id, 1 - t, e.curve.ns[i] / 1e9])),
+    }),
+  };
+}
+
+function cornersTable(data) {
+  return {
+    columns: ["drive", "corner", "block bytes", "queue depth", "content", "MB/s", "IOPS", ...LATENCY_COLUMNS.map(([, name]) => `latency ${name} (s)`), "I/Os", "errors", "recording"],
+    rows: data.corners.map((e) => [
+      data.drives[e.drive], e.corner, e.point.block_bytes, e.point.queue_depth, e.point.content, e.bps === null ? null : e.bps / 1e6, e.iops,
+      ...LATENCY_COLUMNS.map(([key]) => e.latency[key]), e.ios, e.errors, e.id,
+    ]),
+  };
+}

@@ -1,0 +1,229 @@
+"""From runs to what the page draws: plain lists and numbers that JSON can carry.
+
+Nothing is estimated here. Recordings are joined with their points, histograms are read at the
+percentiles that a curve shows, series are packed as integers. Whatever is not a finite number becomes
+`None`, so that the page needs to know one kind of gap only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .run import Array, Run
+from .formatting import number
+
+LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "p99999", "max")
+CORNERS = ("random-read", "random-write", "sequential-read", "sequential-write")
+STEPS_PER_DECADE = 16  # points of a percentile curve per factor of ten in 1-x
+
+
+def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
+    """Everything the page's figures need, ready for `json.dumps(..., allow_nan=False)`."""
+    names = drive_names(runs)
+    corners: list[dict[str, Any]] = []
+    queue_depth: list[dict[str, Any]] = []
+    transfer_size: list[dict[str, Any]] = []
+    consistency: list[dict[str, Any]] = []
+    for drive, run in enumerate(runs):
+        for row in joined(run):
+            point = row["point"]
+            entry = {"drive": drive, **_numbers(row), "point": point}
+            if row["test"] == "four-corners":
+                entry["corner"] = corner_of(row)
+                entry["curve"] = _curve(run, row)
+                corners.append(entry)
+            elif row["test"] == "queue-depth":
+                queue_depth.append(entry)
+            elif row["test"] == "transfer-size":
+                transfer_size.append(entry)
+            elif row["test"] == "consistency":
+                consistency.append(_consistency(drive, run, row))
+    corners.sort(key=_corner_order)
+    return {
+        "drives": names,
+        "corners": corners,
+        "queueDepth": _lines(queue_depth, "queue_depth"),
+        "transferSize": _lines(transfer_size, "block_bytes"),
+        "models": [
+            {"drive": drive, "operation": operation, **_model(finding)}
+            for drive, run in enumerate(runs)
+            for operation in ("read", "write")
+            for finding in findings(run, f"access_model_{operation}")[:1]
+        ],
+        "consistency": consistency,
+    }
+
+
+def drive_names(runs: Sequence[Run]) -> list[str]:
+    """One distinct name per run: the drive's, with its settings or the run's id where two share it."""
+    plain = [
+        str(_target(run).get("name") or _target(run).get("locator") or "unnamed") for run in runs
+    ]
+    settings = [
+        ", ".join(f"{key}={value}" for key, value in (_target(run).get("settings") or {}).items())
+        for run in runs
+    ]
+    full = [
+        f"{name} ({extra})" if extra else name for name, extra in zip(plain, settings, strict=True)
+    ]
+    return [
+        f"{name} [{run.manifest.get('id', position + 1)}]" if full.count(name) > 1 else name
+        for position, (name, run) in enumerate(zip(full, runs, strict=True))
+    ]
+
+
+def joined(run: Run) -> Iterator[dict[str, Any]]:
+    """The rows of recordings.parquet, each with its point and label from the manifest."""
+    described = {
+        recording.get("id"): (test, recording)
+        for test in run.manifest.get("tests") or []
+        for recording in test.get("recordings") or []
+    }
+    for row in run.recordings:
+        test, recording = described.get(row.get("recording"), ({}, {}))
+        point = dict(recording.get("point") or {})
+        yield {
+            **row,
+            "test": row.get("test") or test.get("name"),
+            "operation": row.get("operation") or point.get("operation"),
+            "label": str(recording.get("label") or row.get("recording")),
+            "point": {key: _clean(value) for key, value in point.items()},
+        }
+
+
+def corner_of(row: Mapping[str, Any]) -> str | None:
+    """Which of `CORNERS` a joined row measured; None when it belongs to another test."""
+    if row["test"] != "four-corners":
+        return None
+    return f"{row['point'].get('pattern')}-{row['operation']}"
+
+
+def findings(run: Run, name: str) -> list[dict[str, Any]]:
+    """The run's findings of one name, in order; a trailing `*` matches every ending."""
+    if name.endswith("*"):
+        return [f for f in run.findings if str(f.get("name", "")).startswith(name[:-1])]
+    return [f for f in run.findings if f.get("name") == name]
+
+
+def _target(run: Run) -> Mapping[str, Any]:
+    return run.manifest.get("target") or {}
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "id": str(row.get("recording")),
+        "label": row["label"],
+        "operation": row["operation"],
+        "bps": _round(row.get("bytes_per_second")),
+        "iops": _round(row.get("iops")),
+        "latency": {key: _round(row.get(f"latency_{key}_s")) for key in LATENCIES},
+        "ios": _clean(row.get("ios")),
+        "errors": _clean(row.get("errors")) or 0,
+        "interrupted": bool(row.get("interrupted")),
+    }
+
+
+def _corner_order(entry: Mapping[str, Any]) -> tuple[float, str, int]:
+    point = entry["point"]
+    return (point.get("queue_depth") or 0, str(point.get("content") or ""), entry["drive"])
+
+
+def _curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Latency in nanoseconds against the fraction of I/Os that took longer (1-x)."""
+    low, high, count = _histogram(run, row)
+    total = int(count.sum())
+    if total <= 0:
+        return {"tail": [], "ns": []}
+    cumulative = np.cumsum(count)
+    steps = math.ceil(math.log10(max(total, 1)) * STEPS_PER_DECADE)
+    tail = np.append(10.0 ** (-np.arange(steps) / STEPS_PER_DECADE), 1.0 / total)
+    rank = np.clip(np.ceil((1.0 - tail) * total), 1, total)
+    bucket = np.minimum(np.searchsorted(cumulative, rank), len(count) - 1)
+    middle = (low[bucket] + high[bucket]) // 2
+    longest = number(row.get("latency_max_s"))
+    if longest is not None:
+        middle[-1] = round(longest * 1e9)
+    return {"tail": [_round(t) for t in tail], "ns": [int(ns) for ns in middle]}
+
+
+def _histogram(run: Run, row: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    try:
+        low, high, count = run.histogram(str(row.get("recording")), str(row.get("operation")))
+    except KeyError:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty, empty
+    return np.asarray(low), np.asarray(high), np.asarray(count)
+
+
+def _consistency(drive: int, run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
+    """I/Os of every whole second; a last second that the run's end cut short is left out."""
+    try:
+        series = run.series(str(row.get("recording")), str(row.get("operation")))
+    except KeyError:
+        series = {}
+    ios = [int(n) if number(n) is not None else 0 for n in series.get("ios", ())]
+    elapsed = number(row.get("elapsed_s"))
+    cut = elapsed is not None and len(ios) > 1 and len(ios) > elapsed + 1e-6
+    return {
+        "drive": drive,
+        "id": str(row.get("recording")),
+        "operation": row["operation"],
+        "label": row["label"],
+        "cut": cut,
+        "ios": ios[:-1] if cut else ios,
+    }
+
+
+def _lines(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """Entries gathered into one line per drive and operation, in the order of `key`."""
+    lines: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for entry in entries:
+        if number(entry["point"].get(key)) is not None:
+            lines.setdefault((entry["drive"], entry["operation"]), []).append(entry)
+    return [
+        {
+            "drive": drive,
+            "operation": operation,
+            "pattern": points[0]["point"].get("pattern"),
+            "points": [
+                {"x": p["point"][key], "block": p["point"].get("block_bytes"), **_without(p)}
+                for p in sorted(points, key=lambda p: float(p["point"][key]))
+            ],
+        }
+        for (drive, operation), points in lines.items()
+    ]
+
+
+def _without(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: entry[key] for key in ("id", "bps", "iops", "latency", "ios", "errors")}
+
+
+def _model(finding: Mapping[str, Any]) -> dict[str, Any]:
+    detail = finding.get("detail") or {}
+    sizes = detail.get("block_bytes") or []
+    predicted = detail.get("predicted_bytes_per_second") or []
+    misfit = detail.get("relative_misfit") or []
+    return {
+        "block": [_clean(value) for value in sizes],
+        "predicted": [_round(value) for value in predicted],
+        "misfit": [_round(value, 4) for value in misfit],
+    }
+
+
+def _clean(value: Any) -> Any:
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return number(value)
+
+
+def _round(value: object, digits: int = 6) -> float | None:
+    x = number(value)
+    return None if x is None else float(f"{x:.{digits}g}")

@@ -1,0 +1,82 @@
+"""What a person reads in an 80-column terminal when a run has ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .run import Run
+from .view import report_view
+
+VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": "yellow"}
+
+
+def render_summary(run: Run) -> RenderableType:
+    """The verdict, the four corners, the access model and the other findings of one run."""
+    view = report_view([run])
+    drive = view["drives"][0]
+    facts = [drive["capacity"], drive["kind"], f"profile {drive['profile']}", drive["date"]]
+    parts: list[RenderableType] = [
+        Text(drive["name"], style="bold"),
+        Text(" · ".join(fact for fact in facts if fact), style="dim"),
+    ]
+    parts += [
+        Text(f"{test['title']}: {test['status']}. {test['reason']}", style="red")
+        for test in drive["trouble"]
+    ]
+    parts += [Text(line, style="red") for line in view["errors"]]
+    parts += [Text(f"Note: {note}", style="yellow") for note in drive["notes"]]
+    for sentence in drive["verdict"]:
+        parts += [Text(""), Text(sentence)]
+    parts += [Text(f"  + {line}") for line in drive["strengths"]]
+    parts += [Text(f"  - {line}") for line in drive["weaknesses"]]
+    if any(corner["blocks"] for corner in view["corners"]):
+        parts += [Text(""), _corners(view)]
+    if view["models"]:
+        parts += [Text(""), _models(view)]
+    for found in view["findings"]:
+        parts += [Text(""), _findings(found["rows"])]
+    parts += [Text(""), Text(f"Report: {run.path / 'report.html'}")]
+    return Group(*parts)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left", title_style="bold")
+    table.add_column(columns[0])
+    for column in columns[1:]:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _corners(view: dict[str, Any]) -> Table:
+    table = _table("The four corners", "", "MB/s", "IOPS", "mean", "p99", "max")
+    for corner in view["corners"]:
+        for block in corner["blocks"]:
+            for bar in (bar for group in block["groups"] for bar in group["bars"]):
+                depth = block["label"].replace("queue depth ", "QD")
+                kind = bar["content"] if len(corner["kinds"]) > 1 else ""
+                name = Text.assemble(corner["title"], (f" {depth} {kind}".rstrip(), "dim"))
+                table.add_row(name, *(bar[key] for key in ("rate", "iops", "mean", "p99", "max")))
+    return table
+
+
+def _models(view: dict[str, Any]) -> Table:
+    table = _table("Access model", "", "MB/s", "per access", "half speed at", "cluster, at most")
+    for row in view["models"]:
+        table.add_row(row["operation"], row["rate"], row["penalty"], row["half"], row["cluster"])
+    return table
+
+
+def _findings(rows: list[dict[str, str]]) -> Group:
+    lines: list[RenderableType] = [Text("Findings", style="bold")]
+    for row in rows:
+        verdict = row["verdict"]
+        lines.append(
+            Text.assemble(row["title"], "  ", (verdict, VERDICT_STYLES.get(verdict, "dim")))
+        )
+        lines.append(Padding(Text(row["text"] or row["value"]), (0, 0, 0, 2)))
+    return Group(*lines)
