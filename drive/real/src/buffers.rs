@@ -66,12 +66,7 @@ impl Buffers {
             // no content, and its refusal costs speed only.
             unsafe { libc::madvise(base, total_bytes as usize, libc::MADV_HUGEPAGE) };
         }
-        Ok(Self {
-            base: base.cast(),
-            total_bytes,
-            stride_bytes,
-            slots,
-        })
+        Ok(Self { base: base.cast(), total_bytes, stride_bytes, slots })
     }
 
     /// Start of a slot's buffer, which holds at least `length_bytes`.
@@ -79,10 +74,7 @@ impl Buffers {
     pub(crate) fn pointer(&mut self, slot: u32, length_bytes: u32) -> *mut u8 {
         assert!(slot < self.slots && u64::from(length_bytes) <= self.stride_bytes);
         // SAFETY: `slots` strides lie inside the mapping.
-        unsafe {
-            self.base
-                .add((u64::from(slot) * self.stride_bytes) as usize)
-        }
+        unsafe { self.base.add((u64::from(slot) * self.stride_bytes) as usize) }
     }
 
     /// The first `length_bytes` of a slot's buffer. No I/O of the slot may be
@@ -127,9 +119,7 @@ pub(crate) fn available_memory_bytes() -> u64 {
     std::fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| {
-            let line = text
-                .lines()
-                .find(|line| line.starts_with("MemAvailable:"))?;
+            let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
             line.split_whitespace().nth(1)?.parse::<u64>().ok()
         })
         .map_or(u64::MAX, |kib| kib * 1024)

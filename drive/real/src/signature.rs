@@ -13,11 +13,7 @@ struct Magic {
 }
 
 const fn magic(name: &'static str, offset: u64, bytes: &'static [u8]) -> Magic {
-    Magic {
-        name,
-        offset,
-        bytes,
-    }
+    Magic { name, offset, bytes }
 }
 
 const MD_RAID: &[u8] = &[0xFC, 0x4E, 0x2B, 0xA9];

@@ -95,9 +95,7 @@ impl Prepared {
             // The time is up, a signal came, or the kernel asks to reap first.
             Err(error) => match error.raw_os_error() {
                 Some(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                _ => Err(TargetError(format!(
-                    "io_uring takes no more requests: {error}"
-                ))),
+                _ => Err(TargetError(format!("io_uring takes no more requests: {error}"))),
             },
         }
     }
@@ -114,11 +112,7 @@ impl Prepared {
                 Err(_) => -result,
             };
             self.outstanding -= 1;
-            each(Completion {
-                slot,
-                completed_ns,
-                errno,
-            });
+            each(Completion { slot, completed_ns, errno });
         }
     }
 }
@@ -138,14 +132,10 @@ impl Target for RealTarget {
         let mut buffers = Buffers::new(slots, block_bytes_max)?;
         // Filling takes the page faults out of the measurement as well.
         for slot in 0..slots {
-            self.content
-                .fill_fresh(buffers.bytes(slot, block_bytes_max));
+            self.content.fill_fresh(buffers.bytes(slot, block_bytes_max));
         }
         let (ring, facts) = ring::build(slots, &self.file, &mut buffers)?;
-        let slot = Slot {
-            held: Held::Fresh,
-            ..Slot::default()
-        };
+        let slot = Slot { held: Held::Fresh, ..Slot::default() };
         self.prepared = Some(Prepared {
             ring,
             slots_per_piece: buffers.slots_per_piece(),
@@ -184,18 +174,18 @@ impl Target for RealTarget {
         state.length_bytes = length;
         state.staged = false;
         let entry = match (request.operation, registered) {
-            (Operation::Read, true) => opcode::ReadFixed::new(ring::FILE, pointer, length, piece)
-                .offset(offset)
-                .build(),
-            (Operation::Read, false) => opcode::Read::new(ring::FILE, pointer, length)
-                .offset(offset)
-                .build(),
-            (Operation::Write, true) => opcode::WriteFixed::new(ring::FILE, pointer, length, piece)
-                .offset(offset)
-                .build(),
-            (Operation::Write, false) => opcode::Write::new(ring::FILE, pointer, length)
-                .offset(offset)
-                .build(),
+            (Operation::Read, true) => {
+                opcode::ReadFixed::new(ring::FILE, pointer, length, piece).offset(offset).build()
+            }
+            (Operation::Read, false) => {
+                opcode::Read::new(ring::FILE, pointer, length).offset(offset).build()
+            }
+            (Operation::Write, true) => {
+                opcode::WriteFixed::new(ring::FILE, pointer, length, piece).offset(offset).build()
+            }
+            (Operation::Write, false) => {
+                opcode::Write::new(ring::FILE, pointer, length).offset(offset).build()
+            }
         };
         if request.operation == Operation::Read {
             state.held = Held::Used;
@@ -203,12 +193,7 @@ impl Target for RealTarget {
         // SAFETY: the slot's buffer lies inside the mapping, is at least
         // `length` bytes long (`Buffers::pointer` asserts both), and stays
         // until the request has completed (see `release`).
-        let pushed = unsafe {
-            prepared
-                .ring
-                .submission()
-                .push(&entry.user_data(u64::from(slot)))
-        };
+        let pushed = unsafe { prepared.ring.submission().push(&entry.user_data(u64::from(slot))) };
         assert!(pushed.is_ok(), "more requests outstanding than slots");
         prepared.queued += 1;
         prepared.outstanding += 1;
@@ -242,17 +227,12 @@ impl Drop for RealTarget {
 }
 
 fn expect_prepared(prepared: &mut Option<Prepared>) -> &mut Prepared {
-    prepared
-        .as_mut()
-        .expect("Target::prepare comes before the first request")
+    prepared.as_mut().expect("Target::prepare comes before the first request")
 }
 
 /// `CLOCK_MONOTONIC`, through the vDSO: no system call on usual machines.
 fn monotonic_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the clock exists on every Linux, and the struct is ours.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

@@ -1,0 +1,209 @@
+//! Refusals and permissions of regular files, and of what is neither file nor
+//! device.
+
+mod support;
+
+use fourcorners_real::{Access, Kind, RealFile};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use support::*;
+
+#[test]
+fn a_mistyped_device_is_an_error_and_never_a_file() {
+    for path in ["/dev/no-such-disk", "/dev/../dev/no-such-disk"] {
+        let path = Path::new(path);
+        for access in [Access::default(), sized(16 * MIB), destroying(path)] {
+            let error = refused(path, &access);
+            assert!(error.contains("there is no device"), "{error}");
+        }
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn what_is_neither_file_nor_block_device_is_refused() {
+    let folder = Folder::new();
+    let socket = folder.path("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let fifo = folder.path("fifo");
+    run("mkfifo", &[fifo.to_str().unwrap()]).unwrap();
+    for (path, what) in [
+        (folder.0.as_path(), "a directory"),
+        (Path::new("/dev/null"), "a character device"),
+        (&socket, "a socket"),
+        (&fifo, "a FIFO"),
+    ] {
+        let error = refused(path, &sized(16 * MIB));
+        assert!(error.contains(what), "{error}");
+        assert_eq!(refused(path, &Access::default()), error);
+    }
+}
+
+#[test]
+fn a_missing_file_needs_a_size() {
+    let folder = Folder::new();
+    let error = refused(&folder.path("new"), &Access::default());
+    assert!(error.contains("give --size"), "{error}");
+    let error = refused(&folder.path("no/such/folder"), &sized(MIB));
+    assert!(error.contains("does not exist: create it first"), "{error}");
+}
+
+#[test]
+fn a_dangling_link_is_refused() {
+    let folder = Folder::new();
+    let link = folder.path("link");
+    symlink("/dev/no-such-disk", &link).unwrap();
+    let error = refused(&link, &sized(16 * MIB));
+    assert!(error.contains("a link to something that does not exist"), "{error}");
+    assert!(!Path::new("/dev/no-such-disk").exists());
+}
+
+#[test]
+fn planning_creates_nothing_and_opening_creates_it_allocated() {
+    let folder = Folder::new();
+    let path = folder.path("new");
+    let planned = plan(&path, &sized(16 * MIB + 100)).unwrap();
+    assert!(!path.exists());
+    assert!(planned.creates && planned.writable && planned.needs_fill);
+    assert_eq!((planned.kind, planned.capacity_bytes), (Kind::File, 16 * MIB));
+    let file = RealFile::open(planned.clone()).unwrap();
+    assert_eq!(file.plan().direct, planned.direct);
+    assert_eq!(file.plan().request_alignment_bytes, planned.request_alignment_bytes);
+    let metadata = std::fs::metadata(&path).unwrap();
+    assert_eq!(metadata.len(), 16 * MIB);
+    assert!(std::os::unix::fs::MetadataExt::blocks(&metadata) * 512 >= 16 * MIB);
+    // The same plan a second time would overwrite what now exists.
+    assert!(RealFile::open(planned).is_err());
+}
+
+#[test]
+fn a_file_with_content_is_read_only_without_a_word_that_names_it() {
+    let folder = Folder::new();
+    let path = folder.foreign_file("precious", 8 * MIB);
+    let other = folder.foreign_file("other", 8 * MIB);
+
+    let planned = plan(&path, &Access::default()).unwrap();
+    assert!(!planned.writable);
+    assert!(planned.read_only_reason.unwrap().contains("--overwrite"));
+
+    let error = refused(&path, &sized(16 * MIB));
+    assert!(error.contains("exists and holds 8388608 bytes"), "{error}");
+    let error = refused(&path, &overwriting(&other));
+    assert!(error.contains("names"), "{error}");
+    let error = refused(&path, &destroying(&path));
+    assert!(error.contains("is a regular file: use --overwrite"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), vec![0; 8 << 20]);
+
+    let planned = plan(&path, &overwriting(&path)).unwrap();
+    assert!(planned.writable);
+    assert!(planned.notes.iter().any(|note| note.contains("will be overwritten")));
+    // A link to it is another spelling of the same file.
+    let link = folder.path("link");
+    symlink(&path, &link).unwrap();
+    assert!(plan(&link, &overwriting(&path)).unwrap().writable);
+}
+
+#[test]
+fn our_own_file_is_written_again_without_a_word() {
+    let folder = Folder::new();
+    let file = folder.own_file("test", 8 * MIB);
+    if file.plan().notes.iter().any(|note| note.contains("extended attributes")) {
+        return skip("this file system keeps no user extended attributes");
+    }
+    let path = folder.path("test");
+    let planned = plan(&path, &Access::default()).unwrap();
+    assert!(planned.writable && !planned.creates);
+    let grown = plan(&path, &sized(12 * MIB)).unwrap();
+    assert!(grown.writable && grown.creates && grown.needs_fill);
+    assert_eq!(RealFile::open(grown).unwrap().plan().capacity_bytes, 12 * MIB);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 12 * MIB);
+}
+
+#[test]
+fn a_foreign_file_grown_under_the_word_does_not_become_ours() {
+    let folder = Folder::new();
+    let path = folder.foreign_file("precious", MIB);
+    let access = Access { overwrite: Some(path.clone()), ..sized(2 * MIB) };
+    RealFile::open(plan(&path, &access).unwrap()).unwrap();
+    assert!(!plan(&path, &Access::default()).unwrap().writable);
+}
+
+#[test]
+fn sparse_and_unwritten_files_are_told() {
+    let folder = Folder::new();
+    let sparse = folder.path("sparse");
+    std::fs::File::create(&sparse).unwrap().set_len(8 * MIB).unwrap();
+    let planned = plan(&sparse, &Access::default()).unwrap();
+    assert!(planned.needs_fill);
+    assert!(planned.notes.iter().any(|note| note.contains("never written")));
+    let written = folder.foreign_file("written", 8 * MIB);
+    std::fs::File::open(&written).unwrap().sync_all().unwrap();
+    assert!(!plan(&written, &Access::default()).unwrap().needs_fill);
+}
+
+#[test]
+fn a_full_file_system_is_told_before_anything_is_created() {
+    let folder = Folder::new();
+    let path = folder.path("huge");
+    let error = refused(&path, &sized(1 << 50));
+    assert!(error.contains("MiB are needed"), "{error}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_file_changed_between_plan_and_opening_is_not_written() {
+    let folder = Folder::new();
+    let path = folder.foreign_file("test", MIB);
+    let planned = plan(&path, &overwriting(&path)).unwrap();
+    let _other = folder.foreign_file("other", MIB);
+    std::fs::rename(folder.path("other"), &path).unwrap();
+    let error = RealFile::open(planned).unwrap_err().0;
+    assert!(error.contains("no longer what it was"), "{error}");
+}
+
+/// Runs `work` as a user without rights, on a thread of its own: the raw call
+/// changes the credentials of one thread only.
+fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let work = || {
+            if is_root() {
+                // SAFETY: the call takes three numbers and no memory.
+                let result = unsafe { libc::syscall(libc::SYS_setresuid, -1, 65_534, -1) };
+                assert_eq!(result, 0);
+            }
+            work()
+        };
+        scope.spawn(work).join().unwrap()
+    })
+}
+
+#[test]
+fn permissions_are_told_in_a_sentence() {
+    let folder = Folder::new();
+    let path = folder.foreign_file("locked", MIB);
+    for (mode, access) in [(0o000, Access::default()), (0o444, overwriting(&path))] {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        let error = without_rights(|| refused(&path, &access));
+        assert!(error.contains("permission denied"), "{error}");
+    }
+    std::fs::set_permissions(&folder.0, PermissionsExt::from_mode(0o555)).unwrap();
+    let error = without_rights(|| refused(&folder.path("new"), &sized(MIB)));
+    std::fs::set_permissions(&folder.0, PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(error.contains("permission denied"), "{error}");
+}
+
+#[test]
+fn an_immutable_file_is_read_but_not_written() {
+    let folder = Folder::new();
+    let path = folder.foreign_file("immutable", MIB);
+    let name = path.to_str().unwrap();
+    if run("chattr", &["+i", name]).is_none() {
+        return skip("chattr +i needs root and ext4");
+    }
+    let readable = plan(&path, &Access::default());
+    let error = plan(&path, &overwriting(&path));
+    run("chattr", &["-i", name]).unwrap();
+    assert!(!readable.unwrap().writable);
+    let error = error.unwrap_err();
+    assert!(error.contains("permission denied"), "{error}");
+}
