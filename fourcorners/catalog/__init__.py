@@ -1,0 +1,130 @@
+"""Drive files: one TOML per drive. They are shown as written; only the core interprets them."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fourcorners.errors import UserError, os_reason
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a drive file as written: the value has its unit, the source says whence."""
+
+    section: str
+    name: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class DriveFile:
+    """A drive file: its text, and what it says, flattened for display."""
+
+    id: str
+    name: str
+    kind: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    text: str
+
+
+def names() -> list[str]:
+    """Catalog names, in order: what follows ``sim:``."""
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in _folder().iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def resolve(query: str) -> str:
+    """The catalog name that ``query`` means: case, spaces and punctuation do not matter, and a
+    part that fits one drive only is enough.
+
+    Raises :class:`UserError` with suggestions when it fits none or several.
+    """
+    known = names()
+    plain = {_plain(name): name for name in known}
+    wanted = _plain(query)
+    if wanted in plain:
+        return plain[wanted]
+    fitting = [name for key, name in plain.items() if wanted and wanted in key]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise UserError(f'"{query}" fits several drives: {", ".join(fitting)}')
+    near = [plain[key] for key in difflib.get_close_matches(wanted, plain, n=2, cutoff=0.5)]
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else '"fourcorners drives" lists the catalog'
+    )
+    raise UserError(f'no drive named "{query}" in the catalog: {hint}')
+
+
+def load(query: str) -> DriveFile:
+    """The drive file of the catalog that ``query`` means; raises as :func:`resolve`."""
+    name = resolve(query)
+    return parse(name, (_folder() / f"{name}.toml").read_text("utf-8"))
+
+
+def load_path(path: str | Path) -> DriveFile:
+    """A drive file outside the catalog; raises :class:`UserError` when it cannot be read."""
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise UserError(f"cannot read the drive file {path}: {os_reason(error)}") from error
+    except UnicodeDecodeError:
+        raise UserError(f"cannot read the drive file {path}: it is not text in UTF-8") from None
+    try:
+        return parse(path.stem, text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"drive file {path}: {error}") from None
+
+
+def parse(name: str, text: str) -> DriveFile:
+    """Reads a drive file for display, whatever parameters it has.
+
+    Raises ``tomllib.TOMLDecodeError``; everything else is for the core to check.
+    """
+    document = tomllib.loads(text)
+    return DriveFile(
+        id=name,
+        name=str(document.get("name", name)),
+        kind=str(document.get("kind", "")),
+        summary=str(document.get("summary", "")),
+        parameters=tuple(_parameters("", document)),
+        text=text,
+    )
+
+
+def _parameters(section: str, table: Mapping[str, Any]) -> Iterator[Parameter]:
+    for key, entry in table.items():
+        if not isinstance(entry, Mapping):
+            continue
+        if "value" in entry:
+            yield Parameter(section, key, _shown(entry["value"]), str(entry.get("source", "")))
+        else:
+            yield from _parameters(f"{section}.{key}" if section else key, entry)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(_shown(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_shown(item)}" for key, item in value.items())
+    return str(value)
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def _folder() -> Any:
+    return resources.files(__package__).joinpath("drives")

@@ -1,0 +1,37 @@
+"""Ctrl-C as a request: what runs is ended and kept, instead of being thrown away."""
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Self
+
+
+class InterruptRequest:
+    """While entered, the first Ctrl-C only sets ``requested``; the second one raises.
+
+    Outside the main thread, where Python allows no signal handlers, nothing changes.
+    """
+
+    def __init__(self) -> None:
+        """Not requested yet."""
+        self.requested = False
+        self._handles = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> Self:
+        if self._handles:
+            self._before = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._handles:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True

@@ -1,0 +1,65 @@
+"""What a runner tells while it runs, and its estimate of the time that is left."""
+
+import time
+from dataclasses import dataclass
+
+# Seconds of wall time per second on the target's clock, before anything has been measured.
+_FIRST_PACE = {"simulated": 0.01, "file": 1.0, "device": 1.0}
+# How many planned seconds that first guess weighs against what was measured.
+_FIRST_PACE_WEIGHT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a run stands. Times are wall-clock seconds, rates are on the target's clock."""
+
+    target: str
+    test: str
+    activity: str
+    fraction: float
+    elapsed_s: float
+    remaining_s: float
+    bytes_per_second: float
+
+
+class Progress:
+    """Told what happens; this one keeps it to itself. A command line shows it."""
+
+    def update(self, status: Status) -> None:
+        """Called some ten times a second."""
+
+    def message(self, text: str) -> None:
+        """Something worth a line of its own: a test that ended, a note."""
+
+
+class Estimate:
+    """How far a plan has come. Simulated time passes at another pace than the wall clock."""
+
+    def __init__(self, planned_s: float, kind: str) -> None:
+        """Starts the clock on a plan of ``planned_s`` seconds of the target's time."""
+        self._planned_s = planned_s
+        self._done_s = 0.0
+        self._started = time.monotonic()
+        self._first_pace = _FIRST_PACE[kind]
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall-clock time since the start."""
+        return time.monotonic() - self._started
+
+    def done(self, planned_s: float) -> None:
+        """A part that was planned to take ``planned_s`` has ended or fallen away."""
+        self._done_s += planned_s
+
+    def fraction(self, current_s: float) -> float:
+        """Share of the plan that is done, ``current_s`` planned seconds of it in this part."""
+        if self._planned_s <= 0:
+            return 1.0
+        return min((self._done_s + current_s) / self._planned_s, 1.0)
+
+    def remaining_s(self, current_s: float) -> float:
+        """Wall-clock time to go, at the pace so far."""
+        done_s = self._done_s + current_s
+        weighed = self.elapsed_s + self._first_pace * _FIRST_PACE_WEIGHT_S
+        pace = weighed / (done_s + _FIRST_PACE_WEIGHT_S)
+        return max(self._planned_s - done_s, 0.0) * pace

@@ -1,0 +1,294 @@
+"""Carries out a suite on a target and keeps a run folder up to date while it does."""
+
+import datetime
+import errno
+import os
+import time
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fourcorners.analysis import analyze
+from fourcorners.environment import describe_host
+from fourcorners.errors import UserError
+from fourcorners.recording import Recording
+from fourcorners.report import write_html
+from fourcorners.store import Run, RunWriter, schema
+from fourcorners.store.writer import run_name
+from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
+from fourcorners.suites.interrupt import InterruptRequest
+from fourcorners.suites.progress import Estimate, Progress, Status
+from fourcorners.suites.test import Fill, Measurement, Purge, Settle, Step, Subject, Test
+from fourcorners.targets import Target, open_target
+from fourcorners.units import format_duration
+from fourcorners.workload import Workload
+
+INTERRUPTED_REASON = "stopped by Ctrl-C"
+
+
+class _StopRequestedError(Exception):
+    """Ctrl-C was seen between two workloads or during preparation."""
+
+
+def characterize(
+    target: Target | str,
+    *,
+    profile: str = "standard",
+    tests: Sequence[str] | None = None,
+    seed: int = 1,
+    out: str | Path = "runs",
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Runs the suite of the reviews on a target and returns the finished run.
+
+    Args:
+        target: an open target, or the locator of one that needs no permissions.
+        profile: ``quick``, ``standard`` (the reviews' durations) or ``full``.
+        tests: names of tests; all of them by default.
+        seed: root of all randomness.
+        out: folder in which the run folder is made.
+        command: what the user typed, for the manifest.
+        progress: told what happens.
+
+    A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
+    Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``.
+
+    Raises:
+        UserError: bad input, or a run folder that cannot be written (a full disk); what was saved
+            before stays.
+    """
+    if isinstance(target, str):
+        with open_target(target, seed=seed) as opened:
+            return characterize(
+                opened,
+                profile=profile,
+                tests=tests,
+                seed=seed,
+                out=out,
+                command=command,
+                progress=progress,
+            )
+    plan = plan_suite(Subject.of(target), profile=profile, tests=tests, seed=seed)
+    writer = RunWriter(out, run_name(target.name))
+    return _Runner(target, plan, writer, command, progress or Progress()).run()
+
+
+class _Runner:
+    """One run: the plan, what is known of it so far, and the folder that holds it."""
+
+    def __init__(
+        self,
+        target: Target,
+        plan: SuitePlan,
+        writer: RunWriter,
+        command: str | None,
+        progress: Progress,
+    ) -> None:
+        self._target = target
+        self._plan = plan
+        self._writer = writer
+        self._progress = progress
+        self._estimate = Estimate(plan.seconds, target.kind)
+        self._interrupt = InterruptRequest()
+        self._run_notes: list[str] = []
+        self._test_title = ""
+        self._tests: list[dict[str, Any]] = []
+        self._manifest: dict[str, Any] = {
+            "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "status": "running",
+            "version": version("fourcorners"),
+            "command": command,
+            "suite": SUITE_NAME,
+            "profile": plan.profile.name,
+            "seed": plan.seed,
+            "target": target.describe(),
+            "environment": {**describe_host(), **target.environment()},
+            "notes": [],
+            "tests": self._tests,
+        }
+
+    def run(self) -> Run:
+        with self._interrupt:
+            if self._target.drive_text is not None:
+                self._writer.text(schema.DRIVE, self._target.drive_text)
+            self._checkpoint()
+            for test in self._plan.tests:
+                self._run_test(test)
+                self._checkpoint()
+            self._manifest["status"] = self._final_status()
+            run = self._checkpoint()
+            self._conclude(run)
+        return self._writer.finish()
+
+    def _final_status(self) -> str:
+        if self._interrupt.requested:
+            return "interrupted"
+        failed = any(test["status"] == "failed" for test in self._tests)
+        return "failed" if failed else "complete"
+
+    def _conclude(self, run: Run) -> None:
+        """Findings and report. What was measured is safe already, so that a mistake in either
+        costs the run nothing."""
+        try:
+            self._writer.findings(analyze(run))
+            write_html([run], run.path / schema.REPORT)
+        except UserError:
+            raise
+        except Exception as error:
+            self._note(f"the report could not be made: {_unexpected(error)}")
+            self._checkpoint()
+
+    def _checkpoint(self) -> Run:
+        self._manifest["notes"] = [*self._target.notes, *self._run_notes]
+        return self._writer.checkpoint(self._manifest)
+
+    def _note(self, text: str) -> None:
+        self._run_notes.append(text)
+        self._progress.message(f"Note: {text}")
+
+    def _run_test(self, test: Test) -> None:
+        entry: dict[str, Any] = {
+            "name": test.name,
+            "title": test.title,
+            "source": test.source,
+            "status": "running",
+            "reason": None,
+            "purpose": test.purpose,
+            "preparation": [],
+            "parameters": test.parameters,
+            "wall_s": None,
+            "recordings": [],
+        }
+        self._tests.append(entry)
+        self._test_title = test.title
+        started = time.monotonic()
+        reason = INTERRUPTED_REASON if self._interrupt.requested else test.skip_reason
+        if reason is not None:
+            entry.update(status="skipped", reason=reason)
+            self._progress.message(f"{test.title}: skipped, {reason}")
+            return
+        try:
+            for phase in test.phases:
+                for step in phase.preparation:
+                    self._prepare(step, entry)
+                for measurement in phase.measurements:
+                    self._measure(measurement, entry, test.name)
+            entry["status"] = "complete"
+        except (_StopRequestedError, KeyboardInterrupt):
+            self._interrupt.requested = True
+            entry.update(status="interrupted", reason=INTERRUPTED_REASON)
+        except UserError as error:
+            entry.update(status="failed", reason=str(error))
+        except Exception as error:
+            # The other tests may well run, and the run folder shall tell what happened.
+            entry.update(status="failed", reason=_unexpected(error))
+        entry["wall_s"] = round(time.monotonic() - started, 3)
+        ending = f"{entry['status']} in {format_duration(entry['wall_s'])}"
+        if entry["reason"]:
+            ending += f": {entry['reason']}"
+        self._progress.message(f"{test.title}: {ending}")
+
+    def _prepare(self, step: Step, entry: dict[str, Any]) -> None:
+        text = step.describe(self._plan.subject)
+        self._stop_if_requested()
+        match step:
+            case Purge():
+                self._show(text, 0.0, 0.0)
+                try:
+                    self._target.purge()
+                except UserError as error:
+                    text = f"no purge: {error}"
+            case Settle():
+                self._show(text, 0.0, 0.0)
+                self._target.idle(step.seconds)
+            case Fill():
+                if not self._fill(step, text):
+                    return
+        entry["preparation"].append(text)
+        self._estimate.done(step.seconds)
+
+    def _fill(self, step: Fill, text: str) -> bool:
+        """Whether it was carried out: a disk that was written through once needs no other."""
+        target = self._target
+        if not (target.keeps_state or target.needs_fill):
+            self._estimate.done(step.seconds)
+            return False
+        for workload in step.workloads(self._plan.seed):
+            recording = self._execute(workload, text, step.seconds, total_bytes=step.count)
+            self._stop_if_requested()
+            if recording.error_count:
+                raise UserError(f"{text} failed: {_errors(recording)}")
+        if step.count >= self._plan.subject.rounded(target.capacity_bytes):
+            target.filled()
+        return True
+
+    def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> None:
+        self._stop_if_requested()
+        recording = self._execute(measurement.workload, measurement.label, measurement.seconds)
+        if recording.operations:
+            self._writer.add(measurement.id, test, recording)
+            entry["recordings"].append(
+                {
+                    "id": measurement.id,
+                    "label": measurement.label,
+                    "point": measurement.point,
+                    "workload": measurement.workload.to_dict(),
+                }
+            )
+        if recording.error_count:
+            self._note(f"{measurement.label}: {_errors(recording)}")
+        self._stop_if_requested()
+        self._estimate.done(measurement.seconds)
+
+    def _execute(
+        self, workload: Workload, activity: str, planned_s: float, total_bytes: int | None = None
+    ) -> Recording:
+        def watch(elapsed_s: float, _: int, count: int) -> bool:
+            share = count / total_bytes if total_bytes else elapsed_s / max(planned_s, 1e-9)
+            rate = count / elapsed_s if elapsed_s > 0 else 0.0
+            self._show(activity, min(share, 1.0) * planned_s, rate)
+            return not self._interrupt.requested
+
+        self._show(activity, 0.0, 0.0)
+        return self._target.run(workload, watch)
+
+    def _show(self, activity: str, current_s: float, bytes_per_second: float) -> None:
+        self._progress.update(
+            Status(
+                target=self._target.name,
+                test=self._test_title,
+                activity=activity,
+                fraction=self._estimate.fraction(current_s),
+                elapsed_s=self._estimate.elapsed_s,
+                remaining_s=self._estimate.remaining_s(current_s),
+                bytes_per_second=bytes_per_second,
+            )
+        )
+
+    def _stop_if_requested(self) -> None:
+        if self._interrupt.requested:
+            raise _StopRequestedError
+
+
+def _errors(recording: Recording) -> str:
+    """Failed I/Os by what the system called them."""
+    counts: dict[int, int] = {}
+    for operation in recording.operations.values():
+        for number, count in operation.errors.items():
+            counts[number] = counts.get(number, 0) + count
+    kinds = ", ".join(
+        f"{count} × {os.strerror(number)} ({errno.errorcode.get(number, number)})"
+        for number, count in sorted(counts.items())
+    )
+    return f"{recording.error_count} I/Os failed: {kinds}"
+
+
+def _unexpected(error: Exception) -> str:
+    """An error that nobody foresaw, in one line; with FOURCORNERS_DEBUG=1 its traceback, too."""
+    if os.environ.get("FOURCORNERS_DEBUG") == "1":
+        traceback.print_exception(error)
+    text = " ".join(str(error).split())
+    return f"unexpected {type(error).__name__}: {text}"

@@ -1,0 +1,313 @@
+"""What serves I/O: a simulated drive, a file or a block device, opened by its locator."""
+
+import hashlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from fourcorners import _core, catalog
+from fourcorners.environment import describe_path
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.recording import NS, Recording
+from fourcorners.units import format_bytes
+from fourcorners.workload import Workload
+
+Watch = Callable[[float, int, int], bool]
+"""Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
+
+SIMULATED_PREFIX = "sim:"
+DRIVE_FILE_SUFFIX = ".toml"
+
+
+class Target(ABC):
+    """Something that serves I/O. Opened with :func:`open_target`; a context manager.
+
+    ``locator`` is what it was opened by, ``name`` is for people, ``request_alignment_bytes`` the
+    multiple that offsets and lengths must have, ``notes`` what a reader of results should know.
+    ``read_only_reason`` is ``None`` where writing is permitted. ``keeps_state`` says that earlier
+    writes change later speed, as in every SSD and in no plain disk.
+    """
+
+    locator: str
+    name: str
+    kind: Literal["simulated", "file", "device"]
+    capacity_bytes: int
+    request_alignment_bytes: int
+    read_only_reason: str | None
+    keeps_state: bool
+
+    @property
+    @abstractmethod
+    def notes(self) -> list[str]:
+        """Sentences that a reader of the results should know."""
+
+    @property
+    @abstractmethod
+    def needs_fill(self) -> bool:
+        """Reads would not reach the medium everywhere until all of it has been written."""
+
+    @abstractmethod
+    def run(self, workload: Workload, watch: Watch | None = None) -> Recording:
+        """Runs a workload and returns what happened.
+
+        Raises :class:`UserError` when the workload does not fit or the target fails as a whole,
+        and ``KeyboardInterrupt`` on Ctrl-C. Failed I/Os are counted in the recording.
+        """
+
+    @abstractmethod
+    def purge(self) -> None:
+        """Forgets all data: secure erase, or discard where that is what the system offers.
+
+        Raises :class:`UserError` where it is not possible.
+        """
+
+    @abstractmethod
+    def filled(self) -> None:
+        """Says that all of the capacity has been written since the last purge."""
+
+    @abstractmethod
+    def idle(self, seconds: float) -> None:
+        """Lets time pass without I/O."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The ``target`` of a run folder's manifest."""
+
+    @abstractmethod
+    def environment(self) -> dict[str, Any]:
+        """What the system tells about the path under test; empty for simulated drives."""
+
+    @property
+    def drive_text(self) -> str | None:
+        """The drive file of a simulated drive."""
+        return None
+
+    def close(self) -> None:
+        """Gives back what the target holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open_target(
+    locator: str,
+    *,
+    size: int | None = None,
+    settings: Mapping[str, str] | None = None,
+    destroy_data: str | None = None,
+    overwrite: str | None = None,
+    seed: int = 1,
+) -> Target:
+    """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
+
+    Args:
+        locator: what to open.
+        size: bytes of a file that is to be created.
+        settings: parameters of a simulated drive to replace, such as
+            ``{"cache.write_back": "false"}``.
+        destroy_data: the block device whose data may be destroyed; must be the target itself.
+        overwrite: the existing file whose content may be overwritten; must be the target itself.
+        seed: root of the drive's own randomness and of written content.
+
+    Raises:
+        UserError: one sentence that says what is wrong and what to do.
+    """
+    if locator.startswith(SIMULATED_PREFIX):
+        drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
+        locator = f"{SIMULATED_PREFIX}{drive.id}"
+    elif locator.endswith(DRIVE_FILE_SUFFIX):
+        drive = catalog.load_path(locator)
+    else:
+        _refuse_real_mistakes(locator, size, settings)
+        return RealTarget(
+            locator, size=size, destroy_data=destroy_data, overwrite=overwrite, seed=seed
+        )
+    for option, value in (
+        ("--size", size),
+        ("--destroy-data", destroy_data),
+        ("--overwrite", overwrite),
+    ):
+        if value is not None:
+            raise UserError(f"{option} is for files and devices, and {locator} is simulated")
+    return SimulatedTarget(locator, drive, settings or {}, seed)
+
+
+def _refuse_real_mistakes(locator: str, size: int | None, settings: Any) -> None:
+    if settings:
+        raise UserError(f"--set is for simulated drives, and {locator} is a file or device")
+    if size is None and "/" not in locator and not Path(locator).exists():
+        try:
+            name = catalog.resolve(locator)
+        except UserError:
+            return
+        raise UserError(
+            f"there is no file {locator}: did you mean the simulated drive "
+            f"{SIMULATED_PREFIX}{name}?"
+        )
+
+
+class SimulatedTarget(Target):
+    """A drive in virtual time: a run takes as long as its events take to compute."""
+
+    kind = "simulated"
+    request_alignment_bytes = 512
+    read_only_reason = None
+    needs_fill = False
+
+    def __init__(
+        self, locator: str, drive: catalog.DriveFile, settings: Mapping[str, str], seed: int
+    ) -> None:
+        """Makes the drive; raises :class:`UserError` for what is wrong in its file."""
+        try:
+            self._core = _core.SimulatedDrive(drive.text, list(settings.items()), seed)
+        except ValueError as error:
+            raise UserError(f"drive file {locator}: {error}") from error
+        self.locator = locator
+        self.name = self._core.name
+        self.capacity_bytes = self._core.capacity_bytes
+        self.keeps_state = self._core.kind != "disk"
+        self._text = drive.text
+        self._settings = dict(settings)
+
+    @property
+    def notes(self) -> list[str]:
+        return []
+
+    def run(self, workload: Workload, watch: Watch | None = None) -> Recording:
+        return _run(self._core, workload, watch, simulated=True)
+
+    def purge(self) -> None:
+        self._core.purge()
+
+    def filled(self) -> None:
+        pass
+
+    def idle(self, seconds: float) -> None:
+        self._core.idle(round(seconds * 1e9))
+
+    def counters(self) -> dict[str, float]:
+        """What the model counted since it was made, such as erased blocks and seeks."""
+        return self._core.counters()
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "locator": self.locator,
+            "name": self.name,
+            "capacity_bytes": self.capacity_bytes,
+            "summary": self._core.summary,
+            "settings": self._settings,
+            "specification_sha256": hashlib.sha256(self._text.encode()).hexdigest(),
+        }
+
+    def environment(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def drive_text(self) -> str:
+        return self._text
+
+
+class RealTarget(Target):
+    """A file or block device, through io_uring."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        size: int | None,
+        destroy_data: str | None,
+        overwrite: str | None,
+        seed: int,
+    ) -> None:
+        """Opens it; raises :class:`UserError` rather than touch what was not permitted."""
+        try:
+            self._core = _core.RealTarget(
+                path, size_bytes=size, destroy_data=destroy_data, overwrite=overwrite, seed=seed
+            )
+        except (ValueError, OSError) as error:
+            raise UserError(str(error)) from error
+        self.locator = path
+        self.kind = self._core.kind
+        self.capacity_bytes = self._core.capacity_bytes
+        self.request_alignment_bytes = self._core.request_alignment_bytes
+        self.read_only_reason = self._core.read_only_reason
+        self._environment = describe_path(path)
+        # A drive of unknown kind is treated as one whose past matters.
+        self.keeps_state = self._environment.get("rotational") is not True
+        self.name = Path(path).name
+        if self.kind == "device":
+            self.name = self._environment.get("device_model") or path
+
+    @property
+    def notes(self) -> list[str]:
+        return list(self._core.notes)
+
+    @property
+    def needs_fill(self) -> bool:
+        return self._core.needs_fill
+
+    def run(self, workload: Workload, watch: Watch | None = None) -> Recording:
+        return _run(self._core, workload, watch, simulated=False)
+
+    def purge(self) -> None:
+        try:
+            self._core.purge()
+        except (ValueError, OSError) as error:
+            raise UserError(str(error), EXIT_FAILED) from error
+
+    def filled(self) -> None:
+        try:
+            self._core.filled()
+        except (ValueError, OSError) as error:
+            raise UserError(str(error), EXIT_FAILED) from error
+
+    def idle(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def describe(self) -> dict[str, Any]:
+        size = format_bytes(self.capacity_bytes)
+        return {
+            "kind": self.kind,
+            "locator": self.locator,
+            "name": self.name,
+            "capacity_bytes": self.capacity_bytes,
+            "summary": f"A {self.kind} of {size} at {self.locator}.",
+            "settings": {},
+            "specification_sha256": None,
+        }
+
+    def environment(self) -> dict[str, Any]:
+        return self._environment
+
+
+def _run(
+    core: "_core.SimulatedDrive | _core.RealTarget",
+    workload: Workload,
+    watch: Watch | None,
+    *,
+    simulated: bool,
+) -> Recording:
+    if watch is None:
+        seen = None
+    else:
+
+        def seen(elapsed_ns: int, ios: int, count: int) -> bool:
+            return watch(elapsed_ns * NS, ios, count)
+
+    try:
+        raw = core.run(workload.to_json(), seen)
+    except (ValueError, OSError) as error:
+        raise UserError(str(error)) from error
+    return Recording.from_raw(raw, simulated=simulated)
