@@ -12,6 +12,8 @@
 
 mod flash;
 mod specification;
+#[cfg(test)]
+mod tests;
 mod translation;
 
 pub use specification::Specification;

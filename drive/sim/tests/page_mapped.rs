@@ -1,0 +1,191 @@
+//! Page-mapped SSDs: times in closed form, queueing over dies, and the
+//! catalog's drives against what was published about them.
+
+mod support;
+
+use fourcorners_sim::SimulatedDrive;
+use fourcorners_workload::{Content, Operation, Pattern};
+use support::{KIB, SECOND_NS, assert_within, drive, run, workload};
+
+const GB: u64 = 1_000_000_000;
+
+/// Writes the first 8 GB once, in order.
+fn fill_8_gb(drive: &mut SimulatedDrive, content: Content) {
+    let mut fill = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 32);
+    fill.streams[0].span_bytes = Some(8 * GB);
+    fill.streams[0].content = content;
+    fill.stop.bytes = Some(8 * GB);
+    run(drive, &fill);
+}
+
+/// MB/s of 4 KB random I/O over 8 GB, aligned to 4 KB.
+fn random_4k(
+    drive: &mut SimulatedDrive,
+    operation: Operation,
+    depth: u32,
+    content: Content,
+) -> f64 {
+    drive.purge();
+    fill_8_gb(drive, content);
+    let mut random = workload(operation, Pattern::Random, 4 * KIB, depth);
+    random.streams[0].span_bytes = Some(8 * GB);
+    random.streams[0].alignment_bytes = Some(4096);
+    random.streams[0].content = content;
+    random.ramp_ns = 2 * SECOND_NS;
+    random.stop.time_ns = Some(10 * SECOND_NS);
+    let recording = run(drive, &random);
+    recording.operations[operation.index()].bytes as f64
+        / 1e6
+        / (recording.elapsed_ns as f64 * 1e-9)
+}
+
+/// MB/s of 128 KB sequential writes at queue depth 1 on an erased drive.
+fn sequential_writes(drive: &mut SimulatedDrive, content: Content) -> f64 {
+    drive.purge();
+    let mut writes = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 1);
+    writes.streams[0].content = content;
+    writes.stop.time_ns = Some(20 * SECOND_NS);
+    let recording = run(drive, &writes);
+    recording.operations[1].bytes as f64 / 1e6 / (recording.elapsed_ns as f64 * 1e-9)
+}
+
+/// Settings under which nothing but the dies takes time.
+fn only_dies(dies: &str) -> Vec<(&str, &str)> {
+    vec![
+        ("host.overhead", "0 us"),
+        ("link.command_overhead", "0 B"),
+        ("controller.read_overhead", "0 us"),
+        ("flash.bus_rate", "1000 GB/s"),
+        ("flash.read_time", "10 ms"),
+        ("flash.dies", dies),
+        ("flash.channels", "8"),
+        ("capacity.user", "9 GiB"),
+        // A power of two of rows divides the addresses evenly over the dies.
+        ("flash.blocks_per_plane", "2048"),
+    ]
+}
+
+#[test]
+fn a_lone_read_takes_the_sum_of_its_parts() {
+    let mut drive = drive("ocz-vector-256gb", &[]);
+    fill_8_gb(&mut drive, Content::Incompressible);
+    drive.idle(SECOND_NS);
+    let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1);
+    reads.streams[0].span_bytes = Some(7 * GB);
+    reads.streams[0].alignment_bytes = Some(4096);
+    reads.stop.ios = Some(1_000);
+    let recording = run(&mut drive, &reads);
+    // Host 18, firmware 10, tR 75, 4 KiB at 200 MB/s, 4 KiB at 600 MB/s, in us.
+    let expected_ns = 18e3 + 10e3 + 75e3 + 4096.0 / 0.2 + 4096.0 / 0.6;
+    let latencies = &recording.operations[0].latencies;
+    let mean_ns = latencies.sum_ns() as f64 / 1_000.0;
+    assert_within("mean latency", mean_ns, expected_ns, 0.01);
+    assert_eq!(latencies.min_ns(), latencies.max_ns());
+}
+
+#[test]
+fn reads_spread_over_dies_as_the_closed_network_says() {
+    // Deterministic service, simulated independently: mean busy dies.
+    for (dies, depth, busy) in [
+        (8, 1, 1.0),
+        (8, 2, 1.876),
+        (8, 8, 4.947),
+        (8, 32, 7.157),
+        (16, 8, 6.315),
+        (32, 16, 12.419),
+        (32, 32, 19.001),
+    ] {
+        let dies_text = dies.to_string();
+        let mut drive = drive("ocz-vector-256gb", &only_dies(&dies_text));
+        fill_8_gb(&mut drive, Content::Incompressible);
+        drive.idle(SECOND_NS);
+        let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, depth);
+        reads.streams[0].span_bytes = Some(7 * GB);
+        reads.streams[0].alignment_bytes = Some(4096);
+        reads.ramp_ns = SECOND_NS;
+        reads.stop.ios = Some(100_000);
+        let recording = run(&mut drive, &reads);
+        let iops = recording.operations[0].ios as f64 / (recording.elapsed_ns as f64 * 1e-9);
+        assert_within(&format!("{dies} dies, depth {depth}"), iops * 10e-3, busy, 0.7);
+    }
+}
+
+#[test]
+fn littles_law_holds_for_mixed_traffic() {
+    let mut drive = drive("ocz-vertex-3-120gb", &[]);
+    fill_8_gb(&mut drive, Content::Incompressible);
+    let mut mixed = workload(Operation::Read, Pattern::Random, 4 * KIB, 24);
+    mixed.streams[0].span_bytes = Some(8 * GB);
+    mixed.streams[0].read_fraction = 0.6;
+    mixed.stop.time_ns = Some(5 * SECOND_NS);
+    let recording = run(&mut drive, &mixed);
+    let latency_sum: u128 = recording.operations.iter().map(|o| o.latencies.sum_ns()).sum();
+    let depth = latency_sum as f64 / recording.elapsed_ns as f64;
+    assert_within("rate times latency", depth, 24.0, 0.1);
+}
+
+#[test]
+fn small_vertex_3_is_slower_only_where_dies_are_the_limit() {
+    // vertex3: 84 % at queue depth 3, a larger gap at 32, 76 % sequential;
+    // equal with compressible data, and equal on a 3 Gb/s link.
+    let ratio = |settings: &[(&str, &str)], measure: &dyn Fn(&mut SimulatedDrive) -> f64| {
+        let mut small = drive("ocz-vertex-3-120gb", settings);
+        let mut large = drive("ocz-vertex-3-240gb", settings);
+        measure(&mut small) / measure(&mut large)
+    };
+    let write = |depth, content| {
+        move |d: &mut SimulatedDrive| random_4k(d, Operation::Write, depth, content)
+    };
+    let shallow = ratio(&[], &write(3, Content::Incompressible));
+    let deep = ratio(&[], &write(32, Content::Incompressible));
+    assert_within("incompressible, depth 3", shallow, 0.84, 3.0);
+    assert!(deep < shallow, "the gap grows with queue depth: {deep} against {shallow}");
+    assert_within("repeated, depth 3", ratio(&[], &write(3, Content::Repeated)), 1.0, 0.5);
+    let slow_link = [("link.line_rate", "3 Gb/s")];
+    assert_within("3 Gb/s", ratio(&slow_link, &write(3, Content::Incompressible)), 1.0, 0.5);
+    let sequential = |content| move |d: &mut SimulatedDrive| sequential_writes(d, content);
+    assert_within("sequential", ratio(&[], &sequential(Content::Incompressible)), 0.76, 3.0);
+    assert_within("sequential, repeated", ratio(&[], &sequential(Content::Repeated)), 1.0, 0.5);
+}
+
+#[test]
+fn random_reads_need_dies() {
+    // vertex3: at queue depth 3 the 120 GB drive is clearly slower.
+    let read = |name| random_4k(&mut drive(name, &[]), Operation::Read, 3, Content::Incompressible);
+    assert!(read("ocz-vertex-3-120gb") < 0.9 * read("ocz-vertex-3-240gb"));
+}
+
+#[test]
+fn x25_m_random_writes() {
+    let mut drive = drive("intel-x25-m-g2-80gb", &[]);
+    let rate = random_4k(&mut drive, Operation::Write, 3, Content::Incompressible);
+    assert_within("4 KB random writes, MB/s", rate, 36.1, 1.0);
+}
+
+#[test]
+fn a_3_gbit_link_holds_random_reads_near_200_mb_per_second() {
+    let mut drive = drive("ocz-vector-256gb", &[("link.line_rate", "3 Gb/s")]);
+    let rate = random_4k(&mut drive, Operation::Read, 31, Content::Incompressible);
+    assert_within("4 KB random reads, MB/s", rate, 200.0, 3.0);
+}
+
+#[test]
+fn writes_across_mapping_units_cost_more_than_aligned_ones() {
+    let mut drive = drive(
+        "intel-x25-m-g2-80gb",
+        &[("controller.write_overhead", "5 us"), ("controller.write_data_rate", "1 GB/s")],
+    );
+    let aligned = random_4k(&mut drive, Operation::Write, 3, Content::Incompressible);
+    drive.purge();
+    fill_8_gb(&mut drive, Content::Incompressible);
+    let mut shifted = workload(Operation::Write, Pattern::Random, 4 * KIB, 3);
+    shifted.streams[0].span_bytes = Some(8 * GB);
+    shifted.streams[0].alignment_bytes = Some(4096);
+    shifted.streams[0].misalignment_bytes = 512;
+    shifted.stop.time_ns = Some(10 * SECOND_NS);
+    let recording = run(&mut drive, &shifted);
+    let unaligned =
+        recording.operations[1].bytes as f64 / 1e6 / (recording.elapsed_ns as f64 * 1e-9);
+    // Two units are programmed and two are read where one was programmed.
+    assert!(unaligned < 0.5 * aligned, "{unaligned} against {aligned} MB/s");
+}
