@@ -85,7 +85,7 @@ class Target(ABC):
         """The drive file of a simulated drive."""
         return None
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most targets hold nothing
         """Gives back what the target holds."""
 
     def __enter__(self) -> Self:
@@ -98,6 +98,11 @@ class Target(ABC):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def is_simulated(locator: str) -> bool:
+    """Whether a locator names a simulated drive: ``sim:NAME`` or a drive file."""
+    return locator.startswith(SIMULATED_PREFIX) or locator.endswith(DRIVE_FILE_SUFFIX)
 
 
 def open_target(
@@ -246,9 +251,8 @@ class RealTarget(Target):
         self._environment = describe_path(path)
         # A drive of unknown kind is treated as one whose past matters.
         self.keeps_state = self._environment.get("rotational") is not True
-        self.name = Path(path).name
-        if self.kind == "device":
-            self.name = self._environment.get("device_model") or path
+        model = self._environment.get("device_model") or path
+        self.name = str(model) if self.kind == "device" else Path(path).name
 
     @property
     def notes(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,9 +40,7 @@ class RunWriter:
             self._parent.mkdir(parents=True, exist_ok=True)
             self.name, self.path = _create(self._parent, name)
         except OSError as error:
-            raise UserError(
-                f"cannot create a run folder in {self._parent}: {os_reason(error)}"
-            ) from error
+            raise _cannot_create(parent, error) from error
 
     def add(self, recording_id: str, test: str, recording: Recording) -> None:
         """Takes one recording into the tables; the next checkpoint writes it."""
@@ -116,10 +115,27 @@ class RunWriter:
         )
 
 
+def ensure_writable(parent: str | Path) -> None:
+    """Fails early, before a target is touched, when no run folder could be made in ``parent``.
+
+    Raises :class:`UserError`.
+    """
+    try:
+        Path(parent).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        raise _cannot_create(parent, error) from error
+
+
 def run_name(drive: str) -> str:
     """A run folder's name: the local time and the drive, in letters, digits and hyphens."""
     words = "".join(c if c.isalnum() and c.isascii() else " " for c in drive.lower()).split()
     return "-".join([time.strftime("%Y%m%d-%H%M%S"), *words])
+
+
+def _cannot_create(parent: str | Path, error: OSError) -> UserError:
+    return UserError(f"cannot create a run folder in {parent}: {os_reason(error)}")
 
 
 def _create(parent: Path, name: str) -> tuple[str, Path]:

@@ -115,6 +115,11 @@ class _Runner:
             if self._target.drive_text is not None:
                 self._writer.text(schema.DRIVE, self._target.drive_text)
             self._checkpoint()
+            tests = len(self._plan.tests)
+            self._progress.message(
+                f"{self._target.name}: {tests} test{'s' if tests != 1 else ''}, "
+                f"about {format_duration(self._estimate.remaining_s(0.0))}"
+            )
             for test in self._plan.tests:
                 self._run_test(test)
                 self._checkpoint()

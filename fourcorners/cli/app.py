@@ -1,0 +1,118 @@
+"""Commands and their options."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from fourcorners.cli import characterize as characterize_command
+from fourcorners.cli import drives as drives_command
+from fourcorners.cli import report as report_command
+from fourcorners.units import parse_bytes
+
+
+def _version() -> str:
+    from fourcorners import __version__
+
+    return __version__
+
+
+app = App(
+    name="fourcorners",
+    help="Measures, simulates, explains and predicts storage drives.",
+    version=_version,
+    result_action="return_value",
+)
+
+Flag = Annotated[bool, Parameter(negative=())]
+
+
+@app.command
+def characterize(
+    *targets: str,
+    profile: Literal["quick", "standard", "full"] = "standard",
+    tests: str | None = None,
+    size: str | None = None,
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    destroy_data: str | None = None,
+    overwrite: str | None = None,
+    seed: int = 1,
+    out: Path = Path("runs"),
+    json: Flag = False,
+    quiet: Flag = False,
+) -> int:
+    """Run the reviews' tests on drives and write a report.
+
+    Parameters
+    ----------
+    targets
+        What to test: sim:NAME (see "fourcorners drives"), a drive file (./mydrive.toml), a file,
+        or a block device.
+    profile
+        Durations: quick (minutes), standard (the reviews' own), full (longer).
+    tests
+        Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
+        consistency.
+    size
+        Size of a file that is to be created, such as 4GiB.
+    set_
+        Replace a parameter of a simulated drive, such as cache.write_back=false. Repeatable.
+    destroy_data
+        The block device whose data may be destroyed. Without it, devices are only read.
+    overwrite
+        The existing file whose content may be overwritten. Without it, such files are only read.
+    seed
+        Root of all randomness: the same seed repeats a simulated run exactly.
+    out
+        Folder for run folders.
+    json
+        Print the result as JSON.
+    quiet
+        No progress and no summary: only the paths of the run folders.
+    """
+    return characterize_command.run(
+        targets,
+        characterize_command.Options(
+            profile=profile,
+            tests=None if tests is None else [name.strip() for name in tests.split(",")],
+            size=None if size is None else parse_bytes(size),
+            settings=characterize_command.parse_settings(set_),
+            destroy_data=destroy_data,
+            overwrite=overwrite,
+            seed=seed,
+            out=out,
+            json=json,
+            quiet=quiet,
+        ),
+    )
+
+
+@app.command
+def drives(name: str | None = None, /, *, json: Flag = False) -> int:
+    """List the simulated drives, or show one drive's parameters with units and sources.
+
+    Parameters
+    ----------
+    name
+        The drive to show; a part of its name is enough.
+    json
+        Print as JSON.
+    """
+    return drives_command.run(name, json)
+
+
+@app.command
+def report(*runs: Path, out: Path | None = None, json: Flag = False) -> int:
+    """Write the report of a run again, or one report that shows several runs side by side.
+
+    Parameters
+    ----------
+    runs
+        Run folders.
+    out
+        The HTML file to write. By default report.html in the run folder, or for several runs
+        a new file beside the first one.
+    json
+        Print the runs' manifests, recordings and findings as JSON instead of their summary.
+    """
+    return report_command.run(runs, out, json)

@@ -1,0 +1,139 @@
+"""``fourcorners characterize``: targets in, run folders and a report out."""
+
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fourcorners.cli.output import print_json, print_summary
+from fourcorners.cli.progress import choose_progress
+from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from fourcorners.report import write_html
+from fourcorners.store import Run, schema
+from fourcorners.store.writer import ensure_writable
+from fourcorners.suites import Subject, characterize, plan_suite
+from fourcorners.targets import Target, is_simulated, open_target
+
+_EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, parsed."""
+
+    profile: str
+    tests: Sequence[str] | None
+    size: int | None
+    settings: Mapping[str, str]
+    destroy_data: str | None
+    overwrite: str | None
+    seed: int
+    out: Path
+    json: bool
+    quiet: bool
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
+    """``SECTION.NAME=VALUE`` pairs as a mapping; raises :class:`UserError`."""
+    settings = {}
+    for pair in pairs:
+        path, equals, value = pair.partition("=")
+        if not equals or not path.strip():
+            raise UserError(f'--set "{pair}": write PARAMETER=VALUE, as in cache.write_back=false')
+        settings[path.strip()] = value.strip()
+    return settings
+
+
+def run(locators: Sequence[str], options: Options) -> int:
+    """Characterizes each target in turn and returns the exit code of the worst."""
+    if not locators:
+        raise UserError('no target: name one, such as sim:ocz-core-64gb (see "fourcorners drives")')
+    _check(locators, options)
+    runs: list[Run] = []
+    for locator in locators:
+        with (
+            _open(locator, locators, options) as target,
+            choose_progress(options.quiet) as progress,
+        ):
+            finished = characterize(
+                target,
+                profile=options.profile,
+                tests=options.tests,
+                seed=options.seed,
+                out=options.out,
+                command=shlex.join(["fourcorners", *sys.argv[1:]]),
+                progress=progress,
+            )
+        runs.append(finished)
+        if finished.manifest["status"] == "interrupted":
+            break
+    comparison = _compare(runs, options) if len(runs) > 1 else None
+    _show(runs, comparison, options)
+    return max(_EXIT_CODES[run.manifest["status"]] for run in runs)
+
+
+def _check(locators: Sequence[str], options: Options) -> None:
+    """Finds what is wrong with any of the targets before hours go into the first one."""
+    ensure_writable(options.out)
+    for locator in locators:
+        with _open(locator, locators, options) as target:
+            plan_suite(Subject.of(target), profile=options.profile, tests=options.tests)
+
+
+def _open(locator: str, locators: Sequence[str], options: Options) -> Target:
+    """Opens one of the targets with those of the options that are about it."""
+    alone = len(locators) == 1
+    simulated = is_simulated(locator)
+    return open_target(
+        locator,
+        size=options.size if alone or not simulated else None,
+        settings=options.settings if alone or simulated else None,
+        destroy_data=_if_about(options.destroy_data, locator, alone),
+        overwrite=_if_about(options.overwrite, locator, alone),
+        seed=options.seed,
+    )
+
+
+def _if_about(path: str | None, locator: str, alone: bool) -> str | None:
+    """A permission belongs to the target that it names. With one target, it is the engine that
+    compares them, and refuses when they differ."""
+    if path is None or alone:
+        return path
+    try:
+        return path if Path(path).samefile(locator) else None
+    except OSError:
+        return None
+
+
+def _compare(runs: Sequence[Run], options: Options) -> Path:
+    path = options.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
+    write_html(runs, path)
+    return path
+
+
+def _show(runs: Sequence[Run], comparison: Path | None, options: Options) -> None:
+    if options.json:
+        print_json(
+            {
+                "runs": [
+                    {
+                        "path": str(run.path),
+                        "report": str(run.path / schema.REPORT),
+                        "status": run.manifest["status"],
+                        "findings": run.findings,
+                    }
+                    for run in runs
+                ],
+                "comparison": None if comparison is None else str(comparison),
+            }
+        )
+        return
+    for run in runs:
+        if options.quiet:
+            print(run.path)
+        else:
+            print_summary(run)
+    if comparison is not None:
+        print(comparison if options.quiet else f"Side by side: {comparison}")

@@ -1,0 +1,46 @@
+"""``fourcorners report``: run folders to a report."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from fourcorners.cli.output import print_json, print_summary
+from fourcorners.errors import UserError, os_reason
+from fourcorners.report import write_html
+from fourcorners.store import Run, schema
+
+
+def run(paths: Sequence[Path], out: Path | None, json: bool) -> int:
+    """Renders one report of all the runs."""
+    if not paths:
+        raise UserError("no run folder: name one or several, as in runs/*")
+    runs = [Run(path) for path in paths]
+    if out is None:
+        out = runs[0].path / schema.REPORT
+        if len(runs) > 1:
+            stamp = time.strftime("%Y%m%d-%H%M%S")
+            out = runs[0].path.resolve().parent / f"{stamp}-side-by-side.html"
+    try:
+        write_html(runs, out)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {os_reason(error)}") from error
+    if json:
+        print_json(
+            {
+                "report": str(out),
+                "runs": [
+                    {
+                        "path": str(run.path),
+                        "manifest": run.manifest,
+                        "recordings": run.recordings,
+                        "findings": run.findings,
+                    }
+                    for run in runs
+                ],
+            }
+        )
+        return 0
+    for run in runs:
+        print_summary(run)
+    print(f"Report: {out}")
+    return 0
