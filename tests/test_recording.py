@@ -1,0 +1,90 @@
+"""Recordings: percentiles from buckets, and agreement of their parts with each other."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fourcorners as fc
+from fourcorners.recording import OperationRecording
+
+
+def _of(latencies_ns: list[int]) -> OperationRecording:
+    """Latencies in buckets of 0.1 %, as the core keeps them."""
+    values = np.sort(np.array(latencies_ns, dtype=np.int64))
+    width = np.maximum(values >> 10, 1)
+    low, counts = np.unique(values - values % width, return_counts=True)
+    empty = np.zeros(0)
+    return OperationRecording(
+        ios=len(values),
+        bytes=0,
+        errors={},
+        elapsed_s=1.0,
+        latency_min_s=values[0] * 1e-9,
+        latency_mean_s=float(values.mean()) * 1e-9,
+        latency_max_s=values[-1] * 1e-9,
+        bucket_low_ns=low,
+        bucket_high_ns=low + (low >> 10),
+        bucket_count=counts.astype(np.int64),
+        second_ios=empty.astype(np.int64),
+        second_bytes=empty.astype(np.int64),
+        second_latency_mean_s=empty,
+        second_latency_max_s=empty,
+    )
+
+
+@given(st.lists(st.integers(1_000, 10**10), min_size=1, max_size=60), st.floats(0, 100))
+def test_percentiles_split_the_latencies(latencies_ns: list[int], percent: float) -> None:
+    value = _of(latencies_ns).latency_percentile_s(percent)
+    assert value is not None
+    value_ns = value * 1e9
+    slack = value_ns * 0.0021 + 1
+    at_or_below = sum(latency <= value_ns + slack for latency in latencies_ns)
+    below = sum(latency < value_ns - slack for latency in latencies_ns)
+    assert at_or_below >= math.floor(percent / 100 * len(latencies_ns))
+    assert below <= math.ceil(percent / 100 * len(latencies_ns))
+    assert min(latencies_ns) * 0.999 <= value_ns <= max(latencies_ns) * 1.001
+
+
+def test_percentiles_outside_0_to_100_are_refused() -> None:
+    with pytest.raises(ValueError, match="use 0 to 100"):
+        _of([1000]).latency_percentile_s(101)
+
+
+def test_parts_agree_with_the_whole() -> None:
+    with fc.open_target("sim:ocz-core-64gb") as drive:
+        stream = fc.Stream.read("random", 4096, queue_depth=4)
+        recording = drive.run(fc.Workload([stream], seconds=3))
+    reads = recording.read
+    assert list(recording.operations) == ["read"]
+    assert reads.bytes == reads.ios * 4096
+    assert reads.second_ios.sum() == reads.ios
+    assert reads.bucket_count.sum() == reads.ios
+    assert reads.latency_mean_s is not None
+    # Little's law, with the queue depth summed where I/Os are issued.
+    assert reads.iops * reads.latency_mean_s == pytest.approx(recording.mean_queue_depth, rel=1e-6)
+    assert recording.cpu_user_s is None
+
+
+def test_a_seed_repeats_a_run_exactly() -> None:
+    def run(seed: int) -> list[int]:
+        with fc.open_target("sim:wd6400aaks", seed=seed) as drive:
+            stream = fc.Stream.read("random", 4096)
+            counts: list[int] = drive.run(
+                fc.Workload([stream], ios=50, seed=seed)
+            ).read.bucket_low_ns.tolist()
+            return counts
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_plot_draws_what_was_recorded() -> None:
+    pytest.importorskip("matplotlib")
+    with fc.open_target("sim:ocz-core-64gb") as drive:
+        figure = drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=2)).plot()
+    by_second, by_latency = figure.axes
+    assert by_second.get_ylabel() == "IOPS"
+    assert by_latency.get_xlabel() == "latency (ms)"

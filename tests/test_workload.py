@@ -1,0 +1,53 @@
+"""Workloads are what the compiled core reads, field by field."""
+
+import pytest
+
+import fourcorners as fc
+
+DRIVE = "sim:ocz-core-64gb"
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        fc.Stream.read("sequential", 131_072),
+        fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth=3, content=fc.REPEATED),
+        fc.Stream.write("random", 4096, alignment_bytes=512, content=fc.compressible(46)),
+        fc.Stream(
+            read_fraction=0.7,
+            pattern="random",
+            block_bytes=8192,
+            misalignment_bytes=32_256,
+            workers=2,
+        ),
+    ],
+)
+def test_the_core_takes_every_kind_of_stream(stream: fc.Stream) -> None:
+    with fc.open_target(DRIVE) as drive:
+        recording = drive.run(fc.Workload([stream], ios=8, seed=3))
+    assert sum(operation.ios for operation in recording.operations.values()) == 8
+
+
+@pytest.mark.parametrize(
+    ("stream", "complaint"),
+    [
+        (fc.Stream.read("random", 1000), "multiple of 512"),
+        (fc.Stream.read("random", 4096, queue_depth=0), "queue depth 0"),
+        (fc.Stream.read("random", 4096, span_bytes=10**15), "passes the end of the target"),
+    ],
+)
+def test_rules_are_told_in_one_sentence(stream: fc.Stream, complaint: str) -> None:
+    with fc.open_target(DRIVE) as drive, pytest.raises(fc.UserError, match=complaint):
+        drive.run(fc.Workload([stream], ios=1))
+
+
+def test_a_workload_needs_an_end() -> None:
+    with fc.open_target(DRIVE) as drive, pytest.raises(fc.UserError, match="needs a stop"):
+        drive.run(fc.Workload([fc.Stream.read("random", 4096)]))
+
+
+def test_times_become_nanoseconds() -> None:
+    workload = fc.Workload([fc.Stream.read("random", 4096)], seconds=1.5, ramp_s=0.25)
+    document = workload.to_dict()
+    assert document["stop"] == {"time_ns": 1_500_000_000, "ios": None, "bytes": None}
+    assert document["ramp_ns"] == 250_000_000
