@@ -1,0 +1,172 @@
+"""Plans say what the reviews did; the runner carries them out and survives what goes wrong."""
+
+from pathlib import Path
+
+import pytest
+
+import fourcorners as fc
+from fourcorners.suites import Measurement, Subject, plan_suite
+from fourcorners.suites import Test as PlannedTest
+from fourcorners.suites.test import Fill, Purge
+from fourcorners.targets import SimulatedTarget, Target
+
+GB = 10**9
+DRIVE = Subject("simulated", 240_057_409_536)
+
+
+def _tests(subject: Subject, profile: str = "standard") -> dict[str, PlannedTest]:
+    return {test.name: test for test in plan_suite(subject, profile=profile).tests}
+
+
+def _measurements(test: PlannedTest) -> dict[str, Measurement]:
+    return {m.id.partition("/")[2]: m for phase in test.phases for m in phase.measurements}
+
+
+def test_four_corners_are_those_of_the_vertex_3_review() -> None:
+    corners = _measurements(_tests(DRIVE)["four-corners"])
+    assert set(corners) == {
+        "random-write-qd3-incompressible",
+        "random-write-qd3-repeated",
+        "random-write-qd32-incompressible",
+        "random-write-qd32-repeated",
+        "random-read-qd3",
+        "sequential-read-qd1",
+        "sequential-write-qd1-incompressible",
+        "sequential-write-qd1-repeated",
+    }
+    random = corners["random-write-qd3-repeated"]
+    assert random.workload.seconds == 180
+    assert random.stream.span_bytes == 8 * GB
+    assert (random.stream.block_bytes, random.stream.queue_depth) == (4096, 3)
+    sequential = corners["sequential-read-qd1"]
+    assert sequential.workload.seconds == 60
+    assert sequential.stream.span_bytes == DRIVE.capacity_bytes
+    assert (sequential.stream.block_bytes, sequential.stream.queue_depth) == (131_072, 1)
+
+
+def test_the_queue_depth_sweep_is_that_of_the_sata_comparison() -> None:
+    sweep = _measurements(_tests(DRIVE)["queue-depth"])
+    assert [m.stream.queue_depth for m in sweep.values()] == [*range(1, 32, 3)] * 2
+    assert {m.workload.seconds for m in sweep.values()} == {90}
+
+
+def test_the_transfer_sizes_are_those_of_the_core_study() -> None:
+    sweep = _measurements(_tests(DRIVE)["transfer-size"])
+    assert [m.stream.block_bytes for m in sweep.values()] == [512 << n for n in range(21)] * 2
+    assert {m.stream.alignment_bytes for m in sweep.values()} == {512}
+    assert sweep["read/512"].workload.seconds == 30
+    assert sweep["read/536870912"].workload.seconds == 300
+
+
+def test_consistency_is_that_of_the_vector_review() -> None:
+    [phase] = _tests(DRIVE)["consistency"].phases
+    assert phase.preparation == (Purge(), Fill(DRIVE.capacity_bytes))
+    [measurement] = phase.measurements
+    assert measurement.workload.seconds == 2000
+    assert measurement.stream.queue_depth == 32
+    assert measurement.stream.span_bytes == DRIVE.capacity_bytes
+
+
+def test_a_fill_reaches_the_last_byte() -> None:
+    whole, tail = Fill(10 * 131_072 + 1024).workloads(seed=1)
+    assert whole.ios == 10
+    assert whole.streams[0].span_bytes == 10 * 131_072
+    assert (tail.streams[0].offset_bytes, tail.streams[0].block_bytes) == (10 * 131_072, 1024)
+
+
+def test_a_small_file_gets_what_fits_and_says_so() -> None:
+    small = Subject("file", 2 << 30, needs_fill=True)
+    for profile in ("quick", "standard"):
+        tests = _tests(small, profile)
+        for test in tests.values():
+            for measurement in _measurements(test).values():
+                assert (measurement.stream.span_bytes or 0) <= small.capacity_bytes
+    sweep = tests["transfer-size"]
+    assert max(m.stream.block_bytes for m in _measurements(sweep).values()) == 512 << 20
+    tiny = _tests(Subject("file", 1 << 30), "standard")["transfer-size"]
+    assert max(m.stream.block_bytes for m in _measurements(tiny).values()) == 256 << 20
+    assert "over a quarter of 1 GiB" in tiny.parameters["left out"]
+
+
+def test_sizes_that_direct_io_cannot_address_are_left_out() -> None:
+    sweep = _tests(Subject("device", 100 * GB, request_alignment_bytes=4096))["transfer-size"]
+    assert min(m.stream.block_bytes for m in _measurements(sweep).values()) == 4096
+    assert "2 KiB and less" in sweep.parameters["left out"]
+
+
+def test_a_read_only_target_is_only_read() -> None:
+    tests = _tests(Subject("device", 100 * GB, writable=False))
+    assert tests["consistency"].skip_reason is not None
+    for name in ("four-corners", "queue-depth", "transfer-size"):
+        measurements = _measurements(tests[name]).values()
+        assert measurements
+        assert {m.stream.operation for m in measurements} == {"read"}
+        assert "opened for reading only" in tests[name].parameters["left out"]
+        steps = [step for phase in tests[name].phases for step in phase.preparation]
+        assert not [step for step in steps if isinstance(step, Purge | Fill)]
+
+
+def test_quick_bounds_what_has_to_be_filled_on_real_drives() -> None:
+    for subject, expected in [
+        (Subject("device", 500 * GB), 8 * GB),
+        (Subject("device", 500 * GB, keeps_state=False), 500 * GB),
+        (Subject("simulated", 500 * GB), 500 * GB),
+    ]:
+        sweep = _measurements(_tests(subject, "quick")["transfer-size"])
+        assert {m.stream.span_bytes for m in sweep.values()} == {expected}
+
+
+def test_unknown_names_get_a_suggestion() -> None:
+    with pytest.raises(fc.UserError, match="did you mean queue-depth"):
+        plan_suite(DRIVE, tests=["queue-dept"])
+    with pytest.raises(fc.UserError, match="did you mean quick"):
+        plan_suite(DRIVE, profile="quik")
+
+
+def test_a_run_keeps_its_plan_and_its_measurements(tmp_path: Path) -> None:
+    run = fc.characterize(
+        "sim:ocz-core-64gb", profile="quick", tests=["transfer-size"], out=tmp_path, seed=7
+    )
+    assert run.manifest["status"] == "complete"
+    assert run.manifest["seed"] == 7
+    assert run.manifest["target"]["locator"] == "sim:ocz-core-64gb"
+    [test] = run.manifest["tests"]
+    assert test["status"] == "complete"
+    assert test["preparation"][:2] == [
+        "secure erase",
+        "sequential fill of the whole drive, 128 KiB",
+    ]
+    listed = [recording["id"] for recording in test["recordings"]]
+    assert [row["recording"] for row in run.recordings] == listed
+    assert listed[0] == "transfer-size/read/512"
+    assert test["recordings"][0]["workload"]["seed"] == 7
+    assert run.findings
+    assert {"report.html", "drive.toml"} <= {path.name for path in run.path.iterdir()}
+
+
+class _Failing(SimulatedTarget):
+    """A drive that dies under writes."""
+
+    def run(self, workload: fc.Workload, watch: object = None) -> fc.Recording:
+        if workload.streams[0].queue_depth == 32:
+            raise fc.UserError("the device went away")
+        return super().run(workload, None)
+
+
+def test_a_failed_test_leaves_the_others_alone(tmp_path: Path) -> None:
+    plain = fc.open_target("sim:ocz-core-64gb")
+    assert isinstance(plain, SimulatedTarget)
+    target: Target = _Failing.__new__(_Failing)
+    target.__dict__.update(plain.__dict__)
+    run = fc.characterize(
+        target, profile="quick", tests=["four-corners", "transfer-size"], out=tmp_path
+    )
+    assert run.manifest["status"] == "failed"
+    assert [(t["name"], t["status"], t["reason"]) for t in run.manifest["tests"]] == [
+        ("four-corners", "failed", "the device went away"),
+        ("transfer-size", "complete", None),
+    ]
+    # What was measured before is kept.
+    assert {row["recording"] for row in run.recordings} >= {
+        "four-corners/random-write-qd3-incompressible"
+    }
