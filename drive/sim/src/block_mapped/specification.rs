@@ -91,7 +91,7 @@ impl Specification {
         )?;
         require(
             self.link.queue_depth.value == 1,
-            "link.queue_depth: a block-mapped SSD serves one command at a time, use 1",
+            "link.queue_depth: use 1, a block-mapped SSD serves one command at a time",
         )?;
         for (name, value) in
             [("channels", &flash.channels), ("ways", &flash.ways), ("planes", &flash.planes)]

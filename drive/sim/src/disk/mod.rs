@@ -1,54 +1,417 @@
-//! placeholder
+//! Hard disk drive: zones, seeks, rotation, a command queue and a cache.
+//!
+//! The platters turn with virtual time, so what an access takes follows from
+//! when and where it starts. The mechanism serves whichever waiting access it
+//! can begin first (shortest positioning time first); how many it can choose
+//! from, the command queue and the write cache decide.
+
+mod geometry;
+mod mechanism;
+mod read_ahead;
+mod specification;
+mod write_cache;
+
+pub use specification::Specification;
+
 use crate::Device;
-use crate::specification::{Host, Link};
+use crate::event::EventQueue;
+use crate::link::Link;
 use fourcorners_target::Completion;
-use fourcorners_workload::Request;
-use serde::Deserialize;
+use fourcorners_workload::{Content, Operation, Request};
+use geometry::{Place, SECTOR_BYTES};
+use mechanism::Mechanism;
+use read_ahead::{Find, ReadAhead};
+use std::collections::VecDeque;
+use write_cache::{Piece, WriteCache};
 
-/// Parameters.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Specification {
-    /// Host.
-    pub host: Host,
-    /// Link.
-    pub link: Link,
-}
+/// The drive passes data on while it reads; when the last sector has passed the
+/// head, this much is still to be sent.
+const LINK_CHUNK_BYTES: u64 = 4096;
 
-impl Specification {
-    /// # Errors
-    /// Impossible values.
-    pub fn check(&self) -> Result<(), String> {
-        self.link.check()
-    }
-}
+/// Most bytes of one write that move into the cache at a stretch, so that a
+/// large write can be written while it arrives.
+const STORE_CHUNK_BYTES: u64 = 256 * 1024;
 
 /// The model.
 #[derive(Debug)]
-pub struct Disk;
+pub struct Disk {
+    command_ns: u64,
+    read_access_ns: u64,
+    write_access_ns: u64,
+    write_back: bool,
+    queue_depth: usize,
+    link: Link,
+    mechanism: Mechanism,
+    read_ahead: ReadAhead,
+    write_cache: WriteCache,
+    events: EventQueue<Event>,
+    /// By tag.
+    commands: Vec<Command>,
+    /// Commands in the drive's queue.
+    inside: usize,
+    /// Commands at the host, in order.
+    outside: VecDeque<u32>,
+    /// Commands in the drive that wait for the mechanism.
+    accesses: Vec<Access>,
+    /// Writes that wait for room in the cache, in order.
+    no_room: VecDeque<u32>,
+    work: Work,
+    /// Whether the latest work was the destaging of cached writes.
+    destaged: bool,
+    counts: Counts,
+}
+
+/// What happens at a time. Order is part of the event queue's determinism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The mechanism ends its work.
+    Passed,
+    /// Data is in the write cache.
+    Stored(u32),
+    /// The firmware has taken in a command.
+    Decoded(u32),
+    /// A waiting access may start.
+    Ready,
+    /// A command is done.
+    Completed(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    request: Request,
+    /// Bytes of a write that have been given room in the cache, and those of
+    /// them that are on the link now.
+    sent_bytes: u32,
+    moving_bytes: u32,
+    /// When the link has passed an uncached write's data.
+    link_end_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    tag: u32,
+    ready_ns: u64,
+    start: u64,
+    place: Place,
+    write: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    None,
+    Command(u32),
+    Destage(Piece),
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    accesses: u64,
+    destages: u64,
+    read_hits: u64,
+}
 
 impl Disk {
-    /// Makes the drive.
-    pub fn new(_specification: &Specification, _seed: u64) -> Self {
-        Self
+    /// Makes the drive. It has no randomness of its own: platters stand at
+    /// angle 0 at time 0.
+    pub fn new(specification: &Specification, _seed: u64) -> Self {
+        let controller = &specification.controller;
+        let cache = &specification.cache;
+        let access_ns = controller.access_overhead.0;
+        Self {
+            command_ns: specification.host.overhead.0 + controller.command_overhead.0,
+            read_access_ns: access_ns,
+            write_access_ns: access_ns + controller.write_through_overhead.0,
+            write_back: cache.write_back.value,
+            queue_depth: specification.link.queue_depth.value as usize,
+            link: Link::new(&specification.link),
+            mechanism: Mechanism::new(specification),
+            read_ahead: ReadAhead::new(cache.read_ahead.0 / SECTOR_BYTES),
+            write_cache: WriteCache::new(cache.write_size.0, cache.write_entries.value),
+            events: EventQueue::default(),
+            commands: Vec::new(),
+            inside: 0,
+            outside: VecDeque::new(),
+            accesses: Vec::with_capacity(32),
+            no_room: VecDeque::new(),
+            work: Work::None,
+            destaged: false,
+            counts: Counts::default(),
+        }
+    }
+
+    fn idle(&self) -> bool {
+        matches!(self.work, Work::None)
+    }
+
+    /// Sends a command from the host to the drive, which has room for it.
+    fn admit(&mut self, now_ns: u64, tag: u32) {
+        self.inside += 1;
+        let decoded_ns = now_ns + self.command_ns;
+        let write = self.commands[tag as usize].request.operation == Operation::Write;
+        if write && self.write_back && self.no_room.is_empty() {
+            // Decoding and sending need no decision in between: one event less.
+            self.send_to_cache(decoded_ns, tag);
+        } else {
+            self.events.push(decoded_ns, Event::Decoded(tag));
+        }
+    }
+
+    fn decoded(&mut self, now_ns: u64, tag: u32) {
+        let request = self.commands[tag as usize].request;
+        let (start, end) = sectors(&request);
+        let write = request.operation == Operation::Write;
+        if write && self.write_back {
+            if self.no_room.is_empty() {
+                self.send_to_cache(now_ns, tag);
+            } else {
+                self.no_room.push_back(tag);
+            }
+            return;
+        }
+        if !write && self.serve_from_cache(now_ns, tag, &request) {
+            return;
+        }
+        let overhead_ns = if write { self.write_access_ns } else { self.read_access_ns };
+        let ready_ns = now_ns + overhead_ns;
+        let place = self.mechanism.geometry().start_of(start);
+        self.accesses.push(Access { tag, ready_ns, start, place, write });
+        self.events.push(ready_ns, Event::Ready);
+        if write {
+            self.read_ahead.overwritten(start, end);
+        }
+    }
+
+    /// Serves a read from what is in the cache, or joins it to the reading
+    /// ahead that is under way.
+    fn serve_from_cache(&mut self, now_ns: u64, tag: u32, request: &Request) -> bool {
+        let (start, end) = sectors(request);
+        let idle = self.idle();
+        let mut find = self.read_ahead.find(&mut self.mechanism, now_ns, start, end, idle);
+        if find == Find::Miss && self.write_cache.holds(start, end) {
+            find = Find::Hit;
+        }
+        match find {
+            Find::Hit => {
+                self.counts.read_hits += 1;
+                let bytes = u64::from(request.length_bytes);
+                let sent_ns = self.link.transfer(now_ns, bytes, true);
+                self.events.push(sent_ns, Event::Completed(tag));
+            }
+            Find::Coming => {
+                let passed_ns = self.mechanism.go_on(end);
+                self.work = Work::Command(tag);
+                self.events.push(passed_ns, Event::Passed);
+            }
+            Find::Miss => return false,
+        }
+        true
+    }
+
+    /// Gives a write room in the cache and takes its data, or as much as there
+    /// is room for; without room it waits.
+    fn send_to_cache(&mut self, ready_ns: u64, tag: u32) -> bool {
+        let command = &mut self.commands[tag as usize];
+        let left = u64::from(command.request.length_bytes - command.sent_bytes);
+        let taken = self.write_cache.take_room(left.min(STORE_CHUNK_BYTES));
+        if taken == 0 {
+            // At the front: it is the one that goes on first.
+            self.no_room.push_front(tag);
+            return false;
+        }
+        command.sent_bytes += taken as u32;
+        command.moving_bytes = taken as u32;
+        let stored_ns = self.link.transfer(ready_ns, taken, taken == left);
+        self.events.push(stored_ns, Event::Stored(tag));
+        true
+    }
+
+    /// Gives waiting writes the room that there is.
+    fn fill_room(&mut self, now_ns: u64) {
+        while let Some(tag) = self.no_room.pop_front() {
+            if !self.send_to_cache(now_ns, tag) {
+                break;
+            }
+        }
+    }
+
+    /// A write's data has arrived in the cache.
+    fn stored(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
+        let command = self.commands[tag as usize];
+        let end_byte = command.request.offset_bytes + u64::from(command.sent_bytes);
+        let end = end_byte / SECTOR_BYTES;
+        let start = end - u64::from(command.moving_bytes) / SECTOR_BYTES;
+        self.write_cache.store(self.mechanism.geometry(), start, end);
+        self.read_ahead.overwritten(start, end);
+        if command.sent_bytes == command.request.length_bytes {
+            self.complete(now_ns, tag, done);
+        } else {
+            self.no_room.push_front(tag);
+        }
+        // Joining with what is there may have made room.
+        self.fill_room(now_ns);
+        self.start_work(now_ns);
+    }
+
+    /// Gives the idle mechanism work: waiting commands before cached writes,
+    /// unless a write waits for room; then they take turns.
+    fn start_work(&mut self, now_ns: u64) {
+        if !self.idle() {
+            return;
+        }
+        let destage_is_due =
+            !self.no_room.is_empty() && !self.destaged && !self.write_cache.is_clean();
+        if destage_is_due || !self.start_access(now_ns) {
+            self.start_destage(now_ns);
+        }
+    }
+
+    /// Starts the access that can begin first; false if none is ready.
+    fn start_access(&mut self, now_ns: u64) -> bool {
+        let mechanism = &self.mechanism;
+        let continues =
+            |access: &Access| !access.write && mechanism.continues(now_ns, access.start);
+        let nearest = (self.accesses.iter().enumerate())
+            // What continues the transfer that ends now needs no positioning
+            // that could have been prepared.
+            .filter(|(_, access)| access.ready_ns <= now_ns || continues(access))
+            .map(|(index, access)| {
+                let write = access.write;
+                (mechanism.begin_ns(now_ns, access.start, &access.place, write), index)
+            })
+            .min();
+        let Some((_, index)) = nearest else {
+            return false;
+        };
+        let access = self.accesses.swap_remove(index);
+        let command = &mut self.commands[access.tag as usize];
+        let (start, end) = sectors(&command.request);
+        if access.write {
+            let bytes = u64::from(command.request.length_bytes);
+            command.link_end_ns = self.link.transfer(now_ns, bytes, true);
+        }
+        self.read_ahead.stop(&mut self.mechanism, now_ns);
+        let passed_ns = self.mechanism.transfer(now_ns, start, &access.place, end, access.write);
+        self.counts.accesses += 1;
+        self.destaged = false;
+        self.work = Work::Command(access.tag);
+        self.events.push(passed_ns, Event::Passed);
+        true
+    }
+
+    fn start_destage(&mut self, now_ns: u64) {
+        if self.write_cache.is_clean() {
+            return;
+        }
+        self.read_ahead.stop(&mut self.mechanism, now_ns);
+        if let Some(piece) = self.write_cache.take_nearest(&self.mechanism, now_ns) {
+            let passed_ns =
+                self.mechanism.transfer(now_ns, piece.start, &piece.place, piece.end, true);
+            self.counts.destages += 1;
+            self.destaged = true;
+            self.work = Work::Destage(piece);
+            self.events.push(passed_ns, Event::Passed);
+        }
+    }
+
+    /// The mechanism has ended its work.
+    fn passed(&mut self, now_ns: u64) {
+        match std::mem::replace(&mut self.work, Work::None) {
+            Work::None => {}
+            Work::Command(tag) => {
+                let command = self.commands[tag as usize];
+                let (start, end) = sectors(&command.request);
+                let completed_ns = if command.request.operation == Operation::Read {
+                    self.read_ahead.read(&self.mechanism, start, end);
+                    let left = u64::from(command.request.length_bytes).min(LINK_CHUNK_BYTES);
+                    self.link.transfer(now_ns, left, true)
+                } else {
+                    now_ns.max(command.link_end_ns)
+                };
+                self.events.push(completed_ns, Event::Completed(tag));
+            }
+            Work::Destage(piece) => {
+                self.write_cache.written(&piece);
+                self.fill_room(now_ns);
+            }
+        }
+        self.start_work(now_ns);
+    }
+
+    fn complete(&mut self, completed_ns: u64, tag: u32, done: &mut Vec<Completion>) {
+        done.push(Completion { slot: tag, completed_ns, errno: 0 });
+        self.inside -= 1;
+        if let Some(next) = self.outside.pop_front() {
+            self.admit(completed_ns, next);
+        }
     }
 }
 
 impl Device for Disk {
     fn capacity_bytes(&self) -> u64 {
-        todo!()
+        self.mechanism.geometry().sectors() * SECTOR_BYTES
     }
-    fn submit(&mut self, _at_ns: u64, _tag: u32, _request: &Request) {
-        todo!()
+
+    fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
+        let command = Command { request: *request, sent_bytes: 0, moving_bytes: 0, link_end_ns: 0 };
+        let index = tag as usize;
+        if index >= self.commands.len() {
+            self.commands.resize(index + 1, UNUSED);
+        }
+        self.commands[index] = command;
+        if self.inside < self.queue_depth {
+            self.admit(at_ns, tag);
+        } else {
+            self.outside.push_back(tag);
+        }
     }
+
+    #[inline]
     fn next_event_ns(&self) -> Option<u64> {
-        todo!()
+        self.events.next_ns()
     }
-    fn step(&mut self, _done: &mut Vec<Completion>) {
-        todo!()
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let Some((now_ns, event)) = self.events.pop() else {
+            return;
+        };
+        match event {
+            Event::Passed => self.passed(now_ns),
+            Event::Stored(tag) => self.stored(now_ns, tag, done),
+            Event::Decoded(tag) => self.decoded(now_ns, tag),
+            Event::Ready => self.start_work(now_ns),
+            Event::Completed(tag) => self.complete(now_ns, tag, done),
+        }
     }
-    fn purge(&mut self, _at_ns: u64) {}
+
+    fn purge(&mut self, _at_ns: u64) {
+        self.write_cache.clear();
+        self.read_ahead.clear();
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
+        vec![
+            ("accesses", self.counts.accesses as f64),
+            ("destages", self.counts.destages as f64),
+            ("read_hits", self.counts.read_hits as f64),
+        ]
     }
+}
+
+/// A tag that no command has used.
+const UNUSED: Command = Command {
+    request: Request {
+        operation: Operation::Read,
+        offset_bytes: 0,
+        length_bytes: 0,
+        content: Content::Incompressible,
+    },
+    sent_bytes: 0,
+    moving_bytes: 0,
+    link_end_ns: 0,
+};
+
+/// First sector of a request and the one after its last.
+fn sectors(request: &Request) -> (u64, u64) {
+    let end_byte = request.offset_bytes + u64::from(request.length_bytes);
+    (request.offset_bytes / SECTOR_BYTES, end_byte / SECTOR_BYTES)
 }

@@ -1,0 +1,144 @@
+//! Writes that wait for the mechanism.
+
+use super::geometry::{Geometry, Place, SECTOR_BYTES};
+use super::mechanism::Mechanism;
+
+/// A run of sectors to be written.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    start: u64,
+    end: u64,
+    place: Place,
+}
+
+/// Part of an extent that the mechanism is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// First sector.
+    pub start: u64,
+    /// Sector after the last.
+    pub end: u64,
+    /// Where the first sector lies.
+    pub place: Place,
+    /// Whether the extent ends with this piece and its entry gets free.
+    ends_extent: bool,
+}
+
+/// Dirty data, as extents that neither overlap nor touch. Room is taken when
+/// the host may send data and given back when the data is on the platters.
+#[derive(Debug)]
+pub struct WriteCache {
+    extents: Vec<Extent>,
+    size_bytes: u64,
+    used_bytes: u64,
+    entries_max: usize,
+    /// Entries that are not extents: data on the link or under the head.
+    entries_moving: usize,
+}
+
+impl WriteCache {
+    /// Empty.
+    pub fn new(size_bytes: u64, entries_max: u32) -> Self {
+        Self {
+            extents: Vec::with_capacity(64),
+            size_bytes,
+            used_bytes: 0,
+            entries_max: entries_max as usize,
+            entries_moving: 0,
+        }
+    }
+
+    /// Nothing waits for the mechanism.
+    pub fn is_clean(&self) -> bool {
+        self.extents.is_empty()
+    }
+
+    /// Forgets what the mechanism has not been given.
+    pub fn clear(&mut self) {
+        for extent in self.extents.drain(..) {
+            self.used_bytes -= (extent.end - extent.start) * SECTOR_BYTES;
+        }
+    }
+
+    /// Whether every sector of the range waits here.
+    pub fn holds(&self, start: u64, end: u64) -> bool {
+        self.extents.iter().any(|extent| extent.start <= start && end <= extent.end)
+    }
+
+    /// Takes room for at most `bytes`; returns how much there was.
+    #[inline]
+    pub fn take_room(&mut self, bytes: u64) -> u64 {
+        if self.extents.len() + self.entries_moving >= self.entries_max {
+            return 0;
+        }
+        let taken = bytes.min(self.size_bytes - self.used_bytes);
+        if taken > 0 {
+            self.used_bytes += taken;
+            self.entries_moving += 1;
+        }
+        taken
+    }
+
+    /// Data that room was taken for has arrived. It replaces and joins what it
+    /// overlaps or touches.
+    #[inline]
+    pub fn store(&mut self, geometry: &Geometry, start: u64, end: u64) {
+        self.entries_moving -= 1;
+        let mut joined = Extent { start, end, place: Place::default() };
+        let mut place_known = false;
+        // Extents do not touch each other, so joining one cannot make another
+        // one touch: a single pass finds all.
+        let mut index = 0;
+        while index < self.extents.len() {
+            let old = self.extents[index];
+            if old.start > joined.end || old.end < joined.start {
+                index += 1;
+                continue;
+            }
+            let overlap = old.end.min(joined.end) - old.start.max(joined.start);
+            self.used_bytes -= overlap * SECTOR_BYTES;
+            if old.start <= joined.start {
+                joined.start = old.start;
+                joined.place = old.place;
+                place_known = true;
+            }
+            joined.end = joined.end.max(old.end);
+            self.extents.swap_remove(index);
+        }
+        if !place_known {
+            joined.place = geometry.start_of(joined.start);
+        }
+        self.extents.push(joined);
+    }
+
+    /// Hands out what the mechanism can begin first if sent at `now_ns`, at
+    /// most a track of it.
+    pub fn take_nearest(&mut self, mechanism: &Mechanism, now_ns: u64) -> Option<Piece> {
+        let begin_ns =
+            |extent: &Extent| mechanism.begin_ns(now_ns, extent.start, &extent.place, true);
+        let (index, _) = (self.extents.iter().map(begin_ns).enumerate())
+            .min_by_key(|&(index, begin_ns)| (begin_ns, index))?;
+        let extent = &mut self.extents[index];
+        let track_sectors = mechanism.geometry().sectors_per_track(extent.start);
+        let piece = Piece {
+            start: extent.start,
+            end: extent.end.min(extent.start + track_sectors),
+            place: extent.place,
+            ends_extent: extent.end - extent.start <= track_sectors,
+        };
+        if piece.ends_extent {
+            self.entries_moving += 1;
+            self.extents.swap_remove(index);
+        } else {
+            extent.start = piece.end;
+            extent.place = mechanism.geometry().start_of(piece.end);
+        }
+        Some(piece)
+    }
+
+    /// A piece is on the platters.
+    pub fn written(&mut self, piece: &Piece) {
+        self.used_bytes -= (piece.end - piece.start) * SECTOR_BYTES;
+        self.entries_moving -= usize::from(piece.ends_extent);
+    }
+}

@@ -1,0 +1,150 @@
+//! The WD6400AAKS of the catalog against what was published about it (steve8's
+//! blog, 2008-07-25), and the disk model against closed forms.
+
+mod support;
+
+use fourcorners_sim::SimulatedDrive;
+use fourcorners_workload::Operation::{Read, Write};
+use fourcorners_workload::{Operation, Pattern};
+use support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
+
+const UNCACHED: [(&str, &str); 1] = [("cache.write_back", "false")];
+
+fn disk() -> SimulatedDrive {
+    drive("wd6400aaks", &[])
+}
+
+/// MiB/s of sequential requests from `offset` on.
+fn sequential_rate(
+    drive: &mut SimulatedDrive,
+    operation: Operation,
+    block: u64,
+    depth: u32,
+    offset: u64,
+) -> f64 {
+    let mut sequential = workload(operation, Pattern::Sequential, block, depth);
+    sequential.streams[0].offset_bytes = offset / block * block;
+    // Long enough that what the cache holds at the end does not count.
+    sequential.ramp_ns = 2 * SECOND_NS;
+    sequential.stop.time_ns = Some(8 * SECOND_NS);
+    let recording = run(drive, &sequential);
+    let bytes = recording.operations[operation.index()].bytes;
+    bytes as f64 / MIB as f64 / (recording.elapsed_ns as f64 * 1e-9)
+}
+
+#[test]
+fn small_random_requests() {
+    let iops = random_iops(&mut disk(), Read, 512, 1, 2000);
+    assert_within("random reads", iops, 77.77, 1.0);
+    for depth in [1, 4, 32, 256] {
+        let iops = random_iops(&mut disk(), Write, 512, depth, 1000);
+        assert_within("random writes, cache on", iops, 143.0, 1.0);
+    }
+    let iops = random_iops(&mut drive("wd6400aaks", &UNCACHED), Write, 512, 1, 2000);
+    assert_within("random writes, cache off", iops, 58.6, 1.0);
+}
+
+#[test]
+fn large_random_requests() {
+    for operation in [Read, Write] {
+        let rate = 512.0 * random_iops(&mut disk(), operation, 512 * MIB, 1, 40_000);
+        assert_within("512 MiB random requests", rate, 85.0, 1.0);
+    }
+}
+
+#[test]
+fn random_requests_gain_with_queue_depth_but_not_cached_writes() {
+    let depths = [1, 2, 4, 8, 16, 32];
+    for (settings, operation) in [(&[][..], Read), (&UNCACHED[..], Write)] {
+        let iops: Vec<f64> = depths
+            .iter()
+            .map(|&depth| {
+                random_iops(&mut drive("wd6400aaks", settings), operation, 64 * KIB, depth, 100)
+            })
+            .collect();
+        println!("{operation:?} {iops:.1?}");
+        assert!(iops.windows(2).all(|pair| pair[1] > pair[0] * 0.99), "{iops:?}");
+        assert!(iops[5] > 1.8 * iops[0], "{iops:?}");
+    }
+    let cached = |depth| random_iops(&mut disk(), Write, 64 * KIB, depth, 100);
+    assert_within("cached writes at depth 32 to 1", cached(32), cached(1), 2.0);
+}
+
+#[test]
+fn sequential_requests_run_at_the_rate_of_their_zone() {
+    let capacity = disk().capacity_bytes();
+    for place in [0.02f64, 0.3, 0.6, 0.97] {
+        // Capacity grows with the square of the radius, the rate with the
+        // radius: v(x) = sqrt(vo^2 - x (vo^2 - vi^2)).
+        let (outer, inner) = (113.6f64, 56.8f64);
+        let expected = (outer * outer - place * (outer * outer - inner * inner)).sqrt();
+        let offset = (place * capacity as f64) as u64;
+        for (operation, block, depth) in [
+            (Read, 64 * KIB, 1),
+            (Read, 128 * KIB, 4),
+            (Read, 8 * MIB, 1),
+            (Write, 64 * KIB, 1),
+            (Write, 128 * KIB, 32),
+            (Write, 8 * MIB, 2),
+        ] {
+            let rate = sequential_rate(&mut disk(), operation, block, depth, offset);
+            // A zone's rate is its middle's, and a zone is 1/16 of the way.
+            assert_within(&format!("{operation:?} {block} at {place}"), rate, expected, 3.0);
+        }
+    }
+}
+
+#[test]
+fn small_sequential_requests_are_streamed() {
+    let overhead_ns = 50_000.0 + 6_850.0;
+    let expected = 1e9 / (overhead_ns + 4096.0 / 0.3) * 4096.0 / MIB as f64;
+    for operation in [Read, Write] {
+        let rate = sequential_rate(&mut disk(), operation, 4 * KIB, 1, 0);
+        assert!(rate > 0.9 * expected && rate < 1.15 * expected, "{operation:?} {rate} {expected}");
+    }
+}
+
+/// Mean of `sqrt(d)` over pairs of uniform places, d being their distance as a
+/// fraction of all cylinders. Cylinders hold data in proportion to the rate.
+fn mean_root_distance(outer: f64, inner: f64, steps: usize) -> f64 {
+    let middle = |i: usize| (i as f64 + 0.5) / steps as f64;
+    let weight = |x: f64| outer - x * (outer - inner);
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for i in 0..steps {
+        for j in 0..steps {
+            let pair = weight(middle(i)) * weight(middle(j));
+            sum += pair * (middle(i) - middle(j)).abs().sqrt();
+            weights += pair;
+        }
+    }
+    sum / weights
+}
+
+#[test]
+fn mean_access_is_seek_and_half_a_turn_and_overhead() {
+    let settings = [
+        ("host.overhead", "10 us"),
+        ("geometry.zones", "64"),
+        ("geometry.outer_rate", "120 MB/s"),
+        ("geometry.inner_rate", "50 MB/s"),
+        ("geometry.rotation_rpm", "5400"),
+        ("seek.base", "1 ms"),
+        ("seek.stroke", "17 ms"),
+        ("controller.command_overhead", "20 us"),
+        ("controller.access_overhead", "400 us"),
+    ];
+    let iops = random_iops(&mut drive("wd6400aaks", &settings), Read, 512, 1, 2000);
+    let seek = 1.0 + 17.0 * mean_root_distance(120.0, 50.0, 1000);
+    let expected = seek + 0.5 * 60e3 / 5400.0 + 0.43;
+    assert_within("mean access in ms", 1e3 / iops, expected, 0.5);
+}
+
+#[test]
+fn a_whole_sequential_fill_takes_the_harmonic_mean_rate() {
+    let mut disk = disk();
+    let started = std::time::Instant::now();
+    let recording = support::fill(&mut disk);
+    println!("wall time of the fill: {:?}", started.elapsed());
+    let rate = disk.capacity_bytes() as f64 / MIB as f64 / (recording.elapsed_ns as f64 * 1e-9);
+    assert_within("fill", rate, (113.6 + 56.8) / 2.0, 0.2);
+}

@@ -1,0 +1,179 @@
+//! What holds for any block-mapped SSD and any disk under any workload.
+
+mod support;
+
+use fourcorners_sim::{SimulatedDrive, with_model};
+use fourcorners_target::{Completion, Target};
+use fourcorners_workload::{Content, Operation, Request};
+use proptest::prelude::*;
+use support::SECOND_NS;
+
+/// One command and how long the host waits after it, in microseconds; without
+/// a wait the next one follows at the same time.
+type Step = (bool, u64, u32, u32);
+
+fn steps() -> impl Strategy<Value = (usize, Vec<Step>)> {
+    let sectors = prop_oneof![8 => 1u32..64, 2 => 64u32..4000];
+    let wait_us = prop_oneof![Just(0u32), 1u32..100, 100u32..50_000];
+    let step = (any::<bool>(), any::<u64>(), sectors, wait_us);
+    (1usize..80, prop::collection::vec(step, 1..150))
+}
+
+type Settings = Vec<(&'static str, String)>;
+
+fn ssd_settings() -> impl Strategy<Value = Settings> {
+    (1u32..5, 1u32..5, 1u32..3, 1u32..40, 1u32..4, 20_000u64..90_000).prop_map(
+        |(channels, ways, planes, pages, buffer_rows, sectors)| {
+            let row = 4096 * channels * planes;
+            vec![
+                ("capacity.user", format!("{} B", sectors * 512)),
+                ("flash.channels", channels.to_string()),
+                ("flash.ways", ways.to_string()),
+                ("flash.planes", planes.to_string()),
+                ("flash.pages_per_block", pages.to_string()),
+                ("controller.buffer", format!("{} B", buffer_rows * row)),
+            ]
+        },
+    )
+}
+
+fn disk_settings() -> impl Strategy<Value = Settings> {
+    let geometry = (1u32..5, 1u32..6, 3600u32..15_000, 20_000u64..900_000);
+    let cache = (any::<bool>(), 1u32..10, 64u32..4000, 0u32..3000);
+    (geometry, cache, 1u32..33).prop_map(|(geometry, cache, queue_depth)| {
+        let (heads, zones, rpm, sectors) = geometry;
+        let (write_back, entries, write_kib, read_ahead_kib) = cache;
+        vec![
+            ("capacity.user", format!("{} B", sectors * 512)),
+            ("link.queue_depth", queue_depth.to_string()),
+            ("geometry.heads", heads.to_string()),
+            ("geometry.zones", zones.to_string()),
+            ("geometry.rotation_rpm", rpm.to_string()),
+            ("cache.write_back", write_back.to_string()),
+            ("cache.write_entries", entries.to_string()),
+            ("cache.write_size", format!("{write_kib} KiB")),
+            ("cache.read_ahead", format!("{read_ahead_kib} KiB")),
+        ]
+    })
+}
+
+fn drive(name: &str, settings: &Settings) -> SimulatedDrive {
+    let settings: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
+    support::drive(name, &settings)
+}
+
+/// Runs the steps with at most `depth` outstanding and checks each completion;
+/// returns all of them.
+fn play<T: Target>(
+    target: &mut T,
+    depth: usize,
+    steps: &[Step],
+) -> Result<Vec<Completion>, TestCaseError> {
+    let sectors = target.capacity_bytes() / 512;
+    let mut submitted_ns: Vec<Option<u64>> = vec![None; depth];
+    let mut all = Vec::new();
+    let mut steps = steps.iter();
+    let mut last_ns = target.now_ns();
+    loop {
+        let free = submitted_ns.iter().position(Option::is_none);
+        let step = free.and_then(|slot| steps.next().map(|step| (slot, *step)));
+        let mut deadline_ns = target.now_ns() + 100 * SECOND_NS;
+        if let Some((slot, (write, place, length, wait_us))) = step {
+            let length = u64::from(length).min(sectors);
+            let request = Request {
+                operation: if write { Operation::Write } else { Operation::Read },
+                offset_bytes: place % (sectors - length + 1) * 512,
+                length_bytes: length as u32 * 512,
+                content: Content::Incompressible,
+            };
+            submitted_ns[slot] = Some(target.now_ns());
+            target.submit(slot as u32, &request);
+            deadline_ns = target.now_ns() + u64::from(wait_us) * 1000;
+            if wait_us == 0 {
+                continue;
+            }
+        } else if submitted_ns.iter().all(Option::is_none) {
+            return Ok(all);
+        }
+        let mut done = Vec::new();
+        target.wait(deadline_ns, &mut done).unwrap();
+        let now_ns = target.now_ns();
+        prop_assert!(now_ns >= last_ns && now_ns <= deadline_ns, "the clock went wrong");
+        prop_assert!(step.is_some() || !done.is_empty(), "a command never completes");
+        for completion in &done {
+            let begun_ns = submitted_ns[completion.slot as usize].take();
+            prop_assert!(begun_ns.is_some(), "completed twice: {completion:?}");
+            prop_assert!(begun_ns < Some(completion.completed_ns), "{completion:?}");
+            prop_assert!(completion.completed_ns >= last_ns, "out of order: {completion:?}");
+            prop_assert!(completion.completed_ns <= now_ns, "in the future: {completion:?}");
+            prop_assert_eq!(completion.errno, 0);
+            last_ns = completion.completed_ns;
+        }
+        last_ns = now_ns;
+        all.append(&mut done);
+    }
+}
+
+fn check(
+    name: &str,
+    settings: &Settings,
+    depth: usize,
+    steps: &[Step],
+) -> Result<(), TestCaseError> {
+    let run = |drive: &mut SimulatedDrive| with_model!(&mut drive.model, model => play(&mut **model, depth, steps));
+    let mut first = drive(name, settings);
+    let completions = run(&mut first)?;
+    prop_assert_eq!(completions.len(), steps.len());
+    let again = run(&mut drive(name, settings))?;
+    prop_assert_eq!(completions, again, "two equal runs differ");
+
+    // The drive still works after a rest and a purge.
+    first.idle(1000 * SECOND_NS);
+    prop_assert_eq!(run(&mut first)?.len(), steps.len());
+    first.purge();
+    prop_assert_eq!(run(&mut first)?.len(), steps.len());
+    Ok(())
+}
+
+proptest! {
+    // A failure prints its settings and steps; there is no file to keep.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn block_mapped_ssds_serve_every_command_once(
+        settings in ssd_settings(), (depth, steps) in steps(),
+    ) {
+        check("ocz-core-64gb", &settings, depth, &steps)?;
+    }
+
+    #[test]
+    fn disks_serve_every_command_once(
+        settings in disk_settings(), (depth, steps) in steps(),
+    ) {
+        check("wd6400aaks", &settings, depth, &steps)?;
+    }
+}
+
+#[test]
+fn impossible_values_are_refused_by_name() {
+    let refusal = |name: &str, path: &str, value: &str| {
+        let file =
+            format!("{}/../../fourcorners/catalog/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(file).unwrap();
+        let settings = [(path.to_string(), value.to_string())];
+        SimulatedDrive::new(&text, &settings, 1).unwrap_err().to_string()
+    };
+    for (name, path, value) in [
+        ("ocz-core-64gb", "flash.channels", "0"),
+        ("ocz-core-64gb", "flash.page_size", "1000 B"),
+        ("ocz-core-64gb", "controller.buffer", "16 KiB"),
+        ("ocz-core-64gb", "link.queue_depth", "32"),
+        ("wd6400aaks", "geometry.rotation_rpm", "0"),
+        ("wd6400aaks", "geometry.outer_rate", "10 MB/s"),
+        ("wd6400aaks", "cache.write_size", "1 KiB"),
+        ("wd6400aaks", "seek.base", "10 s"),
+    ] {
+        let message = refusal(name, path, value);
+        assert!(message.starts_with(&format!("{path}: use ")), "{message}");
+    }
+}
