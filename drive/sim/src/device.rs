@@ -54,11 +54,7 @@ impl<D: Device> Simulated<D> {
     pub fn idle(&mut self, idle_ns: u64) {
         let until_ns = self.now_ns + idle_ns;
         let mut done = Vec::new();
-        while self
-            .device
-            .next_event_ns()
-            .is_some_and(|event_ns| event_ns <= until_ns)
-        {
+        while self.device.next_event_ns().is_some_and(|event_ns| event_ns <= until_ns) {
             self.device.step(&mut done);
         }
         debug_assert!(done.is_empty(), "idle with commands outstanding");

@@ -12,9 +12,7 @@ pub struct EventQueue<E: Ord> {
 
 impl<E: Ord> Default for EventQueue<E> {
     fn default() -> Self {
-        Self {
-            heap: BinaryHeap::with_capacity(64),
-        }
+        Self { heap: BinaryHeap::with_capacity(64) }
     }
 }
 

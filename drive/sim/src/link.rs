@@ -20,11 +20,7 @@ impl Link {
     /// From the specification; 8b/10b coding leaves 8 of 10 bits for payload.
     pub fn new(specification: &specification::Link) -> Self {
         let rate = specification.line_rate.0 / 10;
-        Self {
-            rate,
-            overhead_ns: transfer_ns(specification.command_overhead.0, rate),
-            free_ns: 0,
-        }
+        Self { rate, overhead_ns: transfer_ns(specification.command_overhead.0, rate), free_ns: 0 }
     }
 
     /// Transfers a data phase as soon as the link is free after `ready_ns`;
@@ -33,11 +29,7 @@ impl Link {
     #[inline]
     pub fn transfer(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
         let end_ns = ready_ns.max(self.free_ns) + transfer_ns(bytes, self.rate);
-        self.free_ns = if last {
-            end_ns + self.overhead_ns
-        } else {
-            end_ns
-        };
+        self.free_ns = if last { end_ns + self.overhead_ns } else { end_ns };
         end_ns
     }
 }

@@ -164,17 +164,11 @@ impl Link {
 
 /// Fails unless `good`; the message names the parameter and the rule.
 pub(crate) fn require(good: bool, message: &str) -> Result<(), String> {
-    if good {
-        Ok(())
-    } else {
-        Err(message.to_string())
-    }
+    if good { Ok(()) } else { Err(message.to_string()) }
 }
 
 fn located(text: &str, error: &toml::de::Error) -> String {
-    let line = error
-        .span()
-        .map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+    let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
     format!("line {line}: {}", error.message().replace('\n', ", "))
 }
 
@@ -206,20 +200,14 @@ fn set(table: &mut toml::Table, path: &str, value: &str) -> Result<(), Specifica
     for key in keys {
         entry = entry.get_mut(key).ok_or_else(unknown)?;
     }
-    let slot = entry
-        .as_table_mut()
-        .and_then(|t| t.get_mut("value"))
-        .ok_or_else(unknown)?;
+    let slot = entry.as_table_mut().and_then(|t| t.get_mut("value")).ok_or_else(unknown)?;
     // A value is TOML where it is (numbers, booleans), otherwise text.
     *slot = format!("v = {value}")
         .parse::<toml::Table>()
         .ok()
         .and_then(|mut parsed| parsed.remove("v"))
         .unwrap_or_else(|| toml::Value::String(value.to_string()));
-    let source = entry
-        .as_table_mut()
-        .and_then(|t| t.get_mut("source"))
-        .ok_or_else(unknown)?;
+    let source = entry.as_table_mut().and_then(|t| t.get_mut("source")).ok_or_else(unknown)?;
     *source = toml::Value::String("set by the user".into());
     Ok(())
 }

@@ -53,43 +53,22 @@ const POWER_UNITS: &[(&str, f64)] = &[("mW", 1.0), ("W", 1e3)];
 /// # Errors
 /// One sentence that says what was expected.
 fn parse(text: &str, what: &str, example: &str, units: &[(&str, f64)]) -> Result<u64, String> {
-    let known = || {
-        units
-            .iter()
-            .map(|(name, _)| *name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let known = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let expected = || format!("expected {what} such as \"{example}\", found \"{text}\"");
     let (number, unit) = text.trim().split_once(char::is_whitespace).ok_or_else(|| {
-        format!(
-            "{}: write a number, a space and a unit ({})",
-            expected(),
-            known()
-        )
+        format!("{}: write a number, a space and a unit ({})", expected(), known())
     })?;
     let number: f64 = number
         .replace('_', "")
         .parse()
         .map_err(|_| format!("{}: \"{number}\" is not a number", expected()))?;
-    let factor = units
-        .iter()
-        .find(|(name, _)| *name == unit.trim())
-        .map(|(_, factor)| factor)
-        .ok_or_else(|| {
-            format!(
-                "{}: unknown unit \"{}\", use one of {}",
-                expected(),
-                unit.trim(),
-                known()
-            )
-        })?;
+    let factor =
+        units.iter().find(|(name, _)| *name == unit.trim()).map(|(_, factor)| factor).ok_or_else(
+            || format!("{}: unknown unit \"{}\", use one of {}", expected(), unit.trim(), known()),
+        )?;
     let value = number * factor;
     if !(0.0..=9e18).contains(&value) {
-        return Err(format!(
-            "{}: {what} cannot be negative or beyond 9e18",
-            expected()
-        ));
+        return Err(format!("{}: {what} cannot be negative or beyond 9e18", expected()));
     }
     Ok(value.round() as u64)
 }
@@ -140,14 +119,8 @@ mod tests {
         assert_eq!(Nanoseconds::parse("0.3 ms"), Ok(Nanoseconds(300_000)));
         assert_eq!(Bytes::parse("64 GB"), Ok(Bytes(64_000_000_000)));
         assert_eq!(Bytes::parse("4 MiB"), Ok(Bytes(4 << 20)));
-        assert_eq!(
-            BytesPerSecond::parse("33.3 MB/s"),
-            Ok(BytesPerSecond(33_300_000))
-        );
-        assert_eq!(
-            BitsPerSecond::parse("3 Gb/s"),
-            Ok(BitsPerSecond(3_000_000_000))
-        );
+        assert_eq!(BytesPerSecond::parse("33.3 MB/s"), Ok(BytesPerSecond(33_300_000)));
+        assert_eq!(BitsPerSecond::parse("3 Gb/s"), Ok(BitsPerSecond(3_000_000_000)));
     }
 
     #[test]
