@@ -8,7 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// An open file or device: the one claim that all workers share. A device to
 /// be written is held exclusively, so the kernel lets nobody mount it meanwhile.
@@ -18,6 +18,8 @@ pub struct RealFile {
     file: Arc<File>,
     /// Targets made so far: each gets content of its own.
     targets: AtomicU64,
+    /// A target had to do without registered buffers.
+    unregistered: Arc<AtomicBool>,
 }
 
 impl RealFile {
@@ -69,13 +71,30 @@ impl RealFile {
             )));
         }
         plan.identity = Some(identity);
-        Ok(RealFile { plan, file: Arc::new(file), targets: AtomicU64::new(0) })
+        Ok(RealFile {
+            plan,
+            file: Arc::new(file),
+            targets: AtomicU64::new(0),
+            unregistered: Arc::default(),
+        })
     }
 
     /// The plan as it was carried out: `direct`, the alignment and the notes
     /// are those of the open file.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// What a reader of the results should know: the plan's notes, and what
+    /// came up while measuring.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.plan.notes.clone();
+        if self.unregistered.load(Ordering::Relaxed) {
+            notes.push(
+                "buffers could not be registered with io_uring (see `ulimit -l`): each I/O took more CPU time than it had to".into(),
+            );
+        }
+        notes
     }
 
     /// A target for one worker. Its written content follows from `seed` and
@@ -85,7 +104,8 @@ impl RealFile {
         let index = self.targets.fetch_add(1, Ordering::Relaxed);
         // An odd multiplier spreads the index over all bits.
         let seed = seed ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        RealTarget::new(Arc::clone(&self.file), self.plan.capacity_bytes, seed)
+        let unregistered = Arc::clone(&self.unregistered);
+        RealTarget::new(Arc::clone(&self.file), self.plan.capacity_bytes, unregistered, seed)
     }
 
     /// Gives the whole content back: discards every block of a device; of a

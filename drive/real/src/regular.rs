@@ -44,8 +44,7 @@ pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetE
         ))
     })?;
     let resolved = parent.join(name);
-    // /dev/shm is a place for files; everything else below /dev is not.
-    if resolved.starts_with("/dev") && !resolved.starts_with("/dev/shm") {
+    if is_below_dev(&resolved) {
         return Err(TargetError(format!(
             "there is no device {shown}: check the name (`lsblk` lists the devices)"
         )));
@@ -89,6 +88,11 @@ pub(crate) fn plan_existing(
     access: &Access,
 ) -> Result<Plan, TargetError> {
     let shown = path.display();
+    if is_below_dev(path) || path.starts_with("/proc") || path.starts_with("/sys") {
+        return Err(TargetError(format!(
+            "{shown} is a file where only devices and the kernel's own files belong, so it lies on no drive: check the name"
+        )));
+    }
     let file = File::open(path).map_err(|error| refusal(path, &error))?;
     let length_bytes = metadata.len();
     let ours = is_ours(&file);
@@ -109,44 +113,68 @@ pub(crate) fn plan_existing(
     }
     let file_system = file_system_of(path);
     let creates = capacity_bytes > length_bytes;
-    if writable {
-        let users = System::running().file_users(metadata.dev(), metadata.ino());
-        if !users.is_empty() {
-            return Err(TargetError(format!(
-                "{shown} is in use as a disk ({}): nothing was written; release it first, then repeat",
-                users.join("; ")
-            )));
+    let mut read_only_reason = (!writable).then(|| {
+        format!(
+            "{shown} has content that is not fourcorners' own: only reads are measured unless --overwrite {shown} permits writes"
+        )
+    });
+    if writable && let Err(obstacle) = check_writing(path, metadata, capacity_bytes) {
+        // Our own file may still be read; what was asked for by name is refused.
+        if creates || access.overwrite.is_some() {
+            return Err(obstacle);
         }
-        // Opening for writing changes nothing, and tells who may.
-        OpenOptions::new().write(true).open(path).map_err(|error| refusal(path, &error))?;
-        let there_bytes = metadata.blocks() * 512;
-        if there_bytes < capacity_bytes {
-            let folder = path.parent().unwrap_or(Path::new("/"));
-            let missing_bytes = capacity_bytes - there_bytes;
-            check_room(path, folder, missing_bytes, file_system.as_deref())?;
-        }
+        read_only_reason = Some(obstacle.0);
     }
+    let writable = read_only_reason.is_none();
     let direct = DirectIo::examine(&file, file_system.as_deref());
     let mut plan =
         new_plan(path.to_owned(), capacity_bytes, creates, direct, file_system.as_deref());
     plan.identity = Some((metadata.dev(), metadata.ino()));
     plan.capacity_bytes -= plan.capacity_bytes % u64::from(plan.request_alignment_bytes);
+    if plan.capacity_bytes == 0 {
+        return Err(TargetError(format!(
+            "{shown} holds {length_bytes} bytes, less than the {} that direct I/O takes at a time there: choose a larger file",
+            plan.request_alignment_bytes
+        )));
+    }
     plan.writable = writable;
+    plan.read_only_reason = read_only_reason;
     plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
     if writable && length_bytes > 0 && !ours {
         plan.notes.push(format!("the content of {shown} will be overwritten"));
     }
-    if !writable {
-        plan.read_only_reason = Some(format!(
-            "{shown} has content that is not fourcorners' own: only reads are measured unless --overwrite {shown} permits writes"
+    if !writable && plan.needs_fill {
+        plan.notes.push(format!(
+            "{shown} has parts that were never written: reads there do not reach the medium"
         ));
-        if plan.needs_fill {
-            plan.notes.push(format!(
-                "{shown} has parts that were never written: reads there do not reach the medium"
-            ));
-        }
     }
     Ok(plan)
+}
+
+/// Whether a permitted file can be written: nobody uses it as a disk, it opens,
+/// and there is room for what it lacks.
+fn check_writing(path: &Path, metadata: &Metadata, capacity_bytes: u64) -> Result<(), TargetError> {
+    let users = System::running().file_users(metadata.dev(), metadata.ino());
+    if !users.is_empty() {
+        return Err(TargetError(format!(
+            "{} is in use as a disk ({}): nothing was written; release it first, then repeat",
+            path.display(),
+            users.join("; ")
+        )));
+    }
+    // Opening for writing changes nothing, and tells who may.
+    OpenOptions::new().write(true).open(path).map_err(|error| refusal(path, &error))?;
+    let missing_bytes = capacity_bytes.saturating_sub(metadata.blocks() * 512);
+    if missing_bytes == 0 {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    check_room(path, folder, missing_bytes, file_system_of(path).as_deref())
+}
+
+/// /dev/shm is a place for files; everything else below /dev is not.
+fn is_below_dev(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
 fn new_plan(

@@ -8,6 +8,7 @@ use fourcorners_workload::{Operation, Request};
 use io_uring::{IoUring, opcode, types};
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Longest that dropping a target waits for what is outstanding.
 const DRAIN_MAX_NS: u64 = 2_000_000_000;
@@ -39,6 +40,8 @@ struct Prepared {
 pub struct RealTarget {
     file: Arc<File>,
     capacity_bytes: u64,
+    /// Told to the file when buffers could not be registered.
+    unregistered: Arc<AtomicBool>,
     content: ContentSource,
     /// The clock's latest reading; it serves timeouts, which need not be exact.
     clock_ns: u64,
@@ -46,10 +49,16 @@ pub struct RealTarget {
 }
 
 impl RealTarget {
-    pub(crate) fn new(file: Arc<File>, capacity_bytes: u64, seed: u64) -> Self {
+    pub(crate) fn new(
+        file: Arc<File>,
+        capacity_bytes: u64,
+        unregistered: Arc<AtomicBool>,
+        seed: u64,
+    ) -> Self {
         Self {
             file,
             capacity_bytes,
+            unregistered,
             content: ContentSource::new(seed),
             clock_ns: monotonic_ns(),
             prepared: None,
@@ -135,6 +144,9 @@ impl Target for RealTarget {
             self.content.fill_fresh(buffers.bytes(slot, block_bytes_max));
         }
         let (ring, facts) = ring::build(slots, &self.file, &mut buffers)?;
+        if !facts.registered_buffers {
+            self.unregistered.store(true, Ordering::Relaxed);
+        }
         let slot = Slot { held: Held::Fresh, ..Slot::default() };
         self.prepared = Some(Prepared {
             ring,

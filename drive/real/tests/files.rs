@@ -120,6 +120,25 @@ fn our_own_file_is_written_again_without_a_word() {
 }
 
 #[test]
+fn our_own_file_is_still_read_where_it_cannot_be_written() {
+    let folder = Folder::new();
+    drop(folder.own_file("test", 8 * MIB));
+    let path = folder.path("test");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
+    let planned = without_rights(|| plan(&path, &Access::default())).unwrap();
+    assert!(!planned.writable);
+    let reason = planned.read_only_reason.unwrap();
+    // Without extended attributes it does not count as ours.
+    assert!(reason.contains("permission denied") || reason.contains("--overwrite"), "{reason}");
+}
+
+#[test]
+fn files_of_the_kernel_are_refused() {
+    let error = refused(Path::new("/proc/self/maps"), &Access::default());
+    assert!(error.contains("lies on no drive"), "{error}");
+}
+
+#[test]
 fn a_foreign_file_grown_under_the_word_does_not_become_ours() {
     let folder = Folder::new();
     let path = folder.foreign_file("precious", MIB);

@@ -8,6 +8,7 @@ use fourcorners_real::RealFile;
 use fourcorners_target::{Completion, Target};
 use fourcorners_workload::{Content, Operation, Request, Stop};
 use std::collections::HashSet;
+use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 use support::*;
 
@@ -255,5 +256,44 @@ fn a_target_dropped_under_load_waits_for_its_requests() {
         }
         let deadline_ns = target.now_ns();
         target.wait(deadline_ns, &mut Vec::new()).unwrap();
+    }
+}
+
+/// Set for the child that runs [`with_little_locked_memory_the_target_works_and_says_so`]
+/// as a user without rights and with little locked memory.
+const LIMITED: &str = "FOURCORNERS_TEST_LIMITED";
+
+#[test]
+fn with_little_locked_memory_the_target_works_and_says_so() {
+    if std::env::var_os(LIMITED).is_some() {
+        let folder = Folder::new();
+        let file = folder.own_file("test", 16 * MIB);
+        let mixed = workload(0.5, 1 << 20, 8, ios(100));
+        let recording = execute(&mixed, &mut file.target(1), &Progress::default()).unwrap();
+        assert_eq!(recording.operations.iter().map(|o| o.ios).sum::<u64>(), 100);
+        assert!(file.notes().iter().any(|note| note.contains("ulimit -l")), "{:?}", file.notes());
+        return;
+    }
+    if !is_root() {
+        return skip("the limit on locked memory is tested by root");
+    }
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "with_little_locked_memory_the_target_works_and_says_so"]);
+    child.env(LIMITED, "1").uid(65_534).stdout(std::process::Stdio::null());
+    // SAFETY: between fork and exec only one system call is made, on a struct
+    // of the child's own.
+    unsafe {
+        child.pre_exec(|| {
+            // Enough for the ring, too little for the buffers.
+            let little = libc::rlimit { rlim_cur: MIB, rlim_max: MIB };
+            match libc::setrlimit(libc::RLIMIT_MEMLOCK, &little) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    match child.status() {
+        Ok(status) => assert!(status.success()),
+        Err(error) => skip(&format!("another user cannot run this test: {error}")),
     }
 }
