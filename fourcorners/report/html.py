@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -34,27 +33,24 @@ def render_html(runs: Sequence[Run]) -> str:
     return environment.from_string(_asset("template.html.j2")).render(
         view=report_view(runs),
         payload=_embedded_json(report_payload(runs)),
-        script=Markup(script),  # noqa: S704 - our own file
+        script=Markup(script),
         script_hash=_content_hash(script),
-        style=Markup(_asset("assets/report.css")),  # noqa: S704 - our own file
+        style=Markup(_asset("assets/report.css")),
     )
 
 
 def write_html(runs: Sequence[Run], path: Path | str) -> None:
     """Write the report to `path`: whole and flushed, or not at all."""
     text, path = render_html(runs), Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp's file is private; a report is not
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     directory = os.open(path.parent, os.O_RDONLY)
     try:
@@ -86,4 +82,4 @@ def _embedded_json(payload: dict[str, Any]) -> Markup:
     text = json.dumps(payload, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704 - escaped above
+    return Markup(text)

@@ -1,8 +1,8 @@
 """From runs to what the page draws: plain lists and numbers that JSON can carry.
 
 Nothing is estimated here. Recordings are joined with their points, histograms are read at the
-percentiles that a curve shows, series are packed as integers. Whatever is not a finite number becomes
-`None`, so that the page needs to know one kind of gap only.
+percentiles that a curve shows, series are packed as integers. Whatever is not a finite number
+becomes `None`, so that the page needs to know one kind of gap only.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .run import Array, Run
 from .formatting import number
+from .run import Array, Run
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "p99999", "max")
 CORNERS = ("random-read", "random-write", "sequential-read", "sequential-write")
@@ -59,7 +59,7 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def drive_names(runs: Sequence[Run]) -> list[str]:
-    """One distinct name per run: the drive's, with its settings or the run's id where two share it."""
+    """One distinct name per run: the drive's, with settings, with the run's id if two share it."""
     plain = [
         str(_target(run).get("name") or _target(run).get("locator") or "unnamed") for run in runs
     ]

@@ -1,4 +1,4 @@
-"""What a report asks of a run; `fourcorners.store.Run` has this shape, and so has the tests' fake."""
+"""What a report asks of a run: the shape of `fourcorners.store.Run` and of the tests' fake."""
 
 from __future__ import annotations
 

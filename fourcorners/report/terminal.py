@@ -12,6 +12,7 @@ from rich.text import Text
 from .run import Run
 from .view import report_view
 
+SHOWN_ABOVE = ("corner_", "access_model_")
 VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": "yellow"}
 
 
@@ -32,16 +33,21 @@ def render_summary(run: Run) -> RenderableType:
     parts += [Text(f"Note: {note}", style="yellow") for note in drive["notes"]]
     for sentence in drive["verdict"]:
         parts += [Text(""), Text(sentence)]
-    parts += [Text(f"  + {line}") for line in drive["strengths"]]
-    parts += [Text(f"  - {line}") for line in drive["weaknesses"]]
+    for title, _, lines in drive["sides"][:2]:  # the verdict has already given the advice
+        parts += [Text(""), Text(title, style="bold"), *(_item(line) for line in lines)]
     if any(corner["blocks"] for corner in view["corners"]):
         parts += [Text(""), _corners(view)]
     if view["models"]:
         parts += [Text(""), _models(view)]
-    for found in view["findings"]:
-        parts += [Text(""), _findings(found["rows"])]
+    shown = [row for row in view["findings"] if not row["name"].startswith(SHOWN_ABOVE)]
+    if shown:
+        parts += [Text(""), _findings(shown)]
     parts += [Text(""), Text(f"Report: {run.path / 'report.html'}")]
     return Group(*parts)
+
+
+def _item(text: str) -> Padding:
+    return Padding(Text(text), (0, 0, 0, 2))
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -55,12 +61,14 @@ def _table(title: str, *columns: str) -> Table:
 def _corners(view: dict[str, Any]) -> Table:
     table = _table("The four corners", "", "MB/s", "IOPS", "mean", "p99", "max")
     for corner in view["corners"]:
+        if corner["blocks"]:
+            table.add_row(corner["title"])
         for block in corner["blocks"]:
             for bar in (bar for group in block["groups"] for bar in group["bars"]):
-                depth = block["label"].replace("queue depth ", "QD")
                 kind = bar["content"] if len(corner["kinds"]) > 1 else ""
-                name = Text.assemble(corner["title"], (f" {depth} {kind}".rstrip(), "dim"))
-                table.add_row(name, *(bar[key] for key in ("rate", "iops", "mean", "p99", "max")))
+                name = ", ".join(part for part in (block["label"], kind) if part)
+                numbers = (bar[key] for key in ("rate", "iops", "mean", "p99", "max"))
+                table.add_row(Text(f"  {name}", style="dim"), *numbers)
     return table
 
 
@@ -71,12 +79,12 @@ def _models(view: dict[str, Any]) -> Table:
     return table
 
 
-def _findings(rows: list[dict[str, str]]) -> Group:
+def _findings(rows: list[dict[str, Any]]) -> Group:
     lines: list[RenderableType] = [Text("Findings", style="bold")]
     for row in rows:
         verdict = row["verdict"]
         lines.append(
             Text.assemble(row["title"], "  ", (verdict, VERDICT_STYLES.get(verdict, "dim")))
         )
-        lines.append(Padding(Text(row["text"] or row["value"]), (0, 0, 0, 2)))
+        lines.append(_item(row["text"] or row["value"]))
     return Group(*lines)

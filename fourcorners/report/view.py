@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,26 +16,32 @@ CORNER_TITLES = {
     "sequential-read": "sequential read",
     "sequential-write": "sequential write",
 }
+SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("Advice", "avoid"))
 DRIVE_FILE_LIMIT_BYTES = 100_000
-SHOWN_ELSEWHERE = ("summary", "access_model_")  # findings that have their own place on the page
+SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
+IN_THE_FIGURE = "corner_"  # findings whose sentence repeats what a figure writes out
 
 
 def report_view(runs: Sequence[Run]) -> dict[str, Any]:
     """What the template needs besides the figures' payload."""
     names = drive_names(runs)
+    corners = [_corner(runs, names, corner) for corner in CORNERS]
+    _set_shares(corners)
+    found = [
+        {"drive": name, "index": index, **row}
+        for index, (run, name) in enumerate(zip(runs, names, strict=True))
+        for row in _findings(run)
+    ]
     return {
         "drives": [
             _drive(run, name, index)
             for index, (run, name) in enumerate(zip(runs, names, strict=True))
         ],
-        "corners": [_corner(runs, names, corner) for corner in CORNERS],
+        "corners": corners,
         "percentiles": _percentiles(runs, names),
         "models": _models(runs, names),
-        "findings": [
-            {"drive": name, "index": index, "rows": rows}
-            for index, (run, name) in enumerate(zip(runs, names, strict=True))
-            if (rows := _findings(run))
-        ],
+        "findings": found,
+        "said": _said(found),
         "tests": _test_groups(runs, names),
         "missing": _missing(runs, names),
         "environment": _table([_environment(run) for run in runs]),
@@ -51,9 +58,10 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "summary": str(target.get("summary") or ""),
         "capacity": formatting.capacity(target.get("capacity_bytes")),
         "verdict": [str(f["text"]) for f in said if f.get("text")],
-        "strengths": [str(s) for f in said for s in (f.get("detail") or {}).get("strengths") or []],
-        "weaknesses": [
-            str(s) for f in said for s in (f.get("detail") or {}).get("weaknesses") or []
+        "sides": [
+            (title, key, lines)
+            for title, key in SIDES
+            if (lines := [str(s) for f in said for s in (f.get("detail") or {}).get(key) or []])
         ],
         "kind": str(target.get("kind") or "unknown"),
         "locator": str(target.get("locator") or ""),
@@ -109,7 +117,7 @@ def _test_groups(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[di
 def _missing(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[str]]:
     """Per test, one line for each drive that has no recording of it, with the reason if known."""
     lines: dict[str, list[str]] = {}
-    for test in ("four-corners", "queue-depth", "transfer-size", "consistency"):
+    for test in SECTIONS:
         for run, name in zip(runs, names, strict=True):
             if any(
                 row["test"] == test and formatting.number(row.get("iops")) for row in joined(run)
@@ -161,14 +169,17 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
                     "max": formatting.duration(row.get("latency_max_s")),
                 }
             )
-    bars = [bar for block in blocks.values() for group in block.values() for bar in group]
-    top = max((bar["bps"] for bar in bars), default=0.0)
-    for bar in bars:
-        bar["share"] = round(100 * bar["bps"] / top, 2) if top else 0.0
     size = formatting.size(block_bytes) if block_bytes else ""
     return {
         "title": f"{size} {CORNER_TITLES[corner]}".strip(),
-        "kinds": sorted({bar["content"] for bar in bars}),
+        "kinds": sorted(
+            {
+                bar["content"]
+                for block in blocks.values()
+                for group in block.values()
+                for bar in group
+            }
+        ),
         "blocks": [
             {
                 "label": f"queue depth {depth:g}" if depth else "",
@@ -182,31 +193,42 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
     }
 
 
+def _set_shares(corners: Sequence[Mapping[str, Any]]) -> None:
+    """Lengths of bars in percent: one drive has one scale, several have one in each corner."""
+    bars = [
+        [bar for block in corner["blocks"] for group in block["groups"] for bar in group["bars"]]
+        for corner in corners
+    ]
+    tops = [max((bar["bps"] for bar in corner), default=0.0) for corner in bars]
+    alone = len({g["index"] for c in corners for b in c["blocks"] for g in b["groups"]}) == 1
+    for corner, top in zip(bars, tops, strict=True):
+        full = max(tops) if alone else top
+        for bar in corner:
+            bar["share"] = round(100 * bar["bps"] / full, 2) if full else 0.0
+
+
 def _content(content: str) -> str:
     ratio = content.removeprefix("compressible:")
     return content if ratio == content else f"{ratio} % compressible"
 
 
 def _percentiles(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
-    rows = [
-        {
-            "index": index,
-            "drive": name,
-            "label": row["label"],
-            "ios": formatting.significant(row.get("ios")),
-            "latency": [formatting.duration(row.get(f"latency_{key}_s")) for key in LATENCIES],
-            "order": (
-                CORNERS.index(corner),
-                row["point"].get("queue_depth") or 0,
-                row["label"],
-                index,
-            ),
-        }
-        for index, (run, name) in enumerate(zip(runs, names, strict=True))
-        for row in joined(run)
-        if (corner := corner_of(row)) in CORNERS
-    ]
-    return sorted(rows, key=lambda row: row["order"])
+    """The corners' recordings, each with a row per drive."""
+    groups: dict[tuple[int, float, str], list[dict[str, Any]]] = {}
+    for index, (run, name) in enumerate(zip(runs, names, strict=True)):
+        for row in joined(run):
+            if (corner := corner_of(row)) not in CORNERS:
+                continue
+            depth = formatting.number(row["point"].get("queue_depth")) or 0
+            groups.setdefault((CORNERS.index(corner), depth, row["label"]), []).append(
+                {
+                    "index": index,
+                    "drive": name,
+                    "ios": formatting.significant(row.get("ios")),
+                    "latency": [formatting.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
+                }
+            )
+    return [{"label": key[2], "rows": rows} for key, rows in sorted(groups.items())]
 
 
 def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -241,11 +263,11 @@ def _cluster(detail: Mapping[str, Any]) -> str:
     return formatting.size(estimate) if estimate is not None else ""
 
 
-def _findings(run: Run) -> list[dict[str, str]]:
+def _findings(run: Run) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
         name = str(finding.get("name") or "")
-        if name.startswith(SHOWN_ELSEWHERE):
+        if name.startswith("summary"):
             continue
         interval = finding.get("interval")
         bounds = (
@@ -262,10 +284,21 @@ def _findings(run: Run) -> list[dict[str, str]]:
                 if all(formatting.number(bound) is not None for bound in bounds)
                 else "",
                 "text": str(finding.get("text") or ""),
-                "evidence": ", ".join(str(item) for item in finding.get("evidence") or []),
+                "evidence": [str(item) for item in finding.get("evidence") or []],
             }
         )
     return rows
+
+
+def _said(found: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Findings by the section that shows their evidence; `rest` has those of several tests."""
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    for row in found:
+        tests = {item.split("/")[0] for item in row["evidence"]}
+        section = tests.pop() if len(tests) == 1 else "rest"
+        if row["text"] and not row["name"].startswith(IN_THE_FIGURE):
+            said.setdefault(section if section in SECTIONS else "rest", []).append(row)
+    return said
 
 
 def _environment(run: Run) -> dict[str, str]:
@@ -319,10 +352,25 @@ def _table(columns: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     return {"rows": rows, "unknown": unknown}
 
 
-def _drive_file(run: Run) -> str:
-    """The drive file of a simulated run, as it was used."""
+def _drive_file(run: Run) -> list[dict[str, Any]]:
+    """The drive file of a simulated run as it was used: sections of (parameter, value, source)."""
     path = run.path / "drive.toml"
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return file.read(DRIVE_FILE_LIMIT_BYTES).decode("utf-8", errors="replace")
+    if not path.is_file() or path.stat().st_size > DRIVE_FILE_LIMIT_BYTES:
+        return []
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return []
+    plain = {key: value for key, value in document.items() if not isinstance(value, dict)}
+    sections = {"drive": plain, **{k: v for k, v in document.items() if isinstance(v, dict)}}
+    return [
+        {"name": name, "rows": [(key, *_parameter(value)) for key, value in section.items()]}
+        for name, section in sections.items()
+        if section
+    ]
+
+
+def _parameter(value: Any) -> tuple[str, str]:
+    if isinstance(value, dict) and "value" in value:
+        return _fact(value["value"]), _fact(value.get("source"))
+    return _fact(value), ""

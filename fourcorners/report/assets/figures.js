@@ -40,7 +40,9 @@ function host(panels, title, height) {
   plot.className = "plot";
   plot.style.minHeight = `${height}px`;
   heading.textContent = title;
-  box.append(heading, plot);
+  if (title === null) box.classList.add("strip"); // it belongs to the panel above
+  else box.append(heading);
+  box.append(plot);
   panels.append(box);
   return { plot, heading };
 }
@@ -189,12 +191,12 @@ function transferSize(data, state) {
 
   function misfit(panels, operation) {
     const mine = of(modelled, operation);
-    const { plot } = host(panels, "Misfit", 150);
+    const { plot } = host(panels, null, 130);
     const worst = highest(modelled.flatMap((m) => m.misfit.map((v) => (v === null ? null : Math.abs(v)))));
-    const limit = Math.max(0.05, roundUp(worst));
+    const limit = worst > 0.05 ? roundUp(worst) : 0.05;
     new Panel(plot, () => ({
-      x: xAxis(""), left: LEFT, height: 150, zero: 0, silent: true, title: `Misfit of the access model, random ${operation}`,
-      y: linearAxis(-limit, limit, { title: "", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)), ticks: [-limit, -limit / 2, 0, limit / 2, limit] }),
+      x: xAxis(""), left: LEFT, height: 130, zero: 0, silent: true, title: `Misfit of the access model, random ${operation}`,
+      y: linearAxis(-limit, limit, { title: "misfit", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)), ticks: [-limit, -limit / 2, 0, limit / 2, limit] }),
       marks: mine.map((m) => ({ drive: m.drive, kind: "line", label: named(data, m.drive), points: m.block.map((b, i) => [b, m.misfit[i] ?? null]) })),
       describe: mine.map((m) => `${data.drives[m.drive]}: largest misfit ${percent(highest(m.misfit.map((v) => Math.abs(v ?? 0))))}.`).join(" "),
       readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${y > 0 ? "+" : ""}${percent(y)}`,

@@ -139,7 +139,7 @@ export class Panel {
       right: spec.right ? 12 + widest([spec.right.title, ...this.rightTicks.map(spec.right.format)])
         : this.direct ? 14 + widest(labels.map((m) => shortened(m.label)), 600) : 14,
     };
-    if (spec.left) margin.left = spec.left;
+    margin.left = Math.max(margin.left, spec.left ?? 0);
     const inner = { w: width - margin.left - margin.right, h: spec.height - margin.top - margin.bottom };
     this.margin = margin;
     this.toX = (v) => margin.left + inner.w * position(spec.x, v);

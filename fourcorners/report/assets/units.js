@@ -46,7 +46,7 @@ export function size(bytes) {
   if (bytes === null || bytes === undefined || !Number.isFinite(bytes)) return NOTHING;
   const [scale, unit] = SIZES.find(([limit]) => Math.abs(bytes) >= limit) ?? SIZES[3];
   const x = bytes / scale;
-  return `${Number.isInteger(x) ? x : significant(x)} ${unit}`;
+  return `${Number.isInteger(x) ? grouped(x, 0) : significant(x)} ${unit}`;
 }
 
 export function percent(fraction) {

@@ -1,0 +1,431 @@
+"""The report: one file, true to the run, safe with whatever names and numbers it meets."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import report_fixture as made_up
+from rich.console import Console
+
+from fourcorners.report import formatting, render_html, render_summary, write_html
+from fourcorners.report.payload import drive_names, report_payload
+
+CHROMIUM = shutil.which("chromium")
+CSS = Path(__file__).parents[1] / "fourcorners/report/assets/report.css"
+SECTIONS = [
+    "corners",
+    "queue-depth",
+    "transfer-size",
+    "consistency",
+    "latency",
+    "findings",
+    "environment",
+]
+
+
+class Outline(HTMLParser):
+    """Ids, elements and attribute values of a page, and whether its elements nest."""
+
+    VOID = frozenset(["meta", "link", "br", "img", "input"])
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for key, value in attrs:
+            if key == "id":
+                self.ids.append(str(value))
+            if key in ("src", "href", "action", "srcset", "data"):
+                self.addresses.append(str(value))
+            if key.startswith("on"):
+                self.handlers.append(key)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+def payload_of(text: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="payload">(.*?)</script>', text, re.S)
+    assert found
+    result: dict[str, Any] = json.loads(found[1])
+    return result
+
+
+def test_structure() -> None:
+    text = render_html([made_up.make_run(made_up.CORE), made_up.make_run(made_up.WD)])
+    outline = Outline(text)
+    assert outline.open == []
+    assert [name for name in outline.ids if name in SECTIONS] == SECTIONS
+    assert len(outline.ids) == len(set(outline.ids))
+    for title in ("4 KiB random read", "4 KiB random write", "128 KiB sequential read"):
+        assert f"<h3>{title}</h3>" in text
+    assert "11.3 MiB" in text  # the blog's cluster estimate
+    assert "76.3 MB/s" in text  # 72.8 MiB/s in decimal units ...
+    assert "72.8 MiB/s" in text  # ... and in binary ones
+    assert "fourcorners characterize sim:wd6400aaks --profile standard" in text
+
+
+def test_asks_for_nothing_from_outside() -> None:
+    outline = Outline(render_html([made_up.make_run()]))
+    assert all(a.startswith(("#", "data:")) for a in outline.addresses)
+    assert not {"iframe", "img", "object", "embed", "base"} & set(outline.tags)
+
+
+def test_hostile_names_stay_text() -> None:
+    text = render_html([made_up.hostile_run()])
+    outline = Outline(text)
+    assert outline.tags.count("script") == 2
+    assert "img" not in outline.tags
+    assert outline.handlers == []
+    assert payload_of(text)["drives"][0].startswith("Evil </script>")
+
+
+@pytest.mark.parametrize("make", [made_up.broken_run, made_up.empty_run])
+def test_gaps_do_not_break_it(make: Any) -> None:
+    run = make()
+    text = render_html([run, made_up.make_run(made_up.CORE, seconds=30)])
+    payload = payload_of(text)
+    assert "NaN" not in json.dumps(payload)
+    assert "Infinity" not in json.dumps(payload)
+    shown = re.sub(r"<(script|style).*?</\1>", "", text, flags=re.S)
+    assert not re.search(r"\b(nan|None|inf)\b", shown)
+
+
+def test_says_what_is_missing() -> None:
+    text = render_html([made_up.empty_run()])
+    assert "was not run through this test" in text
+    assert "this run is failed" in text.lower()
+    assert "No findings were drawn" in text
+
+
+def test_status_errors_and_notes_are_on_top() -> None:
+    text = render_html([made_up.broken_run()])
+    top = text[: text.index('id="corners"')]
+    assert "This run is interrupted." in top
+    assert "stopped by Ctrl-C" in top
+    assert "results include the page cache" in top
+    assert "recordings contain I/O errors" in top
+
+
+def test_size() -> None:
+    assert len(render_html([made_up.make_run(made_up.VECTOR)]).encode()) < 1_000_000
+    runs = [made_up.make_run(drive, seed=i) for i, drive in enumerate(made_up.ALL)]
+    assert len(render_html(runs).encode()) < 3_000_000
+
+
+def test_same_drive_twice_gets_two_names() -> None:
+    runs = [made_up.make_run(seed=1), made_up.make_run(seed=2)]
+    assert drive_names(runs[:1]) == ["OCZ Core 64GB"]
+    runs[1].manifest["id"] = "other"
+    assert len(set(drive_names(runs))) == 2
+    runs[1].manifest["target"]["settings"] = {"cache.write_back": "false"}
+    assert drive_names(runs) == ["OCZ Core 64GB", "OCZ Core 64GB (cache.write_back=false)"]
+
+
+def test_percentile_curves_follow_the_histogram() -> None:
+    run = made_up.make_run(made_up.X25M)
+    corner = report_payload([run])["corners"][0]
+    row = next(r for r in run.recordings if r["recording"] == corner["id"])
+    curve = dict(zip(corner["curve"]["tail"], corner["curve"]["ns"], strict=True))
+    for tail, key in ((0.1, "p90"), (0.01, "p99"), (0.001, "p999")):
+        assert curve[tail] == pytest.approx(row[f"latency_{key}_s"] * 1e9, rel=0.01)
+    assert corner["curve"]["ns"][-1] == round(row["latency_max_s"] * 1e9)
+    assert corner["curve"]["ns"] == sorted(corner["curve"]["ns"])
+
+
+def test_a_second_cut_short_is_left_out() -> None:
+    run = made_up.make_run(seconds=100)
+    row = next(r for r in run.recordings if r["recording"] == "consistency/write")
+    assert len(report_payload([run])["consistency"][0]["ios"]) == 100
+    row["elapsed_s"] = 99.4
+    series = report_payload([run])["consistency"][0]
+    assert len(series["ios"]) == 99
+    assert series["cut"]
+
+
+def test_write_leaves_the_old_report_when_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_html([made_up.make_run(seconds=20)], path)
+    before = path.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="at least one run"):
+        write_html([], path)
+    assert path.read_text(encoding="utf-8") == before
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.stat().st_mode & 0o444
+
+
+def test_terminal_summary_fits_80_columns() -> None:
+    for run in (made_up.make_run(), made_up.broken_run(), made_up.empty_run()):
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(render_summary(run))
+        text = console.export_text()
+        assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
+        assert "report.html" in text
+        assert run.manifest["target"]["name"] in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.447e-3, "447 µs"),
+        (0.2457, "246 ms"),
+        (0.99999e-3, "1.00 ms"),
+        (1.0, "1.00 s"),
+        (12e-9, "12.0 ns"),
+        (0.0, "0 s"),
+        (None, "–"),
+        (float("nan"), "–"),
+        (float("inf"), "–"),
+        ("x", "–"),
+    ],
+)
+def test_durations(value: object, text: str) -> None:
+    assert formatting.duration(value) == text
+
+
+def test_sizes_and_rates() -> None:
+    assert formatting.size(4096) == "4 KiB"
+    assert formatting.size(11.3 * 2**20) == "11.3 MiB"
+    assert formatting.size(512) == "512 B"
+    assert formatting.rate(125 * 2**20) == "131"
+    assert formatting.capacity(64_023_257_088) == "64 GB"
+    assert formatting.significant(9.999) == "10.0"
+    assert formatting.significant(12345.6) == "12,346"
+    assert formatting.quantity(0.02, "fraction") == "2.00 %"
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def test_every_colour_that_carries_text_has_contrast() -> None:
+    blocks = [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
+        for block in re.findall(r"\{[^{}]*--paper: #[0-9a-f]{6}[^{}]*\}", CSS.read_text())
+    ]
+    assert len(blocks) >= 3
+    for colours in blocks:
+        paper = luminance(colours["paper"])
+        for name in ("ink", "quiet", "notice", "bad", "good", *(f"d{i}" for i in range(8))):
+            light, dark = sorted((paper, luminance(colours[name])), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5, (name, colours[name])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("chromium not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright not installed")
+    with playwright.sync_playwright() as engine:
+        started = engine.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield started
+        started.close()
+
+
+class Opened:
+    """A report in a browser, with what it logged and asked for."""
+
+    def __init__(self, browser: Any, path: Path, runs: list[made_up.FakeRun], **options: Any):
+        write_html(runs, path)
+        self.page = browser.new_context(**options).new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def check(self) -> None:
+        """Nothing was complained about and nothing but the file was asked for."""
+        assert self.complaints == []
+        assert all(url.startswith(("file:", "data:", "blob:")) for url in self.requests)
+
+    def ticks(self, panel: str) -> list[str]:
+        """Labels on the axes of one plot."""
+        texts: list[str] = self.page.locator(f"{panel} .ticks text").all_text_contents()
+        return texts
+
+
+def open_report(browser: Any, tmp_path: Path, *runs: made_up.FakeRun, **options: Any) -> Opened:
+    return Opened(browser, tmp_path / "report.html", list(runs), **options)
+
+
+RUNS = {
+    "two": lambda: [made_up.make_run(made_up.CORE, 300), made_up.make_run(made_up.WD, 300)],
+    "hostile": lambda: [made_up.hostile_run()],
+    "broken": lambda: [made_up.broken_run(), made_up.make_run(made_up.CORE, 30)],
+    "empty": lambda: [made_up.empty_run()],
+}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("kind", sorted(RUNS))
+def test_opens_cleanly(browser: Any, tmp_path: Path, kind: str, width: int) -> None:
+    viewport = {"width": width, "height": 844}
+    report = open_report(browser, tmp_path, *RUNS[kind](), viewport=viewport)
+    page = report.page
+    for details in page.locator("details").all():
+        details.evaluate("node => { node.open = true; }")
+    page.wait_for_timeout(50)
+    report.check()
+    assert page.evaluate("window.hacked") is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for plot in page.locator("figure:not([hidden]) .plot svg").all():
+        label = plot.get_attribute("aria-label") or ""
+        assert len(label) > 20
+        assert "NaN" not in (plot.text_content() or "") + label
+        assert "undefined" not in (plot.text_content() or "") + label
+
+
+def test_drive_buttons_switch_with_equal_scales(browser: Any, tmp_path: Path) -> None:
+    report = open_report(
+        browser, tmp_path, made_up.make_run(made_up.VECTOR), made_up.make_run(made_up.SAMSUNG)
+    )
+    page = report.page
+    chosen = '[data-figure="consistency"] .one-drive.chosen'
+    assert page.locator(f"{chosen} h3:visible").all_text_contents() == [
+        "Whole run, log axis",
+        "From 1,400 s, log axis",
+        "From 1,400 s, linear axis to 40,000 IOPS",
+    ]
+    before = report.ticks(chosen)
+    cloud = page.locator(f"{chosen} .cloud").first.get_attribute("d")
+    page.get_by_role("group", name="Drive", exact=True).get_by_text("840 Pro").click()
+    assert page.locator(chosen).count() == 1
+    assert report.ticks(chosen) == before
+    assert "40,000" in before
+    assert page.locator(f"{chosen} .cloud").first.get_attribute("d") != cloud
+    page.get_by_role("button", name="to the highest").click()
+    fitted = report.ticks(chosen)
+    assert fitted != before
+    page.get_by_role("group", name="Drive", exact=True).get_by_text("Vector").click()
+    assert report.ticks(chosen) == fitted
+    report.check()
+
+
+def test_a_short_run_shows_its_last_30_percent(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, made_up.make_run(made_up.VECTOR, seconds=200))
+    headings = report.page.locator('[data-figure="consistency"] h3').all_text_contents()
+    assert "Last 30 % (from 140 s), log axis" in headings
+    caption = report.page.locator('[data-figure="consistency"] figcaption').text_content()
+    assert "shorter than the reviews' 2000 s" in (caption or "")
+
+
+def test_axes_switch_between_log_and_linear(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, made_up.make_run(made_up.VERTEX3))
+    panel = '[data-figure="transfer-size"] .panel:first-child'
+    assert "512 B" in report.ticks(panel)
+    button = report.page.get_by_role("button", name="Linear axes")
+    button.focus()
+    report.page.keyboard.press("Enter")
+    assert "512 B" not in report.ticks(panel)
+    assert "256 MiB" in report.ticks(panel)
+    assert button.get_attribute("aria-pressed") == "true"
+    report.page.get_by_role("button", name="Log axes").click()
+    assert "512 B" in report.ticks(panel)
+    report.check()
+
+
+def test_the_model_is_drawn_over_the_measurement(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, made_up.make_run(made_up.CORE, 30))
+    panels = report.page.locator('[data-figure="transfer-size"] .panel')
+    assert panels.count() == 6
+    assert panels.nth(0).locator(".series.model .stroke").count() == 1
+    assert panels.nth(0).locator(".series.markers use").count() == len(made_up.SIZES)
+    assert "misfit" in (panels.nth(2).text_content() or "")
+
+
+def test_dark_follows_the_system_and_the_button(browser: Any, tmp_path: Path) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    for scheme in ("light", "dark"):
+        report = open_report(
+            browser, tmp_path, made_up.make_run(made_up.CORE, 30), color_scheme=scheme
+        )
+        first = report.page.evaluate(background)
+        assert first == {"light": "rgb(253, 253, 251)", "dark": "rgb(20, 23, 26)"}[scheme]
+        report.page.locator("#theme").click()
+        assert report.page.evaluate(background) != first
+        report.page.locator("#theme").click()
+        assert report.page.evaluate(background) == first
+        report.check()
+
+
+def test_a_drive_can_be_hidden_in_every_plot(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, *RUNS["two"]())
+    series = report.page.locator('[data-figure="queue-depth"] .series[data-drive="1"]')
+    assert series.first.is_visible()
+    button = report.page.locator('.drives button[data-drive="1"]')
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert not series.first.is_visible()
+
+
+def test_a_point_tells_its_numbers(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, *RUNS["two"]())
+    marker = report.page.locator('[data-figure="queue-depth"] .series use').first
+    marker.scroll_into_view_if_needed()
+    marker.hover(force=True)
+    assert "queue depth 1: " in (report.page.locator("#tip").text_content() or "")
+
+
+def test_data_is_a_click_away(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, made_up.make_run(made_up.CORE, 120))
+    page = report.page
+    figure = page.locator('[data-figure="consistency"]')
+    figure.locator("summary", has_text="Test and parameters").click()
+    figure.locator(".data table").wait_for()
+    assert figure.locator(".data tbody tr").count() == 120
+    assert "consistency/write" in (figure.text_content() or "")
+    with page.expect_download() as download:
+        figure.get_by_text("Save CSV").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0] == "second,OCZ Core 64GB (IOPS)"
+    assert len(lines) == 121
+
+
+def test_paper_is_light_closed_and_shows_every_drive(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, *RUNS["two"](), color_scheme="dark")
+    page = report.page
+    page.locator("details.how").first.evaluate("node => { node.open = true; }")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("button:visible").count() == 0
+    assert page.locator("details.how[open]").count() == 0
+    assert page.locator(".one-drive .plot svg:visible").count() == 6
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details.how[open]").count() == 1
+    report.check()
+
+
+def test_the_page_writes_numbers_as_python_does(browser: Any, tmp_path: Path) -> None:
+    report = open_report(browser, tmp_path, made_up.empty_run())
+    values = [0, 1, 4.07, 9.999, 99.95, 123.4, 999.6, 12345.6, 1e6, 0.0123, 4.5e-5, 2220, 1e13]
+    script = "values => values.map(v => [significant(v), duration(v), size(Math.round(v))])"
+    written = report.page.evaluate(script, values)
+    for value, (number, time, size) in zip(values, written, strict=True):
+        assert number == formatting.significant(value)
+        assert time == formatting.duration(value)
+        assert size == formatting.size(round(value))
