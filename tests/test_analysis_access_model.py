@@ -1,5 +1,7 @@
 """The access model against the blog's published figures and against known truth."""
 
+import json
+
 import numpy as np
 import pytest
 from analysis_fixture import (
@@ -179,7 +181,13 @@ def test_writes_of_a_cluster_drive_tell_the_blogs_story() -> None:
     assert detail["rate_without_two_penalties_bytes_per_second"] / MIB == pytest.approx(
         78.23, abs=0.02
     )
-    for said in ("fails between", "pay up to 2 penalties", "11.3 MiB", "over-estimate", "3.5 %"):
+    for said in (
+        "fails for requests of 512 KiB to",
+        "pay up to 2 penalties",
+        "11.3 MiB",
+        "over-estimate",
+        "3.5 %",
+    ):
         assert said in finding["text"]
 
 
@@ -192,6 +200,48 @@ def test_cheap_writes_are_not_explained_by_clusters() -> None:
     assert max(p for p in finding["detail"]["penalties_per_io"] if p is not None) < 1.01
     # Penalties are a small part of large requests' time: nothing is said about those.
     assert finding["detail"]["penalties_per_io"][-1] is None
+
+
+def disk_with_slower_middle(tax_s: float) -> str:
+    """The text on a disk whose writes of 2 to 16 MiB cost ``tax_s`` more than the model says."""
+    run = FakeRun()
+    run.add_transfer_sizes("read", SIZES, access_seconds(12.85e-3, 85 * MIB))
+    seconds = access_seconds(6.99e-3, 85 * MIB)
+    seconds[SIZES.index(2 * MIB) : SIZES.index(32 * MIB)] += tax_s
+    run.add_transfer_sizes("write", SIZES, seconds)
+    return str(named(analyze(run), "access_model_write")["text"])
+
+
+def test_extra_penalties_have_no_cause_where_clusters_are_unlikely() -> None:
+    text = disk_with_slower_middle(7e-3)
+    assert "of 2 MiB to 16 MiB pay up to 2 penalties each; what else they wait for" in text
+    assert "cluster" not in text
+
+
+def test_extra_penalties_within_the_models_accuracy_are_not_told() -> None:
+    assert "penalties each" not in disk_with_slower_middle(2.5e-3)
+
+
+def test_a_sweep_across_a_change_of_state_is_not_taken_at_face_value() -> None:
+    run = FakeRun()
+    seconds = access_seconds(40e-6, 400e6)
+    seconds[SIZES.index(8 * MIB) :] *= 4
+    run.add_transfer_sizes("write", SIZES, seconds)
+    finding = named(analyze(run), "access_model_write")
+    assert finding["detail"]["largest_is_outpaced"] is True
+    assert "Requests of 4 MiB reached" in finding["text"]
+    assert "penalties each" not in finding["text"]
+    summary = named(analyze(run), "summary")
+    assert "Random writes are cheap" not in json.dumps(summary)
+
+
+def test_a_rate_that_rests_on_few_requests_says_so() -> None:
+    run = FakeRun()
+    run.add_transfer_sizes("read", SIZES, access_seconds(12.85e-3, 20 * MIB))
+    assert (
+        "The rate rests on 2 requests of 512 MiB"
+        in named(analyze(run), "access_model_read")["text"]
+    )
 
 
 def test_too_few_sizes_and_missing_penalties_are_not_identifiable() -> None:

@@ -115,6 +115,7 @@ def test_writes_too_slow_for_fresh_flash_need_no_capacity() -> None:
     finding = finding_of(np.tile([4.0, 4.0, 5.0], 100))
     assert finding["verdict"] == "measured"
     assert finding["value"] == pytest.approx(4.33, abs=0.05)
+    assert "feels stuck: 4.33 small writes a second" in finding["text"]
 
 
 def test_a_rate_still_falling_is_not_steady() -> None:

@@ -116,5 +116,10 @@ def test_queueing_that_hurts_and_the_depth_that_was_best() -> None:
     assert "2,000 IOPS, is at queue depth 4" in finding["text"]
 
 
+def test_a_change_within_chance_is_not_told_as_one() -> None:
+    text = queue_finding({1: 1.0, 31: 0.7})["text"]
+    assert "does not show in so few I/Os (60 and 42)" in text
+
+
 def test_one_depth_says_nothing() -> None:
     assert queue_finding({8: 1000})["verdict"] == "not identifiable"

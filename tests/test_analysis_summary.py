@@ -65,7 +65,7 @@ def test_the_kind_follows_from_the_data(kind: str) -> None:
 
 def test_the_text_of_the_core_has_its_numbers() -> None:
     summary = named(analyze(core_run()), "summary")
-    for said in ("0.447 ms", "245.7 ms", "reads 131 MB/s and writes 76.3 MB/s"):
+    for said in ("0.447 ms", "245.7 ms", "reads up to 131 MB/s and writes up to 76.3 MB/s"):
         assert said in summary["text"]
     assert any("4.07 a second" in weakness for weakness in summary["detail"]["weaknesses"])
     assert any("Random reads are cheap" in s for s in summary["detail"]["strengths"])
@@ -81,6 +81,14 @@ def test_the_text_of_the_disk_has_its_numbers() -> None:
 def test_the_text_of_the_page_mapped_drive_has_its_cliff() -> None:
     detail = named(analyze(page_mapped()), "summary")["detail"]
     assert any("8.9 % of the fresh rate after 11.06 GB" in w for w in detail["weaknesses"])
+
+
+def test_a_steady_state_not_reached_is_replaced_by_what_follows_the_cliff() -> None:
+    run = FakeRun(capacity_bytes=256 * 10**9)
+    run.add_queue_depths("read", {1: 6000.0})
+    run.add_consistency(np.where(np.arange(40) < 34, 90_000.0, 6_000.0))
+    summary = named(analyze(run), "summary")
+    assert "from 90,000 a second to 6,000" in summary["text"]
 
 
 @pytest.mark.parametrize("kind", DRIVES)

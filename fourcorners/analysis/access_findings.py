@@ -22,6 +22,10 @@ MISFIT_NOTED = 0.10
 _PENALTY_SHARE_NOTED = 0.02
 """Share of penalties in the largest request from which its throughput is not called sequential."""
 
+_FEW_IOS = 10
+"""Requests of the largest size below which their mean says little of a disk: its zones differ by a
+factor of two."""
+
 _TAX_NOTED = 1.3
 """Penalties per write from which the cluster story is told: clearly more than the model's one."""
 
@@ -99,11 +103,13 @@ def _finding(
         f"{wording.size(blog.half_speed_bytes)} reach half that rate.",
         _fit_sentence(fitted, len(points)),
         _misfit_sentence(block_bytes, misfit, detail),
+        *_largest_sentence(points, detail),
         *_circularity_sentence(block_bytes, seconds_per_io, blog, detail),
     ]
     if operation == "write":
-        text += _penalties_sentence(block_bytes, seconds_per_io, blog, detail)
-        text += _cluster_sentence(blog, models.get("read"), detail)
+        read = models.get("read")
+        text += _penalties_sentence(block_bytes, seconds_per_io, blog, read, detail)
+        text += _cluster_sentence(blog, read, detail)
     return Finding(
         name,
         title,
@@ -158,11 +164,39 @@ def _misfit_sentence(block_bytes: Floats, misfit: Floats, detail: dict[str, Any]
     amount = f"{wording.percent(abs(float(misfit[worst])))} {direction} than predicted"
     if size_range is None:
         return f"The prediction holds at every size (worst: {amount})."
-    low, high = (wording.size(bound) for bound in size_range)
-    where = f"at {low}" if low == high else f"between {low} and {high}"
     return (
-        f"The prediction fails {where}: {wording.size(block_bytes[worst])} requests reach {amount}."
+        f"The prediction fails for requests {_range(off)}: those of "
+        f"{wording.size(block_bytes[worst])} reach {amount}."
     )
+
+
+def _range(block_bytes: Floats) -> str:
+    low, high = wording.size(block_bytes.min()), wording.size(block_bytes.max())
+    return f"of {low}" if low == high else f"of {low} to {high}"
+
+
+def _largest_sentence(points: Sequence[Measured], detail: dict[str, Any]) -> list[str]:
+    """Says when the largest requests are a poor witness of the sequential rate."""
+    largest = points[-1]
+    fastest = max(points, key=lambda m: m.bytes_per_second)
+    outpaced = fastest.bytes_per_second > (1 + MISFIT_NOTED) * largest.bytes_per_second
+    detail["largest_is_outpaced"] = outpaced
+    detail["fastest_block_bytes"] = fastest.block_bytes
+    detail["fastest_bytes_per_second"] = fastest.bytes_per_second
+    sentences = []
+    if outpaced:
+        sentences.append(
+            f"Requests of {wording.size(fastest.block_bytes or 0)} reached "
+            f"{wording.binary_rate(fastest.bytes_per_second)}, more than the largest, which the "
+            "model rules out: the state of the drive changed while it was measured, or a cache "
+            "served the smaller ones."
+        )
+    if largest.ios < _FEW_IOS:
+        sentences.append(
+            f"The rate rests on {wording.count(largest.ios, 'request')} of "
+            f"{wording.size(largest.block_bytes or 0)}."
+        )
+    return sentences
 
 
 def _circularity_sentence(
@@ -191,9 +225,13 @@ def _circularity_sentence(
 
 
 def _penalties_sentence(
-    block_bytes: Floats, seconds_per_io: Floats, blog: AccessModel, detail: dict[str, Any]
+    block_bytes: Floats,
+    seconds_per_io: Floats,
+    blog: AccessModel,
+    read: AccessModel | None,
+    detail: dict[str, Any],
 ) -> list[str]:
-    """How many penalties a write of each size pays."""
+    """How many penalties a write of each size pays; told where the model fails for it."""
     rate = access_model.marginal_rate(block_bytes, seconds_per_io)
     rate = rate or blog.sequential_rate_bytes_per_second
     penalties = access_model.penalties_per_io(
@@ -201,17 +239,23 @@ def _penalties_sentence(
     )
     detail["penalties_per_io"] = penalties
     detail["penalties_rate_bytes_per_second"] = rate
-    told = np.isfinite(penalties)
-    taxed = told & (np.nan_to_num(penalties) > _TAX_NOTED)
-    if not taxed.any():
+    taxed = np.nan_to_num(penalties) > _TAX_NOTED
+    misfit = np.abs(detail["relative_misfit"])
+    # Beside requests that outpace the largest, B is not the rate that transfers run at.
+    if not taxed.any() or misfit[taxed].max() <= MISFIT_NOTED or detail["largest_is_outpaced"]:
         return []
+    most = wording.number(float(penalties[taxed].max()))
+    paid = f"Writes {_range(block_bytes[taxed])} pay up to {most} penalties each"
+    if read is None or _penalty_ratio(blog, read) < _CLUSTER_PENALTY_RATIO:
+        return [f"{paid}; what else they wait for does not show here."]
     return [
-        f"Writes from {wording.size(block_bytes[taxed].min())} to "
-        f"{wording.size(block_bytes[taxed].max())} pay up to "
-        f"{wording.number(float(penalties[taxed].max()))} penalties each, small ones "
-        f"{wording.number(float(penalties[told][0]))}: a drive that rewrites whole clusters pays "
-        "for a partly written first and a partly written last one."
+        f"{paid}, small ones {wording.number(float(penalties[0]))}: a drive that rewrites whole "
+        "clusters pays for a partly written first and a partly written last one."
     ]
+
+
+def _penalty_ratio(write: AccessModel, read: AccessModel) -> float:
+    return write.access_penalty_s / read.access_penalty_s
 
 
 def _cluster_sentence(
@@ -225,7 +269,7 @@ def _cluster_sentence(
         write.sequential_rate_bytes_per_second,
         read.sequential_rate_bytes_per_second,
     )
-    ratio = write.access_penalty_s / read.access_penalty_s
+    ratio = _penalty_ratio(write, read)
     detail["cluster_bytes_estimate"] = cluster
     detail["write_to_read_penalty_ratio"] = ratio
     if ratio < _CLUSTER_PENALTY_RATIO:

@@ -93,7 +93,7 @@ def _consistency(
 ) -> None:
     seen = traits.consistency
     if seen.get("cliff_s") is not None and seen["fresh_iops"] > 0:
-        left = seen["steady_iops"] / seen["fresh_iops"]
+        left = (traits.settled_iops or 0.0) / seen["fresh_iops"]
         if left < CLIFF_LEFT_BAD:
             amount = wording.amount(seen["bytes_until_cliff"])
             weaknesses.append(

@@ -24,6 +24,9 @@ SLOW_IOPS = 500
 """Rate below which fresh flash cannot be what limits: a page programs in 2 ms or less, so even a
 single die with free pages would be faster."""
 
+SLUGGISH_IOPS = 50
+"""Rate that a person waits for: a disk of 7200 rpm, seeking for each write, does better."""
+
 
 def find(run: RunData) -> list[Finding]:
     """The finding, if the test recorded writes."""
@@ -117,6 +120,7 @@ def _detail(
         "capacities_written": float(written[-1]) / capacity if capacity else None,
         "cliff_s": cliff,
         "fresh_iops": None if cliff is None else float(iops[:cliff].mean()),
+        "after_cliff_iops": None if cliff is None else float(iops[cliff:].mean()),
         "bytes_until_cliff": until_cliff,
         "capacities_until_cliff": until_cliff / capacity if until_cliff and capacity else None,
         "steady_from_s": last.first_second,
@@ -159,6 +163,11 @@ def _feels_like(last: Steady) -> str:
     """What a person at the machine would notice, by the worst second and its company."""
     if last.mean_iops == 0:
         return "It feels like a drive that has stopped answering."
+    if last.mean_iops < SLUGGISH_IOPS:
+        return (
+            f"It feels stuck: {wording.number(last.mean_iops)} small writes a second, fewer than "
+            "a disk without a cache manages."
+        )
     worst = last.worst_second_iops / last.mean_iops
     if worst >= 0.7:
         return (

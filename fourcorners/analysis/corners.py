@@ -15,7 +15,7 @@ import numpy as np
 from fourcorners.analysis import wording
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.intervals import batch_means_interval
+from fourcorners.analysis.intervals import batch_means_interval, chance_log_ratio
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.units import format_rate
 
@@ -120,9 +120,8 @@ def _rate_interval(run: RunData, point: Measured) -> tuple[float, float] | None:
 def _compression(run: RunData) -> Finding:
     """Finding ``compression``: repeated over incompressible throughput of otherwise equal writes.
 
-    A pair counts when its ratio leaves 1 by more than :data:`CONTENT_RATIO_NOTED` and by three
-    standard deviations of the two counts of I/Os, taken as Poisson, so that a few slow I/Os on a
-    slow drive are not read as compression.
+    A pair counts when its ratio leaves 1 by more than :data:`CONTENT_RATIO_NOTED` and by more than
+    chance allows, so that a few slow I/Os on a slow drive are not read as compression.
     """
     pairs = _content_pairs(run)
     if not pairs:
@@ -187,7 +186,7 @@ def _content_pairs(run: RunData) -> list[tuple[Measured, Measured]]:
 
 
 def _is_noted(pair: tuple[Measured, Measured], ratio: float) -> bool:
-    chance = 3 * math.sqrt(sum(1 / m.ios for m in pair))
+    chance = chance_log_ratio(pair[0].ios, pair[1].ios)
     return abs(math.log(ratio)) > max(math.log(CONTENT_RATIO_NOTED), chance)
 
 

@@ -22,6 +22,13 @@ def two_sided_t(degrees_of_freedom: int) -> float:
     return float(stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))
 
 
+def chance_log_ratio(ios: int, other_ios: int) -> float:
+    """How far, as a logarithm, chance alone may take the ratio of two rates: three standard
+    deviations of two counts of I/Os, taken as Poisson.
+    """
+    return 3 * math.sqrt(1 / ios + 1 / other_ios)
+
+
 def batch_means_interval(values: npt.NDArray[np.float64]) -> tuple[float, float] | None:
     """Interval of the mean of a series whose neighbours resemble each other.
 

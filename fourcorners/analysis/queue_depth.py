@@ -6,10 +6,12 @@ does not tell them apart.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import chance_log_ratio
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "queue-depth"
@@ -61,7 +63,13 @@ def _finding(operation: str, points: Sequence[Measured]) -> Finding:
         f"from {wording.number(shallow.iops)} IOPS at queue depth {shallow.queue_depth} to "
         f"{wording.number(deep.iops)} at {deep.queue_depth}"
     )
-    if gain >= GAIN_NOTED:
+    chance = chance_log_ratio(shallow.ios, deep.ios)
+    if GAIN_NOTED < 1 / gain < math.exp(chance) or GAIN_NOTED < gain < math.exp(chance):
+        text = (
+            f"What queueing does for {operation}s does not show in so few I/Os "
+            f"({shallow.ios} and {deep.ios}): {change}."
+        )
+    elif gain >= GAIN_NOTED:
         text = (
             f"Queueing makes {operation}s {wording.times(gain)} as fast, {change}; "
             f"{wording.percent(NEARLY_ALL)} of the highest rate is reached at queue depth "

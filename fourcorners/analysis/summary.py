@@ -87,11 +87,12 @@ def classify(traits: Traits) -> tuple[str, str]:
             f"{write_s / read_s:,.0f} reads{_cluster_signs(traits)}."
         )
     if traits.consistency.get("cliff_s") is not None:
+        settled = wording.number(traits.settled_iops or 0.0)
         return "page-mapped", (
             "This looks like a solid-state drive with page mapping and garbage collection: "
             f"{read}, and random writes drop from "
             f"{wording.number(traits.consistency['fresh_iops'])} a second to "
-            f"{wording.number(traits.consistency['steady_iops'])} once "
+            f"{settled} once "
             f"{wording.amount(traits.consistency['bytes_until_cliff'])} have been written."
         )
     buffered = f", and a random write {wording.duration(write_s)}" if write_s is not None else ""
@@ -124,18 +125,18 @@ def _cluster_signs(traits: Traits) -> str:
 
 
 def _measured_sentences(traits: Traits) -> list[str]:
-    """Sequential rates, and how even the writes are."""
+    """Highest rates, and how even the writes are."""
     sentences = []
     rates = [
-        f"{operation}s {format_rate(rate)}"
+        f"{operation}s up to {format_rate(rate)}"
         for operation, rate in (
-            ("read", traits.read.sequential_bytes_per_second),
-            ("write", traits.write.sequential_bytes_per_second),
+            ("read", traits.read.fastest_bytes_per_second),
+            ("write", traits.write.fastest_bytes_per_second),
         )
         if rate is not None
     ]
     if rates:
-        sentences.append(f"Large requests: it {wording.sentence_list(rates)}.")
+        sentences.append(f"With large or sequential requests it {wording.sentence_list(rates)}.")
     if traits.consistency_identified:
         sentences.append(str(traits.consistency["feels_like"]))
     return sentences

@@ -18,7 +18,9 @@ class Operation:
     """Time that one small random I/O takes of the drive: the access penalty, or else elapsed time
     per I/O at the shallowest queue measured."""
     half_speed_bytes: float | None
-    sequential_bytes_per_second: float | None
+    """``None`` also where smaller requests outpaced the largest, which makes it meaningless."""
+    fastest_bytes_per_second: float | None
+    """Highest rate of large or sequential requests."""
     queue_gain: float | None
     queue_deepest: int | None
     misfit: float | None
@@ -37,6 +39,12 @@ class Traits:
     compression: float | None = None
     """Repeated over incompressible write rate, where the difference is no chance."""
     evidence: tuple[str, ...] = ()
+
+    @property
+    def settled_iops(self) -> float | None:
+        """Random writes per second after the cliff: of the steady state if that is known."""
+        key = "steady_iops" if self.consistency_identified else "after_cliff_iops"
+        return self.consistency.get(key)
 
 
 def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
@@ -67,14 +75,14 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
     model = _detail(by_name, f"access_model_{operation}")
     queue = _detail(by_name, f"queue_depth_{operation}")
     corner = by_name.get(f"corner_sequential_{operation}")
-    sequential = model.get("sequential_rate_bytes_per_second")
-    if sequential is None and corner is not None:
-        sequential = corner.value
+    rates = [model.get("fastest_bytes_per_second"), corner.value if corner else None]
     depths = queue.get("queue_depth")
     return Operation(
         cost_s=model.get("access_penalty_s") or _time_per_random_io(run, operation),
-        half_speed_bytes=model.get("half_speed_bytes"),
-        sequential_bytes_per_second=sequential,
+        half_speed_bytes=(
+            None if model.get("largest_is_outpaced") else model.get("half_speed_bytes")
+        ),
+        fastest_bytes_per_second=max((rate for rate in rates if rate), default=None),
         queue_gain=queue.get("gain"),
         queue_deepest=depths[-1] if depths and "gain" in queue else None,
         misfit=model.get("largest_misfit"),
