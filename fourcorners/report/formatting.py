@@ -42,21 +42,21 @@ def significant(value: object, digits: int = 3) -> str:
     return f"{rounded:,.{decimals}f}"
 
 
-def rate(bytes_per_second: object) -> str:
+def rate(bytes_per_second: object, digits: int = 3) -> str:
     """A data rate in MB/s, without the unit."""
     x = number(bytes_per_second)
-    return NOTHING if x is None else significant(x / 1e6)
+    return NOTHING if x is None else significant(x / 1e6, digits)
 
 
-def duration(seconds: object) -> str:
+def duration(seconds: object, digits: int = 3) -> str:
     """A time with its unit, from nanoseconds to seconds."""
     x = number(seconds)
     if x is None:
         return NOTHING
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if abs(x) >= scale * 0.99995:
-            return f"{significant(x / scale)} {unit}"
-    return f"{significant(x / 1e-9)} ns" if x else "0 s"
+            return f"{significant(x / scale, digits)} {unit}"
+    return f"{significant(x / 1e-9, digits)} ns" if x else "0 s"
 
 
 def size(byte_count: object) -> str:
@@ -81,21 +81,34 @@ def capacity(byte_count: object) -> str:
     return f"{_plain(x)} B"
 
 
-def quantity(value: object, unit: object) -> str:
+def quantity(value: object, unit: object, digits: int = 3) -> str:
     """A finding's value with its unit, in the unit a person would choose."""
     x = number(value)
     name = unit if isinstance(unit, str) else ""
     if x is None:
         return value if isinstance(value, str) else NOTHING
     if name in ("s", "seconds"):
-        return duration(x)
+        return duration(x, digits)
     if name in ("B/s", "bytes/s", "bytes_per_second", "byte/s"):
-        return f"{rate(x)} MB/s"
+        return f"{rate(x, digits)} MB/s"
     if name in ("B", "bytes", "byte"):
         return size(x)
     if name in ("fraction", "ratio"):
-        return f"{significant(100 * x)} %"
-    return f"{significant(x)} {name}".rstrip() if name != "1" else significant(x)
+        return "below 0.01 %" if 0 < abs(x) < 1e-4 else f"{significant(100 * x, digits)} %"
+    return f"{significant(x, digits)} {name}".rstrip() if name != "1" else significant(x, digits)
+
+
+def interval(bounds: object, unit: object) -> str:
+    """Two bounds with as many digits as it takes to tell them apart; empty without both."""
+    if not isinstance(bounds, (list, tuple)) or any(number(bound) is None for bound in bounds):
+        return ""
+    if len(bounds) != 2:
+        return ""
+    for digits in (3, 4, 5):
+        low, high = (quantity(bound, unit, digits) for bound in bounds)
+        if low != high:
+            break
+    return f"{low} to {high}"
 
 
 def _plain(x: float) -> str:

@@ -269,10 +269,6 @@ def _findings(run: Run) -> list[dict[str, Any]]:
         name = str(finding.get("name") or "")
         if name.startswith("summary"):
             continue
-        interval = finding.get("interval")
-        bounds = (
-            list(interval) if isinstance(interval, (list, tuple)) and len(interval) == 2 else []
-        )
         unit = finding.get("unit")
         rows.append(
             {
@@ -280,9 +276,7 @@ def _findings(run: Run) -> list[dict[str, Any]]:
                 "title": str(finding.get("title") or name),
                 "verdict": str(finding.get("verdict") or ""),
                 "value": formatting.quantity(finding.get("value"), unit),
-                "interval": " to ".join(formatting.quantity(bound, unit) for bound in bounds)
-                if all(formatting.number(bound) is not None for bound in bounds)
-                else "",
+                "interval": formatting.interval(finding.get("interval"), unit),
                 "text": str(finding.get("text") or ""),
                 "evidence": [str(item) for item in finding.get("evidence") or []],
             }
@@ -319,7 +313,9 @@ def _environment(run: Run) -> dict[str, str]:
         "command": manifest.get("command"),
     }
     for key, value in (manifest.get("environment") or {}).items():
-        facts[str(key).replace("_", " ")] = value
+        plain = str(key).removesuffix("_bytes")
+        readable = value if plain == key or value is None else formatting.size(value)
+        facts[plain.replace("_", " ")] = readable
     return {key: _fact(value) for key, value in facts.items()}
 
 

@@ -32,9 +32,10 @@ const finite = (values) => values.filter((v) => v !== null && v !== undefined &&
 const highest = (values) => finite(values).reduce((a, b) => Math.max(a, b), 0);
 const named = (data, drive) => (data.drives.length > 1 ? data.drives[drive] : null);
 
-function host(panels, title, height) {
+function host(panels, title, height, operation = "") {
   const box = document.createElement("div");
   box.className = "panel";
+  box.dataset.operation = operation; // one column shows all of reads before all of writes
   const heading = document.createElement("h3");
   const plot = document.createElement("div");
   plot.className = "plot";
@@ -69,7 +70,7 @@ function queueDepth(data, state) {
   const depth = (v) => `queue depth ${v}`;
 
   function panel(panels, operation, spec) {
-    const { plot } = host(panels, spec.heading, 270);
+    const { plot } = host(panels, spec.heading, 270, operation);
     new Panel(plot, () => ({
       x: xAxis(), height: 270, title: spec.heading,
       describe: of(operation).map((line) => lineWords(data.drives[line.drive], line.points.map((p) => [p.x, spec.value(p)]), depth, spec.words)).join(" "),
@@ -139,7 +140,7 @@ function queueDepth(data, state) {
         for (const operation of OPERATIONS) if (of(operation).length) row(panels, operation);
       }
     },
-    caption: () => "Reads and writes share their scales, and so do all drives.",
+    caption: () => `Reads and writes share their scales${data.drives.length > 1 ? ", and so do all drives" : ""}.`,
     table: () => pointsTable(data, lines, "queue depth"),
   };
 }
@@ -178,7 +179,7 @@ function transferSize(data, state) {
 
   function curve(panels, operation, what, title, value, fromModel, words, options) {
     const heading = `Random ${operation}: ${what}`;
-    const { plot } = host(panels, heading, 280);
+    const { plot } = host(panels, heading, 280, operation);
     const values = all.map(value);
     new Panel(plot, () => ({
       x: xAxis("transfer size"), left: LEFT, height: 280, title: heading,
@@ -191,7 +192,7 @@ function transferSize(data, state) {
 
   function misfit(panels, operation) {
     const mine = of(modelled, operation);
-    const { plot } = host(panels, null, 130);
+    const { plot } = host(panels, null, 130, operation);
     const worst = highest(modelled.flatMap((m) => m.misfit.map((v) => (v === null ? null : Math.abs(v)))));
     const limit = worst > 0.05 ? roundUp(worst) : 0.05;
     new Panel(plot, () => ({
