@@ -59,7 +59,7 @@ impl SimulatedDrive {
             Specification::BlockMapped(_, s) => {
                 Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(&s))))
             }
-            Specification::Disk(_, s) => Model::Disk(Box::new(Simulated::new(Disk::new(&s, seed)))),
+            Specification::Disk(_, s) => Model::Disk(Box::new(Simulated::new(Disk::new(&s)))),
         };
         Ok(Self { header, model })
     }

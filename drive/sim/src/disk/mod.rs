@@ -113,7 +113,7 @@ struct Counts {
 impl Disk {
     /// Makes the drive. It has no randomness of its own: platters stand at
     /// angle 0 at time 0.
-    pub fn new(specification: &Specification, _seed: u64) -> Self {
+    pub fn new(specification: &Specification) -> Self {
         let controller = &specification.controller;
         let cache = &specification.cache;
         let access_ns = controller.access_overhead.0;

@@ -359,7 +359,7 @@ impl Device for PageMapped {
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
         let (first_unit, _) = self.units(request);
         // The map is looked up some microseconds of virtual time later.
-        self.translation.prefetch(first_unit);
+        self.translation.prefetch_map(first_unit);
         let command = Command { request: *request, progress: first_unit };
         if tag as usize >= self.commands.len() {
             self.commands.resize(tag as usize + 1, command);
@@ -386,7 +386,10 @@ impl Device for PageMapped {
         match event {
             Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
                 Operation::Read => self.start_read(now_ns, tag),
-                Operation::Write => self.take_piece(now_ns, tag),
+                Operation::Write => {
+                    self.translation.prefetch_slot(self.commands[tag as usize].progress);
+                    self.take_piece(now_ns, tag);
+                }
             },
             Event::Die(die) => {
                 let (meaning, next_ns) = self.flash.event(now_ns, die);

@@ -217,8 +217,18 @@ impl Translation {
 
     /// Brings the map's entry for a unit closer to the processor.
     #[inline]
-    pub fn prefetch(&self, unit: u32) {
+    pub fn prefetch_map(&self, unit: u32) {
         prefetch(&self.map[unit as usize]);
+    }
+
+    /// Brings closer what a write of the unit will invalidate. Its map entry
+    /// has been prefetched before.
+    #[inline]
+    pub fn prefetch_slot(&self, unit: u32) {
+        if let Some(slot) = self.slot(unit) {
+            prefetch(&self.valid[slot as usize / 64]);
+            prefetch(&self.counts[(slot / self.geometry.slots_per_block) as usize]);
+        }
     }
 
     /// Writes a unit that stores as `stored_bytes`. What the dies have to do
@@ -504,7 +514,7 @@ impl Translation {
 
 /// How far ahead of the collector map entries are prefetched, in slots: about
 /// the latency of memory divided by the time to move a unit.
-const PREFETCH_SLOTS: u32 = 16;
+const PREFETCH_SLOTS: u32 = 64;
 
 #[inline]
 fn prefetch<T>(place: &T) {
