@@ -26,11 +26,11 @@ $(PACKAGES): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
 	$(BIN)/maturin develop --release --extras dev
-	@touch $(PACKAGES) $(EXTENSION)
+	@touch $@
 
 $(EXTENSION): $(PACKAGES) $(RUST)
 	$(BIN)/maturin develop --release --skip-install
-	@touch $(EXTENSION)
+	@touch $@
 
 demo: $(EXTENSION)
 	$(BIN)/fourcorners characterize sim:ocz-core-64gb sim:wd6400aaks --out runs

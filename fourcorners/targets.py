@@ -20,6 +20,7 @@ Watch = Callable[[float, int, int], bool]
 
 SIMULATED_PREFIX = "sim:"
 DRIVE_FILE_SUFFIX = ".toml"
+SEED_MAX = 2**64 - 1
 
 
 class Target(ABC):
@@ -128,6 +129,8 @@ def open_target(
     Raises:
         UserError: one sentence that says what is wrong and what to do.
     """
+    if not 0 <= seed <= SEED_MAX:
+        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
     if locator.startswith(SIMULATED_PREFIX):
         drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
         locator = f"{SIMULATED_PREFIX}{drive.id}"

@@ -1,11 +1,12 @@
 """Plans say what the reviews did; the runner carries them out and survives what goes wrong."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
 import fourcorners as fc
-from fourcorners.suites import Measurement, Subject, plan_suite
+from fourcorners.suites import PROFILES, Measurement, Subject, plan_suite
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.test import Fill, Purge
 from fourcorners.targets import SimulatedTarget, Target
@@ -142,6 +143,30 @@ def test_a_run_keeps_its_plan_and_its_measurements(tmp_path: Path) -> None:
     assert test["recordings"][0]["workload"]["seed"] == 7
     assert run.findings
     assert {"report.html", "drive.toml"} <= {path.name for path in run.path.iterdir()}
+
+
+def test_the_whole_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = dataclasses.replace(
+        PROFILES["quick"],
+        random_corner_s=0.2,
+        sequential_corner_s=0.2,
+        queue_depth_s=0.1,
+        transfer_size_min_s=0.1,
+        transfer_size_max_s=0.1,
+        consistency_s=1.5,
+    )
+    monkeypatch.setitem(PROFILES, "quick", short)
+    with fc.open_target(str(tmp_path / "test.img"), size=64 << 20) as target:
+        run = fc.characterize(target, profile="quick", out=tmp_path / "runs")
+    assert run.manifest["status"] == "complete", run.manifest["tests"]
+    assert run.manifest["target"]["kind"] == "file"
+    assert run.manifest["environment"]["kernel"]
+    assert len(run.manifest["tests"]) == 4
+    assert "sequential fill of the whole drive, 128 KiB" in run.manifest["tests"][0]["preparation"]
+    assert {row["errors"] for row in run.recordings} == {0}
+    # No write test leaves an operation of the other kind behind.
+    assert all(row["operation"] in row["recording"] for row in run.recordings)
+    assert sum(row["cpu_system_s"] for row in run.recordings) > 0
 
 
 class _Failing(SimulatedTarget):

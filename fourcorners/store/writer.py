@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -108,11 +109,12 @@ class RunWriter:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> UserError:
-        return UserError(
-            f"cannot write the run folder: {os_reason(error)}; what was saved before is in "
-            f"{self.path}",
-            EXIT_FAILED,
-        )
+        message = f"cannot write the run folder: {os_reason(error)}"
+        if (self.path / schema.MANIFEST).exists():
+            message += f"; what was saved before is in {self.path}"
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+        return UserError(message, EXIT_FAILED)
 
 
 def ensure_writable(parent: str | Path) -> None:

@@ -115,6 +115,8 @@ class _Runner:
             if self._target.drive_text is not None:
                 self._writer.text(schema.DRIVE, self._target.drive_text)
             self._checkpoint()
+            if self._target.read_only_reason is not None:
+                self._note(self._target.read_only_reason)
             tests = len(self._plan.tests)
             self._progress.message(
                 f"{self._target.name}: {tests} test{'s' if tests != 1 else ''}, "

@@ -1,0 +1,241 @@
+"""Mistakes: one clear sentence each, an exit code that is not zero, nothing lost or destroyed."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command import COMMAND, fourcorners
+
+import fourcorners as fc
+
+CORE = "sim:ocz-core-64gb"
+QUICK = ("--profile", "quick", "--tests", "transfer-size")
+
+
+def refused(*arguments: str | Path, cwd: Path, code: int = 2) -> str:
+    """What the command complained of, once it is known to be one sentence and no traceback."""
+    done = fourcorners(*arguments, cwd=cwd)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    *_, complaint = done.stderr.splitlines()
+    assert complaint.startswith("fourcorners: ")
+    assert "Traceback" not in done.stderr
+    assert "unexpected" not in complaint
+    if code == 2:
+        assert len(done.stderr.splitlines()) == 1
+        assert done.stdout == ""
+    return complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["sim:ocz-core-63gb"], "did you mean ocz-core-64gb"),
+        (["sim:ocz"], "fits several drives"),
+        (["ocz-core-64gb"], "did you mean the simulated drive sim:ocz-core-64gb?"),
+        ([], "no target"),
+        ([CORE, "--tests", "transfersize"], "did you mean transfer-size?"),
+        ([CORE, "--profile", "fast"], "quick"),
+        ([CORE, "--size", "1GiB"], "is simulated"),
+        ([CORE, "--set", "link.speed=3"], "no parameter named link.speed"),
+        ([CORE, "--set", "link.line_rate"], "write PARAMETER=VALUE"),
+        ([CORE, "--set", "link.line_rate=3 GB"], "link.line_rate"),
+        ([CORE, "--seed", "-1"], "seed -1"),
+        ([CORE, "--sizes", "1GiB"], "--sizes"),
+        (["missing.img"], "give --size"),
+        (["new.img", "--size", "1 parsec"], 'unknown unit "parsec"'),
+        (["missing.toml"], "no such file"),
+        (["."], "is a directory"),
+        (["/dev/sdzz", "--size", "1GiB"], "there is no device /dev/sdzz"),
+    ],
+)
+def test_arguments(arguments: list[str], complaint: str, tmp_path: Path) -> None:
+    assert complaint in refused("characterize", *arguments, cwd=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} <= {"runs"}
+    assert not list(tmp_path.glob("runs/*"))
+
+
+@pytest.mark.parametrize(
+    ("find", "replace", "complaint"),
+    [
+        ('line_rate = { value = "3 Gb/s"', 'line_rate = { value = "3 GB"', "link.line_rate"),
+        ('line_rate = { value = "3 Gb/s"', 'line_rate = { value = "4 Gb/s"', "link.line_rate"),
+        ('read_overhead = { value = "', 'read_overhead = { value = "-', "cannot be negative"),
+        ("read_overhead = ", "reed_overhead = ", "reed_overhead"),
+        ('kind = "', 'kind = "tape-', "kind"),
+        ("[link]", "[link", "line"),
+    ],
+    ids=["unit", "value", "negative", "field", "kind", "toml"],
+)
+def test_drive_files(find: str, replace: str, complaint: str, tmp_path: Path) -> None:
+    text = fc.open_target(CORE).drive_text
+    assert text is not None
+    assert find in text
+    (tmp_path / "mine.toml").write_text(text.replace(find, replace, 1))
+    message = refused("characterize", "mine.toml", *QUICK, cwd=tmp_path)
+    assert complaint in message
+    assert "mine.toml" in message
+
+
+def test_a_missing_field_of_a_drive_file_is_named(tmp_path: Path) -> None:
+    text = fc.open_target(CORE).drive_text
+    assert text is not None
+    lines = [line for line in text.splitlines() if not line.startswith("line_rate")]
+    (tmp_path / "mine.toml").write_text("\n".join(lines))
+    assert "line_rate" in refused("characterize", "mine.toml", *QUICK, cwd=tmp_path)
+
+
+def test_content_of_an_existing_file_is_safe_without_permission(tmp_path: Path) -> None:
+    content = os.urandom(1 << 20)
+    (tmp_path / "mine.img").write_bytes(content)
+    done = fourcorners("characterize", "mine.img", "--profile", "quick", "--tests",
+                       "consistency", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "--overwrite" in done.stderr
+    assert (tmp_path / "mine.img").read_bytes() == content
+
+
+def test_permission_must_name_the_target(tmp_path: Path) -> None:
+    content = os.urandom(1 << 20)
+    for name in ("one.img", "two.img"):
+        (tmp_path / name).write_bytes(content)
+    message = refused("characterize", "one.img", "--overwrite", "two.img", cwd=tmp_path)
+    assert "nothing was written" in message
+    assert (tmp_path / "one.img").read_bytes() == (tmp_path / "two.img").read_bytes() == content
+
+
+def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
+    """As root no permission bits hold, so there the whole file system is read-only."""
+    path = tmp_path / "mine.img"
+    with contextlib.ExitStack() as stack:
+        if os.geteuid() == 0:
+            path = stack.enter_context(_tmpfs(tmp_path / "mount", "2m")) / "mine.img"
+            path.write_bytes(bytes(1 << 20))
+            subprocess.run(["mount", "-o", "remount,ro", path.parent], check=True)
+        else:
+            path.write_bytes(bytes(1 << 20))
+            path.chmod(0o444)
+        message = refused("characterize", path, "--overwrite", path, *QUICK, cwd=tmp_path)
+        assert "read-only" in message or "permission denied" in message
+
+
+def test_a_mounted_device(tmp_path: Path) -> None:
+    with _loop_device(tmp_path) as device:
+        subprocess.run(["mkfs.ext4", "-q", device], check=True)
+        (tmp_path / "mount").mkdir()
+        subprocess.run(["mount", device, tmp_path / "mount"], check=True)
+        try:
+            (tmp_path / "mount" / "precious").write_text("still here")
+            message = refused("characterize", device, "--destroy-data", device, cwd=tmp_path)
+            assert "in use" in message
+            assert (tmp_path / "mount" / "precious").read_text() == "still here"
+        finally:
+            subprocess.run(["umount", tmp_path / "mount"], check=True)
+
+
+def test_a_disk_without_room_for_the_test_file(tmp_path: Path) -> None:
+    with _tmpfs(tmp_path / "mount", "8m") as mount:
+        message = refused("characterize", mount / "new.img", "--size", "1GiB", cwd=tmp_path)
+        assert "make room" in message
+        assert not list(mount.iterdir())
+
+
+def test_a_disk_without_room_for_the_run(tmp_path: Path) -> None:
+    with _tmpfs(tmp_path / "mount", "8m") as mount:
+        (mount / "ballast").write_bytes(bytes((8 << 20) - 8192))
+        message = refused("characterize", CORE, *QUICK, "--out", mount, cwd=tmp_path, code=1)
+        assert "no space left on device" in message
+
+
+def test_an_output_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    message = refused("characterize", CORE, *QUICK, "--out", "file/runs", cwd=tmp_path)
+    assert "cannot create a run folder in file/runs" in message
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    assert "not a run folder" in refused("report", tmp_path, cwd=tmp_path)
+    assert "no run folder" in refused("report", cwd=tmp_path)
+
+
+def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
+    run = fc.characterize(CORE, profile="quick", tests=["transfer-size"], out=tmp_path)
+    message = refused("report", run.path, "--out", tmp_path / "no" / "where.html", cwd=tmp_path)
+    assert "cannot write" in message
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "characterize", "sim:ocz-vector-256gb", "--tests", "queue-depth,consistency"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        assert "2 tests" in process.stderr.readline()
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    [path] = (tmp_path / "runs").iterdir()
+    assert not path.name.startswith(".")
+    assert path.name in output
+    run = fc.open_run(str(path))
+    assert run.manifest["status"] == "interrupted"
+    assert [(t["name"], t["status"]) for t in run.manifest["tests"]] == [
+        ("queue-depth", "interrupted"),
+        ("consistency", "skipped"),
+    ]
+    assert run.recordings
+    last = run.recordings[-1]
+    assert last["interrupted"]
+    assert run.series(last["recording"], last["operation"])["ios"].sum() == last["ios"]
+    assert (path / "report.html").exists()
+
+
+@contextlib.contextmanager
+def _tmpfs(path: Path, size: str) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to mount a small file system")
+    path.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path],
+        capture_output=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this system does not mount a tmpfs")
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", path], check=True)
+
+
+@contextlib.contextmanager
+def _loop_device(folder: Path) -> Iterator[str]:
+    if os.geteuid() != 0 or not (shutil.which("losetup") and shutil.which("mkfs.ext4")):
+        pytest.skip("needs root, losetup and mkfs.ext4")
+    image = folder / "device.img"
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    attached = subprocess.run(
+        ["losetup", "--find", "--show", image], capture_output=True, text=True, check=False
+    )
+    if attached.returncode != 0:
+        pytest.skip("this system has no loop devices")
+    device = attached.stdout.strip()
+    try:
+        yield device
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)

@@ -1,0 +1,98 @@
+"""The command line: what it prints, writes and returns."""
+
+import json
+from pathlib import Path
+
+from command import fourcorners
+
+import fourcorners as fc
+
+
+def test_characterize_two_drives_side_by_side(tmp_path: Path) -> None:
+    done = fourcorners(
+        "characterize", "sim:ocz-core-64gb", "sim:wd6400aaks",
+        "--profile", "quick", "--tests", "transfer-size", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert [run["status"] for run in result["runs"]] == ["complete", "complete"]
+    for run in result["runs"]:
+        assert run["findings"]
+        assert (tmp_path / run["report"]).stat().st_size > 10_000
+        assert fc.open_run(str(tmp_path / run["path"])).manifest["profile"] == "quick"
+    assert (tmp_path / result["comparison"]).stat().st_size > 10_000
+    assert "OCZ Core 64GB: 1 test, about" in done.stderr
+    assert "Transfer size: complete" in done.stderr
+
+
+def test_the_summary_names_the_drive_and_the_folder(tmp_path: Path) -> None:
+    done = fourcorners(
+        "characterize", "sim:ocz-core-64gb", "--profile", "quick", "--tests", "transfer-size",
+        "--set", "link.line_rate=1.5 Gb/s", "--seed", "5", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    [run_path] = (tmp_path / "runs").iterdir()
+    assert "OCZ Core 64GB" in done.stdout
+    assert f"Run folder: runs/{run_path.name}" in done.stdout
+    manifest = fc.open_run(str(run_path)).manifest
+    assert manifest["target"]["settings"] == {"link.line_rate": "1.5 Gb/s"}
+    assert manifest["seed"] == 5
+
+
+def test_quiet_prints_the_path_alone(tmp_path: Path) -> None:
+    done = fourcorners(
+        "characterize", "sim:ocz-core-64gb", "--profile", "quick", "--tests", "transfer-size",
+        "--quiet", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert (tmp_path / done.stdout.strip() / "manifest.json").exists()
+
+
+def test_a_drive_file_of_ones_own(tmp_path: Path) -> None:
+    text = fc.open_target("sim:ocz-core-64gb").drive_text
+    assert text is not None
+    (tmp_path / "mine.toml").write_text(text.replace("OCZ Core 64GB", "My Drive"))
+    done = fourcorners(
+        "characterize", "./mine.toml", "--profile", "quick", "--tests", "transfer-size",
+        "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / json.loads(done.stdout)["runs"][0]["path"]
+    assert path.name.endswith("-my-drive")
+    assert "My Drive" in (path / "drive.toml").read_text()
+
+
+def test_report_renders_runs_again(tmp_path: Path) -> None:
+    for name in ("ocz-core-64gb", "wd6400aaks"):
+        fc.characterize(
+            f"sim:{name}", profile="quick", tests=["transfer-size"], out=tmp_path / "runs"
+        )
+    runs = sorted((tmp_path / "runs").iterdir())
+    (runs[0] / "report.html").unlink()
+    assert fourcorners("report", runs[0]).returncode == 0
+    assert (runs[0] / "report.html").exists()
+    done = fourcorners("report", *runs, "--out", tmp_path / "both.html", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert len(document["runs"]) == 2
+    assert document["runs"][0]["recordings"][0]["test"] == "transfer-size"
+    page = (tmp_path / "both.html").read_text()
+    assert "OCZ Core 64GB" in page
+    assert "WD6400AAKS" in page
+
+
+def test_drives_lists_and_shows() -> None:
+    listed = json.loads(fourcorners("drives", "--json").stdout)
+    assert {"ocz-core-64gb", "wd6400aaks"} <= {drive["id"] for drive in listed}
+    shown = json.loads(fourcorners("drives", "Vertex 3 240", "--json").stdout)
+    assert shown["id"] == "ocz-vertex-3-240gb"
+    rate = next(p for p in shown["parameters"] if p["name"] == "line_rate")
+    assert rate["value"] == "6 Gb/s"
+    assert all(parameter["source"] for parameter in shown["parameters"])
+    assert "ocz-core-64gb" in fourcorners("drives").stdout
+    assert "link.line_rate" in fourcorners("drives", "ocz-core-64gb").stdout
+
+
+def test_version_and_help() -> None:
+    assert fourcorners("--version").stdout.strip() == fc.__version__
+    assert "--destroy-data" in fourcorners("characterize", "--help").stdout
