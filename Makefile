@@ -1,5 +1,5 @@
 # Every target sets up what it needs: a virtual environment, its packages and the compiled
-# extension. Stamp files say what is done, so nothing is done twice.
+# extension. A stamp file says what is done, so nothing is done twice.
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,8 +9,8 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
 CRATES := binding drive execution recording workload
 RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
-PACKAGES := $(VENV)/.packages
-EXTENSION := $(VENV)/.extension
+READY := $(VENV)/.ready
+export PIP_QUIET := 1
 
 .PHONY: help demo test test-rust test-python lint format clean
 .DEFAULT_GOAL := help
@@ -22,17 +22,12 @@ help:
 	@echo "make format  format all code"
 	@echo "make clean   remove everything that was built"
 
-$(PACKAGES): pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet "maturin>=1.9,<2"
+$(READY): pyproject.toml $(RUST)
+	test -x $(BIN)/maturin || { $(PYTHON) -m venv $(VENV) && $(BIN)/pip install "maturin>=1.9,<2"; }
 	$(BIN)/maturin develop --release --extras dev
 	@touch $@
 
-$(EXTENSION): $(PACKAGES) $(RUST)
-	$(BIN)/maturin develop --release --skip-install
-	@touch $@
-
-demo: $(EXTENSION)
+demo: $(READY)
 	$(BIN)/fourcorners characterize sim:ocz-core-64gb sim:wd6400aaks --out runs
 
 test: test-rust test-python
@@ -41,17 +36,17 @@ test: test-rust test-python
 test-rust:
 	cargo test --release --workspace
 
-test-python: $(EXTENSION)
+test-python: $(READY)
 	$(BIN)/python -m pytest
 
-lint: $(EXTENSION)
+lint: $(READY)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --release -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(EXTENSION)
+format: $(READY)
 	cargo fmt --all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
