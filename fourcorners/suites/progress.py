@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 # Seconds of wall time per second on the target's clock, before anything has been measured.
-_FIRST_PACE = {"simulated": 0.01, "file": 1.0, "device": 1.0}
+_FIRST_PACE = {"simulated": 0.004, "file": 1.0, "device": 1.0}
 # How many planned seconds that first guess weighs against what was measured.
 _FIRST_PACE_WEIGHT_S = 60.0
 
