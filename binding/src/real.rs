@@ -68,8 +68,8 @@ impl RealTarget {
     }
 
     #[getter]
-    fn notes(&self) -> &[String] {
-        &self.file.plan().notes
+    fn notes(&self) -> Vec<String> {
+        self.file.notes()
     }
 
     #[pyo3(signature = (workload_json, watch=None))]
