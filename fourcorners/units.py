@@ -52,16 +52,16 @@ def format_bytes(count: int) -> str:
     >>> format_bytes(4096), format_bytes(512), format_bytes(64_023_257_088)
     ('4 KiB', '512 B', '64 GB')
     """
-    for unit in ("TiB", "GiB", "MiB", "KiB"):
+    for unit in ("TiB", "GiB", "MiB", "KiB", "B"):
         size = _SIZE_UNITS[unit]
         # Drive capacities are multiples of 1 KiB, too, but nobody reads "625131864 KiB".
         if count % size == 0 and 1 <= count // size < 10_000:
             return f"{count // size} {unit}"
-    for unit in ("TB", "GB", "MB", "kB"):
+    for unit in ("TB", "GB", "MB"):
         size = _SIZE_UNITS[unit]
         if count >= size:
             return f"{_significant(count / size)} {unit}"
-    return f"{count} B"
+    return f"{_significant(count / _SIZE_UNITS['kB'])} kB"
 
 
 def format_rate(bytes_per_second: float) -> str:

@@ -52,6 +52,8 @@ def test_times() -> None:
 
 
 def test_formats_for_people() -> None:
+    assert units.format_bytes(0) == "0 B"
+    assert units.format_bytes(12_345) == "12.3 kB"
     assert units.format_bytes(536_870_912) == "512 MiB"
     assert units.format_bytes(640_135_028_736) == "640 GB"
     assert units.format_rate(131_072_000) == "131 MB/s"
