@@ -52,6 +52,8 @@ def format_bytes(count: int) -> str:
     >>> format_bytes(4096), format_bytes(512), format_bytes(64_023_257_088)
     ('4 KiB', '512 B', '64 GB')
     """
+    if count == 0:
+        return "0 B"
     for unit in ("TiB", "GiB", "MiB", "KiB", "B"):
         size = _SIZE_UNITS[unit]
         # Drive capacities are multiples of 1 KiB, too, but nobody reads "625131864 KiB".
