@@ -171,8 +171,11 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    # A small drive is filled at once, so that the interrupt meets a measurement.
+    small = ["--set", "flash.blocks_per_plane=128", "--set", "capacity.user=12 GiB"]
+    tests = ["--tests", "queue-depth,consistency", "--profile", "full"]
     process = subprocess.Popen(
-        [*COMMAND, "characterize", "sim:ocz-vector-256gb", "--tests", "queue-depth,consistency"],
+        [*COMMAND, "characterize", "sim:ocz-vector-256gb", *small, *tests],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -114,7 +114,19 @@ def test_quick_bounds_what_has_to_be_filled_on_real_drives() -> None:
         (Subject("simulated", 500 * GB), 500 * GB),
     ]:
         sweep = _measurements(_tests(subject, "quick")["transfer-size"])
-        assert {m.stream.span_bytes for m in sweep.values()} == {expected}
+        reads = {m.stream.span_bytes for m in sweep.values() if m.stream.operation == "read"}
+        assert reads == {expected}
+
+
+def test_large_writes_find_the_drive_that_small_ones_found() -> None:
+    """Where the past matters, the size sweep must not use up the spare area on its way."""
+    for subject, expected in [
+        (Subject("simulated", 256 * GB), 8 * GB),
+        (Subject("simulated", 640 * GB, keeps_state=False), 640 * GB),
+    ]:
+        sweep = _measurements(_tests(subject)["transfer-size"])
+        writes = {m.stream.span_bytes for m in sweep.values() if m.stream.operation == "write"}
+        assert writes == {expected}
 
 
 def test_unknown_names_get_a_suggestion() -> None:

@@ -2,7 +2,6 @@
 
 from fourcorners.suites.profile import Profile
 from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Subject, Test
-from fourcorners.units import format_bytes
 from fourcorners.workload import Stream, Workload
 
 NAME = "consistency"
@@ -17,7 +16,6 @@ def plan(subject: Subject, profile: Profile, seed: int) -> Test:
         "4 KiB random write, queue depth 32",
         Workload([stream], seconds=profile.consistency_s, seed=seed),
     )
-    whole = area >= subject.rounded(subject.capacity_bytes)
     return Test(
         name=NAME,
         title="Consistency",
@@ -27,7 +25,7 @@ def plan(subject: Subject, profile: Profile, seed: int) -> Test:
         parameters={
             "block size": "4 KiB, random",
             "queue depth": "32",
-            "span": "the whole drive" if whole else f"the first {format_bytes(area)}",
+            "span": subject.extent(area),
             "data": "incompressible",
             "time": f"{profile.consistency_s:g} s",
         },

@@ -66,7 +66,7 @@ def plan(subject: Subject, profile: Profile, seed: int) -> Test:
         parameters={
             "random": f"4 KiB over the first {format_bytes(span)}, queue depth 3 (writes 32, too), "
             f"{profile.random_corner_s:g} s each",
-            "sequential": f"128 KiB over {_everything(area, subject)}, queue depth 1, "
+            "sequential": f"128 KiB over {subject.extent(area)}, queue depth 1, "
             f"{profile.sequential_corner_s:g} s each",
             "data": "incompressible, and one block repeated",
         },
@@ -82,9 +82,3 @@ def plan(subject: Subject, profile: Profile, seed: int) -> Test:
             Phase((), tuple(sequential_write(content) for content in CONTENTS)),
         ),
     )
-
-
-def _everything(area_bytes: int, subject: Subject) -> str:
-    if area_bytes >= subject.rounded(subject.capacity_bytes):
-        return "the whole drive"
-    return f"the first {format_bytes(area_bytes)}"

@@ -55,6 +55,12 @@ class Subject:
         """A span of ``wanted_bytes``, or as much of it as the tested part has."""
         return self.rounded(min(wanted_bytes, self.area_bytes(profile)))
 
+    def extent(self, count: int) -> str:
+        """The first ``count`` bytes of the target, in words."""
+        if count >= self.rounded(self.capacity_bytes):
+            return "the whole drive"
+        return f"the first {format_bytes(count)}"
+
     def rounded(self, count: int) -> int:
         """``count`` rounded down to what requests must be multiples of."""
         return count - count % self.request_alignment_bytes
@@ -88,9 +94,7 @@ class Fill:
 
     def describe(self, subject: Subject) -> str:
         """One phrase, as a manifest's ``preparation`` has it."""
-        whole = self.count >= subject.capacity_bytes
-        what = "the whole drive" if whole else f"the first {format_bytes(self.count)}"
-        return f"sequential fill of {what}, {format_bytes(FILL_BLOCK_BYTES)}"
+        return f"sequential fill of {subject.extent(self.count)}, {format_bytes(FILL_BLOCK_BYTES)}"
 
     def workloads(self, seed: int) -> list[Workload]:
         """The fill: whole blocks, then what they leave over at the end."""
