@@ -189,3 +189,40 @@ fn writes_across_mapping_units_cost_more_than_aligned_ones() {
     // Two units are programmed and two are read where one was programmed.
     assert!(unaligned < 0.5 * aligned, "{unaligned} against {aligned} MB/s");
 }
+
+/// MB/s of 128 KiB sequential reads at queue depth 1, by as many workers as
+/// are said, each on its own part of 8 GB.
+fn sequential_reads(drive: &mut SimulatedDrive, workers: u32) -> f64 {
+    drive.purge();
+    fill_8_gb(drive, Content::Incompressible);
+    drive.idle(SECOND_NS);
+    let mut reads = workload(Operation::Read, Pattern::Sequential, 128 * KIB, 1);
+    reads.streams[0].span_bytes = Some(8 * GB / (4 * 128 * KIB) * (4 * 128 * KIB));
+    reads.streams[0].workers = workers;
+    reads.ramp_ns = SECOND_NS;
+    reads.stop.time_ns = Some(5 * SECOND_NS);
+    let recording = run(drive, &reads);
+    recording.operations[0].bytes as f64 / 1e6 / (recording.elapsed_ns as f64 * 1e-9)
+}
+
+#[test]
+fn read_ahead_leaves_the_link_as_the_limit_of_sequential_reads() {
+    let mut drive = drive("intel-x25-m-g2-80gb", &[]);
+    // Host 18 us, firmware 20 us, 128 KiB at 300 MB/s; the dies work meanwhile.
+    let expected = 131_072.0 / (18.0 + 20.0 + 131_072.0 / 300.0);
+    assert_within("one stream, MB/s", sequential_reads(&mut drive, 1), expected, 0.5);
+    // Four streams at once keep the link itself busy: 1950 B for each command.
+    let expected = 300.0 * 131_072.0 / (131_072.0 + 1950.0);
+    assert_within("four streams, MB/s", sequential_reads(&mut drive, 4), expected, 0.5);
+}
+
+#[test]
+fn read_ahead_hides_the_dies_only_as_far_as_its_buffer_reaches() {
+    let rate = |size| {
+        let settings = [("read_ahead.size", size), ("read_ahead.streams", "1")];
+        sequential_reads(&mut drive("intel-x25-m-g2-80gb", &settings), 1)
+    };
+    // Without, a command waits for the first page of its 32: about 209 MB/s.
+    let (little, some, much) = (rate("4 KiB"), rate("16 KiB"), rate("256 KiB"));
+    assert!(little < 215.0 && little < some && some < much, "{little}, {some}, {much} MB/s");
+}

@@ -23,6 +23,8 @@ pub struct Specification {
     pub translation: Translation,
     /// Reclaiming of blocks.
     pub garbage_collection: GarbageCollection,
+    /// Present on controllers that read ahead of sequential reads.
+    pub read_ahead: Option<ReadAhead>,
     /// Present on controllers that compress what they store.
     pub compression: Option<Compression>,
 }
@@ -105,6 +107,16 @@ pub struct GarbageCollection {
     pub burst_blocks: Parameter<u32>,
 }
 
+/// Buffer for what the controller reads ahead of sequential reads.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadAhead {
+    /// Its size; each stream reads ahead by an equal share of it.
+    pub size: Parameter<Bytes>,
+    /// Sequential streams that the controller tells apart.
+    pub streams: Parameter<u32>,
+}
+
 /// Compression and deduplication before storing (SandForce).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,6 +186,14 @@ impl Specification {
             self.write_buffer.size.0 >= 2 * unit.max(self.row_bytes()),
             "write_buffer.size: use at least two pages of all planes (and two mapping units)",
         )?;
+        if let Some(read_ahead) = &self.read_ahead {
+            let streams = read_ahead.streams.value;
+            require((1..=64).contains(&streams), "read_ahead.streams: use 1 to 64")?;
+            require(
+                (unit..=1 << 30).contains(&(read_ahead.size.0 / u64::from(streams))),
+                "read_ahead.size: use at least a mapping unit and at most 1 GiB per stream",
+            )?;
+        }
         if let Some(rate) = &self.controller.write_data_rate {
             require(rate.0 > 0, "controller.write_data_rate: use a positive rate")?;
         }

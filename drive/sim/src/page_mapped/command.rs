@@ -1,0 +1,61 @@
+//! Commands in the device, and the mapping units that they touch.
+
+use fourcorners_workload::Request;
+
+/// A command in the device.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// What the host asked for.
+    pub request: Request,
+    /// Reads: pages still to come. Writes: first unit not yet in the buffer.
+    pub progress: u32,
+}
+
+/// A piece of a write: units that enter the buffer together.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// The write.
+    pub request: Request,
+    /// First unit of the piece.
+    pub first_unit: u32,
+    /// Units of the piece.
+    pub units: u32,
+}
+
+impl Piece {
+    /// Last unit of the piece.
+    #[inline]
+    pub fn last_unit(&self) -> u32 {
+        self.first_unit + self.units - 1
+    }
+}
+
+/// The grid of mapping units.
+#[derive(Clone, Copy, Debug)]
+pub struct UnitGrid {
+    /// Bytes of a unit, a power of two.
+    pub unit_bytes: u64,
+}
+
+impl UnitGrid {
+    /// First and last unit that a request touches.
+    #[inline]
+    pub fn touched(self, request: &Request) -> (u32, u32) {
+        let shift = self.unit_bytes.trailing_zeros();
+        ((request.offset_bytes >> shift) as u32, ((end_bytes(request) - 1) >> shift) as u32)
+    }
+
+    /// Bytes of the request that lie in the units `first..=last`.
+    #[inline]
+    pub fn overlap(self, first: u32, last: u32, request: &Request) -> u64 {
+        let from = (u64::from(first) * self.unit_bytes).max(request.offset_bytes);
+        let to = ((u64::from(last) + 1) * self.unit_bytes).min(end_bytes(request));
+        to - from
+    }
+}
+
+/// The byte after a request's last one.
+#[inline]
+pub fn end_bytes(request: &Request) -> u64 {
+    request.offset_bytes + u64::from(request.length_bytes)
+}

@@ -1,0 +1,135 @@
+//! Writes: from the host into the buffer, through the data path, onto the dies.
+
+use super::command::{Command, Piece};
+use super::flash::BackgroundWork;
+use super::{Event, PageMapped};
+use crate::link::transfer_ns;
+use fourcorners_target::Completion;
+use fourcorners_workload::{Content, Request};
+
+/// Largest piece of a write that is taken into the buffer at once.
+pub const PIECE_BYTES_MAX: u64 = 64 << 10;
+
+impl PageMapped {
+    /// The piece of a write that comes next.
+    #[inline]
+    fn next_piece(&self, tag: u32) -> Piece {
+        let Command { request, progress } = self.commands[tag as usize];
+        let (_, last_unit) = self.units.touched(&request);
+        let units = (last_unit - progress + 1).min(self.piece_units);
+        Piece { request, first_unit: progress, units }
+    }
+
+    /// Asks the host for the next piece of a write if the buffer has room for
+    /// it; otherwise the write waits its turn.
+    pub(super) fn take_piece(&mut self, now_ns: u64, tag: u32) {
+        // In order: a small write must not overtake a large one that waits, or
+        // the large one might wait for ever.
+        if !self.buffer_queue.is_empty() || !self.try_take_piece(now_ns, tag) {
+            self.buffer_queue.push_back(tag);
+        }
+    }
+
+    fn try_take_piece(&mut self, now_ns: u64, tag: u32) -> bool {
+        let piece = self.next_piece(tag);
+        let stored_bytes =
+            u64::from(piece.units) * u64::from(self.stored_bytes(piece.request.content));
+        if stored_bytes > self.buffer_free_bytes {
+            return false;
+        }
+        self.buffer_free_bytes -= stored_bytes;
+        let last = piece.last_unit() == self.units.touched(&piece.request).1;
+        let bytes = self.units.overlap(piece.first_unit, piece.last_unit(), &piece.request);
+        self.events.push(self.link.transfer(now_ns, bytes, last), Event::Arrived(tag));
+        true
+    }
+
+    /// Room has come free in the buffer: writes that wait for it go on.
+    #[inline]
+    pub(super) fn released(&mut self, now_ns: u64, bytes: u32) {
+        self.buffer_free_bytes += u64::from(bytes);
+        while let Some(&tag) = self.buffer_queue.front() {
+            if !self.try_take_piece(now_ns, tag) {
+                break;
+            }
+            self.buffer_queue.pop_front();
+        }
+    }
+
+    /// A piece is in the buffer: it goes on into the data path, and the
+    /// command is complete or asks for its next piece.
+    pub(super) fn arrived(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
+        let piece = self.next_piece(tag);
+        if let Some(read_ahead) = &mut self.read_ahead {
+            read_ahead.overwritten(piece.first_unit, piece.last_unit());
+        }
+        match self.write_data_rate {
+            None => self.store(now_ns, piece),
+            Some(rate) => {
+                let stored_bytes =
+                    u64::from(piece.units) * u64::from(self.stored_bytes(piece.request.content));
+                self.data_path_free_ns =
+                    now_ns.max(self.data_path_free_ns) + transfer_ns(stored_bytes, rate);
+                self.data_path.push_back(piece);
+                self.events.push(self.data_path_free_ns, Event::Processed);
+            }
+        }
+        self.commands[tag as usize].progress += piece.units;
+        if piece.last_unit() == self.units.touched(&piece.request).1 {
+            self.finish(now_ns, tag, done);
+        } else {
+            self.take_piece(now_ns, tag);
+        }
+    }
+
+    /// Maps the units of a piece and gives the dies the work that follows.
+    pub(super) fn store(&mut self, now_ns: u64, piece: Piece) {
+        let stored_bytes = self.stored_bytes(piece.request.content);
+        let (first_unit, last_unit) = self.units.touched(&piece.request);
+        for unit in piece.first_unit..=piece.last_unit() {
+            if unit == first_unit || unit == last_unit {
+                self.read_to_modify(now_ns, unit, &piece.request);
+            }
+            self.translation.write(unit, stored_bytes, &mut self.work);
+        }
+        for (die, work) in self.work.drain(..) {
+            if let Some(at_ns) = self.flash.work(now_ns, die, work) {
+                self.events.push(at_ns, Event::Die(die));
+            }
+        }
+    }
+
+    /// A write of part of a mapping unit reads the rest of it first.
+    fn read_to_modify(&mut self, now_ns: u64, unit: u32, request: &Request) {
+        if self.units.overlap(unit, unit, request) == self.units.unit_bytes {
+            return;
+        }
+        let Some(slot) = self.on_flash(unit) else {
+            return;
+        };
+        let work = BackgroundWork {
+            bus_ns: transfer_ns(self.units.unit_bytes, self.bus_rate),
+            array_ns: self.read_ns,
+            release_bytes: 0,
+        };
+        let die = self.translation.die(slot);
+        if let Some(at_ns) = self.flash.work(now_ns, die, work) {
+            self.events.push(at_ns, Event::Die(die));
+        }
+    }
+
+    #[inline]
+    fn stored_bytes(&self, content: Content) -> u32 {
+        let unit_bytes = self.units.unit_bytes as u32;
+        if !self.compresses {
+            return unit_bytes;
+        }
+        match content {
+            Content::Incompressible => unit_bytes,
+            Content::Repeated => self.stored_repeated_bytes.max(self.stored_smallest_bytes),
+            Content::Compressible(percent) => {
+                (unit_bytes * u32::from(percent)).div_ceil(100).max(self.stored_smallest_bytes)
+            }
+        }
+    }
+}
