@@ -11,10 +11,7 @@ pub fn process_cpu_time() -> CpuTime {
         usage
     };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    CpuTime {
-        user_ns: ns(usage.ru_utime),
-        system_ns: ns(usage.ru_stime),
-    }
+    CpuTime { user_ns: ns(usage.ru_utime), system_ns: ns(usage.ru_stime) }
 }
 
 /// CPU time between two readings.

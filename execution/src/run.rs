@@ -65,10 +65,7 @@ pub fn execute_parallel<T: Target + Send>(
 ) -> Result<Recording, ExecutionError> {
     workload.check(capacity_bytes)?;
     let lanes = Lane::all(workload, capacity_bytes);
-    let targets = lanes
-        .iter()
-        .map(|_| open())
-        .collect::<Result<Vec<T>, _>>()?;
+    let targets = lanes.iter().map(|_| open()).collect::<Result<Vec<T>, _>>()?;
     let before = cpu::process_cpu_time();
     let parts = std::thread::scope(|scope| {
         let threads: Vec<_> = lanes
@@ -80,11 +77,7 @@ pub fn execute_parallel<T: Target + Send>(
             .collect();
         threads
             .into_iter()
-            .map(|thread| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Result<Vec<Recording>, TargetError>>()
     })?;
     let mut recording = Recording::merge(parts);
@@ -107,12 +100,7 @@ fn run_lanes<T: Target>(
     progress: &Progress,
 ) -> Result<Recording, TargetError> {
     let slots_total: u32 = lanes.iter().map(|lane| lane.queue_depth).sum();
-    let block_bytes_max = workload
-        .streams
-        .iter()
-        .map(|s| s.block_bytes)
-        .max()
-        .unwrap_or(0);
+    let block_bytes_max = workload.streams.iter().map(|s| s.block_bytes).max().unwrap_or(0);
     target.prepare(slots_total, block_bytes_max)?;
 
     let mut slots: Vec<Slot> = Vec::with_capacity(slots_total as usize);
@@ -120,11 +108,7 @@ fn run_lanes<T: Target>(
         for _ in 0..lane.queue_depth {
             if let Some(request) = lane.next_request() {
                 target.stage(slots.len() as u32, &request);
-                slots.push(Slot {
-                    request,
-                    submitted_ns: 0,
-                    lane: index as u32,
-                });
+                slots.push(Slot { request, submitted_ns: 0, lane: index as u32 });
             }
         }
     }
@@ -158,11 +142,7 @@ fn run_lanes<T: Target>(
         done.retain(|completion| {
             let slot = &mut slots[completion.slot as usize];
             measurement.completed(slot, completion);
-            let next = if issuing {
-                lanes[slot.lane as usize].next_request()
-            } else {
-                None
-            };
+            let next = if issuing { lanes[slot.lane as usize].next_request() } else { None };
             if let Some(request) = next {
                 slot.request = request;
                 target.stage(completion.slot, &request);
@@ -232,11 +212,9 @@ impl Measurement {
         let operation = slot.request.operation;
         if completion.errno == 0 {
             let bytes = slot.request.length_bytes;
-            self.recorder
-                .completed(operation, bytes, slot.submitted_ns, completed_ns);
+            self.recorder.completed(operation, bytes, slot.submitted_ns, completed_ns);
         } else {
-            self.recorder
-                .failed(operation, completion.errno, completed_ns);
+            self.recorder.failed(operation, completion.errno, completed_ns);
         }
     }
 
@@ -257,8 +235,7 @@ impl Measurement {
     }
 
     fn finish(self, interrupted: bool) -> Recording {
-        self.recorder
-            .finish(self.outstanding_integral_ns.unsigned_abs(), interrupted)
+        self.recorder.finish(self.outstanding_integral_ns.unsigned_abs(), interrupted)
     }
 }
 
@@ -291,20 +268,12 @@ mod tests {
     }
 
     fn run(workload: &Workload) -> Recording {
-        execute(
-            workload,
-            &mut NoopTarget::new(1 << 30, 10 * MS),
-            &Progress::default(),
-        )
-        .unwrap()
+        execute(workload, &mut NoopTarget::new(1 << 30, 10 * MS), &Progress::default()).unwrap()
     }
 
     #[test]
     fn a_number_of_ios_is_met_exactly() {
-        let stop = Stop {
-            ios: Some(37),
-            ..Stop::default()
-        };
+        let stop = Stop { ios: Some(37), ..Stop::default() };
         let recording = run(&workload(8, stop, 0));
         assert_eq!(recording.operations[0].ios, 37);
         // 37 I/Os of 10 ms, 8 at a time: five rounds.
@@ -313,10 +282,7 @@ mod tests {
 
     #[test]
     fn time_counts_from_the_end_of_the_ramp() {
-        let stop = Stop {
-            time_ns: Some(1_000 * MS),
-            ..Stop::default()
-        };
+        let stop = Stop { time_ns: Some(1_000 * MS), ..Stop::default() };
         let recording = run(&workload(1, stop, 105 * MS));
         // The ramp ends with the completion at 110 ms; 100 whole I/Os follow.
         assert_eq!(recording.operations[0].ios, 100);
@@ -325,10 +291,7 @@ mod tests {
 
     #[test]
     fn littles_law_holds_by_independent_accounts() {
-        let stop = Stop {
-            ios: Some(8_000),
-            ..Stop::default()
-        };
+        let stop = Stop { ios: Some(8_000), ..Stop::default() };
         let recording = run(&workload(8, stop, 0));
         let mean_depth = recording.outstanding_integral_ns as f64 / recording.elapsed_ns as f64;
         let by_latency =
@@ -341,14 +304,7 @@ mod tests {
     fn a_request_to_stop_ends_the_run_and_is_told() {
         let progress = Progress::default();
         progress.stop.store(true, Ordering::Relaxed);
-        let endless = workload(
-            4,
-            Stop {
-                time_ns: Some(u64::MAX / 2),
-                ..Stop::default()
-            },
-            0,
-        );
+        let endless = workload(4, Stop { time_ns: Some(u64::MAX / 2), ..Stop::default() }, 0);
         let recording =
             execute(&endless, &mut NoopTarget::new(1 << 30, 10 * MS), &progress).unwrap();
         assert!(recording.interrupted);
@@ -357,14 +313,7 @@ mod tests {
 
     #[test]
     fn workers_on_threads_of_their_own_are_merged() {
-        let mut three = workload(
-            2,
-            Stop {
-                ios: Some(30),
-                ..Stop::default()
-            },
-            0,
-        );
+        let mut three = workload(2, Stop { ios: Some(30), ..Stop::default() }, 0);
         three.streams[0].workers = 3;
         let open = || Ok(NoopTarget::new(1 << 30, 10 * MS));
         let recording = execute_parallel(&three, 1 << 30, open, &Progress::default()).unwrap();
@@ -374,16 +323,10 @@ mod tests {
 
     #[test]
     fn a_workload_that_does_not_fit_is_refused() {
-        let stop = Stop {
-            ios: Some(1),
-            ..Stop::default()
-        };
-        let error = execute(
-            &workload(1, stop, 0),
-            &mut NoopTarget::new(1024, MS),
-            &Progress::default(),
-        )
-        .unwrap_err();
+        let stop = Stop { ios: Some(1), ..Stop::default() };
+        let error =
+            execute(&workload(1, stop, 0), &mut NoopTarget::new(1024, MS), &Progress::default())
+                .unwrap_err();
         assert!(error.to_string().contains("does not fit"), "{error}");
     }
 }

@@ -34,9 +34,7 @@ impl Latencies {
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
         let clamped = latency_ns.min((1 << MAX_VALUE_POWER) - 1);
-        self.histogram
-            .increment(clamped)
-            .expect("value was clamped to the histogram's range");
+        self.histogram.increment(clamped).expect("value was clamped to the histogram's range");
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
         self.sum_ns += u128::from(latency_ns);

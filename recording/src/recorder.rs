@@ -88,12 +88,7 @@ impl Recording {
             merged.outstanding_integral_ns += part.outstanding_integral_ns;
             merged.interrupted |= part.interrupted;
         }
-        let seconds = merged
-            .operations
-            .iter()
-            .map(|o| o.seconds.len())
-            .max()
-            .unwrap_or(0);
+        let seconds = merged.operations.iter().map(|o| o.seconds.len()).max().unwrap_or(0);
         for operation in &mut merged.operations {
             operation.seconds.resize(seconds, Second::default());
         }
@@ -176,10 +171,7 @@ impl Recorder {
             self.advance_to(completed_ns);
         }
         self.last_completion_ns = completed_ns;
-        *self.recording.operations[operation.index()]
-            .errors
-            .entry(errno)
-            .or_default() += 1;
+        *self.recording.operations[operation.index()].errors.entry(errno).or_default() += 1;
     }
 
     /// Opens the second that holds `now_ns`; the seconds between stay, empty.
@@ -227,12 +219,7 @@ mod tests {
     fn merged_workers_add_up_and_keep_the_worst() {
         let part = |latency_ms: u64, end_ms: u64| {
             let mut recorder = Recorder::new(0);
-            recorder.completed(
-                Operation::Read,
-                512,
-                (end_ms - latency_ms) * MS,
-                end_ms * MS,
-            );
+            recorder.completed(Operation::Read, 512, (end_ms - latency_ms) * MS, end_ms * MS);
             recorder.failed(Operation::Read, 5, end_ms * MS);
             recorder.finish(u128::from(latency_ms * MS), false)
         };
@@ -241,10 +228,7 @@ mod tests {
         assert_eq!(reads.ios, 2);
         assert_eq!(reads.errors, BTreeMap::from([(5, 2)]));
         assert_eq!(reads.latencies.max_ns(), Some(9 * MS));
-        assert_eq!(
-            reads.seconds.iter().map(|s| s.ios).collect::<Vec<_>>(),
-            [1, 1]
-        );
+        assert_eq!(reads.seconds.iter().map(|s| s.ios).collect::<Vec<_>>(), [1, 1]);
         assert_eq!(merged.operations[1].seconds.len(), 2);
         assert_eq!(merged.outstanding_integral_ns, u128::from(12 * MS));
     }

@@ -82,11 +82,7 @@ impl Lane {
         let position_bytes = match self.pattern {
             Pattern::Sequential => {
                 let position = self.cursor;
-                self.cursor = if position + 1 == self.blocks {
-                    0
-                } else {
-                    position + 1
-                };
+                self.cursor = if position + 1 == self.blocks { 0 } else { position + 1 };
                 position * u64::from(request.length_bytes)
             }
             // Multiply-shift: 64 random bits against at most 2^55 positions
@@ -135,15 +131,7 @@ mod tests {
     }
 
     fn workload(streams: Vec<Stream>, ios: u64) -> Workload {
-        Workload {
-            streams,
-            stop: Stop {
-                ios: Some(ios),
-                ..Stop::default()
-            },
-            ramp_ns: 0,
-            seed: 7,
-        }
+        Workload { streams, stop: Stop { ios: Some(ios), ..Stop::default() }, ramp_ns: 0, seed: 7 }
     }
 
     fn requests(workload: &Workload, capacity: u64) -> Vec<Vec<Request>> {
@@ -177,10 +165,8 @@ mod tests {
     fn limits_are_shared_by_the_workers() {
         let mut four = stream(Pattern::Random);
         four.workers = 4;
-        let counts: Vec<usize> = requests(&workload(vec![four], 10), 1 << 30)
-            .iter()
-            .map(Vec::len)
-            .collect();
+        let counts: Vec<usize> =
+            requests(&workload(vec![four], 10), 1 << 30).iter().map(Vec::len).collect();
         assert_eq!(counts, [3, 3, 2, 2]);
     }
 
@@ -189,10 +175,7 @@ mod tests {
         let mut mixed = stream(Pattern::Random);
         mixed.read_fraction = 0.3;
         let all = requests(&workload(vec![mixed], 100_000), 1 << 30).remove(0);
-        let reads = all
-            .iter()
-            .filter(|r| r.operation == Operation::Read)
-            .count();
+        let reads = all.iter().filter(|r| r.operation == Operation::Read).count();
         // 5 standard deviations of a binomial with n = 100,000 and p = 0.3.
         assert!((29_275..=30_725).contains(&reads), "{reads}");
     }

@@ -133,9 +133,7 @@ impl Workload {
         }
         let workers: u64 = self.streams.iter().map(|s| u64::from(s.workers)).sum();
         if workers > u64::from(WORKERS_MAX) {
-            return reject(format!(
-                "{workers} workers are more than the limit of {WORKERS_MAX}"
-            ));
+            return reject(format!("{workers} workers are more than the limit of {WORKERS_MAX}"));
         }
         for (index, stream) in self.streams.iter().enumerate() {
             stream
@@ -159,8 +157,7 @@ impl Stream {
 
     /// Length of the span on a target of `capacity_bytes`.
     pub fn span_bytes(&self, capacity_bytes: u64) -> u64 {
-        self.span_bytes
-            .unwrap_or_else(|| capacity_bytes.saturating_sub(self.offset_bytes))
+        self.span_bytes.unwrap_or_else(|| capacity_bytes.saturating_sub(self.offset_bytes))
     }
 
     fn check(&self, capacity_bytes: u64) -> Result<(), WorkloadError> {
@@ -177,10 +174,7 @@ impl Stream {
             ));
         }
         if self.queue_depth == 0 || self.queue_depth > QUEUE_DEPTH_MAX {
-            return reject(format!(
-                "queue depth {}: use 1 to {QUEUE_DEPTH_MAX}",
-                self.queue_depth
-            ));
+            return reject(format!("queue depth {}: use 1 to {QUEUE_DEPTH_MAX}", self.queue_depth));
         }
         if self.workers == 0 {
             return reject("0 workers: use at least 1");
@@ -192,9 +186,7 @@ impl Stream {
         }
         let alignment = self.alignment_bytes();
         if alignment == 0 || !alignment.is_multiple_of(SECTOR_BYTES) {
-            return reject(format!(
-                "alignment of {alignment} bytes: use a multiple of 512"
-            ));
+            return reject(format!("alignment of {alignment} bytes: use a multiple of 512"));
         }
         if !u64::from(self.misalignment_bytes).is_multiple_of(SECTOR_BYTES) {
             return reject(format!(
@@ -203,9 +195,7 @@ impl Stream {
             ));
         }
         if !self.offset_bytes.is_multiple_of(SECTOR_BYTES)
-            || self
-                .span_bytes
-                .is_some_and(|s| !s.is_multiple_of(SECTOR_BYTES))
+            || self.span_bytes.is_some_and(|s| !s.is_multiple_of(SECTOR_BYTES))
         {
             return reject("offset and span: use multiples of 512 bytes");
         }

@@ -17,12 +17,7 @@ pub struct NoopTarget {
 impl NoopTarget {
     /// A target of `capacity_bytes` that takes `latency_ns` for anything.
     pub fn new(capacity_bytes: u64, latency_ns: u64) -> Self {
-        Self {
-            capacity_bytes,
-            latency_ns,
-            now_ns: 0,
-            pending: std::collections::VecDeque::new(),
-        }
+        Self { capacity_bytes, latency_ns, now_ns: 0, pending: std::collections::VecDeque::new() }
     }
 }
 
@@ -41,8 +36,7 @@ impl Target for NoopTarget {
     }
 
     fn submit(&mut self, slot: u32, _request: &Request) {
-        self.pending
-            .push_back((slot, self.now_ns + self.latency_ns));
+        self.pending.push_back((slot, self.now_ns + self.latency_ns));
     }
 
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
@@ -59,11 +53,7 @@ impl Target for NoopTarget {
             if completed_ns > first_ns {
                 break;
             }
-            done.push(Completion {
-                slot,
-                completed_ns,
-                errno: 0,
-            });
+            done.push(Completion { slot, completed_ns, errno: 0 });
             self.pending.pop_front();
         }
         Ok(())
