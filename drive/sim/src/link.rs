@@ -1,36 +1,100 @@
 //! The cable between host and drive.
 
 use crate::specification;
+use crate::specification::Interface;
 
-/// A half-duplex link (SATA): one frame exchange at a time.
+/// A link, and when it is free.
 ///
 /// A data phase occupies the link for its payload time. Afterwards the link
 /// stays occupied for the command's other frames (command, DMA set-up, device
 /// bits) and turn-arounds; the host already has its data then, so this part
 /// limits throughput but not the latency of a lone command.
+///
+/// SATA is half-duplex: one frame exchange at a time. PCIe carries data in both
+/// directions at once; a command's doorbell, fetch and completion entry are
+/// round trips that delay it and occupy nothing.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Payload bytes per second.
     rate: u64,
     overhead_ns: u64,
-    free_ns: u64,
+    command_latency_ns: u64,
+    full_duplex: bool,
+    /// By direction; half-duplex links use the first.
+    free_ns: [u64; 2],
 }
 
+/// User bytes of a PCIe packet: the limit that hosts commonly set.
+const PCIE_PACKET_BYTES: u64 = 256;
+/// Bytes around them: framing and sequence number 4, header with a 64-bit
+/// address 16, link CRC 4.
+const PCIE_PACKET_OVERHEAD_BYTES: u64 = 24;
+
 impl Link {
-    /// From the specification; 8b/10b coding leaves 8 of 10 bits for payload.
+    /// From the specification.
     pub fn new(specification: &specification::Link) -> Self {
-        let rate = specification.line_rate.0 / 10;
-        Self { rate, overhead_ns: transfer_ns(specification.command_overhead.0, rate), free_ns: 0 }
+        let rate = payload_rate(&specification.interface);
+        let (overhead, command_latency_ns, full_duplex) = match &specification.interface {
+            Interface::Sata { command_overhead, .. } => (command_overhead.0, 0, false),
+            Interface::Pcie { command_overhead, command_latency, .. } => {
+                (command_overhead.0, command_latency.0, true)
+            }
+        };
+        let overhead_ns = transfer_ns(overhead, rate);
+        Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns: [0; 2] }
+    }
+
+    /// Time that a command and its completion spend on round trips.
+    pub fn command_latency_ns(&self) -> u64 {
+        self.command_latency_ns
     }
 
     /// Transfers a data phase as soon as the link is free after `ready_ns`;
     /// returns when its last byte has passed. `last` marks a command's final
-    /// data phase, which its other frames follow.
+    /// data phase, which its other frames follow. For drives that use a
+    /// half-duplex link, or one direction at a time.
     #[inline]
     pub fn transfer(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
-        let end_ns = ready_ns.max(self.free_ns) + transfer_ns(bytes, self.rate);
-        self.free_ns = if last { end_ns + self.overhead_ns } else { end_ns };
+        self.pass(0, ready_ns, bytes, last)
+    }
+
+    /// As [`Link::transfer`], towards the host.
+    #[inline]
+    pub fn to_host(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
+        self.pass(0, ready_ns, bytes, last)
+    }
+
+    /// As [`Link::transfer`], towards the drive.
+    #[inline]
+    pub fn to_drive(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
+        self.pass(usize::from(self.full_duplex), ready_ns, bytes, last)
+    }
+
+    #[inline]
+    fn pass(&mut self, direction: usize, ready_ns: u64, bytes: u64, last: bool) -> u64 {
+        let free_ns = &mut self.free_ns[direction];
+        let end_ns = ready_ns.max(*free_ns) + transfer_ns(bytes, self.rate);
+        *free_ns = if last { end_ns + self.overhead_ns } else { end_ns };
         end_ns
+    }
+}
+
+/// Payload bytes per second, and direction: line rate, less line coding, less
+/// packet headers where packets are small.
+fn payload_rate(interface: &Interface) -> u64 {
+    match interface {
+        // 8b/10b coding; frames of 8 KiB make headers negligible.
+        Interface::Sata { line_rate, .. } => line_rate.0 / 10,
+        Interface::Pcie { generation, lanes, .. } => {
+            // Gigatransfers per second; 8b/10b, from the third on 128b/130b.
+            let lane_rate = match generation.value {
+                1 => 2_500_000_000 / 10,
+                2 => 5_000_000_000 / 10,
+                later => (8_000_000_000 << (later - 3)) / 130 * 16,
+            };
+            lane_rate * u64::from(lanes.value) * PCIE_PACKET_BYTES
+                / (PCIE_PACKET_BYTES + PCIE_PACKET_OVERHEAD_BYTES)
+        }
     }
 }
 
@@ -39,4 +103,56 @@ impl Link {
 pub fn transfer_ns(bytes: u64, rate: u64) -> u64 {
     // Requests are below 2^30 bytes: the product stays below 2^60.
     (bytes * 1_000_000_000).div_ceil(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specification::{BitsPerSecond, Bytes, Nanoseconds, Parameter};
+
+    fn given<T>(value: T) -> Parameter<T> {
+        Parameter { value, source: "test".into() }
+    }
+
+    fn sata(line_rate: u64) -> Link {
+        let interface = Interface::Sata {
+            line_rate: given(BitsPerSecond(line_rate)),
+            command_overhead: given(Bytes(0)),
+        };
+        Link::new(&specification::Link { interface, queue_depth: given(32) })
+    }
+
+    fn pcie(generation: u32, lanes: u32) -> Link {
+        let interface = Interface::Pcie {
+            generation: given(generation),
+            lanes: given(lanes),
+            command_overhead: given(Bytes(0)),
+            command_latency: given(Nanoseconds(1_000)),
+        };
+        Link::new(&specification::Link { interface, queue_depth: given(1_024) })
+    }
+
+    #[test]
+    fn rates_are_what_the_generations_leave_for_data() {
+        assert_eq!(sata(1_500_000_000).rate, 150_000_000);
+        assert_eq!(sata(6_000_000_000).rate, 600_000_000);
+        let megabytes = |link: Link| link.rate / 1_000_000;
+        assert_eq!(megabytes(pcie(1, 1)), 228);
+        assert_eq!(megabytes(pcie(2, 4)), 1_828);
+        // Drives on four lanes reach 3.5, 7 and 14 GB/s.
+        assert_eq!(megabytes(pcie(3, 4)), 3_600);
+        assert_eq!(megabytes(pcie(4, 4)), 7_201);
+        assert_eq!(megabytes(pcie(5, 4)), 14_403);
+    }
+
+    #[test]
+    fn pcie_carries_both_directions_at_once_and_sata_one() {
+        let both_end_ns = |mut link: Link| {
+            let read_ns = link.to_host(0, 1 << 20, true);
+            link.to_drive(0, 1 << 20, true).max(read_ns)
+        };
+        let alone_ns = |mut link: Link| link.to_host(0, 1 << 20, true);
+        assert_eq!(both_end_ns(pcie(3, 4)), alone_ns(pcie(3, 4)));
+        assert_eq!(both_end_ns(sata(6_000_000_000)), 2 * alone_ns(sata(6_000_000_000)));
+    }
 }

@@ -55,7 +55,8 @@ pub struct PageMapped {
     specification: Specification,
     capacity_bytes: u64,
     units: UnitGrid,
-    host_overhead_ns: u64,
+    /// From the host's software to the firmware.
+    command_delay_ns: u64,
     read_overhead_ns: u64,
     write_overhead_ns: u64,
     firmware_free_ns: u64,
@@ -96,11 +97,12 @@ impl PageMapped {
         let buffer_bytes = specification.write_buffer.size.0;
         let share = |share: f64| (unit_bytes as f64 * share).ceil() as u32;
         let compression = specification.compression.as_ref();
+        let link = Link::new(&specification.link);
         Self {
             specification: specification.clone(),
             capacity_bytes: specification.capacity.user.0,
             units,
-            host_overhead_ns: specification.host.overhead.0,
+            command_delay_ns: specification.host.overhead.0 + link.command_latency_ns(),
             read_overhead_ns: specification.controller.read_overhead.0,
             write_overhead_ns: specification.controller.write_overhead.0,
             firmware_free_ns: 0,
@@ -125,7 +127,7 @@ impl PageMapped {
                 .read_ahead
                 .as_ref()
                 .map(|read_ahead| ReadAhead::new(read_ahead, units)),
-            link: Link::new(&specification.link),
+            link,
             flash: Flash::new(specification),
             translation: Translation::new(specification),
             events: EventQueue::default(),
@@ -178,7 +180,7 @@ impl Device for PageMapped {
             self.commands.resize(tag as usize + 1, command);
         }
         self.commands[tag as usize] = command;
-        let arrival_ns = at_ns + self.host_overhead_ns;
+        let arrival_ns = at_ns + self.command_delay_ns;
         if self.in_device < self.queue_depth {
             self.admit(arrival_ns, tag);
         } else {

@@ -6,8 +6,10 @@
 //! read_time = { value = "60 us", source = "datasheet: ..." }
 //! ```
 
+mod link;
 mod quantity;
 
+pub use link::{Interface, Link};
 pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds};
 
 use crate::{block_mapped, disk, page_mapped};
@@ -80,19 +82,6 @@ pub struct Host {
     pub overhead: Parameter<Nanoseconds>,
 }
 
-/// A SATA link.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// 1.5, 3 or 6 Gb/s.
-    pub line_rate: Parameter<BitsPerSecond>,
-    /// What a command's frames and turn-arounds cost beside its payload,
-    /// expressed in bytes of line time.
-    pub command_overhead: Parameter<Bytes>,
-    /// Commands that the drive accepts at once (NCQ: 32; without NCQ: 1).
-    pub queue_depth: Parameter<u32>,
-}
-
 /// A parsed and checked drive file.
 #[derive(Clone, Debug)]
 pub enum Specification {
@@ -144,21 +133,6 @@ impl Specification {
                 header
             }
         }
-    }
-}
-
-impl Link {
-    /// # Errors
-    /// Rates that no SATA generation has, and an impossible queue depth.
-    pub fn check(&self) -> Result<(), String> {
-        let generations = [1_500_000_000, 3_000_000_000, 6_000_000_000];
-        if !generations.contains(&self.line_rate.0) {
-            return Err("link.line_rate: SATA has 1.5 Gb/s, 3 Gb/s and 6 Gb/s".into());
-        }
-        if !(1..=32).contains(&self.queue_depth.value) {
-            return Err("link.queue_depth: use 1 (no NCQ) to 32".into());
-        }
-        Ok(())
     }
 }
 

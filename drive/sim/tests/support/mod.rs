@@ -11,14 +11,23 @@ pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
 pub const SECOND_NS: u64 = 1_000_000_000;
 
-/// A drive of the catalog, with settings as `("cache.write_back", "false")`.
-pub fn drive(name: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
+/// The text of a drive file of the catalog.
+pub fn drive_file(name: &str) -> String {
     let path =
         format!("{}/../../fourcorners/catalog/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(path).unwrap();
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// A drive of the catalog, with settings as `("cache.write_back", "false")`.
+pub fn drive(name: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
+    drive_of(&drive_file(name), settings)
+}
+
+/// The drive of a drive file's text.
+pub fn drive_of(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
     let settings: Vec<(String, String)> =
         settings.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
-    SimulatedDrive::new(&text, &settings, 1).unwrap()
+    SimulatedDrive::new(text, &settings, 1).unwrap()
 }
 
 pub fn run(drive: &mut SimulatedDrive, workload: &Workload) -> Recording {
