@@ -299,3 +299,35 @@ fn links_say_what_is_wrong_with_them() {
     let deep = refused(("queue_depth = { value = 32", "queue_depth = { value = 64"));
     assert!(deep.contains("link.queue_depth"), "{deep}");
 }
+
+#[test]
+fn lower_and_upper_pages_take_turns() {
+    // One die, a row of two 8 KiB pages, a buffer of two rows: each write of a
+    // row waits for one of the last two programs.
+    let settings = [
+        ("flash.dies", "1"),
+        ("flash.channels", "1"),
+        ("flash.bus_rate", "1000 GB/s"),
+        ("capacity.user", "6 GiB"),
+        ("write_buffer.size", "32 KiB"),
+    ];
+    let text = support::drive_file("ocz-vector-256gb");
+    let times =
+        "[flash]\nprogram_times = { value = [\"0.4 ms\", \"2.2 ms\"], source = \"test\" }\n";
+    let latencies = |text: &str| {
+        let mut drive = support::drive_of(text, &settings);
+        let mut writes = workload(Operation::Write, Pattern::Sequential, 16 * KIB, 1);
+        writes.ramp_ns = SECOND_NS / 10;
+        writes.stop.ios = Some(1_000);
+        let recording = run(&mut drive, &writes);
+        let latencies = &recording.operations[1].latencies;
+        let mean_ns = latencies.sum_ns() as f64 / recording.operations[1].ios as f64;
+        (mean_ns * 1e-6, latencies.min_ns().unwrap() as f64 * 1e-6)
+    };
+    let (mean_ms, fastest_ms) = latencies(&text);
+    assert_within("all alike, mean, ms", mean_ms, 1.3, 1.0);
+    assert_within("all alike, fastest, ms", fastest_ms, 1.3, 1.0);
+    let (mean_ms, fastest_ms) = latencies(&text.replacen("[flash]\n", times, 1));
+    assert_within("in turn, mean, ms", mean_ms, 1.3, 1.0);
+    assert_within("in turn, fastest, ms", fastest_ms, 0.4, 1.0);
+}

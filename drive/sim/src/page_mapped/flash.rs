@@ -5,7 +5,7 @@
 //! time. It is claimed only when a transfer can begin, so a transfer that will
 //! be needed later never blocks one that is ready now.
 
-use super::specification::Specification;
+use super::specification::{self, Specification};
 use crate::link::transfer_ns;
 use std::collections::VecDeque;
 
@@ -29,6 +29,34 @@ pub struct BackgroundWork {
     pub array_ns: u64,
     /// Bytes of write buffer that are free when it is done.
     pub release_bytes: u32,
+}
+
+/// Page program times by the row of a block. Rows hold lower and upper pages of
+/// the same cells in turn, and upper ones take longer.
+#[derive(Clone, Debug)]
+pub struct ProgramTimes {
+    /// Repeats over the rows; one entry: all rows alike.
+    ns: Box<[u64]>,
+}
+
+impl ProgramTimes {
+    /// The specification's times, or its mean for all.
+    pub fn new(specification: &specification::Flash) -> Self {
+        let ns = match &specification.program_times {
+            Some(times) => times.value.iter().map(|time| time.0).collect(),
+            None => Box::new([specification.program_time.0]) as Box<[u64]>,
+        };
+        Self { ns }
+    }
+
+    /// Time to program a row of a block.
+    #[inline]
+    pub fn ns(&self, row: u32) -> u64 {
+        match &*self.ns {
+            [all] => *all,
+            times => times[row as usize % times.len()],
+        }
+    }
 }
 
 /// What an event of a die means for the drive.

@@ -78,6 +78,11 @@ pub struct Flash {
     pub read_time: Parameter<Nanoseconds>,
     /// Page register to array (tPROG), mean over a block's pages.
     pub program_time: Parameter<Nanoseconds>,
+    /// Program times of a block's pages in the order in which they are written,
+    /// repeated over the block: lower and upper pages of multi-level cells,
+    /// such as `["0.5 ms", "2.1 ms"]`. Their mean is `program_time`. Absent:
+    /// all pages take `program_time`.
+    pub program_times: Option<Parameter<Vec<Nanoseconds>>>,
     /// Block erase (tBERS).
     pub erase_time: Parameter<Nanoseconds>,
     /// Payload rate of a channel.
@@ -148,6 +153,16 @@ impl Specification {
         )?;
         require(flash.bus_rate.0 > 0, "flash.bus_rate: use a positive rate")?;
         require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
+        if let Some(times) = &flash.program_times {
+            let count = times.value.len();
+            require((1..=64).contains(&count), "flash.program_times: give 1 to 64 times")?;
+            let sum: u64 = times.value.iter().map(|time| time.0).sum();
+            let mean = sum as f64 / count as f64;
+            require(
+                (mean / flash.program_time.0 as f64 - 1.0).abs() <= 0.02,
+                "flash.program_times: their mean must be flash.program_time within 2 %",
+            )?;
+        }
         let unit = self.translation.unit.0;
         require(
             unit >= 512 && unit.is_power_of_two(),
