@@ -70,6 +70,14 @@ impl SimulatedDrive {
         py.detach(|| self.drive.purge());
     }
 
+    fn trim(&mut self, py: Python<'_>, offset_bytes: u64, length_bytes: u64) {
+        py.detach(|| self.drive.trim(offset_bytes, length_bytes));
+    }
+
+    fn enter_steady_state(&mut self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.drive.enter_steady_state()).map_err(value_error)
+    }
+
     fn counters(&self) -> BTreeMap<&'static str, f64> {
         self.drive.counters().into_iter().collect()
     }

@@ -26,6 +26,20 @@ pub trait Device {
     /// outstanding.
     fn purge(&mut self, at_ns: u64);
 
+    /// The host no longer needs a range (TRIM). Only called while no command is
+    /// outstanding. Drives without TRIM take no notice.
+    fn trim(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
+
+    /// Secure erase, then the state that endless uniform random writes of
+    /// mapping units over all of the drive lead to.
+    ///
+    /// # Errors
+    /// Why the model has no such state, or none that can be entered at once.
+    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
+        let _ = at_ns;
+        Err("only page-mapped SSDs have a steady state that can be entered at once".into())
+    }
+
     /// What the model counted since it was made, as name and value: for
     /// findings about the model itself (write amplification, seeks), never for
     /// analysis of a drive.
@@ -64,6 +78,19 @@ impl<D: Device> Simulated<D> {
     /// Secure erase.
     pub fn purge(&mut self) {
         self.device.purge(self.now_ns);
+    }
+
+    /// The host no longer needs a range (TRIM).
+    pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+        self.device.trim(offset_bytes, length_bytes);
+    }
+
+    /// The steady state of uniform random writes, at once.
+    ///
+    /// # Errors
+    /// See [`Device::enter_steady_state`].
+    pub fn enter_steady_state(&mut self) -> Result<(), String> {
+        self.device.enter_steady_state(self.now_ns)
     }
 }
 

@@ -54,7 +54,7 @@ impl SimulatedDrive {
         let header = specification.header().clone();
         let model = match specification {
             Specification::PageMapped(_, s) => {
-                Model::PageMapped(Box::new(Simulated::new(PageMapped::new(&s))))
+                Model::PageMapped(Box::new(Simulated::new(PageMapped::new(&s, seed))))
             }
             Specification::BlockMapped(_, s) => {
                 Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(&s))))
@@ -82,6 +82,22 @@ impl SimulatedDrive {
     /// Secure erase.
     pub fn purge(&mut self) {
         with_model!(&mut self.model, drive => drive.purge());
+    }
+
+    /// The host no longer needs a range (TRIM). A range beyond the end of the
+    /// drive is cut off there.
+    pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+        let length_bytes = length_bytes.min(self.capacity_bytes().saturating_sub(offset_bytes));
+        with_model!(&mut self.model, drive => drive.trim(offset_bytes, length_bytes));
+    }
+
+    /// Secure erase, then the steady state of uniform random writes over all of
+    /// the drive, at once.
+    ///
+    /// # Errors
+    /// Why the drive has none that can be entered at once.
+    pub fn enter_steady_state(&mut self) -> Result<(), String> {
+        with_model!(&mut self.model, drive => drive.enter_steady_state())
     }
 
     /// What the model counted, by name.

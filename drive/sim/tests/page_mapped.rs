@@ -331,3 +331,43 @@ fn lower_and_upper_pages_take_turns() {
     assert_within("in turn, mean, ms", mean_ms, 1.3, 1.0);
     assert_within("in turn, fastest, ms", fastest_ms, 0.4, 1.0);
 }
+
+/// A drive of the catalog with more lines at the start of a section.
+fn with_lines(name: &str, section: &str, lines: &str) -> SimulatedDrive {
+    let text = support::drive_file(name);
+    let header = format!("[{section}]\n");
+    assert!(text.contains(&header));
+    support::drive_of(&text.replacen(&header, &format!("{header}{lines}\n"), 1), &[])
+}
+
+/// Longest 4 KB random read, in ms, and MB/s of writes, on one die that reads
+/// and writes by turns.
+fn reads_among_writes(drive: &mut SimulatedDrive) -> (f64, f64) {
+    fill_8_gb(drive, Content::Incompressible);
+    drive.idle(10 * SECOND_NS);
+    let mut mixed = workload(Operation::Read, Pattern::Random, 4 * KIB, 4);
+    mixed.streams[0].span_bytes = Some(7 * GB);
+    mixed.streams[0].alignment_bytes = Some(4096);
+    mixed.streams[0].read_fraction = 0.5;
+    mixed.ramp_ns = SECOND_NS;
+    mixed.stop.time_ns = Some(5 * SECOND_NS);
+    let recording = run(drive, &mixed);
+    let [reads, writes] = &recording.operations;
+    (
+        reads.latencies.max_ns().unwrap() as f64 * 1e-6,
+        writes.bytes as f64 / 1e6 / (recording.elapsed_ns as f64 * 1e-9),
+    )
+}
+
+#[test]
+fn reads_suspend_programs() {
+    let (waits_ms, _) = reads_among_writes(&mut drive("ocz-vector-256gb", &[]));
+    let lines = r#"suspend_time = { value = "20 us", source = "test" }
+        resume_time = { value = "20 us", source = "test" }"#;
+    let (suspends_ms, rate) =
+        reads_among_writes(&mut with_lines("ocz-vector-256gb", "flash", lines));
+    // A program takes 1.3 ms. With suspension reads wait for each other only.
+    assert!(waits_ms > 1.3, "longest read {waits_ms} ms");
+    assert!(suspends_ms < 0.6, "longest read {suspends_ms} ms");
+    assert!(rate > 10.0, "writes go on: {rate} MB/s");
+}

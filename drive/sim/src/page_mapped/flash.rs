@@ -4,6 +4,11 @@
 //! collections and erases wait in order. A channel carries one transfer at a
 //! time. It is claimed only when a transfer can begin, so a transfer that will
 //! be needed later never blocks one that is ready now.
+//!
+//! Where the specification gives a suspend time, a read that meets a program,
+//! a collection or an erase in the array stops it, is served, and lets it go
+//! on. Between two stops the operation runs for at least the time that a stop
+//! takes, so that reads without end cannot hold it for ever.
 
 use super::specification::{self, Specification};
 use crate::link::transfer_ns;
@@ -75,14 +80,49 @@ enum State {
     Idle,
     Reading(PageRead),
     Transferring(PageRead),
-    Background { release_bytes: u32 },
+    Background {
+        release_bytes: u32,
+        array_start_ns: u64,
+    },
+    /// Background work is being stopped for reads.
+    Suspending,
+}
+
+/// Background work that was stopped for reads.
+#[derive(Clone, Copy, Debug)]
+struct Suspended {
+    remaining_ns: u64,
+    release_bytes: u32,
 }
 
 #[derive(Clone, Debug)]
 struct Die {
     state: State,
+    /// When the state ends. A suspension leaves an event behind that is due at
+    /// another time and is passed over.
+    due_ns: u64,
     reads: VecDeque<PageRead>,
     background: VecDeque<BackgroundWork>,
+    suspended: Option<Suspended>,
+}
+
+impl Die {
+    fn idle() -> Self {
+        Self {
+            state: State::Idle,
+            due_ns: u64::MAX,
+            reads: VecDeque::new(),
+            background: VecDeque::new(),
+            suspended: None,
+        }
+    }
+}
+
+/// What it takes to stop background work for reads.
+#[derive(Clone, Copy, Debug)]
+struct Suspend {
+    suspend_ns: u64,
+    resume_ns: u64,
 }
 
 /// All dies and channels.
@@ -92,81 +132,117 @@ pub struct Flash {
     channel_free_ns: Vec<u64>,
     read_ns: u64,
     bus_rate: u64,
+    /// Only dies that stop programs and erases for reads.
+    suspend: Option<Suspend>,
 }
 
 impl Flash {
     /// Idle dies as the specification has them.
     pub fn new(specification: &Specification) -> Self {
         let flash = &specification.flash;
-        let die = Die { state: State::Idle, reads: VecDeque::new(), background: VecDeque::new() };
+        let suspend = flash.suspend_time.as_ref().map(|time| Suspend {
+            suspend_ns: time.0,
+            resume_ns: flash.resume_time.as_ref().map_or(0, |time| time.0),
+        });
         Self {
-            dies: vec![die; flash.dies.value as usize],
+            dies: vec![Die::idle(); flash.dies.value as usize],
             channel_free_ns: vec![0; flash.channels.value as usize],
             read_ns: flash.read_time.0,
             bus_rate: flash.bus_rate.0,
+            suspend,
         }
     }
 
-    /// Queues a page read. Returns when the die's next event is due if the die
-    /// was idle.
+    /// Queues a page read. Returns when the die's next event is due if that is
+    /// news.
     #[inline]
     pub fn read(&mut self, now_ns: u64, die: u32, read: PageRead) -> Option<u64> {
-        self.dies[die as usize].reads.push_back(read);
-        self.start_if_idle(now_ns, die)
+        let state = &mut self.dies[die as usize];
+        state.reads.push_back(read);
+        match (state.state, self.suspend) {
+            (State::Idle, _) => self.start_next(now_ns, die),
+            (State::Background { release_bytes, array_start_ns }, Some(suspend)) => {
+                let stop_ns = now_ns.max(array_start_ns + suspend.suspend_ns);
+                let remaining_ns = state.due_ns.checked_sub(stop_ns)?;
+                // Not worth it when the end is as near as the stop.
+                if remaining_ns <= suspend.suspend_ns {
+                    return None;
+                }
+                state.suspended = Some(Suspended { remaining_ns, release_bytes });
+                state.state = State::Suspending;
+                state.due_ns = stop_ns + suspend.suspend_ns;
+                Some(state.due_ns)
+            }
+            _ => None,
+        }
     }
 
     /// Queues background work. Returns as [`Flash::read`].
     #[inline]
     pub fn work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) -> Option<u64> {
-        self.dies[die as usize].background.push_back(work);
-        self.start_if_idle(now_ns, die)
+        let state = &mut self.dies[die as usize];
+        state.background.push_back(work);
+        match state.state {
+            State::Idle => self.start_next(now_ns, die),
+            _ => None,
+        }
     }
 
     /// Handles the event of a die that is due now. Returns what it means and
     /// when the die's next event is due.
     #[inline]
     pub fn event(&mut self, now_ns: u64, die: u32) -> (DieEvent, Option<u64>) {
-        match self.dies[die as usize].state {
+        let state = &self.dies[die as usize];
+        if state.due_ns != now_ns {
+            return (DieEvent::Underway, None);
+        }
+        match state.state {
             State::Reading(read) => {
-                let end_ns = self.transfer(
-                    now_ns,
-                    die,
-                    transfer_ns(u64::from(read.bus_bytes), self.bus_rate),
-                );
-                self.dies[die as usize].state = State::Transferring(read);
-                (DieEvent::Underway, Some(end_ns))
+                let bus_ns = transfer_ns(u64::from(read.bus_bytes), self.bus_rate);
+                let end_ns = self.transfer(now_ns, die, bus_ns);
+                (DieEvent::Underway, self.enter(die, State::Transferring(read), end_ns))
             }
             State::Transferring(read) => (DieEvent::Delivered(read), self.start_next(now_ns, die)),
-            State::Background { release_bytes } => {
+            State::Background { release_bytes, .. } => {
                 (DieEvent::Released(release_bytes), self.start_next(now_ns, die))
             }
-            State::Idle => unreachable!("an idle die has no events"),
+            State::Suspending => (DieEvent::Underway, self.start_next(now_ns, die)),
+            State::Idle => unreachable!("an idle die is never due"),
         }
     }
 
-    #[inline]
-    fn start_if_idle(&mut self, now_ns: u64, die: u32) -> Option<u64> {
-        match self.dies[die as usize].state {
-            State::Idle => self.start_next(now_ns, die),
-            _ => None,
-        }
-    }
-
+    /// Starts what comes next on a die: reads, then what was stopped for them,
+    /// then other work.
     #[inline]
     fn start_next(&mut self, now_ns: u64, die: u32) -> Option<u64> {
         let state = &mut self.dies[die as usize];
         if let Some(read) = state.reads.pop_front() {
-            state.state = State::Reading(read);
-            return Some(now_ns + self.read_ns);
+            return self.enter(die, State::Reading(read), now_ns + self.read_ns);
+        }
+        if let Some(Suspended { remaining_ns, release_bytes }) = state.suspended.take() {
+            let resume_ns = self.suspend.map_or(0, |suspend| suspend.resume_ns);
+            let array_start_ns = now_ns + resume_ns;
+            let background = State::Background { release_bytes, array_start_ns };
+            return self.enter(die, background, array_start_ns + remaining_ns);
         }
         if let Some(work) = state.background.pop_front() {
-            state.state = State::Background { release_bytes: work.release_bytes };
             let array_start_ns =
                 if work.bus_ns > 0 { self.transfer(now_ns, die, work.bus_ns) } else { now_ns };
-            return Some(array_start_ns + work.array_ns);
+            let background =
+                State::Background { release_bytes: work.release_bytes, array_start_ns };
+            return self.enter(die, background, array_start_ns + work.array_ns);
         }
         state.state = State::Idle;
+        state.due_ns = u64::MAX;
         None
+    }
+
+    #[inline]
+    fn enter(&mut self, die: u32, state: State, due_ns: u64) -> Option<u64> {
+        let entered = &mut self.dies[die as usize];
+        entered.state = state;
+        entered.due_ns = due_ns;
+        Some(due_ns)
     }
 
     #[inline]
@@ -175,5 +251,87 @@ impl Flash {
         let free_ns = &mut self.channel_free_ns[channel];
         *free_ns = now_ns.max(*free_ns) + bus_ns;
         *free_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1_000;
+
+    /// One die with 50 us reads, and transfers that take no time to speak of.
+    fn one_die(suspend: Option<Suspend>) -> Flash {
+        Flash {
+            dies: vec![Die::idle()],
+            channel_free_ns: vec![0],
+            read_ns: 50 * US,
+            bus_rate: u64::MAX,
+            suspend,
+        }
+    }
+
+    fn read() -> PageRead {
+        PageRead { command: 0, bus_bytes: 0, host_bytes: 0 }
+    }
+
+    /// Handles events until the die is idle: when reads were delivered and when
+    /// background work was done.
+    fn play(flash: &mut Flash, events: &mut Vec<u64>, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let (mut delivered, mut done) = (Vec::new(), Vec::new());
+        let mut reads_ns = reads_ns.iter().copied().peekable();
+        loop {
+            events.sort_unstable();
+            let event_ns = events.first().copied();
+            let Some(now_ns) = event_ns.into_iter().chain(reads_ns.peek().copied()).min() else {
+                return (delivered, done);
+            };
+            if reads_ns.next_if_eq(&now_ns).is_some() {
+                events.extend(flash.read(now_ns, 0, read()));
+                continue;
+            }
+            events.remove(0);
+            let (meaning, next_ns) = flash.event(now_ns, 0);
+            events.extend(next_ns);
+            match meaning {
+                DieEvent::Underway => {}
+                DieEvent::Delivered(_) => delivered.push(now_ns),
+                DieEvent::Released(_) => done.push(now_ns),
+            }
+        }
+    }
+
+    fn program_and_reads(suspend: Option<Suspend>, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let mut flash = one_die(suspend);
+        let work = BackgroundWork { bus_ns: 0, array_ns: 1_000 * US, release_bytes: 1 };
+        let mut events: Vec<u64> = flash.work(0, 0, work).into_iter().collect();
+        play(&mut flash, &mut events, reads_ns)
+    }
+
+    const SUSPEND: Option<Suspend> = Some(Suspend { suspend_ns: 20 * US, resume_ns: 30 * US });
+
+    #[test]
+    fn a_read_waits_for_a_program_or_stops_it() {
+        assert_eq!(program_and_reads(None, &[400 * US]), (vec![1_050 * US], vec![1_000 * US]));
+        // 20 us to stop, 50 us to read; the program still needs 600 us, and 30
+        // us to take up again.
+        assert_eq!(program_and_reads(SUSPEND, &[400 * US]), (vec![470 * US], vec![1_100 * US]));
+        // Reads that arrive meanwhile go before the program.
+        let (delivered, done) = program_and_reads(SUSPEND, &[400 * US, 410 * US]);
+        assert_eq!((delivered, done), (vec![470 * US, 520 * US], vec![1_150 * US]));
+    }
+
+    #[test]
+    fn a_program_near_its_end_is_not_stopped() {
+        let (delivered, done) = program_and_reads(SUSPEND, &[985 * US]);
+        assert_eq!((delivered, done), (vec![1_050 * US], vec![1_000 * US]));
+    }
+
+    #[test]
+    fn reads_without_end_leave_a_program_some_progress() {
+        let reads_ns: Vec<u64> = (0..2_000).map(|read| read * 110 * US).collect();
+        let (delivered, done) = program_and_reads(SUSPEND, &reads_ns);
+        assert_eq!(delivered.len(), 2_000);
+        assert!(done[0] < 20_000 * US, "done after {} us", done[0] / US);
     }
 }

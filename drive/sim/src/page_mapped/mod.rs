@@ -53,6 +53,7 @@ enum Event {
 #[derive(Debug)]
 pub struct PageMapped {
     specification: Specification,
+    seed: u64,
     capacity_bytes: u64,
     units: UnitGrid,
     /// From the host's software to the firmware.
@@ -90,8 +91,8 @@ pub struct PageMapped {
 }
 
 impl PageMapped {
-    /// A secure-erased drive.
-    pub fn new(specification: &Specification) -> Self {
+    /// A secure-erased drive. `seed` is for the collector's random choices.
+    pub fn new(specification: &Specification, seed: u64) -> Self {
         let unit_bytes = specification.translation.unit.0;
         let units = UnitGrid { unit_bytes };
         let buffer_bytes = specification.write_buffer.size.0;
@@ -100,6 +101,7 @@ impl PageMapped {
         let link = Link::new(&specification.link);
         Self {
             specification: specification.clone(),
+            seed,
             capacity_bytes: specification.capacity.user.0,
             units,
             command_delay_ns: specification.host.overhead.0 + link.command_latency_ns(),
@@ -129,7 +131,7 @@ impl PageMapped {
                 .map(|read_ahead| ReadAhead::new(read_ahead, units)),
             link,
             flash: Flash::new(specification),
-            translation: Translation::new(specification),
+            translation: Translation::new(specification, seed),
             events: EventQueue::default(),
             work: Vec::new(),
         }
@@ -227,7 +229,22 @@ impl Device for PageMapped {
     }
 
     fn purge(&mut self, _at_ns: u64) {
-        *self = Self::new(&self.specification.clone());
+        *self = Self::new(&self.specification.clone(), self.seed);
+    }
+
+    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+        // Only units that lie in the range as a whole hold nothing else.
+        let unit_bytes = self.units.unit_bytes;
+        let first = offset_bytes.div_ceil(unit_bytes);
+        let end = (offset_bytes + length_bytes) / unit_bytes;
+        for unit in first..end {
+            self.translation.trim(unit as u32);
+        }
+    }
+
+    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
+        self.purge(at_ns);
+        self.translation.enter_steady_state(self.seed)
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

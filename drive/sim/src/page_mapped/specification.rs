@@ -85,6 +85,12 @@ pub struct Flash {
     pub program_times: Option<Parameter<Vec<Nanoseconds>>>,
     /// Block erase (tBERS).
     pub erase_time: Parameter<Nanoseconds>,
+    /// Time from a read's arrival at a die that programs or erases until the
+    /// array is free for it. Absent: reads wait for the operation's end.
+    pub suspend_time: Option<Parameter<Nanoseconds>>,
+    /// Time that a suspended operation needs before it makes progress again.
+    /// Absent: none.
+    pub resume_time: Option<Parameter<Nanoseconds>>,
     /// Payload rate of a channel.
     pub bus_rate: Parameter<BytesPerSecond>,
 }
@@ -98,18 +104,42 @@ pub struct Translation {
     /// Share of the raw blocks that holds bad blocks, firmware, parity and
     /// tables, and so neither user data nor spare area.
     pub reserved_share: Parameter<f64>,
+    /// Dies whose blocks are erased and collected together as superblocks.
+    /// Absent: each die collects by itself.
+    pub superblock_dies: Option<Parameter<u32>>,
 }
 
-/// Reclaiming of blocks, by the greedy rule: the block with the fewest valid
-/// units goes first, on each die by itself.
+/// Reclaiming of blocks, in each pool of dies by itself (see
+/// `translation.superblock_dies`).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GarbageCollection {
-    /// A die with fewer free blocks than this collects.
+    /// A pool with fewer free blocks than this collects.
     pub start_free_blocks: Parameter<u32>,
-    /// Blocks that a die reclaims at a stretch before it takes writes again;
+    /// Blocks that a pool reclaims at a stretch before it takes writes again;
     /// 0: just as many units as are written, between the writes (paced).
     pub burst_blocks: Parameter<u32>,
+    /// Which block goes first. Absent: greedy.
+    pub policy: Option<Parameter<Policy>>,
+    /// Blocks that the d-choices policy looks at.
+    pub candidates: Option<Parameter<u32>>,
+    /// Collected units go into the same blocks as the host's. Absent: into
+    /// blocks of their own.
+    pub shared_stream: Option<Parameter<bool>>,
+}
+
+/// Which block the collector empties first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The one with the fewest valid units.
+    Greedy,
+    /// The one that was filled first.
+    Fifo,
+    /// The one with the best ratio of gain and age to cost.
+    CostBenefit,
+    /// The one with the fewest valid units among some drawn at random.
+    DChoices,
 }
 
 /// Buffer for what the controller reads ahead of sequential reads.
@@ -153,6 +183,10 @@ impl Specification {
         )?;
         require(flash.bus_rate.0 > 0, "flash.bus_rate: use a positive rate")?;
         require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
+        require(
+            flash.resume_time.is_none() || flash.suspend_time.is_some(),
+            "flash.resume_time: give flash.suspend_time too",
+        )?;
         if let Some(times) = &flash.program_times {
             let count = times.value.len();
             require((1..=64).contains(&count), "flash.program_times: give 1 to 64 times")?;
@@ -184,6 +218,18 @@ impl Specification {
         require(
             self.garbage_collection.start_free_blocks.value >= 2,
             "garbage_collection.start_free_blocks: use at least 2 (one for the host's writes, one for the collector's)",
+        )?;
+        let superblock = self.dies_per_pool();
+        require(
+            superblock >= 1 && flash.dies.value.is_multiple_of(superblock),
+            "translation.superblock_dies: use a divisor of flash.dies",
+        )?;
+        let collection = &self.garbage_collection;
+        let draws = collection.policy.as_ref().is_some_and(|p| p.value == Policy::DChoices);
+        let candidates = collection.candidates.as_ref().map(|c| c.value);
+        require(
+            draws == candidates.is_some() && candidates != Some(0),
+            "garbage_collection.candidates: give at least 1 with the policy d-choices, and only with it",
         )?;
         let collected = self.garbage_collection.start_free_blocks.value
             + self.garbage_collection.burst_blocks.value
@@ -231,6 +277,11 @@ impl Specification {
     /// Mapping units of an erase block over all planes, uncompressed.
     pub fn units_per_block(&self) -> u64 {
         self.row_bytes() / self.translation.unit.0 * u64::from(self.flash.pages_per_block.value)
+    }
+
+    /// Dies that collect together.
+    pub fn dies_per_pool(&self) -> u32 {
+        self.translation.superblock_dies.as_ref().map_or(1, |dies| dies.value)
     }
 
     /// Erase blocks (over all planes) of a die that data may use.

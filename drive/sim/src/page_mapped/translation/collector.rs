@@ -1,0 +1,179 @@
+//! Garbage collection: emptying blocks, and when.
+
+use super::frontier::Frontier;
+use super::geometry::{next_set, prefetch};
+use super::victim::{NOT_CLOSED, Victim};
+use super::{Pool, RowWork, Stream, Translation};
+use crate::page_mapped::flash::BackgroundWork;
+
+/// How far ahead of the collector map entries are prefetched, in slots: about
+/// the latency of memory divided by the time to move a unit.
+const PREFETCH_SLOTS: u32 = 64;
+
+/// Rows that a victim must free; a pool that cannot offer as much is crowded.
+const ROWS_FREED_MIN: u32 = 2;
+
+impl Translation {
+    /// Collects what the units written to a pool make due.
+    pub(super) fn collect(&mut self, pool: u32, work: &mut Vec<RowWork>) {
+        let units = std::mem::take(&mut self.pool(pool).units_written);
+        if self.pools[pool as usize].free.len() >= self.start_free_blocks {
+            return;
+        }
+        if self.burst_blocks > 0 {
+            let enough = self.start_free_blocks + self.burst_blocks;
+            while self.pools[pool as usize].free.len() < enough {
+                self.collect_block(pool, work);
+            }
+            return;
+        }
+        let moves_per_write = self.victim(pool).moves_per_write;
+        let space = self.pool(pool);
+        space.credit += f64::from(units) * moves_per_write;
+        let moves = space.credit as u32;
+        space.credit -= f64::from(moves);
+        // A victim without valid units costs nothing to free.
+        if moves > 0 || moves_per_write == 0.0 {
+            self.move_units(pool, moves.max(1), work);
+        }
+    }
+
+    /// Empties the current victim of a pool, or the next one.
+    pub(super) fn collect_block(&mut self, pool: u32, work: &mut Vec<RowWork>) {
+        self.victim(pool);
+        self.move_units(pool, u32::MAX, work);
+    }
+
+    /// Whether a pool has room to spare: a crowded one takes no writes until
+    /// others have overwritten some of its units.
+    pub(super) fn has_room(&mut self, pool: u32) -> bool {
+        if !self.pools[pool as usize].crowded {
+            return true;
+        }
+        let first = self.geometry.block_index(pool, 0);
+        let counts = &self.counts[first..first + self.geometry.blocks as usize];
+        let fewest = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
+        let enough = ROWS_FREED_MIN * self.geometry.slots_per_row;
+        let crowded = fewest.saturating_add(enough) > self.geometry.slots_per_block;
+        self.pool(pool).crowded = crowded;
+        !crowded
+    }
+
+    /// The block that a pool empties; chooses one if there is none.
+    fn victim(&mut self, pool: u32) -> &Victim {
+        if self.pools[pool as usize].victim.is_none() {
+            let first = self.geometry.block_index(pool, 0);
+            let blocks = first..first + self.geometry.blocks as usize;
+            let block = self
+                .rule
+                .choose(
+                    &self.counts[blocks.clone()],
+                    &self.closed_at[blocks],
+                    self.blocks_closed,
+                    self.geometry.slots_per_block,
+                )
+                .expect("a pool has closed blocks when it runs out of free ones");
+            let capacity = self.written_slots(pool, block);
+            let valid = self.counts[first + block as usize];
+            self.counts[first + block as usize] |= NOT_CLOSED;
+            let freed = capacity - valid;
+            let enough = ROWS_FREED_MIN * self.geometry.slots_per_row;
+            let space = self.pool(pool);
+            space.crowded |= freed < enough;
+            space.victim = Some(Victim {
+                block,
+                next_slot: 0,
+                moves_per_write: f64::from(valid) / f64::from(freed.max(1)),
+            });
+        }
+        self.pools[pool as usize].victim.as_ref().expect("was just chosen")
+    }
+
+    /// Moves up to `most` valid units out of the pool's victim; frees the
+    /// block when none is left.
+    fn move_units(&mut self, pool: u32, most: u32, work: &mut Vec<RowWork>) {
+        let Some(mut victim) = self.pool(pool).victim.take() else {
+            return;
+        };
+        let base = self.geometry.first_slot(pool, victim.block);
+        let end = base + self.geometry.slots_per_block;
+        let index = self.geometry.block_index(pool, victim.block);
+        let mut moved = 0;
+        let mut from = base + victim.next_slot;
+        while moved < most {
+            let Some(slot) = next_set(&self.valid, from, end) else {
+                from = end;
+                break;
+            };
+            from = slot + 1;
+            // Owners are read in order, so the map entries that will change
+            // are known well ahead.
+            let ahead = self.owner[(slot + PREFETCH_SLOTS).min(end - 1) as usize];
+            prefetch(&self.map[ahead as usize]);
+            self.valid[slot as usize / 64] &= !(1 << (slot % 64));
+            self.move_unit(pool, slot, work);
+            moved += 1;
+        }
+        self.counts[index] -= moved;
+        self.counters.moved_units += u64::from(moved);
+        victim.next_slot = from - base;
+        if self.counts[index] == NOT_CLOSED {
+            self.counters.erased_blocks += 1;
+            self.pool(pool).free.push_back(victim.block);
+            let erase = BackgroundWork { bus_ns: 0, array_ns: self.erase_ns, release_bytes: 0 };
+            for die in 0..self.geometry.dies_per_pool {
+                work.push((self.geometry.die_of_row(pool, die), erase));
+            }
+        } else {
+            self.pool(pool).victim = Some(victim);
+        }
+    }
+
+    /// Moves the unit in `slot` to the row that takes collected units.
+    #[inline]
+    fn move_unit(&mut self, pool: u32, slot: u32, work: &mut Vec<RowWork>) {
+        let unit = self.owner[slot as usize];
+        let row = slot / self.geometry.slots_per_row;
+        let stored_bytes = match &self.row_fill {
+            None => self.geometry.unit_bytes,
+            Some(fill) => self.geometry.row_bytes / u32::from(fill[row as usize]).max(1),
+        };
+        let stream = self.collector_stream;
+        if !self.frontier(pool, stream).has_room(stored_bytes, &self.geometry) {
+            self.close_row(pool, stream, work);
+        }
+        let target = self.frontier_slot(pool, self.frontier(pool, stream));
+        self.map[unit as usize] = target + 1;
+        self.occupy(target, unit);
+        let geometry = &self.geometry;
+        let frontier = self.pools[pool as usize].frontier_mut(stream);
+        frontier.add_moved(stored_bytes, row);
+        if frontier.is_full(geometry) {
+            self.close_row(pool, stream, work);
+        }
+    }
+
+    /// Slots of a closed block that were written: all, unless compression let
+    /// fewer fit.
+    fn written_slots(&self, pool: u32, block: u32) -> u32 {
+        match &self.row_fill {
+            None => self.geometry.slots_per_block,
+            Some(fill) => {
+                let rows = self.geometry.rows_per_block as usize;
+                let first = self.geometry.block_index(pool, block) * rows;
+                fill[first..first + rows].iter().map(|&slots| u32::from(slots)).sum()
+            }
+        }
+    }
+}
+
+impl Pool {
+    /// The frontier of a stream.
+    #[inline]
+    pub(super) fn frontier_mut(&mut self, stream: Stream) -> &mut Frontier {
+        match stream {
+            Stream::Host => &mut self.host,
+            Stream::Collector => &mut self.collector,
+        }
+    }
+}

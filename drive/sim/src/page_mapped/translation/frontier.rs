@@ -1,0 +1,74 @@
+//! The row that a write stream fills.
+
+use super::geometry::Geometry;
+
+/// Where the next unit of a write stream goes in a pool, and what the open row
+/// holds so far.
+#[derive(Clone, Debug)]
+pub struct Frontier {
+    pub block: u32,
+    pub row: u32,
+    pub slots: u32,
+    /// Bytes stored in the row, and those of them that came from the host and
+    /// still occupy write buffer.
+    pub bytes: u32,
+    pub host_bytes: u32,
+    /// Rows that the collector read for the row, the last of them, and the
+    /// bytes that it read.
+    pub rows_read: u32,
+    pub last_row_read: u32,
+    pub bytes_read: u32,
+}
+
+impl Frontier {
+    /// The first row of a block.
+    pub fn at_start_of(block: u32) -> Self {
+        Self {
+            block,
+            row: 0,
+            slots: 0,
+            bytes: 0,
+            host_bytes: 0,
+            rows_read: 0,
+            last_row_read: u32::MAX,
+            bytes_read: 0,
+        }
+    }
+
+    /// The row after this one.
+    pub fn next_row(&self) -> Self {
+        Self { row: self.row + 1, ..Self::at_start_of(self.block) }
+    }
+
+    /// Takes in a unit of the host.
+    #[inline]
+    pub fn add_written(&mut self, stored_bytes: u32) {
+        self.slots += 1;
+        self.bytes += stored_bytes;
+        self.host_bytes += stored_bytes;
+    }
+
+    /// Takes in a unit that the collector read from `row`.
+    #[inline]
+    pub fn add_moved(&mut self, stored_bytes: u32, row: u32) {
+        self.slots += 1;
+        self.bytes += stored_bytes;
+        self.bytes_read += stored_bytes;
+        if self.last_row_read != row {
+            self.last_row_read = row;
+            self.rows_read += 1;
+        }
+    }
+
+    /// Whether a unit that stores as `stored_bytes` has room in the row.
+    #[inline]
+    pub fn has_room(&self, stored_bytes: u32, geometry: &Geometry) -> bool {
+        self.slots < geometry.slots_per_row && self.bytes + stored_bytes <= geometry.row_bytes
+    }
+
+    /// Whether the row takes no further unit, however small.
+    #[inline]
+    pub fn is_full(&self, geometry: &Geometry) -> bool {
+        !self.has_room(geometry.stored_bytes_min, geometry)
+    }
+}

@@ -1,0 +1,122 @@
+//! Where things are: units, slots, rows, blocks, pools and dies.
+//!
+//! A slot holds one mapping unit. A row is what one program operation writes:
+//! a page on each plane of a die. A block is what is erased together, and a
+//! pool the dies that it spans: one die, or all dies of a superblock, whose
+//! rows go round the dies.
+
+use crate::page_mapped::specification::Specification;
+
+/// Sizes derived from the specification.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    pub pools: u32,
+    pub dies_per_pool: u32,
+    /// Blocks of a pool.
+    pub blocks: u32,
+    pub rows_per_block: u32,
+    pub slots_per_row: u32,
+    pub slots_per_page: u32,
+    pub slots_per_block: u32,
+    pub slots_per_pool: u32,
+    pub unit_bytes: u32,
+    pub row_bytes: u32,
+    /// Least room that another unit can use in a row.
+    pub stored_bytes_min: u32,
+}
+
+impl Geometry {
+    /// # Panics
+    /// When the drive has 2^32 slots or more (16 TiB of 4 KiB units).
+    pub fn new(specification: &Specification) -> Self {
+        let unit_bytes = specification.translation.unit.0 as u32;
+        let row_bytes = specification.row_bytes() as u32;
+        let density =
+            specification.compression.as_ref().map_or(1, |c| (1.0 / c.smallest.value) as u32);
+        let slots_per_row = row_bytes / unit_bytes * density;
+        let dies_per_pool = specification.dies_per_pool();
+        let pools = specification.flash.dies.value / dies_per_pool;
+        let blocks = specification.blocks_per_die();
+        let rows_per_block = specification.flash.pages_per_block.value * dies_per_pool;
+        let slots_per_block = slots_per_row * rows_per_block;
+        let slots = u64::from(pools) * u64::from(blocks) * u64::from(slots_per_block);
+        assert!(slots < u64::from(u32::MAX), "too many mapping slots for 32 bits");
+        Self {
+            pools,
+            dies_per_pool,
+            blocks,
+            rows_per_block,
+            slots_per_row,
+            slots_per_page: (slots_per_row / specification.flash.planes.value).max(1),
+            slots_per_block,
+            slots_per_pool: slots_per_block * blocks,
+            unit_bytes,
+            row_bytes,
+            stored_bytes_min: unit_bytes.div_ceil(density),
+        }
+    }
+
+    /// All slots of the drive.
+    pub fn slots(&self) -> usize {
+        self.pools as usize * self.slots_per_pool as usize
+    }
+
+    /// The die of a slot.
+    #[inline]
+    pub fn die_of_slot(&self, slot: u32) -> u32 {
+        let pool = slot / self.slots_per_pool;
+        if self.dies_per_pool == 1 {
+            return pool;
+        }
+        self.die_of_row(pool, slot % self.slots_per_block / self.slots_per_row)
+    }
+
+    /// The die of a block's row.
+    #[inline]
+    pub fn die_of_row(&self, pool: u32, row: u32) -> u32 {
+        pool * self.dies_per_pool + row % self.dies_per_pool
+    }
+
+    /// A block's place in tables over all blocks.
+    #[inline]
+    pub fn block_index(&self, pool: u32, block: u32) -> usize {
+        (pool * self.blocks + block) as usize
+    }
+
+    /// A block's first slot.
+    #[inline]
+    pub fn first_slot(&self, pool: u32, block: u32) -> u32 {
+        pool * self.slots_per_pool + block * self.slots_per_block
+    }
+}
+
+/// The first set bit at or after `from` and before `end`.
+#[inline]
+pub fn next_set(words: &[u64], from: u32, end: u32) -> Option<u32> {
+    let mut index = from as usize / 64;
+    let mut word = words.get(index)? & (u64::MAX << (from % 64));
+    loop {
+        if word != 0 {
+            let bit = index as u32 * 64 + word.trailing_zeros();
+            return (bit < end).then_some(bit);
+        }
+        index += 1;
+        if index as u64 * 64 >= u64::from(end) {
+            return None;
+        }
+        word = words[index];
+    }
+}
+
+/// Brings a place in memory closer to the processor.
+#[inline]
+pub fn prefetch<T>(place: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch changes nothing and cannot fault.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}

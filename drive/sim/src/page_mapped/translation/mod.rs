@@ -1,0 +1,355 @@
+//! Page mapping with garbage collection.
+//!
+//! Logical units map to slots of rows (see [`geometry`]). The host's units fill
+//! one row after another, pool by pool; collected units fill rows of their own
+//! in the pool that they come from, or share the host's. The map changes at
+//! once; the time that this takes is handed out as [`RowWork`] for the dies.
+//!
+//! In a superblock a collected row's reads are charged to the die that programs
+//! it: over a block every die reads as much as it programs.
+
+mod collector;
+mod frontier;
+mod geometry;
+mod steady_state;
+mod victim;
+
+use super::flash::{BackgroundWork, ProgramTimes};
+use super::specification::Specification;
+use crate::link::transfer_ns;
+use crate::table::Table;
+use frontier::Frontier;
+use geometry::{Geometry, prefetch};
+use std::collections::VecDeque;
+use victim::{NOT_CLOSED, Victim, VictimRule};
+
+/// Work for a die that a change of the map brought about.
+pub type RowWork = (u32, BackgroundWork);
+
+/// Who fills a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stream {
+    Host,
+    Collector,
+}
+
+/// One pool's blocks.
+#[derive(Clone, Debug)]
+struct Pool {
+    free: VecDeque<u32>,
+    host: Frontier,
+    collector: Frontier,
+    victim: Option<Victim>,
+    /// Units written since the pool last collected, and units that it may move
+    /// before the next write.
+    units_written: u32,
+    credit: f64,
+    /// It is collecting because it ran out of free blocks.
+    collecting: bool,
+    /// Its blocks are so full of valid units that collecting frees next to
+    /// nothing.
+    crowded: bool,
+}
+
+/// What translation did since the drive was made or erased.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TranslationCounters {
+    /// Units written for the host.
+    pub host_units: u64,
+    /// Units moved by the collector.
+    pub moved_units: u64,
+    /// Blocks erased.
+    pub erased_blocks: u64,
+}
+
+/// The page map and its garbage collector.
+#[derive(Debug)]
+pub struct Translation {
+    geometry: Geometry,
+    /// Logical unit to slot + 1; 0 is unmapped.
+    map: Table<u32>,
+    /// Slot to logical unit.
+    owner: Table<u32>,
+    /// One bit per slot.
+    valid: Table<u64>,
+    /// Compressing drives: filled slots of each row.
+    row_fill: Option<Table<u8>>,
+    /// Valid units of each block, all pools in a row.
+    counts: Vec<u32>,
+    /// When each block was filled, in blocks filled before it.
+    closed_at: Vec<u64>,
+    blocks_closed: u64,
+    pools: Vec<Pool>,
+    /// Pool that takes the host's units now.
+    host_pool: u32,
+    /// Where collected units go: rows of their own, or the host's.
+    collector_stream: Stream,
+    rule: VictimRule,
+    start_free_blocks: usize,
+    burst_blocks: usize,
+    read_ns: u64,
+    program_times: ProgramTimes,
+    erase_ns: u64,
+    bus_rate: u64,
+    counters: TranslationCounters,
+}
+
+impl Translation {
+    /// An empty, erased drive. `seed` is for random choices of victims.
+    ///
+    /// # Panics
+    /// When the drive has 2^32 slots or more (16 TiB of 4 KiB units).
+    pub fn new(specification: &Specification, seed: u64) -> Self {
+        let geometry = Geometry::new(specification);
+        let collection = &specification.garbage_collection;
+        let units = specification.capacity.user.0 / specification.translation.unit.0;
+        let slots = geometry.slots();
+        let rows = slots / geometry.slots_per_row as usize;
+        let blocks = (geometry.pools * geometry.blocks) as usize;
+        let shares = collection.shared_stream.as_ref().is_some_and(|shared| shared.value);
+        Self {
+            map: Table::zeroed(units as usize),
+            owner: Table::zeroed(slots),
+            valid: Table::zeroed(slots.div_ceil(64)),
+            row_fill: specification.compression.as_ref().map(|_| Table::zeroed(rows)),
+            counts: vec![NOT_CLOSED; blocks],
+            closed_at: vec![0; blocks],
+            blocks_closed: 0,
+            pools: vec![Pool::erased(geometry.blocks); geometry.pools as usize],
+            host_pool: 0,
+            collector_stream: if shares { Stream::Host } else { Stream::Collector },
+            rule: VictimRule::new(collection, seed),
+            start_free_blocks: collection.start_free_blocks.value as usize,
+            burst_blocks: collection.burst_blocks.value as usize,
+            read_ns: specification.flash.read_time.0,
+            program_times: ProgramTimes::new(&specification.flash),
+            erase_ns: specification.flash.erase_time.0,
+            bus_rate: specification.flash.bus_rate.0,
+            counters: TranslationCounters::default(),
+            geometry,
+        }
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> TranslationCounters {
+        self.counters
+    }
+
+    /// The slot that holds a unit.
+    #[inline]
+    pub fn slot(&self, unit: u32) -> Option<u32> {
+        self.map[unit as usize].checked_sub(1)
+    }
+
+    /// The die of a slot.
+    #[inline]
+    pub fn die(&self, slot: u32) -> u32 {
+        self.geometry.die_of_slot(slot)
+    }
+
+    /// The page of a slot: slots of one page are read together.
+    #[inline]
+    pub fn page(&self, slot: u32) -> u32 {
+        slot / self.geometry.slots_per_page
+    }
+
+    /// Whether a slot is still in the write buffer, in the row being filled.
+    #[inline]
+    pub fn is_buffered(&self, slot: u32) -> bool {
+        let pool = slot / self.geometry.slots_per_pool;
+        pool == self.host_pool
+            && slot / self.geometry.slots_per_row
+                == self.frontier_row(pool, &self.pools[pool as usize].host)
+    }
+
+    /// Brings the map's entry for a unit closer to the processor.
+    #[inline]
+    pub fn prefetch_map(&self, unit: u32) {
+        prefetch(&self.map[unit as usize]);
+    }
+
+    /// Brings closer what a write of the unit will invalidate. Its map entry
+    /// has been prefetched before.
+    #[inline]
+    pub fn prefetch_slot(&self, unit: u32) {
+        if let Some(slot) = self.slot(unit) {
+            prefetch(&self.valid[slot as usize / 64]);
+            prefetch(&self.counts[(slot / self.geometry.slots_per_block) as usize]);
+        }
+    }
+
+    /// Writes a unit that stores as `stored_bytes`. What the dies have to do
+    /// for it, if a row became full, is appended to `work`.
+    #[inline]
+    pub fn write(&mut self, unit: u32, stored_bytes: u32, work: &mut Vec<RowWork>) {
+        let host = &self.pools[self.host_pool as usize].host;
+        if !host.has_room(stored_bytes, &self.geometry) {
+            self.close_host_row(work);
+        }
+        let pool = self.host_pool;
+        let slot = self.frontier_slot(pool, &self.pools[pool as usize].host);
+        let old = std::mem::replace(&mut self.map[unit as usize], slot + 1);
+        if old != 0 {
+            self.invalidate(old - 1);
+        }
+        self.occupy(slot, unit);
+        self.counters.host_units += 1;
+        let space = &mut self.pools[pool as usize];
+        space.units_written += 1;
+        space.host.add_written(stored_bytes);
+        if space.host.is_full(&self.geometry) {
+            self.close_host_row(work);
+        }
+    }
+
+    /// Forgets a unit: the host no longer needs it (TRIM).
+    pub fn trim(&mut self, unit: u32) {
+        let old = std::mem::replace(&mut self.map[unit as usize], 0);
+        if old != 0 {
+            self.invalidate(old - 1);
+        }
+    }
+
+    /// Programs the row that the host's units have filled, lets the pool
+    /// collect what it owes, and moves on to the next pool with room.
+    fn close_host_row(&mut self, work: &mut Vec<RowWork>) {
+        let pool = self.host_pool;
+        self.close_row(pool, Stream::Host, work);
+        self.collect(pool, work);
+        for _ in 0..self.geometry.pools {
+            self.host_pool =
+                if self.host_pool + 1 == self.geometry.pools { 0 } else { self.host_pool + 1 };
+            if self.has_room(self.host_pool) {
+                break;
+            }
+        }
+    }
+
+    /// Programs a stream's open row and opens the next one. What the collector
+    /// put into the row was read row by row and passed the channel twice.
+    fn close_row(&mut self, pool: u32, stream: Stream, work: &mut Vec<RowWork>) {
+        let closed = self.frontier(pool, stream).clone();
+        if let Some(fill) = &mut self.row_fill {
+            let rows =
+                self.geometry.block_index(pool, closed.block) as u32 * self.geometry.rows_per_block;
+            fill[(rows + closed.row) as usize] = closed.slots as u8;
+        }
+        let page = closed.row / self.geometry.dies_per_pool;
+        work.push((
+            self.geometry.die_of_row(pool, closed.row),
+            BackgroundWork {
+                bus_ns: transfer_ns(u64::from(closed.bytes_read + closed.bytes), self.bus_rate),
+                array_ns: u64::from(closed.rows_read) * self.read_ns + self.program_times.ns(page),
+                release_bytes: closed.host_bytes,
+            },
+        ));
+        if closed.row + 1 < self.geometry.rows_per_block {
+            *self.pool(pool).frontier_mut(stream) = closed.next_row();
+            return;
+        }
+        let index = self.geometry.block_index(pool, closed.block);
+        self.counts[index] &= !NOT_CLOSED;
+        self.closed_at[index] = self.blocks_closed;
+        self.blocks_closed += 1;
+        let space = self.pool(pool);
+        let next = space.free.pop_front().expect("one block is always left to write to");
+        *space.frontier_mut(stream) = Frontier::at_start_of(next);
+        // The collector must always find a block for what it moves. While it
+        // is at work itself it gives a block back for each that it takes.
+        if stream == Stream::Host && !space.collecting {
+            space.collecting = true;
+            while self.pools[pool as usize].free.len() < FREE_BLOCKS_MIN {
+                self.collect_block(pool, work);
+            }
+            self.pool(pool).collecting = false;
+        }
+    }
+
+    #[inline]
+    fn occupy(&mut self, slot: u32, unit: u32) {
+        self.owner[slot as usize] = unit;
+        self.valid[slot as usize / 64] |= 1 << (slot % 64);
+        self.counts[(slot / self.geometry.slots_per_block) as usize] += 1;
+    }
+
+    #[inline]
+    fn invalidate(&mut self, slot: u32) {
+        self.valid[slot as usize / 64] &= !(1 << (slot % 64));
+        self.counts[(slot / self.geometry.slots_per_block) as usize] -= 1;
+    }
+
+    #[inline]
+    fn pool(&mut self, pool: u32) -> &mut Pool {
+        &mut self.pools[pool as usize]
+    }
+
+    #[inline]
+    fn frontier(&self, pool: u32, stream: Stream) -> &Frontier {
+        let space = &self.pools[pool as usize];
+        match stream {
+            Stream::Host => &space.host,
+            Stream::Collector => &space.collector,
+        }
+    }
+
+    #[inline]
+    fn frontier_row(&self, pool: u32, frontier: &Frontier) -> u32 {
+        (pool * self.geometry.blocks + frontier.block) * self.geometry.rows_per_block + frontier.row
+    }
+
+    #[inline]
+    fn frontier_slot(&self, pool: u32, frontier: &Frontier) -> u32 {
+        self.frontier_row(pool, frontier) * self.geometry.slots_per_row + frontier.slots
+    }
+
+    /// Checks every invariant of the map; slow, for tests.
+    ///
+    /// # Panics
+    /// When one is broken.
+    #[cfg(test)]
+    pub fn assert_consistent(&self) {
+        let mut counts = vec![0u32; self.counts.len()];
+        let mut mapped = 0;
+        for (unit, &entry) in self.map.iter().enumerate() {
+            if entry != 0 {
+                let slot = entry - 1;
+                mapped += 1;
+                assert_eq!(self.owner[slot as usize] as usize, unit, "owner of slot {slot}");
+                assert_ne!(self.valid[slot as usize / 64] >> (slot % 64) & 1, 0, "slot {slot}");
+                counts[(slot / self.geometry.slots_per_block) as usize] += 1;
+            }
+        }
+        let valid: u32 = self.valid.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(valid, mapped, "valid slots against mapped units");
+        for (index, (&count, expected)) in self.counts.iter().zip(counts).enumerate() {
+            assert_eq!(count & !NOT_CLOSED, expected, "count of block {index}");
+        }
+        for pool in &self.pools {
+            let mut held: Vec<u32> = pool.free.iter().copied().collect();
+            held.extend([pool.host.block, pool.collector.block]);
+            held.extend(pool.victim.as_ref().map(|victim| victim.block));
+            held.sort_unstable();
+            held.dedup();
+            let expected = pool.free.len() + 2 + usize::from(pool.victim.is_some());
+            assert_eq!(held.len(), expected, "a block is held twice");
+        }
+    }
+}
+
+/// Free blocks below which a pool collects whatever else it has to do.
+const FREE_BLOCKS_MIN: usize = 2;
+
+impl Pool {
+    fn erased(blocks: u32) -> Self {
+        Self {
+            free: (2..blocks).collect(),
+            host: Frontier::at_start_of(0),
+            collector: Frontier::at_start_of(1),
+            victim: None,
+            units_written: 0,
+            credit: 0.0,
+            collecting: false,
+            crowded: false,
+        }
+    }
+}

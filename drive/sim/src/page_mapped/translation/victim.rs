@@ -1,0 +1,102 @@
+//! Which block the collector empties next.
+
+use crate::page_mapped::specification::{GarbageCollection, Policy};
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Set in a block's count of valid units while the collector must not choose
+/// it: it is free, being filled, or being emptied.
+pub const NOT_CLOSED: u32 = 1 << 31;
+
+/// A block that is being emptied.
+#[derive(Clone, Debug)]
+pub struct Victim {
+    pub block: u32,
+    /// Slots below this one are done.
+    pub next_slot: u32,
+    /// Units to move for each unit written, so that a block is free again
+    /// when a block has been filled.
+    pub moves_per_write: f64,
+}
+
+/// Chooses victims.
+#[derive(Clone, Debug)]
+pub struct VictimRule {
+    policy: Policy,
+    /// Blocks that d-choices looks at.
+    candidates: u32,
+    random: Xoshiro256PlusPlus,
+}
+
+impl VictimRule {
+    /// As the specification has it; greedy where it says nothing.
+    pub fn new(collection: &GarbageCollection, seed: u64) -> Self {
+        Self {
+            policy: collection.policy.as_ref().map_or(Policy::Greedy, |p| p.value),
+            candidates: collection.candidates.as_ref().map_or(1, |c| c.value),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    /// The block of a pool to empty next. `counts` are the valid units of the
+    /// pool's blocks, `closed_at` the order in which they were filled,
+    /// `now` what the next one to be filled would get, and `capacity` the
+    /// units that a block holds. `None` when no block is closed.
+    pub fn choose(
+        &mut self,
+        counts: &[u32],
+        closed_at: &[u64],
+        now: u64,
+        capacity: u32,
+    ) -> Option<u32> {
+        let best = match self.policy {
+            Policy::Greedy => fewest(counts),
+            Policy::Fifo => {
+                let closed = (0..counts.len()).filter(|&block| counts[block] < NOT_CLOSED);
+                closed.min_by_key(|&block| closed_at[block])?
+            }
+            Policy::CostBenefit => {
+                let closed = (0..counts.len()).filter(|&block| counts[block] < NOT_CLOSED);
+                // Age times what is gained over what it costs: (1 - u) / 2u
+                // (Kawaguchi, Nishioka, Motoda: USENIX 1995).
+                let score = |block: usize| {
+                    let valid = f64::from(counts[block]) / f64::from(capacity);
+                    (now - closed_at[block]) as f64 * (1.0 - valid) / (2.0 * valid)
+                };
+                closed.max_by(|&a, &b| score(a).total_cmp(&score(b)))?
+            }
+            Policy::DChoices => self.best_of_some(counts),
+        };
+        (counts[best] < NOT_CLOSED).then_some(best as u32)
+    }
+
+    /// The best of `candidates` closed blocks drawn at random (Van Houdt,
+    /// SIGMETRICS 2013).
+    fn best_of_some(&mut self, counts: &[u32]) -> usize {
+        let mut best = fewest(counts);
+        if counts[best] >= NOT_CLOSED {
+            return best;
+        }
+        let mut fewest_seen = u32::MAX;
+        let mut drawn = 0;
+        while drawn < self.candidates {
+            let product = u128::from(self.random.next_u64()) * counts.len() as u128;
+            let block = (product >> 64) as usize;
+            if counts[block] >= NOT_CLOSED {
+                continue;
+            }
+            drawn += 1;
+            if counts[block] < fewest_seen {
+                (best, fewest_seen) = (block, counts[block]);
+            }
+        }
+        best
+    }
+}
+
+/// The first block with the fewest valid units. Two passes: the first one
+/// compiles to vector instructions.
+fn fewest(counts: &[u32]) -> usize {
+    let least = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
+    counts.iter().position(|&count| count == least).unwrap_or(0)
+}
