@@ -252,9 +252,10 @@ fn the_steady_state_entered_at_once_is_the_one_reached_the_long_way() {
         let mut map = Translation::new(&parse(&text), 1);
         map.enter_steady_state(9).unwrap();
         map.assert_consistent();
-        // From the first write on: a quarter of the drive's units.
-        assert_near("at once", amplification(&mut map, units / 4, uniform(units)), long, 2.0);
-        assert_near("later", amplification(&mut map, 4 * units, uniform(units)), long, 0.7);
+        // From the first write on: half of the drive's units.
+        let mut draw = uniform(units);
+        assert_near("at once", amplification(&mut map, units / 2, &mut draw), long, 1.5);
+        assert_near("later", amplification(&mut map, 4 * units, draw), long, 0.7);
         map.assert_consistent();
     }
 }
