@@ -55,15 +55,31 @@ class RawRecording:
     def operations(self) -> dict[str, RawOperation]: ...
 
 class SimulatedDrive:
-    """A drive made from the text of a drive file; ``ValueError`` says what is wrong in it."""
+    """A drive made from the text of a drive file; ``ValueError`` says what is wrong in it.
 
-    def __init__(self, text: str, settings: list[tuple[str, str]], seed: int) -> None: ...
+    An array of drives also needs its ``members``: the texts of their drive files by the names
+    that :meth:`member_names` tells.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        settings: list[tuple[str, str]],
+        seed: int,
+        members: list[tuple[str, str]] = ...,
+    ) -> None: ...
+    @staticmethod
+    def member_names(text: str, settings: list[tuple[str, str]]) -> list[str]:
+        """The drive files that an array's members are made from; none for a drive."""
+
     @property
     def name(self) -> str: ...
     @property
     def kind(self) -> str: ...
     @property
     def summary(self) -> str: ...
+    @property
+    def keeps_state(self) -> bool: ...
     @property
     def capacity_bytes(self) -> int: ...
     def run(

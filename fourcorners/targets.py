@@ -86,6 +86,11 @@ class Target(ABC):
         """The drive file of a simulated drive."""
         return None
 
+    @property
+    def member_texts(self) -> dict[str, str]:
+        """The drive files of a simulated array's members, each once, by number and name."""
+        return {}
+
     def close(self) -> None:  # noqa: B027 - most targets hold nothing
         """Gives back what the target holds."""
 
@@ -116,6 +121,8 @@ def open_target(
     seed: int = 1,
 ) -> Target:
     """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
+
+    ``sim:raid0:4xNAME`` is RAID 0 of four drives of the catalog.
 
     Args:
         locator: what to open.
@@ -177,14 +184,18 @@ class SimulatedTarget(Target):
         self, locator: str, drive: catalog.DriveFile, settings: Mapping[str, str], seed: int
     ) -> None:
         """Makes the drive; raises :class:`UserError` for what is wrong in its file."""
+        replaced = list(settings.items())
         try:
-            self._core = _core.SimulatedDrive(drive.text, list(settings.items()), seed)
+            names = _core.SimulatedDrive.member_names(drive.text, replaced)
+            self._members = catalog.load_members(drive, names)
+            texts = [(name, m.text) for name, m in zip(names, self._members, strict=True)]
+            self._core = _core.SimulatedDrive(drive.text, replaced, seed, texts)
         except ValueError as error:
             raise UserError(f"drive file {locator}: {error}") from error
         self.locator = locator
         self.name = self._core.name
         self.capacity_bytes = self._core.capacity_bytes
-        self.keeps_state = self._core.kind != "disk"
+        self.keeps_state = self._core.keeps_state
         self._text = drive.text
         self._settings = dict(settings)
 
@@ -216,7 +227,9 @@ class SimulatedTarget(Target):
             "capacity_bytes": self.capacity_bytes,
             "summary": self._core.summary,
             "settings": self._settings,
-            "specification_sha256": hashlib.sha256(self._text.encode()).hexdigest(),
+            "specification_sha256": hashlib.sha256(
+                "".join([self._text, *self.member_texts.values()]).encode()
+            ).hexdigest(),
         }
 
     def environment(self) -> dict[str, Any]:
@@ -225,6 +238,10 @@ class SimulatedTarget(Target):
     @property
     def drive_text(self) -> str:
         return self._text
+
+    @property
+    def member_texts(self) -> dict[str, str]:
+        return {f"{n}-{member.id}": member.text for n, member in enumerate(self._members, 1)}
 
 
 class RealTarget(Target):

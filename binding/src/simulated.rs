@@ -19,11 +19,22 @@ pub struct SimulatedDrive {
 #[pymethods]
 impl SimulatedDrive {
     #[new]
-    fn new(text: &str, settings: Vec<(String, String)>, seed: u64) -> PyResult<Self> {
-        let drive =
-            fourcorners_sim::SimulatedDrive::new(text, &settings, seed).map_err(value_error)?;
+    #[pyo3(signature = (text, settings, seed, members=Vec::new()))]
+    fn new(
+        text: &str,
+        settings: Vec<(String, String)>,
+        seed: u64,
+        members: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let drive = fourcorners_sim::SimulatedDrive::with_members(text, &members, &settings, seed)
+            .map_err(value_error)?;
         let kind = drive.header().kind.name().to_string();
         Ok(Self { drive, kind })
+    }
+
+    #[staticmethod]
+    fn member_names(text: &str, settings: Vec<(String, String)>) -> PyResult<Vec<String>> {
+        fourcorners_sim::SimulatedDrive::member_names(text, &settings).map_err(value_error)
     }
 
     #[getter]
@@ -39,6 +50,11 @@ impl SimulatedDrive {
     #[getter]
     fn summary(&self) -> &str {
         &self.drive.header().summary
+    }
+
+    #[getter]
+    fn keeps_state(&self) -> bool {
+        self.drive.keeps_state()
     }
 
     #[getter]

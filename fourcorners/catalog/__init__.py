@@ -2,12 +2,13 @@
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fourcorners.catalog import array
 from fourcorners.errors import UserError, os_reason
 
 
@@ -31,6 +32,8 @@ class DriveFile:
     summary: str
     parameters: tuple[Parameter, ...]
     text: str
+    folder: Path | None = None
+    """Where the file lies; ``None`` in the catalog."""
 
 
 def names() -> list[str]:
@@ -66,7 +69,14 @@ def resolve(query: str) -> str:
 
 
 def load(query: str) -> DriveFile:
-    """The drive file of the catalog that ``query`` means; raises as :func:`resolve`."""
+    """The drive file of the catalog that ``query`` means; raises as :func:`resolve`.
+
+    ``raid0:4xNAME`` makes one for an array of catalog drives.
+    """
+    if query.startswith(array.PREFIX):
+        drives = [(count, load(part)) for count, part in array.split(query)]
+        members = [(count, drive.id, drive.name) for count, drive in drives]
+        return parse(array.identifier(members), array.text(members))
     name = resolve(query)
     return parse(name, (_folder() / f"{name}.toml").read_text("utf-8"))
 
@@ -81,9 +91,18 @@ def load_path(path: str | Path) -> DriveFile:
     except UnicodeDecodeError:
         raise UserError(f"cannot read the drive file {path}: it is not text in UTF-8") from None
     try:
-        return parse(path.stem, text)
+        return replace(parse(path.stem, text), folder=path.parent)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"drive file {path}: {error}") from None
+
+
+def load_members(drive: DriveFile, names: Iterable[str]) -> list[DriveFile]:
+    """The drive files that an array names: of the catalog, or ``NAME.toml`` beside its own file.
+
+    Raises as :func:`load` and :func:`load_path`.
+    """
+    folder = drive.folder or Path()
+    return [load_path(folder / name) if name.endswith(".toml") else load(name) for name in names]
 
 
 def parse(name: str, text: str) -> DriveFile:

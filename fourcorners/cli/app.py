@@ -46,8 +46,8 @@ def characterize(
     Parameters
     ----------
     targets
-        What to test: sim:NAME (see "fourcorners drives"), a drive file (./mydrive.toml), a file,
-        or a block device.
+        What to test: sim:NAME (see "fourcorners drives"), sim:raid0:4xNAME for RAID 0 of four, a
+        drive file (./mydrive.toml), a file, or a block device.
     profile
         Durations: quick (minutes), standard (the reviews' own), full (longer).
     tests
@@ -56,7 +56,8 @@ def characterize(
     size
         Size of a file that is to be created, such as 4GiB.
     set_
-        Replace a parameter of a simulated drive, such as cache.write_back=false. Repeatable.
+        Replace a parameter of a simulated drive, such as cache.write_back=false; of an array's
+        members, such as member.cache.write_back=false. Repeatable.
     destroy_data
         The block device whose data may be destroyed. Without it, devices are only read.
     overwrite
@@ -94,7 +95,7 @@ def drives(name: str | None = None, /, *, json: Flag = False) -> int:
     Parameters
     ----------
     name
-        The drive to show; a part of its name is enough.
+        The drive to show; a part of its name is enough. raid0:4xNAME shows an array.
     json
         Print as JSON.
     """

@@ -31,7 +31,11 @@ def _list(drives: list[catalog.DriveFile], json: bool) -> None:
         table.add_row(
             Text(f"sim:{drive.id}", style="bold"), Text(_sentences(drive.name, drive.summary))
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print()
+    console.print(Text("RAID 0 of any of them: sim:raid0:4xNAME, or of different ones:"))
+    console.print(Text("sim:raid0:2xNAME+OTHER. All but kind raid-0 can be members."))
 
 
 def _show(drive: catalog.DriveFile, json: bool) -> None:

@@ -12,6 +12,7 @@ SERIES = "series.parquet"
 HISTOGRAMS = "histograms.parquet"
 FINDINGS = "findings.json"
 DRIVE = "drive.toml"
+MEMBER = "member-{}.toml"
 REPORT = "report.html"
 
 # Column of recordings.parquet and the percentile that it holds.

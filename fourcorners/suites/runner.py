@@ -114,6 +114,8 @@ class _Runner:
         with self._interrupt:
             if self._target.drive_text is not None:
                 self._writer.text(schema.DRIVE, self._target.drive_text)
+            for name, text in self._target.member_texts.items():
+                self._writer.text(schema.MEMBER.format(name), text)
             self._checkpoint()
             if self._target.read_only_reason is not None:
                 self._note(self._target.read_only_reason)

@@ -4,7 +4,8 @@ use crate::block_mapped::BlockMapped;
 use crate::device::{Device, Simulated};
 use crate::disk::Disk;
 use crate::page_mapped::PageMapped;
-use crate::specification::{Header, Specification, SpecificationError};
+use crate::raid0::{self, Member, Raid0};
+use crate::specification::{Header, Kind, Specification, SpecificationError};
 
 /// A drive made from its specification. A caller matches on the kind once per
 /// workload, so that the issuing loop is compiled for each model and no I/O
@@ -12,6 +13,7 @@ use crate::specification::{Header, Specification, SpecificationError};
 #[derive(Debug)]
 pub struct SimulatedDrive {
     header: Header,
+    keeps_state: bool,
     /// The model and its clock.
     pub model: Model,
 }
@@ -25,6 +27,8 @@ pub enum Model {
     BlockMapped(Box<Simulated<BlockMapped>>),
     /// Hard disk drive.
     Disk(Box<Simulated<Disk>>),
+    /// Array of drives.
+    Raid0(Box<Simulated<Raid0>>),
 }
 
 /// Evaluates an expression for whichever model a drive is.
@@ -35,6 +39,7 @@ macro_rules! with_model {
             $crate::Model::PageMapped($name) => $body,
             $crate::Model::BlockMapped($name) => $body,
             $crate::Model::Disk($name) => $body,
+            $crate::Model::Raid0($name) => $body,
         }
     };
 }
@@ -50,8 +55,24 @@ impl SimulatedDrive {
         settings: &[(String, String)],
         seed: u64,
     ) -> Result<Self, SpecificationError> {
+        Self::with_members(text, &[], settings, seed)
+    }
+
+    /// Makes a drive, or an array of drives: `members` has the texts of its
+    /// members' drive files by the names that [`Self::member_names`] tells.
+    ///
+    /// # Errors
+    /// See [`Specification::parse`]; also members that are missing or cannot
+    /// be used.
+    pub fn with_members(
+        text: &str,
+        members: &[(String, String)],
+        settings: &[(String, String)],
+        seed: u64,
+    ) -> Result<Self, SpecificationError> {
         let specification = Specification::parse(text, settings)?;
         let header = specification.header().clone();
+        let mut keeps_state = header.kind != Kind::Disk;
         let model = match specification {
             Specification::PageMapped(_, s) => {
                 Model::PageMapped(Box::new(Simulated::new(PageMapped::new(&s, seed))))
@@ -60,13 +81,51 @@ impl SimulatedDrive {
                 Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(&s))))
             }
             Specification::Disk(_, s) => Model::Disk(Box::new(Simulated::new(Disk::new(&s)))),
+            Specification::Raid0(_, s) => {
+                let specifications = member_specifications(&s, members)?;
+                keeps_state = specifications.iter().any(|m| m.header().kind != Kind::Disk);
+                let seeds = (0..).map(|index| seed.wrapping_add(index));
+                let members = (specifications.iter().zip(seeds))
+                    .map(|(specification, seed)| Member::new(specification, seed))
+                    .collect::<Result<_, _>>()?;
+                let array = Raid0::new(&s, members);
+                if array.capacity_bytes() == 0 {
+                    let message = "array.chunk: use at most the size of the smallest member";
+                    return Err(SpecificationError(message.into()));
+                }
+                Model::Raid0(Box::new(Simulated::new(array)))
+            }
         };
-        Ok(Self { header, model })
+        Ok(Self { header, keeps_state, model })
+    }
+
+    /// Names of the drive files that the members of an array are made from,
+    /// each once; none for a drive.
+    ///
+    /// # Errors
+    /// See [`Specification::parse`].
+    pub fn member_names(
+        text: &str,
+        settings: &[(String, String)],
+    ) -> Result<Vec<String>, SpecificationError> {
+        let specification = Specification::parse(text, settings)?;
+        let mut names: Vec<String> = Vec::new();
+        for name in specification.member_names() {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_string());
+            }
+        }
+        Ok(names)
     }
 
     /// Name, kind and summary.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// Whether earlier writes change later speed, as in every SSD.
+    pub fn keeps_state(&self) -> bool {
+        self.keeps_state
     }
 
     /// User-accessible bytes.
@@ -104,4 +163,20 @@ impl SimulatedDrive {
     pub fn counters(&self) -> Vec<(&'static str, f64)> {
         with_model!(&self.model, drive => drive.device().counters())
     }
+}
+
+/// What the drive files of an array's members say, in the order of the stripe.
+fn member_specifications(
+    array: &raid0::Specification,
+    texts: &[(String, String)],
+) -> Result<Vec<Specification>, SpecificationError> {
+    let specification = |member: &str| {
+        let fail = |why: &str| SpecificationError(format!("member {member}: {why}"));
+        let (_, text) = texts
+            .iter()
+            .find(|(name, _)| name == member)
+            .ok_or_else(|| fail("its drive file is missing"))?;
+        Specification::parse(text, &array.member_settings).map_err(|error| fail(&error.0))
+    };
+    array.member_names().into_iter().map(specification).collect()
 }

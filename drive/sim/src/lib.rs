@@ -11,6 +11,7 @@ mod drive;
 mod event;
 mod link;
 mod page_mapped;
+mod raid0;
 pub mod specification;
 mod table;
 

@@ -6,7 +6,8 @@ use fourcorners_sim::{SimulatedDrive, with_model};
 use fourcorners_target::{Completion, Target};
 use fourcorners_workload::{Content, Operation, Request};
 use proptest::prelude::*;
-use support::SECOND_NS;
+use support::arrays::array_of;
+use support::{SECOND_NS, drive};
 
 /// One command and how long the host waits after it, in microseconds; without
 /// a wait the next one follows at the same time.
@@ -57,9 +58,22 @@ fn disk_settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-fn drive(name: &str, settings: &Settings) -> SimulatedDrive {
-    let settings: Vec<(&str, &str)> = settings.iter().map(|(k, v)| (*k, v.as_str())).collect();
-    support::drive(name, &settings)
+/// Chunks and host of an array, and its members by their kind's number.
+fn array_settings() -> impl Strategy<Value = (Vec<usize>, Settings)> {
+    let members = prop::collection::vec(0usize..3, 1..6);
+    (members, 9u32..20, 0u32..20, 10u32..3000).prop_map(|(members, shift, us, rate)| {
+        let settings = vec![
+            ("array.chunk", format!("{} B", 1 << shift)),
+            ("host.overhead", format!("{us} us")),
+            ("host.data_rate", format!("{rate} MB/s")),
+            ("member.capacity.user", "96 MiB".to_string()),
+        ];
+        (members, settings)
+    })
+}
+
+fn borrowed(settings: &Settings) -> Vec<(&str, &str)> {
+    settings.iter().map(|(path, value)| (*path, value.as_str())).collect()
 }
 
 /// Runs the steps with at most `depth` outstanding and checks each completion;
@@ -115,16 +129,15 @@ fn play<T: Target>(
 }
 
 fn check(
-    name: &str,
-    settings: &Settings,
+    drive: impl Fn() -> SimulatedDrive,
     depth: usize,
     steps: &[Step],
 ) -> Result<(), TestCaseError> {
     let run = |drive: &mut SimulatedDrive| with_model!(&mut drive.model, model => play(&mut **model, depth, steps));
-    let mut first = drive(name, settings);
+    let mut first = drive();
     let completions = run(&mut first)?;
     prop_assert_eq!(completions.len(), steps.len());
-    let again = run(&mut drive(name, settings))?;
+    let again = run(&mut drive())?;
     prop_assert_eq!(completions, again, "two equal runs differ");
 
     // The drive still works after a rest and a purge.
@@ -143,14 +156,23 @@ proptest! {
     fn block_mapped_ssds_serve_every_command_once(
         settings in ssd_settings(), (depth, steps) in steps(),
     ) {
-        check("ocz-core-64gb", &settings, depth, &steps)?;
+        check(|| drive("ocz-core-64gb", &borrowed(&settings)), depth, &steps)?;
     }
 
     #[test]
     fn disks_serve_every_command_once(
         settings in disk_settings(), (depth, steps) in steps(),
     ) {
-        check("wd6400aaks", &settings, depth, &steps)?;
+        check(|| drive("wd6400aaks", &borrowed(&settings)), depth, &steps)?;
+    }
+
+    #[test]
+    fn arrays_serve_every_command_once(
+        (members, settings) in array_settings(), (depth, steps) in steps(),
+    ) {
+        let kinds = ["intel-x25-m-g2-80gb", "ocz-core-64gb", "wd6400aaks"];
+        let names: Vec<&str> = members.iter().map(|&kind| kinds[kind]).collect();
+        check(|| array_of(&names, &borrowed(&settings)), depth, &steps)?;
     }
 }
 

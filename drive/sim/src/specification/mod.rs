@@ -12,7 +12,7 @@ mod quantity;
 pub use link::{Interface, Link};
 pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds};
 
-use crate::{block_mapped, disk, page_mapped};
+use crate::{block_mapped, disk, page_mapped, raid0};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::ops::Deref;
@@ -60,6 +60,9 @@ pub enum Kind {
     BlockMappedSsd,
     /// Hard disk drive.
     Disk,
+    /// Array of other drives (see [`raid0`]).
+    #[serde(rename = "raid-0")]
+    Raid0,
 }
 
 impl Kind {
@@ -69,6 +72,7 @@ impl Kind {
             Kind::PageMappedSsd => "page-mapped-ssd",
             Kind::BlockMappedSsd => "block-mapped-ssd",
             Kind::Disk => "disk",
+            Kind::Raid0 => "raid-0",
         }
     }
 }
@@ -86,16 +90,22 @@ pub struct Host {
 #[derive(Clone, Debug)]
 pub enum Specification {
     /// See [`page_mapped`].
-    PageMapped(Header, page_mapped::Specification),
+    PageMapped(Header, Box<page_mapped::Specification>),
     /// See [`block_mapped`].
     BlockMapped(Header, block_mapped::Specification),
     /// See [`disk`].
     Disk(Header, disk::Specification),
+    /// See [`raid0`].
+    Raid0(Header, raid0::Specification),
 }
+
+/// What leads a setting of an array to its members.
+const MEMBER_PREFIX: &str = "member.";
 
 impl Specification {
     /// Parses a drive file. `settings` replace values by their path, as in
-    /// `("cache.write_back", "false")`, before anything is checked.
+    /// `("cache.write_back", "false")`, before anything is checked. Of an array,
+    /// `("member.cache.write_back", "false")` is for all of its members.
     ///
     /// # Errors
     /// Malformed TOML, unknown or missing fields, wrong units, impossible
@@ -104,14 +114,20 @@ impl Specification {
         let mut table: toml::Table = text
             .parse()
             .map_err(|error: toml::de::Error| SpecificationError(located(text, &error)))?;
-        for (path, value) in settings {
-            set(&mut table, path, value)?;
-        }
         let header: Header = section(&mut table.clone(), &["name", "kind", "summary"])?;
+        let mut member_settings = Vec::new();
+        for (path, value) in settings {
+            match path.strip_prefix(MEMBER_PREFIX) {
+                Some(path) if header.kind == Kind::Raid0 => {
+                    member_settings.push((path.to_string(), value.clone()));
+                }
+                _ => set(&mut table, path, value)?,
+            }
+        }
         table.retain(|key, _| !["name", "kind", "summary"].contains(&key));
         let checked = match header.kind {
             Kind::PageMappedSsd => {
-                let body: page_mapped::Specification = whole(table)?;
+                let body: Box<page_mapped::Specification> = whole(table)?;
                 body.check().map(|()| Self::PageMapped(header, body))
             }
             Kind::BlockMappedSsd => {
@@ -122,6 +138,11 @@ impl Specification {
                 let body: disk::Specification = whole(table)?;
                 body.check().map(|()| Self::Disk(header, body))
             }
+            Kind::Raid0 => {
+                let mut body: raid0::Specification = whole(table)?;
+                body.member_settings = member_settings;
+                body.check().map(|()| Self::Raid0(header, body))
+            }
         };
         checked.map_err(SpecificationError)
     }
@@ -129,9 +150,18 @@ impl Specification {
     /// The part common to all drives.
     pub fn header(&self) -> &Header {
         match self {
-            Self::PageMapped(header, _) | Self::BlockMapped(header, _) | Self::Disk(header, _) => {
-                header
-            }
+            Self::PageMapped(header, _)
+            | Self::BlockMapped(header, _)
+            | Self::Disk(header, _)
+            | Self::Raid0(header, _) => header,
+        }
+    }
+
+    /// Names of the drive files of an array's members; none for a drive.
+    pub fn member_names(&self) -> Vec<&str> {
+        match self {
+            Self::Raid0(_, body) => body.member_names(),
+            _ => Vec::new(),
         }
     }
 }

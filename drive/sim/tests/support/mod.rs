@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod arrays;
+
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, with_model};
@@ -25,9 +27,11 @@ pub fn drive(name: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
 
 /// The drive of a drive file's text.
 pub fn drive_of(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
-    let settings: Vec<(String, String)> =
-        settings.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
-    SimulatedDrive::new(text, &settings, 1).unwrap()
+    SimulatedDrive::new(text, &owned(settings), 1).unwrap()
+}
+
+fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect()
 }
 
 pub fn run(drive: &mut SimulatedDrive, workload: &Workload) -> Recording {

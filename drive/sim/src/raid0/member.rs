@@ -1,0 +1,83 @@
+//! A member of an array: any other drive model.
+
+use crate::Device;
+use crate::block_mapped::BlockMapped;
+use crate::disk::Disk;
+use crate::page_mapped::PageMapped;
+use crate::specification::{Specification, SpecificationError};
+use fourcorners_target::Completion;
+use fourcorners_workload::Request;
+
+/// A drive in an array. A choice between known models, so that no I/O pays for
+/// a call through a table.
+#[derive(Debug)]
+pub enum Member {
+    PageMapped(Box<PageMapped>),
+    BlockMapped(Box<BlockMapped>),
+    Disk(Box<Disk>),
+}
+
+macro_rules! with_member {
+    ($member:expr, $drive:ident => $body:expr) => {
+        match $member {
+            Member::PageMapped($drive) => $body,
+            Member::BlockMapped($drive) => $body,
+            Member::Disk($drive) => $body,
+        }
+    };
+}
+
+impl Member {
+    /// The drive that a drive file specifies, secure-erased; `seed` is the
+    /// root of its own randomness.
+    ///
+    /// # Errors
+    /// An array, which cannot be in an array.
+    pub fn new(specification: &Specification, seed: u64) -> Result<Self, SpecificationError> {
+        Ok(match specification {
+            Specification::PageMapped(_, s) => Self::PageMapped(Box::new(PageMapped::new(s, seed))),
+            Specification::BlockMapped(_, s) => Self::BlockMapped(Box::new(BlockMapped::new(s))),
+            Specification::Disk(_, s) => Self::Disk(Box::new(Disk::new(s))),
+            Specification::Raid0(..) => {
+                return Err(SpecificationError("an array cannot be a member of an array".into()));
+            }
+        })
+    }
+}
+
+impl Device for Member {
+    fn capacity_bytes(&self) -> u64 {
+        with_member!(self, drive => drive.capacity_bytes())
+    }
+
+    #[inline]
+    fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
+        with_member!(self, drive => drive.submit(at_ns, tag, request));
+    }
+
+    #[inline]
+    fn next_event_ns(&self) -> Option<u64> {
+        with_member!(self, drive => drive.next_event_ns())
+    }
+
+    #[inline]
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        with_member!(self, drive => drive.step(done));
+    }
+
+    fn purge(&mut self, at_ns: u64) {
+        with_member!(self, drive => drive.purge(at_ns));
+    }
+
+    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+        with_member!(self, drive => drive.trim(offset_bytes, length_bytes));
+    }
+
+    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
+        with_member!(self, drive => drive.enter_steady_state(at_ns))
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        with_member!(self, drive => drive.counters())
+    }
+}

@@ -1,0 +1,236 @@
+//! RAID 0: a host that stripes commands over drives.
+//!
+//! A command is split at chunk boundaries, its parts go to the members at the
+//! same time, and it completes with its last part. Members share nothing but
+//! the host: each has its own link, command queue and state.
+//!
+//! Left out: processor time that commands of the host compete for, and limits
+//! on the size of a member's command.
+
+mod member;
+mod specification;
+mod stripe;
+
+pub use member::Member;
+pub use specification::Specification;
+
+use crate::Device;
+use crate::link::transfer_ns;
+use fourcorners_target::Completion;
+use fourcorners_workload::Request;
+use std::collections::VecDeque;
+use stripe::Stripe;
+
+/// The time of an event that will not come.
+const NEVER_NS: u64 = u64::MAX;
+
+/// A RAID 0 array.
+#[derive(Debug)]
+pub struct Raid0 {
+    members: Vec<Member>,
+    /// When each member's earliest event is due.
+    next_ns: Vec<u64>,
+    capacity_bytes: u64,
+    stripe: Stripe,
+    overhead_ns: u64,
+    data_rate: Option<u64>,
+    data_path_free_ns: u64,
+    /// By tag. A command has at most one part on a member, which therefore
+    /// knows it by the same tag.
+    commands: Vec<Command>,
+    /// Commands whose parts are all done, and when they complete, in order of
+    /// time.
+    completing: VecDeque<(u64, u32)>,
+    /// Scratch: what a member's step completed.
+    done: Vec<Completion>,
+    counts: Counts,
+}
+
+/// A command in the array.
+#[derive(Clone, Copy, Debug, Default)]
+struct Command {
+    submitted_ns: u64,
+    request_bytes: u32,
+    parts: u32,
+    /// The first failure among its parts.
+    errno: i32,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    commands: u64,
+    parts: u64,
+}
+
+/// Where the earliest event is.
+enum Earliest {
+    Host,
+    Member(usize),
+}
+
+impl Raid0 {
+    /// An array of the given members.
+    pub fn new(specification: &Specification, members: Vec<Member>) -> Self {
+        let stripe = Stripe::new(specification.array.chunk.0, members.len());
+        let smallest_bytes = members.iter().map(Device::capacity_bytes).min().unwrap_or(0);
+        Self {
+            next_ns: vec![NEVER_NS; members.len()],
+            members,
+            capacity_bytes: stripe.capacity_bytes(smallest_bytes),
+            stripe,
+            overhead_ns: specification.host.overhead.0,
+            data_rate: specification.host.data_rate.as_ref().map(|rate| rate.0),
+            data_path_free_ns: 0,
+            commands: Vec::new(),
+            completing: VecDeque::new(),
+            done: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The earliest event. Equal times: the host first, then members in order.
+    #[inline]
+    fn earliest(&self) -> (u64, Earliest) {
+        let mut earliest = match self.completing.front() {
+            Some(&(at_ns, _)) => (at_ns, Earliest::Host),
+            None => (NEVER_NS, Earliest::Host),
+        };
+        for (member, &at_ns) in self.next_ns.iter().enumerate() {
+            if at_ns < earliest.0 {
+                earliest = (at_ns, Earliest::Member(member));
+            }
+        }
+        earliest
+    }
+
+    #[inline]
+    fn look_again(&mut self, member: usize) {
+        self.next_ns[member] = self.members[member].next_event_ns().unwrap_or(NEVER_NS);
+    }
+
+    /// A member has served its part of a command.
+    #[inline]
+    fn part_done(&mut self, part: Completion) {
+        let command = &mut self.commands[part.slot as usize];
+        if command.errno == 0 {
+            command.errno = part.errno;
+        }
+        command.parts -= 1;
+        if command.parts > 0 {
+            return;
+        }
+        // The host passes data on while members send: it adds nothing to a
+        // command that takes longer than its bytes do on the way.
+        let passed_ns = match self.data_rate {
+            None => part.completed_ns,
+            Some(rate) => {
+                let bytes_ns = transfer_ns(u64::from(command.request_bytes), rate);
+                let begin_ns = command.submitted_ns.max(self.data_path_free_ns);
+                self.data_path_free_ns = part.completed_ns.max(begin_ns + bytes_ns);
+                self.data_path_free_ns
+            }
+        };
+        self.completing.push_back((passed_ns + self.overhead_ns, part.slot));
+    }
+}
+
+impl Device for Raid0 {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    #[inline]
+    fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
+        let index = tag as usize;
+        if index >= self.commands.len() {
+            self.commands.resize(index + 1, Command::default());
+        }
+        let mut parts = 0;
+        let length_bytes = u64::from(request.length_bytes);
+        for extent in self.stripe.extents(request.offset_bytes, length_bytes) {
+            let member = extent.member as usize;
+            let part = Request {
+                offset_bytes: extent.offset_bytes,
+                length_bytes: extent.length_bytes as u32,
+                ..*request
+            };
+            self.members[member].submit(at_ns, tag, &part);
+            self.look_again(member);
+            parts += 1;
+        }
+        self.commands[index] =
+            Command { submitted_ns: at_ns, request_bytes: request.length_bytes, parts, errno: 0 };
+        self.counts.commands += 1;
+        self.counts.parts += u64::from(parts);
+    }
+
+    #[inline]
+    fn next_event_ns(&self) -> Option<u64> {
+        let (at_ns, _) = self.earliest();
+        (at_ns < NEVER_NS).then_some(at_ns)
+    }
+
+    #[inline]
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        match self.earliest().1 {
+            Earliest::Host => {
+                if let Some((completed_ns, slot)) = self.completing.pop_front() {
+                    let errno = self.commands[slot as usize].errno;
+                    done.push(Completion { slot, completed_ns, errno });
+                }
+            }
+            Earliest::Member(member) => {
+                let mut parts = std::mem::take(&mut self.done);
+                self.members[member].step(&mut parts);
+                self.look_again(member);
+                for part in parts.drain(..) {
+                    self.part_done(part);
+                }
+                self.done = parts;
+            }
+        }
+    }
+
+    fn purge(&mut self, at_ns: u64) {
+        for member in 0..self.members.len() {
+            self.members[member].purge(at_ns);
+            self.look_again(member);
+        }
+    }
+
+    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+        for extent in self.stripe.extents(offset_bytes, length_bytes) {
+            let member = extent.member as usize;
+            self.members[member].trim(extent.offset_bytes, extent.length_bytes);
+            self.look_again(member);
+        }
+    }
+
+    /// Uniform random writes over the array are such writes over each member.
+    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
+        for member in 0..self.members.len() {
+            self.members[member].enter_steady_state(at_ns)?;
+            self.look_again(member);
+        }
+        Ok(())
+    }
+
+    /// What the members counted, added up, and what the array did itself.
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        let mut sums = vec![
+            ("array_commands", self.counts.commands as f64),
+            ("array_parts", self.counts.parts as f64),
+        ];
+        for (name, value) in self.members.iter().flat_map(Device::counters) {
+            // A ratio of counts does not add up; the counts are there.
+            if name == "write_amplification" {
+                continue;
+            }
+            match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((name, value)),
+            }
+        }
+        sums
+    }
+}
