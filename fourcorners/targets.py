@@ -215,6 +215,21 @@ class SimulatedTarget(Target):
     def idle(self, seconds: float) -> None:
         self._core.idle(round(seconds * 1e9))
 
+    def trim(self, offset: int, count: int) -> None:
+        """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM)."""
+        self._core.trim(offset, count)
+
+    def enter_steady_state(self) -> None:
+        """Erases the drive and puts it at once into the state that endless uniform random writes
+        over all of it lead to under greedy collection.
+
+        Raises :class:`UserError` for drives that have no such state or that compress.
+        """
+        try:
+            self._core.enter_steady_state()
+        except ValueError as error:
+            raise UserError(f"{self.name}: {error}") from error
+
     def counters(self) -> dict[str, float]:
         """What the model counted since it was made, such as erased blocks and seeks."""
         return self._core.counters()

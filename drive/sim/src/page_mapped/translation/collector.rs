@@ -13,6 +13,12 @@ const PREFETCH_SLOTS: u32 = 64;
 /// Rows that a victim must free; a pool that cannot offer as much is crowded.
 const ROWS_FREED_MIN: u32 = 2;
 
+/// What is left of a block that is being emptied.
+struct Source {
+    next_slot: u32,
+    end_slot: u32,
+}
+
 impl Translation {
     /// Collects what the units written to a pool make due.
     pub(super) fn collect(&mut self, pool: u32, work: &mut Vec<RowWork>) {
@@ -96,27 +102,28 @@ impl Translation {
             return;
         };
         let base = self.geometry.first_slot(pool, victim.block);
-        let end = base + self.geometry.slots_per_block;
         let index = self.geometry.block_index(pool, victim.block);
+        let stream = self.collector_stream;
+        let mut source = Source {
+            next_slot: base + victim.next_slot,
+            end_slot: base + self.geometry.slots_per_block,
+        };
         let mut moved = 0;
-        let mut from = base + victim.next_slot;
         while moved < most {
-            let Some(slot) = next_set(&self.valid, from, end) else {
-                from = end;
+            let units = self.fill_row(pool, &mut source, most - moved);
+            moved += units;
+            if self.frontier(pool, stream).is_full(&self.geometry) {
+                self.close_row(pool, stream, work);
+            } else if source.next_slot == source.end_slot {
                 break;
-            };
-            from = slot + 1;
-            // Owners are read in order, so the map entries that will change
-            // are known well ahead.
-            let ahead = self.owner[(slot + PREFETCH_SLOTS).min(end - 1) as usize];
-            prefetch(&self.map[ahead as usize]);
-            self.valid[slot as usize / 64] &= !(1 << (slot % 64));
-            self.move_unit(pool, slot, work);
-            moved += 1;
+            } else if units == 0 {
+                // The next unit does not fit into what is left of the row.
+                self.close_row(pool, stream, work);
+            }
         }
         self.counts[index] -= moved;
         self.counters.moved_units += u64::from(moved);
-        victim.next_slot = from - base;
+        victim.next_slot = source.next_slot - base;
         if self.counts[index] == NOT_CLOSED {
             self.counters.erased_blocks += 1;
             self.pool(pool).free.push_back(victim.block);
@@ -129,28 +136,45 @@ impl Translation {
         }
     }
 
-    /// Moves the unit in `slot` to the row that takes collected units.
-    #[inline]
-    fn move_unit(&mut self, pool: u32, slot: u32, work: &mut Vec<RowWork>) {
-        let unit = self.owner[slot as usize];
-        let row = slot / self.geometry.slots_per_row;
-        let stored_bytes = match &self.row_fill {
-            None => self.geometry.unit_bytes,
-            Some(fill) => self.geometry.row_bytes / u32::from(fill[row as usize]).max(1),
-        };
-        let stream = self.collector_stream;
-        if !self.frontier(pool, stream).has_room(stored_bytes, &self.geometry) {
-            self.close_row(pool, stream, work);
-        }
-        let target = self.frontier_slot(pool, self.frontier(pool, stream));
-        self.map[unit as usize] = target + 1;
-        self.occupy(target, unit);
+    /// Moves valid units of `source` to the row that takes collected units,
+    /// until the row is full, `most` are moved or the source is exhausted.
+    /// Returns how many. The hot loop of a drive in steady state: what stays
+    /// the same over a row is kept out of it.
+    fn fill_row(&mut self, pool: u32, source: &mut Source, most: u32) -> u32 {
         let geometry = &self.geometry;
-        let frontier = self.pools[pool as usize].frontier_mut(stream);
-        frontier.add_moved(stored_bytes, row);
-        if frontier.is_full(geometry) {
-            self.close_row(pool, stream, work);
+        let row = self.frontier(pool, self.collector_stream).clone();
+        let first = self.frontier_slot(pool, &row);
+        let frontier = self.pools[pool as usize].frontier_mut(self.collector_stream);
+        let mut moved = 0;
+        while moved < most {
+            let Some(slot) = next_set(&self.valid, source.next_slot, source.end_slot) else {
+                source.next_slot = source.end_slot;
+                break;
+            };
+            let source_row = slot / geometry.slots_per_row;
+            let stored_bytes = match &self.row_fill {
+                None => geometry.unit_bytes,
+                Some(fill) => geometry.row_bytes / u32::from(fill[source_row as usize]).max(1),
+            };
+            if !frontier.has_room(stored_bytes, geometry) {
+                break;
+            }
+            source.next_slot = slot + 1;
+            // Owners are read in order, so the map entries that will change
+            // are known well ahead.
+            let ahead = self.owner[(slot + PREFETCH_SLOTS).min(source.end_slot - 1) as usize];
+            prefetch(&self.map[ahead as usize]);
+            let unit = self.owner[slot as usize];
+            let target = first + moved;
+            self.map[unit as usize] = target + 1;
+            self.owner[target as usize] = unit;
+            self.valid[slot as usize / 64] &= !(1 << (slot % 64));
+            self.valid[target as usize / 64] |= 1 << (target % 64);
+            frontier.add_moved(stored_bytes, source_row);
+            moved += 1;
         }
+        self.counts[geometry.block_index(pool, row.block)] += moved;
+        moved
     }
 
     /// Slots of a closed block that were written: all, unless compression let
