@@ -55,7 +55,7 @@ fn drive_file(
 
 fn parse(text: &str) -> Specification {
     match Any::parse(text, &[]).unwrap() {
-        Any::PageMapped(_, specification) => specification,
+        Any::PageMapped(_, specification) => *specification,
         _ => unreachable!("the kind is page-mapped-ssd"),
     }
 }
