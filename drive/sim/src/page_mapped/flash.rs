@@ -153,6 +153,17 @@ impl Flash {
         }
     }
 
+    /// Number of dies.
+    pub fn dies(&self) -> u32 {
+        self.dies.len() as u32
+    }
+
+    /// Whether a die has nothing to do.
+    #[inline]
+    pub fn is_idle(&self, die: u32) -> bool {
+        matches!(self.dies[die as usize].state, State::Idle)
+    }
+
     /// Queues a page read. Returns when the die's next event is due if that is
     /// news.
     #[inline]

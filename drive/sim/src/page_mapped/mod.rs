@@ -8,12 +8,13 @@
 //! has been programmed. Units that were never written are read without touching
 //! the flash.
 //!
-//! Left out: read disturb and retention; work in idle time.
+//! Left out: read disturb and retention; garbage collection in idle time.
 
 mod command;
 mod flash;
 mod read_ahead;
 mod reads;
+mod slc_cache;
 mod specification;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use flash::{DieEvent, Flash};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use read_ahead::ReadAhead;
+use slc_cache::SlcCache;
 use std::collections::VecDeque;
 use translation::{RowWork, Translation};
 use writes::PIECE_BYTES_MAX;
@@ -47,6 +49,8 @@ enum Event {
     Processed,
     /// The last byte of a read has passed the link.
     Returned(u32),
+    /// The drive has been idle for some time, or was.
+    Rested,
 }
 
 /// A page-mapped SSD.
@@ -82,6 +86,8 @@ pub struct PageMapped {
     read_ns: u64,
     /// Only drives that read ahead.
     read_ahead: Option<ReadAhead>,
+    /// Only drives that take writes with one bit per cell first.
+    slc_cache: Option<SlcCache>,
     link: Link,
     flash: Flash,
     translation: Translation,
@@ -129,6 +135,7 @@ impl PageMapped {
                 .read_ahead
                 .as_ref()
                 .map(|read_ahead| ReadAhead::new(read_ahead, units)),
+            slc_cache: SlcCache::new(specification),
             link,
             flash: Flash::new(specification),
             translation: Translation::new(specification, seed),
@@ -157,6 +164,11 @@ impl PageMapped {
         self.in_device -= 1;
         if let Some((arrival_ns, next)) = self.host_queue.pop_front() {
             self.admit(arrival_ns.max(now_ns), next);
+        } else if let Some(cache) = &mut self.slc_cache
+            && self.in_device == 0
+            && let Some(at_ns) = cache.rest(now_ns)
+        {
+            self.events.push(at_ns, Event::Rested);
         }
     }
 
@@ -182,6 +194,9 @@ impl Device for PageMapped {
             self.commands.resize(tag as usize + 1, command);
         }
         self.commands[tag as usize] = command;
+        if let Some(cache) = &mut self.slc_cache {
+            cache.wake();
+        }
         let arrival_ns = at_ns + self.command_delay_ns;
         if self.in_device < self.queue_depth {
             self.admit(arrival_ns, tag);
@@ -216,7 +231,10 @@ impl Device for PageMapped {
                 match meaning {
                     DieEvent::Underway => {}
                     DieEvent::Delivered(read) => self.deliver(now_ns, read),
-                    DieEvent::Released(bytes) => self.released(now_ns, bytes),
+                    DieEvent::Released(bytes) => {
+                        self.released(now_ns, bytes);
+                        self.drain(now_ns, die);
+                    }
                 }
             }
             Event::Arrived(tag) => self.arrived(now_ns, tag, done),
@@ -225,6 +243,7 @@ impl Device for PageMapped {
                 self.store(now_ns, piece);
             }
             Event::Returned(tag) => self.finish(now_ns, tag, done),
+            Event::Rested => self.rested(now_ns),
         }
     }
 
@@ -238,23 +257,35 @@ impl Device for PageMapped {
         let first = offset_bytes.div_ceil(unit_bytes);
         let end = (offset_bytes + length_bytes) / unit_bytes;
         for unit in first..end {
+            if let Some(cache) = &mut self.slc_cache
+                && self.translation.slot(unit as u32).is_some()
+            {
+                cache.trimmed();
+            }
             self.translation.trim(unit as u32);
         }
     }
 
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
         self.purge(at_ns);
+        if let Some(cache) = &mut self.slc_cache {
+            cache.all_mapped();
+        }
         self.translation.enter_steady_state(self.seed)
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let counters = self.translation.counters();
         let host = counters.host_units as f64;
+        let folded_bytes = self.slc_cache.as_ref().map_or(0, SlcCache::folded_bytes);
+        let folded = (folded_bytes / self.units.unit_bytes) as f64;
+        let moved = counters.moved_units as f64;
         vec![
             ("host_units_written", host),
-            ("units_moved", counters.moved_units as f64),
+            ("units_moved", moved),
+            ("units_folded", folded),
             ("blocks_erased", counters.erased_blocks as f64),
-            ("write_amplification", (host + counters.moved_units as f64) / host.max(1.0)),
+            ("write_amplification", (host + moved + folded) / host.max(1.0)),
         ]
     }
 }

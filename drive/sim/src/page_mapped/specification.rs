@@ -25,6 +25,8 @@ pub struct Specification {
     pub garbage_collection: GarbageCollection,
     /// Present on controllers that read ahead of sequential reads.
     pub read_ahead: Option<ReadAhead>,
+    /// Present on drives that take writes with one bit per cell first.
+    pub slc_cache: Option<SlcCache>,
     /// Present on controllers that compress what they store.
     pub compression: Option<Compression>,
 }
@@ -152,6 +154,38 @@ pub struct ReadAhead {
     pub streams: Parameter<u32>,
 }
 
+/// Cells that take writes with one bit each before they are folded into cells
+/// of several bits. Static and dynamic parts add up.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlcCache {
+    /// Page register to array with one bit per cell.
+    pub program_time: Parameter<Nanoseconds>,
+    /// Bytes that the cache always takes. Its blocks hold nothing else, so
+    /// they are part of `translation.reserved_share`. Absent: none.
+    pub static_size: Option<Parameter<Bytes>>,
+    /// Share of the drive's free space (user bytes that hold no data) whose
+    /// cells may be used with one bit each. Absent: none.
+    pub dynamic_share: Option<Parameter<f64>>,
+    /// Bits per cell in the cells' usual mode: so many bytes of free space
+    /// make one byte of dynamic cache.
+    pub bits_per_cell: Option<Parameter<u32>>,
+    /// What a write meets when the cache is full.
+    pub when_full: Parameter<WhenFull>,
+    /// Time without commands after which the drive empties the cache.
+    pub idle_delay: Parameter<Nanoseconds>,
+}
+
+/// What a write meets when the SLC cache is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// It is programmed with all bits per cell at once.
+    Direct,
+    /// It goes through the cache, and waits until a row of it is folded.
+    Fold,
+}
+
 /// Compression and deduplication before storing (SandForce).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,6 +287,25 @@ impl Specification {
             require(
                 (unit..=1 << 30).contains(&(read_ahead.size.0 / u64::from(streams))),
                 "read_ahead.size: use at least a mapping unit and at most 1 GiB per stream",
+            )?;
+        }
+        if let Some(cache) = &self.slc_cache {
+            require(
+                cache.program_time.0 <= flash.program_time.0,
+                "slc_cache.program_time: use at most flash.program_time",
+            )?;
+            require(
+                cache.dynamic_share.is_some() == cache.bits_per_cell.is_some(),
+                "slc_cache.dynamic_share: give it together with slc_cache.bits_per_cell",
+            )?;
+            let share = cache.dynamic_share.as_ref().map_or(0.0, |share| share.value);
+            require((0.0..=1.0).contains(&share), "slc_cache.dynamic_share: use 0 to 1")?;
+            let bits = cache.bits_per_cell.as_ref().map_or(2, |bits| bits.value);
+            require((2..=5).contains(&bits), "slc_cache.bits_per_cell: use 2 to 5")?;
+            let shared = self.garbage_collection.shared_stream.as_ref();
+            require(
+                !shared.is_some_and(|shared| shared.value),
+                "garbage_collection.shared_stream: not together with slc_cache, which takes the host's writes alone",
             )?;
         }
         if let Some(rate) = &self.controller.write_data_rate {

@@ -90,12 +90,47 @@ impl PageMapped {
             if unit == first_unit || unit == last_unit {
                 self.read_to_modify(now_ns, unit, &piece.request);
             }
+            if let Some(cache) = &mut self.slc_cache
+                && self.translation.slot(unit).is_none()
+            {
+                cache.mapped();
+            }
             self.translation.write(unit, stored_bytes, &mut self.work);
         }
-        for (die, work) in self.work.drain(..) {
+        for (die, mut work) in self.work.drain(..) {
+            // Only the host's rows release buffer; collected ones bypass the cache.
+            if let Some(cache) = &mut self.slc_cache
+                && work.release_bytes > 0
+                && let Some(fold) = cache.take_row(&mut work)
+                && let Some(at_ns) = self.flash.work(now_ns, die, fold)
+            {
+                self.events.push(at_ns, Event::Die(die));
+            }
             if let Some(at_ns) = self.flash.work(now_ns, die, work) {
                 self.events.push(at_ns, Event::Die(die));
             }
+        }
+    }
+
+    /// The drive has had no command for a while: its dies empty the SLC cache,
+    /// unless a command has come in between.
+    pub(super) fn rested(&mut self, now_ns: u64) {
+        let idle = self.in_device == 0;
+        match self.slc_cache.as_mut().and_then(|cache| cache.rested(now_ns, idle)) {
+            Some(at_ns) => self.events.push(at_ns, Event::Rested),
+            None => (0..self.flash.dies()).for_each(|die| self.drain(now_ns, die)),
+        }
+    }
+
+    /// Lets a die that has nothing to do fold a row of the SLC cache.
+    #[inline]
+    pub(super) fn drain(&mut self, now_ns: u64, die: u32) {
+        if let Some(cache) = &mut self.slc_cache
+            && self.flash.is_idle(die)
+            && let Some(fold) = cache.drain()
+            && let Some(at_ns) = self.flash.work(now_ns, die, fold)
+        {
+            self.events.push(at_ns, Event::Die(die));
         }
     }
 

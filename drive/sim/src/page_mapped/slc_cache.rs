@@ -1,0 +1,157 @@
+//! The SLC cache: cells that take writes with one bit each, which is fast, and
+//! are folded into cells of several bits when there is time.
+//!
+//! What is modelled is time and how full the cache is, not which data it
+//! holds: the page map places every unit where it goes in the end, a row that
+//! the cache takes is programmed in the SLC time, and for each row in the cache
+//! one fold (a read and a program on the same die) becomes due. So data that
+//! is overwritten or trimmed while in the cache is folded all the same, and
+//! reads take the time of the cells' usual mode.
+
+use super::flash::BackgroundWork;
+use super::specification::{Specification, WhenFull};
+use crate::link::transfer_ns;
+
+/// How full the cache is, and what it has to do.
+#[derive(Clone, Debug)]
+pub struct SlcCache {
+    program_ns: u64,
+    fold: BackgroundWork,
+    row_bytes: u64,
+    static_bytes: u64,
+    /// Cache bytes for each free byte of the drive.
+    dynamic_gain: f64,
+    folds_when_full: bool,
+    idle_delay_ns: u64,
+    free_units: u64,
+    unit_bytes: u64,
+    level_bytes: u64,
+    folded_bytes: u64,
+    draining: bool,
+    idle_since_ns: u64,
+    /// Whether an event stands for the end of the delay.
+    waits: bool,
+}
+
+impl SlcCache {
+    /// An empty cache, where the specification has one.
+    pub fn new(specification: &Specification) -> Option<Self> {
+        let cache = specification.slc_cache.as_ref()?;
+        let flash = &specification.flash;
+        let row_bytes = specification.row_bytes();
+        let unit_bytes = specification.translation.unit.0;
+        let dynamic_gain = match (&cache.dynamic_share, &cache.bits_per_cell) {
+            (Some(share), Some(bits)) => share.value / f64::from(bits.value),
+            _ => 0.0,
+        };
+        Some(Self {
+            program_ns: cache.program_time.0,
+            fold: BackgroundWork {
+                // Through the controller, which corrects errors: once each way.
+                bus_ns: 2 * transfer_ns(row_bytes, flash.bus_rate.0),
+                array_ns: flash.read_time.0 + flash.program_time.0,
+                release_bytes: 0,
+            },
+            row_bytes,
+            static_bytes: cache.static_size.as_ref().map_or(0, |size| size.0),
+            dynamic_gain,
+            folds_when_full: cache.when_full.value == WhenFull::Fold,
+            idle_delay_ns: cache.idle_delay.0,
+            free_units: specification.capacity.user.0 / unit_bytes,
+            unit_bytes,
+            level_bytes: 0,
+            folded_bytes: 0,
+            draining: false,
+            idle_since_ns: 0,
+            waits: false,
+        })
+    }
+
+    /// Bytes folded so far.
+    pub fn folded_bytes(&self) -> u64 {
+        self.folded_bytes
+    }
+
+    /// A unit gets data that had none: free space shrinks.
+    #[inline]
+    pub fn mapped(&mut self) {
+        self.free_units -= 1;
+    }
+
+    /// A unit is free again.
+    pub fn trimmed(&mut self) {
+        self.free_units += 1;
+    }
+
+    /// The whole drive holds data.
+    pub fn all_mapped(&mut self) {
+        self.free_units = 0;
+    }
+
+    fn capacity_bytes(&self) -> u64 {
+        let free_bytes = self.free_units * self.unit_bytes;
+        self.static_bytes + (free_bytes as f64 * self.dynamic_gain) as u64
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        self.level_bytes + bytes <= self.capacity_bytes()
+    }
+
+    /// Decides how a row of the host's is programmed. Returns a fold that its
+    /// die has to do first.
+    pub fn take_row(&mut self, row: &mut BackgroundWork) -> Option<BackgroundWork> {
+        let bytes = u64::from(row.release_bytes);
+        // A dynamic cache may hold more than free space now allows.
+        let shrunk = self.level_bytes > self.capacity_bytes();
+        let full = !self.has_room(bytes);
+        let fold = if shrunk || full && self.folds_when_full { self.next_fold() } else { None };
+        if self.has_room(bytes) {
+            self.level_bytes += bytes;
+            row.array_ns = self.program_ns;
+        }
+        fold
+    }
+
+    fn next_fold(&mut self) -> Option<BackgroundWork> {
+        let bytes = self.row_bytes.min(self.level_bytes);
+        self.level_bytes -= bytes;
+        self.folded_bytes += bytes;
+        (bytes > 0).then_some(self.fold)
+    }
+
+    /// The host wants something: draining ends.
+    #[inline]
+    pub fn wake(&mut self) {
+        self.draining = false;
+    }
+
+    /// The last command is done. Returns when to ask [`SlcCache::rested`].
+    #[inline]
+    pub fn rest(&mut self, now_ns: u64) -> Option<u64> {
+        self.idle_since_ns = now_ns;
+        if self.waits {
+            return None;
+        }
+        self.waits = true;
+        Some(now_ns + self.idle_delay_ns)
+    }
+
+    /// A delay has passed; `idle` says that no command is in the drive. Starts
+    /// draining, or returns when to ask again.
+    pub fn rested(&mut self, now_ns: u64, idle: bool) -> Option<u64> {
+        self.waits = false;
+        let due_ns = self.idle_since_ns + self.idle_delay_ns;
+        if idle && due_ns > now_ns {
+            self.waits = true;
+            return Some(due_ns);
+        }
+        self.draining = idle;
+        None
+    }
+
+    /// The next fold for a die that has nothing else to do, while draining.
+    #[inline]
+    pub fn drain(&mut self) -> Option<BackgroundWork> {
+        if self.draining { self.next_fold() } else { None }
+    }
+}
