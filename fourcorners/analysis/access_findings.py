@@ -270,10 +270,10 @@ def _cluster_sentence(
         read.sequential_rate_bytes_per_second,
     )
     ratio = _penalty_ratio(write, read)
-    detail["cluster_bytes_estimate"] = cluster
     detail["write_to_read_penalty_ratio"] = ratio
     if ratio < _CLUSTER_PENALTY_RATIO:
         return []
+    detail["cluster_bytes_estimate"] = cluster
     return [
         f"A small write costs as much as {ratio:,.0f} reads. If that is one cluster "
         f"read and written back, the cluster has about {wording.size(cluster)}, an over-estimate "

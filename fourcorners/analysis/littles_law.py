@@ -155,5 +155,6 @@ def _nominal_sentence(off_nominal: list[_Balance]) -> str:
     return (
         f"In {wording.count(len(ranked), 'recording')} the mean queue depth differs from the "
         f"nominal one by more than {wording.percent(TOLERANCE)}, as in short runs whose tail "
-        f"drains: {', '.join(told)}{more}."
+        "drains, and where the host takes its time to make the data of a large write: "
+        f"{', '.join(told)}{more}."
     )
