@@ -133,3 +133,10 @@ def test_a_run_of_a_few_seconds_says_nothing() -> None:
     finding = finding_of(np.full(5, 40_000.0))
     assert finding["verdict"] == "not identifiable"
     assert "5 full seconds" in finding["text"]
+
+
+def test_a_rate_that_keeps_changing_is_not_called_even() -> None:
+    finding = finding_of(np.tile([22_000.0, 45_000.0], 1000), capacity_bytes=10**9)
+    assert "feels restless" in finding["text"]
+    calm = finding_of(np.tile([32_000.0, 34_000.0], 1000), capacity_bytes=10**9)
+    assert "the same drive all the time" in calm["text"]

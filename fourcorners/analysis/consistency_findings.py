@@ -27,6 +27,9 @@ single die with free pages would be faster."""
 SLUGGISH_IOPS = 50
 """Rate that a person waits for: a disk of 7200 rpm, seeking for each write, does better."""
 
+UNEVEN_VARIATION = 0.2
+"""Coefficient of variation of the seconds from which the rate is not called even."""
+
 
 def find(run: RunData) -> list[Finding]:
     """The finding, if the test recorded writes."""
@@ -169,6 +172,12 @@ def _feels_like(last: Steady) -> str:
             "a disk without a cache manages."
         )
     worst = last.worst_second_iops / last.mean_iops
+    variation = last.coefficient_of_variation or 0.0
+    if variation > UNEVEN_VARIATION and last.below_half_median_share < 0.01:
+        return (
+            "It feels restless: its rate keeps changing, by "
+            f"{wording.percent(variation)} of the mean as a rule."
+        )
     if worst >= 0.7:
         return (
             "It feels like the same drive all the time: the worst second still delivers "
