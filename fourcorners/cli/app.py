@@ -8,6 +8,7 @@ from cyclopts import App, Parameter
 from fourcorners.cli import characterize as characterize_command
 from fourcorners.cli import drives as drives_command
 from fourcorners.cli import report as report_command
+from fourcorners.cli import reproduce as reproduce_command
 from fourcorners.units import parse_bytes
 
 
@@ -117,3 +118,25 @@ def report(*runs: Path, out: Path | None = None, json: Flag = False) -> int:
         Print the runs' manifests, recordings and findings as JSON instead of their summary.
     """
     return report_command.run(runs, out, json)
+
+
+@app.command
+def reproduce(
+    *, only: str | None = None, write: Path | None = None, jobs: int = 2, json: Flag = False
+) -> int:
+    """Run the reviews' experiments on the simulated drives and compare with what was published.
+
+    Parameters
+    ----------
+    only
+        Only these reviews, separated by commas: core, owc, vertex3, sata, vector.
+    write
+        Folder to write reproduction.html and reproduction.md to.
+    jobs
+        How many drives run at the same time; each takes up to 1 GB of memory.
+    json
+        Print the tables as JSON.
+    """
+    return reproduce_command.run(
+        None if only is None else [name.strip() for name in only.split(",")], write, jobs, json
+    )

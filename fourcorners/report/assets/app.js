@@ -1,11 +1,11 @@
 // Starts the page: figures, switches, drive buttons, theme, tables, print.
 import { applyDrives, drawAll, heat, shown } from "./plot.js";
-import { makeFigures } from "./figures.js";
 
 const SHOWN_ROWS = 2500; // of a table in the page; the copied CSV always has all
 const PRINT_WIDTH_PX = 700;
 
-function start() {
+// `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table}.
+export function start(makeFigures) {
   const data = JSON.parse(document.getElementById("payload").textContent);
   const state = {
     "depth-rate": "linear", "depth-latency": "log", "transfer-size": "log", consistency: "review", drive: 0,
@@ -222,5 +222,3 @@ function printing(figure, state) {
     drawAll();
   });
 }
-
-start();

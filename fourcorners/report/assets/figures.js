@@ -28,11 +28,11 @@ export function makeFigures(data, state) {
   };
 }
 
-const finite = (values) => values.filter((v) => v !== null && v !== undefined && Number.isFinite(v));
-const highest = (values) => finite(values).reduce((a, b) => Math.max(a, b), 0);
+export const finite = (values) => values.filter((v) => v !== null && v !== undefined && Number.isFinite(v));
+export const highest = (values) => finite(values).reduce((a, b) => Math.max(a, b), 0);
 const named = (data, drive) => (data.drives.length > 1 ? data.drives[drive] : null);
 
-function host(panels, title, height, operation = "") {
+export function host(panels, title, height, operation = "") {
   const box = document.createElement("div");
   box.className = "panel";
   box.dataset.operation = operation; // one column shows all of reads before all of writes
@@ -49,7 +49,7 @@ function host(panels, title, height, operation = "") {
 }
 
 // One sentence with a line's main numbers, for those who do not see the plot.
-function lineWords(name, points, x, y) {
+export function lineWords(name, points, x, y) {
   const good = points.filter((p) => Number.isFinite(p[1]) && p[1] !== null);
   if (!good.length) return `${name}: no usable points.`;
   const top = good.reduce((a, b) => (b[1] > a[1] ? b : a));
@@ -155,7 +155,7 @@ function pointsTable(data, lines, x) {
   };
 }
 
-function transferSize(data, state) {
+export function transferSize(data, state) {
   const lines = data.transferSize;
   const all = lines.flatMap((line) => line.points);
   const sizes = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
@@ -237,7 +237,7 @@ function transferSize(data, state) {
   };
 }
 
-function consistency(data, state) {
+export function consistency(data, state) {
   const runs = data.consistency.filter((run) => run.ios.length);
   const longest = highest(runs.map((run) => run.ios.length));
   const shortest = runs.reduce((least, run) => Math.min(least, run.ios.length), Infinity);

@@ -1,0 +1,118 @@
+"""``fourcorners reproduce``: the reviews' experiments on the catalog's drives."""
+
+import dataclasses
+import multiprocessing
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fourcorners.cli.output import print_json
+from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.report.document import write_whole
+from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
+from fourcorners.reproduction.markdown import render_markdown
+from fourcorners.reproduction.page import render_page
+
+PAGE, DOCUMENT = "reproduction.html", "reproduction.md"
+_STYLES = {"met": "green", "holds": "green", "missed": "red", "fails": "red", "not run": "dim"}
+
+
+def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -> int:
+    """Prints the tables, writes page and document, and returns 1 when something that is missed
+    has no known reason."""
+    if write is not None and not write.is_dir():
+        raise UserError(f"cannot write to {write}: it is not a folder")
+    # Spawned, not forked: nothing of this process is shared by accident.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as executor:
+        reproduction = reproduce(executor, sources=only or tuple(SOURCES), progress=_tell)
+    if json:
+        print_json(_document(reproduction))
+    else:
+        _print(reproduction)
+    if write is not None:
+        _write(reproduction, write, quiet=json)
+    return EXIT_FAILED if reproduction.unexplained else 0
+
+
+def _tell(key: str, done: int, count: int) -> None:
+    print(f"{done} of {count}: {key}", file=sys.stderr, flush=True)
+
+
+def _write(reproduction: Reproduction, folder: Path, *, quiet: bool) -> None:
+    for name, render in ((PAGE, render_page), (DOCUMENT, render_markdown)):
+        path = folder / name
+        try:
+            write_whole(render(reproduction), path)
+        except OSError as error:
+            raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+        if not quiet:
+            print(f"Written: {path}")
+
+
+def _print(reproduction: Reproduction) -> None:
+    console = Console()
+    figures = Table(box=None, pad_edge=False)
+    for column in ("source", "drive", "figure"):
+        figures.add_column(column)
+    for column in ("published", "simulated", "error"):
+        figures.add_column(column, justify="right", no_wrap=True)
+    figures.add_column("")
+    figures.add_column("verdict")
+    for row in reproduction.figures:
+        figures.add_row(
+            row.source,
+            row.drive_name,
+            row.published.what,
+            wording.published_words(row.published),
+            wording.simulated_words(row),
+            wording.error_words(row),
+            wording.standing_words(row),
+            _verdict(row.verdict, row.reason),
+        )
+    checks = Table(box=None, pad_edge=False)
+    for column in ("source", "", "headline result", "measured", "verdict"):
+        checks.add_column(column)
+    for check in reproduction.checks:
+        checks.add_row(
+            check.source,
+            check.check.headline,
+            check.check.claim,
+            check.measured or "–",
+            _verdict(check.verdict, check.reason),
+        )
+    console.print(figures)
+    console.print()
+    console.print(checks)
+    console.print()
+    console.print(f"Met: {wording.summary(reproduction.figures)}.", highlight=False)
+
+
+def _verdict(verdict: str, reason: str | None) -> Text:
+    text = Text(verdict, style=_STYLES[verdict])
+    return text if reason is None else text.append(f": {reason}", style="default")
+
+
+def _document(reproduction: Reproduction) -> dict[str, Any]:
+    return {
+        "figures": [dataclasses.asdict(row) for row in reproduction.figures],
+        "checks": [
+            {
+                "source": row.source,
+                "headline": row.check.headline,
+                "claim": row.check.claim,
+                "rule": row.check.rule,
+                "measured": row.measured,
+                "standing": row.standing,
+                "verdict": row.verdict,
+                "reason": row.reason,
+            }
+            for row in reproduction.checks
+        ],
+    }

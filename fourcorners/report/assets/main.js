@@ -1,0 +1,4 @@
+import { start } from "./app.js";
+import { makeFigures } from "./figures.js";
+
+start(makeFigures);

@@ -1,0 +1,62 @@
+"""Self-contained HTML documents: their parts from this package, and how they are written."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+
+def asset(name: str, package: str = __package__) -> str:
+    """The text of a file of a package, by its path in there."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+def joined_script(modules: Sequence[str]) -> str:
+    """The texts of modules, in order of dependency, as one script: a single file has no addresses
+    for them to import from."""
+    parts = []
+    for module in modules:
+        text = re.sub(r"^import [^;]*;\n", "", module, flags=re.MULTILINE)
+        parts.append(re.sub(r"^export ", "", text, flags=re.MULTILINE))
+    return "\n" + "\n".join(parts)
+
+
+def content_hash(text: str) -> str:
+    """What the page's content security policy lets run: this script and no other."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def embedded_json(payload: dict[str, Any]) -> Markup:
+    """JSON that cannot end the script element that holds it."""
+    text = json.dumps(payload, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def write_whole(text: str, path: Path) -> None:
+    """Write `text` to `path`: whole and flushed, or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

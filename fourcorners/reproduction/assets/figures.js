@@ -1,0 +1,88 @@
+// The reviews' own plots: those that the report has too, and the profile, link and depth sweeps.
+import { duration, plain, significant } from "./units.js";
+import { Panel, linearAxis, logAxis, roundUp } from "./plot.js";
+import { consistency, finite, highest, host, lineWords, transferSize } from "./figures.js";
+import { start } from "./app.js";
+
+const mbs = (v) => `${significant(v)} MB/s`;
+const depthWords = (v) => `queue depth ${v}`;
+
+function profiles(data) {
+  const top = roundUp(highest(data.profiles.flatMap((p) => [...p.read, ...p.write].map(([, v]) => v))));
+  const slowest = roundUp(highest(data.profiles.flatMap((p) => p.access.map(([, v]) => v))) * 1e3);
+  const scaled = (s) => (s * 1e3 * top) / slowest; // the dots have the axis on the right
+
+  return {
+    draws: data.profiles.length > 0,
+    build(panels) {
+      for (const profile of data.profiles) {
+        const name = data.drives[profile.drive];
+        const { plot, heading } = host(panels, name, 290);
+        const key = document.createElement("p");
+        key.className = "dash-key";
+        key.textContent = "solid: reads; dashed: writes; dots: access time of single reads";
+        heading.after(key);
+        new Panel(plot, () => ({
+          x: linearAxis(0, profile.capacity / 1e9, { title: "position (GB)" }), height: 290, left: 44,
+          y: linearAxis(0, top, { title: "MB/s" }), right: linearAxis(0, slowest, { title: "ms" }),
+          title: `${name}: sequential rate and access time by position`,
+          describe: lineWords("Reads", profile.read, (v) => `${plain(Math.round(v))} GB`, mbs),
+          marks: [
+            { drive: profile.drive, kind: "dots", points: profile.access.map(([x, s]) => [x, scaled(s), `access: ${duration(s)}`]) },
+            { drive: profile.drive, kind: "line", plain: true, dash: "4 3", points: profile.write.map(([x, y]) => [x, y, `write: ${mbs(y)}`]) },
+            { drive: profile.drive, kind: "line", plain: true, points: profile.read.map(([x, y]) => [x, y, `read: ${mbs(y)}`]) },
+          ],
+          readout: (mark, [x, , words]) => `${name}\n${significant(x)} GB, ${words}`,
+        }));
+      }
+    },
+    caption: () => "Both drives are drawn on the same scales.",
+    table: () => ({
+      columns: ["drive", "what", "position (GB)", "MB/s", "access time (s)"],
+      rows: data.profiles.flatMap((p) => [
+        ...["read", "write"].flatMap((what) => p[what].map(([x, y]) => [data.drives[p.drive], what, x, y, null])),
+        ...p.access.map(([x, s]) => [data.drives[p.drive], "access", x, null, s]),
+      ]),
+    }),
+  };
+}
+
+// One panel for each group of lines, on equal scales.
+function sweeps(data, panelsOf, options) {
+  const groups = panelsOf.filter((group) => group.lines.length);
+  const values = groups.flatMap((group) => group.lines.flatMap((line) => line.points.map(([, y]) => y)));
+  const depths = [...new Set(groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([x]) => x))))].sort((a, b) => a - b);
+  const yAxis = () => (options.log ? logAxis(finite(values), { title: options.unit }) : linearAxis(0, roundUp(highest(values)), { title: options.unit }));
+  const xAxis = () => (options.log
+    ? { log: true, base: 2, min: depths[0] / 1.15, max: depths[depths.length - 1] * 1.15, format: plain, title: "queue depth", ticks: depths, spacing: 30 }
+    : linearAxis(0, highest(depths) + 0.5, { title: "queue depth", ticks: depths, spacing: 34 }));
+  const words = (v) => `${significant(v)} ${options.unit}`;
+  return {
+    draws: groups.length > 0,
+    keyed: false,
+    build(panels) {
+      for (const group of groups) {
+        const { plot } = host(panels, group.title, 300, group.operation);
+        new Panel(plot, () => ({
+          x: xAxis(), y: yAxis(), height: 300, left: 50, title: group.title,
+          describe: group.lines.map((line) => lineWords(data.drives[line.drive], line.points, depthWords, words)).join(" "),
+          marks: group.lines.map((line) => ({ drive: line.drive, kind: "line", label: data.drives[line.drive], points: line.points })),
+          readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${depthWords(x)}: ${words(y)}`,
+        }));
+      }
+    },
+    caption: () => options.caption,
+    table: () => ({
+      columns: ["panel", "drive", "queue depth", options.unit],
+      rows: groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([x, y]) => [g.title, data.drives[l.drive], x, y]))),
+    }),
+  };
+}
+
+start((data, state) => ({
+  profile: profiles(data),
+  "transfer-size": transferSize(data, state),
+  depth: sweeps(data, data.depths, { log: true, unit: "IOPS", caption: "64 KiB requests at random. Both plots share their scales." }),
+  links: sweeps(data, data.links, { log: false, unit: "MB/s", caption: "All four plots share their scales." }),
+  consistency: consistency(data, state),
+}));

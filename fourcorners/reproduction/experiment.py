@@ -1,0 +1,92 @@
+"""What is run on a drive to reproduce a review, and what came out of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fourcorners.recording import Recording
+from fourcorners.suites.test import Measurement, Phase
+
+Plan = Callable[[int, float], tuple[Phase, ...]]
+"""Phases for a drive of a capacity in bytes, with all durations times a factor."""
+
+LINK_3G = (("link.line_rate", "3 Gb/s"),)
+LINK_6G = (("link.line_rate", "6 Gb/s"),)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One drive of the catalog with its settings, and the phases that it goes through in order.
+
+    ``plan`` is a function of a module, so that an experiment can travel to another process.
+    """
+
+    source: str
+    drive: str
+    plan: Plan
+    variant: str = ""
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What results are found by: source, drive and, where there are several, variant."""
+        return "/".join(part for part in (self.source, self.drive, self.variant) if part)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What figures, checks and plots need of one recording with one kind of operation.
+
+    Rates are of successful I/Os; ``second_ios`` has the I/Os of each full second.
+    """
+
+    iops: float
+    bytes_per_second: float
+    latency_mean_s: float
+    latency_max_s: float
+    second_ios: tuple[int, ...] = ()
+
+    @property
+    def megabytes_per_second(self) -> float:
+        """In units of 10^6 bytes, as most reviews give rates."""
+        return self.bytes_per_second / 1e6
+
+    @classmethod
+    def of(cls, measurement: Measurement, recording: Recording) -> "Measured":
+        """Raises ``ValueError`` when I/Os failed or none was made: no review's figure has any."""
+        if recording.error_count or set(recording.operations) != {measurement.stream.operation}:
+            raise ValueError(f"{measurement.id}: failed I/Os, or none at all")
+        operation = recording.operations[measurement.stream.operation]
+        assert operation.latency_mean_s is not None
+        assert operation.latency_max_s is not None
+        return cls(
+            iops=operation.iops,
+            bytes_per_second=operation.bytes_per_second,
+            latency_mean_s=operation.latency_mean_s,
+            latency_max_s=operation.latency_max_s,
+            second_ios=tuple(operation.second_ios[: int(recording.elapsed_s)].tolist()),
+        )
+
+
+class NotRunError(LookupError):
+    """A result is asked for that there is none of; the message says why."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything measured: by experiment, then by recording.
+
+    ``absent`` has the experiments that could not run, with the reason.
+    """
+
+    measured: Mapping[str, Mapping[str, Measured]]
+    absent: Mapping[str, str]
+
+    def __call__(self, experiment: str, recording: str) -> Measured:
+        """One recording; raises :class:`NotRunError` when its experiment was not run."""
+        return self.of(experiment)[recording]
+
+    def of(self, experiment: str) -> Mapping[str, Measured]:
+        """All recordings of an experiment; raises :class:`NotRunError` when it was not run."""
+        if experiment not in self.measured:
+            raise NotRunError(self.absent.get(experiment, f"{experiment} was not run"))
+        return self.measured[experiment]

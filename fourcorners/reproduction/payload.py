@@ -1,0 +1,191 @@
+"""From results to what the page's plots draw, in the shapes that the report's figures read."""
+
+from typing import Any
+
+from fourcorners.reproduction.experiment import Measured, NotRunError, Results
+from fourcorners.reproduction.experiments import core, core_checks, sata, vector
+from fourcorners.reproduction.figure import drive_name
+from fourcorners.targets import open_target
+
+# The plots' drives, in the order of their colours; a colour comes back after eight.
+_CORE_NAMES = {
+    core.CORE_KEY: drive_name(core.CORE),
+    core.DISK_KEY: drive_name(core.DISK),
+    core.UNCACHED_KEY: f"{drive_name(core.DISK)}, no cache",
+}
+_SATA_FIRST = len(_CORE_NAMES)
+_VECTOR_FIRST = 8
+
+
+def payload(results: Results) -> dict[str, Any]:
+    """Everything that the plots need, ready for ``json.dumps(..., allow_nan=False)``."""
+    names = [*_CORE_NAMES.values(), *(drive_name(drive) for drive in sata.DRIVES)]
+    names += [""] * (_VECTOR_FIRST - len(names))
+    names += [drive_name(drive) for drive in vector.DRIVES]
+    return {
+        "drives": names,
+        "transferSize": _transfer_sizes(results),
+        "models": _models(results),
+        "profiles": _profiles(results),
+        "depths": _depths(results),
+        "links": _links(results),
+        "consistency": _consistency(results),
+    }
+
+
+def _core_recordings(results: Results) -> list[tuple[int, str, core.Operation]]:
+    """Index, key and operation of what was measured, reads first."""
+    return [
+        (index, key, operation)
+        for operation in core.OPERATIONS
+        for index, key in enumerate(_CORE_NAMES)
+        if f"size/{operation}/{core.SMALLEST}" in results.measured.get(key, {})
+    ]
+
+
+def _point(measured: Measured) -> dict[str, Any]:
+    return {
+        "bps": _round(measured.bytes_per_second),
+        "iops": _round(measured.iops),
+        "latency": {
+            "mean": _round(measured.latency_mean_s),
+            "max": _round(measured.latency_max_s),
+        },
+    }
+
+
+def _transfer_sizes(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "drive": index,
+            "operation": operation,
+            "points": [
+                {"x": size, "block": size, **_point(measured)}
+                for size, measured in zip(
+                    core.SIZES, core.by_size(results, key, operation), strict=True
+                )
+            ],
+        }
+        for index, key, operation in _core_recordings(results)
+    ]
+
+
+def _models(results: Results) -> list[dict[str, Any]]:
+    lines = []
+    for index, key, operation in _core_recordings(results):
+        model = core.model(results, key, operation)
+        seconds = core.seconds_per_io(results, key, operation)
+        lines.append(
+            {
+                "drive": index,
+                "operation": operation,
+                "block": list(core.SIZES),
+                "predicted": [_round(v) for v in model.bytes_per_second(core_checks.SIZE_ARRAY)],
+                "misfit": [_round(v) for v in core_checks.misfit(model, seconds)],
+            }
+        )
+    return lines
+
+
+def _profiles(results: Results) -> list[dict[str, Any]]:
+    return [
+        _profile(results, index, key, drive)
+        for index, (key, drive) in enumerate(
+            ((core.CORE_KEY, core.CORE), (core.DISK_KEY, core.DISK))
+        )
+        if key in results.measured
+    ]
+
+
+def _profile(results: Results, index: int, key: str, drive: str) -> dict[str, Any]:
+    with open_target(f"sim:{drive}") as target:
+        capacity = target.capacity_bytes
+
+    def line(operation: core.Operation) -> list[list[float]]:
+        return [
+            [_round(core.profile_offset_bytes(place, capacity) / 1e9), _round(rate / 1e6)]
+            for place, rate in enumerate(core.profile(results, key, operation))
+        ]
+
+    return {
+        "drive": index,
+        "capacity": capacity,
+        "read": line("read"),
+        "write": line("write"),
+        "access": [
+            [
+                _round(share * capacity / 1e9),
+                _round(results(key, f"access/read/{place}").latency_mean_s),
+            ]
+            for place, share in enumerate(core.ACCESS_SHARES)
+        ],
+    }
+
+
+def _depths(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": f"64 KiB random {operation}s",
+            "operation": operation,
+            "lines": [
+                {
+                    "drive": index,
+                    "points": [
+                        [depth, _round(iops)]
+                        for depth, iops in zip(
+                            core.DEPTHS, core.depth_iops(results, key, operation), strict=True
+                        )
+                    ],
+                }
+                for index, key, measured in _core_recordings(results)
+                if measured == operation
+            ],
+        }
+        for operation in core.OPERATIONS
+    ]
+
+
+def _links(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": f"{operation.capitalize()}s on {link}",
+            "operation": operation,
+            "lines": [
+                {
+                    "drive": _SATA_FIRST + index,
+                    "points": [
+                        [depth, _round(sata.rate(results, drive, link, operation, depth))]
+                        for depth in sata.DEPTHS
+                    ],
+                }
+                for index, drive in enumerate(sata.DRIVES)
+                if f"sata/{drive}/{link}" in results.measured
+            ],
+        }
+        for operation in core.OPERATIONS
+        for link in sata.LINKS
+    ]
+
+
+def _consistency(results: Results) -> list[dict[str, Any]]:
+    runs = []
+    for index, drive in enumerate(vector.DRIVES):
+        try:
+            measured = results(f"vector/{drive}", vector.SERIES)
+        except NotRunError:
+            continue
+        runs.append(
+            {
+                "drive": _VECTOR_FIRST + index,
+                "id": drive,
+                "operation": "write",
+                "label": "4 KiB random write",
+                "cut": False,
+                "ios": list(measured.second_ios),
+            }
+        )
+    return runs
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.6g}")
