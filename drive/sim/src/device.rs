@@ -44,6 +44,12 @@ pub trait Device {
     /// findings about the model itself (write amplification, seeks), never for
     /// analysis of a drive.
     fn counters(&self) -> Vec<(&'static str, f64)>;
+
+    /// Energy that the drive took from time zero until `now_ns`, in joules;
+    /// `None` where its power is not specified.
+    fn energy_j(&self, _now_ns: u64) -> Option<f64> {
+        None
+    }
 }
 
 /// A device and its virtual clock: the simulated side of the target seam.
@@ -59,7 +65,15 @@ impl<D: Device> Simulated<D> {
         Self { device, now_ns: 0 }
     }
 
-    /// The device, for its counters.
+    /// What the model counted, with the energy it took (`energy_j`) where the
+    /// drive's power is specified.
+    pub fn counters(&self) -> Vec<(&'static str, f64)> {
+        let mut counters = self.device.counters();
+        counters.extend(self.device.energy_j(self.now_ns).map(|energy_j| ("energy_j", energy_j)));
+        counters
+    }
+
+    /// The device.
     pub fn device(&self) -> &D {
         &self.device
     }

@@ -161,7 +161,7 @@ impl SimulatedDrive {
 
     /// What the model counted, by name.
     pub fn counters(&self) -> Vec<(&'static str, f64)> {
-        with_model!(&self.model, drive => drive.device().counters())
+        with_model!(&self.model, drive => drive.counters())
     }
 }
 

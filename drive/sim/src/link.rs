@@ -22,6 +22,7 @@ pub struct Link {
     full_duplex: bool,
     /// By direction; half-duplex links use the first.
     free_ns: [u64; 2],
+    busy_ns: u64,
 }
 
 /// User bytes of a PCIe packet: the limit that hosts commonly set.
@@ -41,12 +42,17 @@ impl Link {
             }
         };
         let overhead_ns = transfer_ns(overhead, rate);
-        Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns: [0; 2] }
+        Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns: [0; 2], busy_ns: 0 }
     }
 
     /// Time that a command and its completion spend on round trips.
     pub fn command_latency_ns(&self) -> u64 {
         self.command_latency_ns
+    }
+
+    /// Time spent on data so far, both directions added up.
+    pub fn busy_ns(&self) -> u64 {
+        self.busy_ns
     }
 
     /// Transfers a data phase as soon as the link is free after `ready_ns`;
@@ -73,7 +79,9 @@ impl Link {
     #[inline]
     fn pass(&mut self, direction: usize, ready_ns: u64, bytes: u64, last: bool) -> u64 {
         let free_ns = &mut self.free_ns[direction];
-        let end_ns = ready_ns.max(*free_ns) + transfer_ns(bytes, self.rate);
+        let data_ns = transfer_ns(bytes, self.rate);
+        self.busy_ns += data_ns;
+        let end_ns = ready_ns.max(*free_ns) + data_ns;
         *free_ns = if last { end_ns + self.overhead_ns } else { end_ns };
         end_ns
     }

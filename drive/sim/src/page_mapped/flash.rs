@@ -125,6 +125,17 @@ struct Suspend {
     resume_ns: u64,
 }
 
+/// Time that arrays spent, all dies added up, from the start of each operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ArrayTime {
+    /// Reads for the host, or ahead of it.
+    pub read_ns: u64,
+    /// Programs, with the reads of what is moved, folded or modified.
+    pub program_ns: u64,
+    /// Erases.
+    pub erase_ns: u64,
+}
+
 /// All dies and channels.
 #[derive(Clone, Debug)]
 pub struct Flash {
@@ -134,6 +145,7 @@ pub struct Flash {
     bus_rate: u64,
     /// Only dies that stop programs and erases for reads.
     suspend: Option<Suspend>,
+    array_time: ArrayTime,
 }
 
 impl Flash {
@@ -150,7 +162,13 @@ impl Flash {
             read_ns: flash.read_time.0,
             bus_rate: flash.bus_rate.0,
             suspend,
+            array_time: ArrayTime::default(),
         }
+    }
+
+    /// Time that arrays spent so far.
+    pub fn array_time(&self) -> &ArrayTime {
+        &self.array_time
     }
 
     /// Number of dies.
@@ -228,6 +246,7 @@ impl Flash {
     fn start_next(&mut self, now_ns: u64, die: u32) -> Option<u64> {
         let state = &mut self.dies[die as usize];
         if let Some(read) = state.reads.pop_front() {
+            self.array_time.read_ns += self.read_ns;
             return self.enter(die, State::Reading(read), now_ns + self.read_ns);
         }
         if let Some(Suspended { remaining_ns, release_bytes }) = state.suspended.take() {
@@ -237,8 +256,14 @@ impl Flash {
             return self.enter(die, background, array_start_ns + remaining_ns);
         }
         if let Some(work) = state.background.pop_front() {
-            let array_start_ns =
-                if work.bus_ns > 0 { self.transfer(now_ns, die, work.bus_ns) } else { now_ns };
+            // Only an erase has no data to pass.
+            let array_start_ns = if work.bus_ns > 0 {
+                self.array_time.program_ns += work.array_ns;
+                self.transfer(now_ns, die, work.bus_ns)
+            } else {
+                self.array_time.erase_ns += work.array_ns;
+                now_ns
+            };
             let background =
                 State::Background { release_bytes: work.release_bytes, array_start_ns };
             return self.enter(die, background, array_start_ns + work.array_ns);
@@ -279,6 +304,7 @@ mod tests {
             read_ns: 50 * US,
             bus_rate: u64::MAX,
             suspend,
+            array_time: ArrayTime::default(),
         }
     }
 

@@ -12,6 +12,7 @@
 
 mod command;
 mod flash;
+mod power;
 mod read_ahead;
 mod reads;
 mod slc_cache;
@@ -30,6 +31,7 @@ use command::{Command, Piece, UnitGrid};
 use flash::{DieEvent, Flash};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
+use power::Power;
 use read_ahead::ReadAhead;
 use slc_cache::SlcCache;
 use std::collections::VecDeque;
@@ -88,6 +90,8 @@ pub struct PageMapped {
     read_ahead: Option<ReadAhead>,
     /// Only drives that take writes with one bit per cell first.
     slc_cache: Option<SlcCache>,
+    /// Only drives whose power is specified.
+    power: Option<Power>,
     link: Link,
     flash: Flash,
     translation: Translation,
@@ -136,6 +140,7 @@ impl PageMapped {
                 .as_ref()
                 .map(|read_ahead| ReadAhead::new(read_ahead, units)),
             slc_cache: SlcCache::new(specification),
+            power: specification.power.as_ref().map(Power::new),
             link,
             flash: Flash::new(specification),
             translation: Translation::new(specification, seed),
@@ -148,6 +153,11 @@ impl PageMapped {
     /// in order.
     #[inline]
     fn admit(&mut self, arrival_ns: u64, tag: u32) {
+        if let Some(power) = &mut self.power
+            && self.in_device == 0
+        {
+            power.busy(arrival_ns);
+        }
         self.in_device += 1;
         let overhead_ns = match self.commands[tag as usize].request.operation {
             Operation::Read => self.read_overhead_ns,
@@ -162,6 +172,11 @@ impl PageMapped {
     fn finish(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns: now_ns, errno: 0 });
         self.in_device -= 1;
+        if let Some(power) = &mut self.power
+            && self.in_device == 0
+        {
+            power.rest(now_ns);
+        }
         if let Some((arrival_ns, next)) = self.host_queue.pop_front() {
             self.admit(arrival_ns.max(now_ns), next);
         } else if let Some(cache) = &mut self.slc_cache
@@ -248,7 +263,10 @@ impl Device for PageMapped {
     }
 
     fn purge(&mut self, _at_ns: u64) {
+        let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
+        let power = self.power.as_ref().map(|power| power.carried_over(link_ns, array));
         *self = Self::new(&self.specification.clone(), self.seed);
+        self.power = power;
     }
 
     fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
@@ -272,6 +290,11 @@ impl Device for PageMapped {
             cache.all_mapped();
         }
         self.translation.enter_steady_state(self.seed)
+    }
+
+    fn energy_j(&self, now_ns: u64) -> Option<f64> {
+        let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
+        self.power.as_ref().map(|power| power.energy_j(now_ns, link_ns, array))
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

@@ -1,6 +1,8 @@
 //! Parameters of a page-mapped SSD.
 
-use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
+use crate::specification::{
+    Bytes, BytesPerSecond, Host, Link, Milliwatts, Nanoseconds, Parameter, require,
+};
 use serde::Deserialize;
 
 /// A page-mapped SSD.
@@ -27,6 +29,8 @@ pub struct Specification {
     pub read_ahead: Option<ReadAhead>,
     /// Present on drives that take writes with one bit per cell first.
     pub slc_cache: Option<SlcCache>,
+    /// What the drive draws; present where energy is to be counted.
+    pub power: Option<Power>,
     /// Present on controllers that compress what they store.
     pub compression: Option<Compression>,
 }
@@ -184,6 +188,24 @@ pub enum WhenFull {
     Direct,
     /// It goes through the cache, and waits until a row of it is folded.
     Fold,
+}
+
+/// Power: `idle` always, and what each part adds while it works.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// The whole drive, ready, without commands.
+    pub idle: Parameter<Milliwatts>,
+    /// The host interface while data passes the link, in each direction.
+    pub interface: Parameter<Milliwatts>,
+    /// Processor and memory while at least one command is in the drive.
+    pub controller: Parameter<Milliwatts>,
+    /// A die while it reads, with its share of the channel.
+    pub read: Parameter<Milliwatts>,
+    /// A die while it programs, with the reads of what is moved.
+    pub program: Parameter<Milliwatts>,
+    /// A die while it erases.
+    pub erase: Parameter<Milliwatts>,
 }
 
 /// Compression and deduplication before storing (SandForce).

@@ -80,4 +80,8 @@ impl Device for Member {
     fn counters(&self) -> Vec<(&'static str, f64)> {
         with_member!(self, drive => drive.counters())
     }
+
+    fn energy_j(&self, now_ns: u64) -> Option<f64> {
+        with_member!(self, drive => drive.energy_j(now_ns))
+    }
 }

@@ -216,6 +216,10 @@ impl Device for Raid0 {
     }
 
     /// What the members counted, added up, and what the array did itself.
+    fn energy_j(&self, now_ns: u64) -> Option<f64> {
+        self.members.iter().map(|member| member.energy_j(now_ns)).sum()
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let mut sums = vec![
             ("array_commands", self.counts.commands as f64),

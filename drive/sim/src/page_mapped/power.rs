@@ -1,0 +1,73 @@
+//! Power: what the drive draws in rest, and what each part adds while it works.
+
+use super::flash::ArrayTime;
+use super::specification;
+
+/// Energy of one milliwatt for one nanosecond, in joules.
+const MILLIWATT_NANOSECOND_J: f64 = 1e-12;
+
+/// Powers in milliwatts, and the times that only this module keeps.
+#[derive(Clone, Debug)]
+pub struct Power {
+    idle_mw: f64,
+    interface_mw: f64,
+    controller_mw: f64,
+    read_mw: f64,
+    program_mw: f64,
+    erase_mw: f64,
+    busy_since_ns: u64,
+    busy_ns: u64,
+    /// Spent beyond idling before the last secure erase.
+    spent_j: f64,
+}
+
+impl Power {
+    /// From the specification.
+    pub fn new(power: &specification::Power) -> Self {
+        let milliwatts = |value: u64| value as f64;
+        Self {
+            idle_mw: milliwatts(power.idle.0),
+            interface_mw: milliwatts(power.interface.0),
+            controller_mw: milliwatts(power.controller.0),
+            read_mw: milliwatts(power.read.0),
+            program_mw: milliwatts(power.program.0),
+            erase_mw: milliwatts(power.erase.0),
+            busy_since_ns: 0,
+            busy_ns: 0,
+            spent_j: 0.0,
+        }
+    }
+
+    /// A command comes while there was none.
+    pub fn busy(&mut self, now_ns: u64) {
+        self.busy_since_ns = now_ns;
+    }
+
+    /// The last command is done.
+    pub fn rest(&mut self, now_ns: u64) {
+        self.busy_ns += now_ns - self.busy_since_ns;
+    }
+
+    /// What was spent beyond idling so far.
+    fn work_j(&self, link_ns: u64, array: &ArrayTime) -> f64 {
+        let parts = [
+            (self.interface_mw, link_ns),
+            (self.controller_mw, self.busy_ns),
+            (self.read_mw, array.read_ns),
+            (self.program_mw, array.program_ns),
+            (self.erase_mw, array.erase_ns),
+        ];
+        let sum: f64 = parts.iter().map(|&(milliwatts, ns)| milliwatts * ns as f64).sum();
+        self.spent_j + sum * MILLIWATT_NANOSECOND_J
+    }
+
+    /// Energy since the drive was made.
+    pub fn energy_j(&self, now_ns: u64, link_ns: u64, array: &ArrayTime) -> f64 {
+        self.idle_mw * now_ns as f64 * MILLIWATT_NANOSECOND_J + self.work_j(link_ns, array)
+    }
+
+    /// The account after a secure erase, which starts the other times anew.
+    pub fn carried_over(&self, link_ns: u64, array: &ArrayTime) -> Self {
+        Self { busy_ns: 0, spent_j: self.work_j(link_ns, array), ..self.clone() }
+    }
+}
