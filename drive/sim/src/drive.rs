@@ -3,6 +3,7 @@
 use crate::block_mapped::BlockMapped;
 use crate::device::{Device, Simulated};
 use crate::disk::Disk;
+use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::raid0::{self, Member, Raid0};
 use crate::specification::{Header, Kind, Specification, SpecificationError};
@@ -27,6 +28,8 @@ pub enum Model {
     BlockMapped(Box<Simulated<BlockMapped>>),
     /// Hard disk drive.
     Disk(Box<Simulated<Disk>>),
+    /// SSD with log blocks.
+    LogBlock(Box<Simulated<LogBlock>>),
     /// Array of drives.
     Raid0(Box<Simulated<Raid0>>),
 }
@@ -39,6 +42,7 @@ macro_rules! with_model {
             $crate::Model::PageMapped($name) => $body,
             $crate::Model::BlockMapped($name) => $body,
             $crate::Model::Disk($name) => $body,
+            $crate::Model::LogBlock($name) => $body,
             $crate::Model::Raid0($name) => $body,
         }
     };
@@ -81,6 +85,9 @@ impl SimulatedDrive {
                 Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(&s))))
             }
             Specification::Disk(_, s) => Model::Disk(Box::new(Simulated::new(Disk::new(&s)))),
+            Specification::LogBlock(_, s) => {
+                Model::LogBlock(Box::new(Simulated::new(LogBlock::new(&s))))
+            }
             Specification::Raid0(_, s) => {
                 let specifications = member_specifications(&s, members)?;
                 keeps_state = specifications.iter().any(|m| m.header().kind != Kind::Disk);

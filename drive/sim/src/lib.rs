@@ -10,6 +10,7 @@ mod disk;
 mod drive;
 mod event;
 mod link;
+mod log_block;
 mod page_mapped;
 mod raid0;
 pub mod specification;

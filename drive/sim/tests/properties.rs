@@ -7,7 +7,7 @@ use fourcorners_target::{Completion, Target};
 use fourcorners_workload::{Content, Operation, Request};
 use proptest::prelude::*;
 use support::arrays::array_of;
-use support::{SECOND_NS, drive};
+use support::{SECOND_NS, drive, drive_of, log_block_file};
 
 /// One command and how long the host waits after it, in microseconds; without
 /// a wait the next one follows at the same time.
@@ -56,6 +56,22 @@ fn disk_settings() -> impl Strategy<Value = Settings> {
             ("cache.read_ahead", format!("{read_ahead_kib} KiB")),
         ]
     })
+}
+
+fn log_block_settings() -> impl Strategy<Value = Settings> {
+    (0u32..3, 1u32..20, 1u32..5, 1u32..33, 2u64..20, any::<bool>()).prop_map(
+        |(span, pages, logs, queue_depth, buffer_rows, shared)| {
+            vec![
+                ("capacity.user", "5000 KiB".to_string()),
+                ("link.queue_depth", queue_depth.to_string()),
+                ("controller.buffer", format!("{} KiB", 4 * buffer_rows)),
+                ("flash.pages_per_block", pages.to_string()),
+                ("translation.dies_per_block", (1 << span).to_string()),
+                ("translation.log_blocks", logs.to_string()),
+                ("translation.sharing", if shared { "shared" } else { "per-block" }.into()),
+            ]
+        },
+    )
 }
 
 /// Chunks and host of an array, and its members by their kind's number.
@@ -164,6 +180,13 @@ proptest! {
         settings in disk_settings(), (depth, steps) in steps(),
     ) {
         check(|| drive("wd6400aaks", &borrowed(&settings)), depth, &steps)?;
+    }
+
+    #[test]
+    fn log_block_ssds_serve_every_command_once(
+        settings in log_block_settings(), (depth, steps) in steps(),
+    ) {
+        check(|| drive_of(&log_block_file(), &borrowed(&settings)), depth, &steps)?;
     }
 
     #[test]

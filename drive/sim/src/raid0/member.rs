@@ -3,6 +3,7 @@
 use crate::Device;
 use crate::block_mapped::BlockMapped;
 use crate::disk::Disk;
+use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::specification::{Specification, SpecificationError};
 use fourcorners_target::Completion;
@@ -15,6 +16,7 @@ pub enum Member {
     PageMapped(Box<PageMapped>),
     BlockMapped(Box<BlockMapped>),
     Disk(Box<Disk>),
+    LogBlock(Box<LogBlock>),
 }
 
 macro_rules! with_member {
@@ -23,6 +25,7 @@ macro_rules! with_member {
             Member::PageMapped($drive) => $body,
             Member::BlockMapped($drive) => $body,
             Member::Disk($drive) => $body,
+            Member::LogBlock($drive) => $body,
         }
     };
 }
@@ -38,6 +41,7 @@ impl Member {
             Specification::PageMapped(_, s) => Self::PageMapped(Box::new(PageMapped::new(s, seed))),
             Specification::BlockMapped(_, s) => Self::BlockMapped(Box::new(BlockMapped::new(s))),
             Specification::Disk(_, s) => Self::Disk(Box::new(Disk::new(s))),
+            Specification::LogBlock(_, s) => Self::LogBlock(Box::new(LogBlock::new(s))),
             Specification::Raid0(..) => {
                 return Err(SpecificationError("an array cannot be a member of an array".into()));
             }

@@ -12,7 +12,7 @@ mod quantity;
 pub use link::{Interface, Link};
 pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds};
 
-use crate::{block_mapped, disk, page_mapped, raid0};
+use crate::{block_mapped, disk, log_block, page_mapped, raid0};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::ops::Deref;
@@ -60,6 +60,8 @@ pub enum Kind {
     BlockMappedSsd,
     /// Hard disk drive.
     Disk,
+    /// SSD with log blocks (see [`log_block`]).
+    LogBlockSsd,
     /// Array of other drives (see [`raid0`]).
     #[serde(rename = "raid-0")]
     Raid0,
@@ -72,6 +74,7 @@ impl Kind {
             Kind::PageMappedSsd => "page-mapped-ssd",
             Kind::BlockMappedSsd => "block-mapped-ssd",
             Kind::Disk => "disk",
+            Kind::LogBlockSsd => "log-block-ssd",
             Kind::Raid0 => "raid-0",
         }
     }
@@ -95,6 +98,8 @@ pub enum Specification {
     BlockMapped(Header, block_mapped::Specification),
     /// See [`disk`].
     Disk(Header, disk::Specification),
+    /// See [`log_block`].
+    LogBlock(Header, Box<log_block::Specification>),
     /// See [`raid0`].
     Raid0(Header, raid0::Specification),
 }
@@ -138,6 +143,10 @@ impl Specification {
                 let body: disk::Specification = whole(table)?;
                 body.check().map(|()| Self::Disk(header, body))
             }
+            Kind::LogBlockSsd => {
+                let body: Box<log_block::Specification> = whole(table)?;
+                body.check().map(|()| Self::LogBlock(header, body))
+            }
             Kind::Raid0 => {
                 let mut body: raid0::Specification = whole(table)?;
                 body.member_settings = member_settings;
@@ -153,6 +162,7 @@ impl Specification {
             Self::PageMapped(header, _)
             | Self::BlockMapped(header, _)
             | Self::Disk(header, _)
+            | Self::LogBlock(header, _)
             | Self::Raid0(header, _) => header,
         }
     }

@@ -20,6 +20,11 @@ pub fn drive_file(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
+/// A made-up SSD with log blocks.
+pub fn log_block_file() -> String {
+    include_str!("log_block.toml").to_string()
+}
+
 /// A drive of the catalog, with settings as `("cache.write_back", "false")`.
 pub fn drive(name: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
     drive_of(&drive_file(name), settings)

@@ -1,0 +1,98 @@
+//! Dies and channels: each die does its operations in the order in which they
+//! were given, each channel carries one transfer at a time.
+
+use super::specification;
+use crate::link::transfer_ns;
+use std::collections::VecDeque;
+
+/// An operation of a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Reads part of a row for a command.
+    Read { tag: u32, bytes: u32 },
+    /// Reads a row that a merge or a partial write needs.
+    Fetch,
+    /// Programs a row; `buffered` ones leave the buffer.
+    Program { buffered: bool },
+    /// Erases a block.
+    Erase,
+}
+
+#[derive(Debug)]
+struct Die {
+    waiting: VecDeque<Operation>,
+    /// What it does, and whether its array is done and its transfer under way.
+    current: Option<(Operation, bool)>,
+}
+
+/// All dies and channels.
+#[derive(Debug)]
+pub struct Flash {
+    dies: Vec<Die>,
+    channel_free_ns: Vec<u64>,
+    read_ns: u64,
+    program_ns: u64,
+    erase_ns: u64,
+    bus_rate: u64,
+    row_bytes: u64,
+}
+
+impl Flash {
+    /// Idle dies.
+    pub fn new(specification: &specification::Flash) -> Self {
+        let die = || Die { waiting: VecDeque::new(), current: None };
+        Self {
+            dies: (0..specification.dies.value).map(|_| die()).collect(),
+            channel_free_ns: vec![0; specification.channels.value as usize],
+            read_ns: specification.read_time.0,
+            program_ns: specification.program_time.0,
+            erase_ns: specification.erase_time.0,
+            bus_rate: specification.bus_rate.0,
+            row_bytes: specification.row_bytes(),
+        }
+    }
+
+    /// Gives a die an operation. Returns when the die's next event is due if
+    /// it was idle.
+    #[inline]
+    pub fn give(&mut self, now_ns: u64, die: u32, operation: Operation) -> Option<u64> {
+        let state = &mut self.dies[die as usize];
+        state.waiting.push_back(operation);
+        if state.current.is_none() { self.start(now_ns, die) } else { None }
+    }
+
+    /// Handles the event of a die that is due now. Returns the operation that
+    /// is done, if one is, and when the die's next event is due.
+    #[inline]
+    pub fn event(&mut self, now_ns: u64, die: u32) -> (Option<Operation>, Option<u64>) {
+        let Some((operation, sent)) = self.dies[die as usize].current else {
+            return (None, None);
+        };
+        let bytes = match operation {
+            Operation::Read { bytes, .. } if !sent => u64::from(bytes),
+            Operation::Fetch if !sent => self.row_bytes,
+            _ => return (Some(operation), self.start(now_ns, die)),
+        };
+        self.dies[die as usize].current = Some((operation, true));
+        (None, Some(self.transfer(now_ns, die, bytes)))
+    }
+
+    fn start(&mut self, now_ns: u64, die: u32) -> Option<u64> {
+        let next = self.dies[die as usize].waiting.pop_front();
+        self.dies[die as usize].current = next.map(|operation| (operation, false));
+        Some(match next? {
+            Operation::Read { .. } | Operation::Fetch => now_ns + self.read_ns,
+            Operation::Program { .. } => {
+                self.transfer(now_ns, die, self.row_bytes) + self.program_ns
+            }
+            Operation::Erase => now_ns + self.erase_ns,
+        })
+    }
+
+    fn transfer(&mut self, now_ns: u64, die: u32, bytes: u64) -> u64 {
+        let channel = die as usize % self.channel_free_ns.len();
+        let free_ns = &mut self.channel_free_ns[channel];
+        *free_ns = now_ns.max(*free_ns) + transfer_ns(bytes, self.bus_rate);
+        *free_ns
+    }
+}

@@ -1,0 +1,348 @@
+//! SSD with log blocks: data is mapped by block, the latest writes by row in a
+//! few log blocks, as controllers with little memory do.
+//!
+//! Writes that run through a block from its start cost one erase per block;
+//! random writes within few blocks cost little; random writes over many blocks
+//! collapse to one full merge for nearly every row that is written, because
+//! nearly every row in a log block belongs to another data block.
+//!
+//! Each bank (the dies that a mapped block spans) merges by itself while the
+//! others go on. A die does its work in order, so a read behind a merge waits
+//! for it.
+//!
+//! Left out: reading ahead, rows served from the buffer but the last one, wear,
+//! TRIM.
+
+mod flash;
+mod specification;
+#[cfg(test)]
+mod tests;
+mod translation;
+
+pub use specification::Specification;
+
+use crate::Device;
+use crate::event::EventQueue;
+use crate::link::Link;
+use flash::Flash;
+use fourcorners_target::Completion;
+use fourcorners_workload::{Operation, Request};
+use std::collections::VecDeque;
+use translation::{Translation, Work};
+
+/// Pending events; the number is a command's tag or a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The firmware has taken up a command.
+    Admitted(u32),
+    /// A die's operation or transfer ends.
+    Die(u32),
+    /// The next row of the oldest write has arrived in the buffer.
+    Arrived,
+    /// The last byte of a read has passed the link.
+    Returned(u32),
+}
+
+/// A command in the device.
+#[derive(Clone, Copy, Debug)]
+struct Command {
+    request: Request,
+    /// Reads: rows still to come. Writes: bytes that are in the buffer.
+    progress: u32,
+}
+
+/// A row in the buffer that waits for the writes that may go on in it.
+#[derive(Clone, Copy, Debug)]
+struct OpenRow {
+    row: u32,
+    /// Bytes of it that are known.
+    from: u64,
+    until: u64,
+}
+
+/// The model.
+#[derive(Debug)]
+pub struct LogBlock {
+    specification: Specification,
+    capacity_bytes: u64,
+    row_bytes: u64,
+    host_overhead_ns: u64,
+    read_overhead_ns: u64,
+    write_overhead_ns: u64,
+    firmware_free_ns: u64,
+    queue_depth: u32,
+    in_device: u32,
+    /// Commands that wait in the host for a place in the command queue.
+    host_queue: VecDeque<(u64, u32)>,
+    /// By tag.
+    commands: Vec<Command>,
+    buffer_free_rows: u64,
+    /// Writes whose data is not all in the buffer, oldest first.
+    writes: VecDeque<u32>,
+    /// Whether a row of the oldest one is on its way.
+    receiving: bool,
+    open_row: Option<OpenRow>,
+    link: Link,
+    flash: Flash,
+    translation: Translation,
+    events: EventQueue<Event>,
+    /// Scratch for the work of one write.
+    work: Vec<Work>,
+}
+
+impl LogBlock {
+    /// A secure-erased drive.
+    pub fn new(specification: &Specification) -> Self {
+        let row_bytes = specification.flash.row_bytes();
+        let link = Link::new(&specification.link);
+        Self {
+            specification: specification.clone(),
+            capacity_bytes: specification.capacity.user.0,
+            row_bytes,
+            host_overhead_ns: specification.host.overhead.0 + link.command_latency_ns(),
+            read_overhead_ns: specification.controller.read_overhead.0,
+            write_overhead_ns: specification.controller.write_overhead.0,
+            firmware_free_ns: 0,
+            queue_depth: specification.link.queue_depth.value,
+            in_device: 0,
+            host_queue: VecDeque::new(),
+            commands: Vec::new(),
+            buffer_free_rows: specification.controller.buffer.0 / row_bytes,
+            writes: VecDeque::new(),
+            receiving: false,
+            open_row: None,
+            link,
+            flash: Flash::new(&specification.flash),
+            translation: Translation::new(specification),
+            events: EventQueue::default(),
+            work: Vec::new(),
+        }
+    }
+
+    /// Takes a command into the device's queue; the firmware takes up commands
+    /// in order.
+    fn admit(&mut self, arrival_ns: u64, tag: u32) {
+        self.in_device += 1;
+        let overhead_ns = match self.commands[tag as usize].request.operation {
+            Operation::Read => self.read_overhead_ns,
+            Operation::Write => self.write_overhead_ns,
+        };
+        self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
+        self.events.push(self.firmware_free_ns, Event::Admitted(tag));
+    }
+
+    /// Asks the dies for a read's rows; what they do not hold passes at once.
+    fn start_read(&mut self, now_ns: u64, tag: u32) {
+        let request = self.commands[tag as usize].request;
+        let end_byte = request.offset_bytes + u64::from(request.length_bytes);
+        let mut byte = request.offset_bytes;
+        let (mut rows, mut at_once_bytes) = (0, 0);
+        while byte < end_byte {
+            let row = (byte / self.row_bytes) as u32;
+            let bytes = end_byte.min((u64::from(row) + 1) * self.row_bytes) - byte;
+            byte += bytes;
+            let in_buffer = self.open_row.is_some_and(|open| open.row == row);
+            match self.translation.die(row).filter(|_| !in_buffer) {
+                Some(die) => {
+                    rows += 1;
+                    self.give(now_ns, die, flash::Operation::Read { tag, bytes: bytes as u32 });
+                }
+                None => at_once_bytes += bytes,
+            }
+        }
+        self.commands[tag as usize].progress = rows;
+        if at_once_bytes > 0 {
+            let end_ns = self.link.to_host(now_ns, at_once_bytes, rows == 0);
+            if rows == 0 {
+                self.events.push(end_ns, Event::Returned(tag));
+            }
+        }
+    }
+
+    /// Sends a row that has been read to the host.
+    fn deliver(&mut self, now_ns: u64, tag: u32, bytes: u32) {
+        let command = &mut self.commands[tag as usize];
+        command.progress -= 1;
+        let last = command.progress == 0;
+        let end_ns = self.link.to_host(now_ns, u64::from(bytes), last);
+        if last {
+            self.events.push(end_ns, Event::Returned(tag));
+        }
+    }
+
+    /// Asks the host for the next row of the oldest write when the buffer has
+    /// room for it. One write's data comes after the other's, so that commands
+    /// in order are written in order.
+    fn receive(&mut self, now_ns: u64) {
+        if self.receiving || self.buffer_free_rows == 0 {
+            return;
+        }
+        let Some(&tag) = self.writes.front() else {
+            return;
+        };
+        self.receiving = true;
+        self.buffer_free_rows -= 1;
+        let (_, from, until, last) = self.next_row(tag);
+        let end_ns = self.link.to_drive(now_ns, until - from, last);
+        self.events.push(end_ns, Event::Arrived);
+    }
+
+    fn release_row(&mut self, now_ns: u64) {
+        self.buffer_free_rows += 1;
+        self.receive(now_ns);
+    }
+
+    /// The row that a write goes on with: which, from and until which byte of
+    /// the drive, and whether it is the write's last.
+    fn next_row(&self, tag: u32) -> (u32, u64, u64, bool) {
+        let Command { request, progress } = self.commands[tag as usize];
+        let end_byte = request.offset_bytes + u64::from(request.length_bytes);
+        let from = request.offset_bytes + u64::from(progress);
+        let row = from / self.row_bytes;
+        let until = end_byte.min((row + 1) * self.row_bytes);
+        (row as u32, from, until, until == end_byte)
+    }
+
+    /// A row of the oldest write is in the buffer.
+    fn arrived(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
+        self.receiving = false;
+        let Some(&tag) = self.writes.front() else {
+            return;
+        };
+        let (row, from, until, last) = self.next_row(tag);
+        self.commands[tag as usize].progress += (until - from) as u32;
+        if last {
+            self.writes.pop_front();
+            self.finish(now_ns, tag, done);
+        }
+        self.store(now_ns, row, from, until);
+        self.receive(now_ns);
+    }
+
+    /// Joins what arrived to the row that is open, or opens its row. Rows are
+    /// written when they are complete or another one is opened.
+    fn store(&mut self, now_ns: u64, row: u32, from: u64, until: u64) {
+        let mut arrived = OpenRow { row, from, until };
+        match self.open_row {
+            Some(open) if open.row == row && from <= open.until && until >= open.from => {
+                arrived.from = from.min(open.from);
+                arrived.until = until.max(open.until);
+                self.release_row(now_ns);
+            }
+            Some(open) => self.write_row(now_ns, open),
+            None => {}
+        }
+        if self.is_whole(&arrived) {
+            self.open_row = None;
+            self.write_row(now_ns, arrived);
+        } else {
+            self.open_row = Some(arrived);
+        }
+    }
+
+    fn is_whole(&self, open: &OpenRow) -> bool {
+        let first = u64::from(open.row) * self.row_bytes;
+        open.from == first && open.until == (first + self.row_bytes).min(self.capacity_bytes)
+    }
+
+    /// Writes a row to flash; of a partial one the rest is read first.
+    fn write_row(&mut self, now_ns: u64, open: OpenRow) {
+        if !self.is_whole(&open)
+            && let Some(die) = self.translation.die(open.row)
+        {
+            self.give(now_ns, die, flash::Operation::Fetch);
+        }
+        let mut work = std::mem::take(&mut self.work);
+        self.translation.write(open.row, &mut work);
+        for (die, operation) in work.drain(..) {
+            self.give(now_ns, die, operation);
+        }
+        self.work = work;
+    }
+
+    fn give(&mut self, now_ns: u64, die: u32, operation: flash::Operation) {
+        if let Some(at_ns) = self.flash.give(now_ns, die, operation) {
+            self.events.push(at_ns, Event::Die(die));
+        }
+    }
+
+    /// Ends a command and lets the next one in from the host's queue.
+    fn finish(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
+        done.push(Completion { slot: tag, completed_ns: now_ns, errno: 0 });
+        self.in_device -= 1;
+        if let Some((arrival_ns, next)) = self.host_queue.pop_front() {
+            self.admit(arrival_ns.max(now_ns), next);
+        }
+    }
+}
+
+impl Device for LogBlock {
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
+        let command = Command { request: *request, progress: 0 };
+        if tag as usize >= self.commands.len() {
+            self.commands.resize(tag as usize + 1, command);
+        }
+        self.commands[tag as usize] = command;
+        let arrival_ns = at_ns + self.host_overhead_ns;
+        if self.in_device < self.queue_depth {
+            self.admit(arrival_ns, tag);
+        } else {
+            self.host_queue.push_back((arrival_ns, tag));
+        }
+    }
+
+    #[inline]
+    fn next_event_ns(&self) -> Option<u64> {
+        self.events.next_ns()
+    }
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let Some((now_ns, event)) = self.events.pop() else {
+            return;
+        };
+        match event {
+            Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
+                Operation::Read => self.start_read(now_ns, tag),
+                Operation::Write => {
+                    self.writes.push_back(tag);
+                    self.receive(now_ns);
+                }
+            },
+            Event::Die(die) => {
+                let (ended, next_ns) = self.flash.event(now_ns, die);
+                if let Some(at_ns) = next_ns {
+                    self.events.push(at_ns, Event::Die(die));
+                }
+                match ended {
+                    Some(flash::Operation::Read { tag, bytes }) => self.deliver(now_ns, tag, bytes),
+                    Some(flash::Operation::Program { buffered: true }) => self.release_row(now_ns),
+                    _ => {}
+                }
+            }
+            Event::Arrived => self.arrived(now_ns, done),
+            Event::Returned(tag) => self.finish(now_ns, tag, done),
+        }
+    }
+
+    fn purge(&mut self, _at_ns: u64) {
+        *self = Self::new(&self.specification.clone());
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        let counts = self.translation.counts();
+        let (host, copied) = (counts.host_rows as f64, counts.copied_rows as f64);
+        vec![
+            ("host_rows_written", host),
+            ("rows_copied", copied),
+            ("switch_merges", counts.switch_merges as f64),
+            ("partial_merges", counts.partial_merges as f64),
+            ("full_merges", counts.full_merges as f64),
+            ("blocks_erased", counts.erased_blocks as f64),
+            ("write_amplification", (host + copied) / host.max(1.0)),
+        ]
+    }
+}
