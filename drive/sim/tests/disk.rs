@@ -148,3 +148,19 @@ fn a_whole_sequential_fill_takes_the_harmonic_mean_rate() {
     let rate = disk.capacity_bytes() as f64 / MIB as f64 / (recording.elapsed_ns as f64 * 1e-9);
     assert_within("fill", rate, (113.6 + 56.8) / 2.0, 0.2);
 }
+
+#[test]
+fn a_host_elevator_makes_up_for_the_cache() {
+    // core: with the cache off, 256 outstanding writes of 64 KB (16 MB, the
+    // size of the cache) equal the cached result. The drive's queue of 32 alone
+    // has fewer to choose from than the cache's 64 places.
+    let uncached = |window, depth| {
+        let settings = [("cache.write_back", "false"), ("host.elevator_window", window)];
+        random_iops(&mut drive("wd6400aaks", &settings), Write, 64 * KIB, depth, 400)
+    };
+    let cached = random_iops(&mut disk(), Write, 64 * KIB, 256, 400);
+    assert_within("64 to choose from", uncached("64", 256), cached, 2.0);
+    assert!(uncached("1", 256) < 0.95 * cached);
+    assert!(uncached("1", 256) < uncached("16", 256) && uncached("64", 256) < uncached("224", 256));
+    assert_eq!(uncached("64", 32), uncached("1", 32), "nothing waits at the host");
+}

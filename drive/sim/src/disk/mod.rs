@@ -5,6 +5,7 @@
 //! can begin first (shortest positioning time first); how many it can choose
 //! from, the command queue and the write cache decide.
 
+mod elevator;
 mod geometry;
 mod mechanism;
 mod read_ahead;
@@ -16,6 +17,7 @@ pub use specification::Specification;
 use crate::Device;
 use crate::event::EventQueue;
 use crate::link::Link;
+use elevator::Elevator;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Content, Operation, Request};
 use geometry::{Place, SECTOR_BYTES};
@@ -49,8 +51,8 @@ pub struct Disk {
     commands: Vec<Command>,
     /// Commands in the drive's queue.
     inside: usize,
-    /// Commands at the host, in order.
-    outside: VecDeque<u32>,
+    /// Commands at the host.
+    outside: Elevator,
     /// Commands in the drive that wait for the mechanism.
     accesses: Vec<Access>,
     /// Writes that wait for room in the cache, in order.
@@ -130,7 +132,9 @@ impl Disk {
             events: EventQueue::default(),
             commands: Vec::new(),
             inside: 0,
-            outside: VecDeque::new(),
+            outside: Elevator::new(
+                specification.host.elevator_window.as_ref().map_or(1, |w| w.value),
+            ),
             accesses: Vec::with_capacity(32),
             no_room: VecDeque::new(),
             work: Work::None,
@@ -340,7 +344,7 @@ impl Disk {
     fn complete(&mut self, completed_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns, errno: 0 });
         self.inside -= 1;
-        if let Some(next) = self.outside.pop_front() {
+        if let Some(next) = self.outside.pop() {
             self.admit(completed_ns, next);
         }
     }
@@ -361,7 +365,7 @@ impl Device for Disk {
         if self.inside < self.queue_depth {
             self.admit(at_ns, tag);
         } else {
-            self.outside.push_back(tag);
+            self.outside.push(tag, sectors(request).0);
         }
     }
 

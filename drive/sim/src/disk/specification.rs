@@ -1,6 +1,6 @@
 //! Parameters of a hard disk drive.
 
-use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
+use crate::specification::{Bytes, BytesPerSecond, Link, Nanoseconds, Parameter, require};
 use serde::Deserialize;
 
 /// A hard disk drive.
@@ -21,6 +21,19 @@ pub struct Specification {
     pub controller: Controller,
     /// The drive's own memory.
     pub cache: Cache,
+}
+
+/// The host that a disk was measured on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Software and host bus adapter time per command, not overlapped with the
+    /// drive's work on the same command.
+    pub overhead: Parameter<Nanoseconds>,
+    /// Commands that wait at the host for a place in the drive's queue, of
+    /// which the host's elevator sends the next in order of address; 1 sends
+    /// them as they came. Absent: 1.
+    pub elevator_window: Option<Parameter<u32>>,
 }
 
 /// User-accessible size.
@@ -103,6 +116,12 @@ impl Specification {
             size > 0 && size.is_multiple_of(512),
             "capacity.user: use a multiple of 512 bytes",
         )?;
+        if let Some(window) = &self.host.elevator_window {
+            require(
+                (1..=65_536).contains(&window.value),
+                "host.elevator_window: use 1 (no elevator) to 65536",
+            )?;
+        }
         let geometry = &self.geometry;
         require(
             (1_000..=100_000).contains(&geometry.rotation_rpm.value),
