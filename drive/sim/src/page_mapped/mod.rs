@@ -65,6 +65,7 @@ pub struct PageMapped {
     /// From the host's software to the firmware.
     command_delay_ns: u64,
     read_overhead_ns: u64,
+    unmapped_read_overhead_ns: u64,
     write_overhead_ns: u64,
     firmware_free_ns: u64,
     write_data_rate: Option<u64>,
@@ -116,6 +117,12 @@ impl PageMapped {
             units,
             command_delay_ns: specification.host.overhead.0 + link.command_latency_ns(),
             read_overhead_ns: specification.controller.read_overhead.0,
+            unmapped_read_overhead_ns: specification
+                .controller
+                .unmapped_read_overhead
+                .as_ref()
+                .unwrap_or(&specification.controller.read_overhead)
+                .0,
             write_overhead_ns: specification.controller.write_overhead.0,
             firmware_free_ns: 0,
             write_data_rate: specification.controller.write_data_rate.as_ref().map(|rate| rate.0),
@@ -160,11 +167,21 @@ impl PageMapped {
         }
         self.in_device += 1;
         let overhead_ns = match self.commands[tag as usize].request.operation {
+            Operation::Read if self.is_unmapped(tag) => self.unmapped_read_overhead_ns,
             Operation::Read => self.read_overhead_ns,
             Operation::Write => self.write_overhead_ns,
         };
         self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
         self.events.push(self.firmware_free_ns, Event::Admitted(tag));
+    }
+
+    /// Whether nothing of what a command touches was ever written.
+    #[inline]
+    fn is_unmapped(&self, tag: u32) -> bool {
+        self.unmapped_read_overhead_ns != self.read_overhead_ns && {
+            let (first, last) = self.units.touched(&self.commands[tag as usize].request);
+            (first..=last).all(|unit| self.translation.slot(unit).is_none())
+        }
     }
 
     /// Ends a command and lets the next one in from the host's queue.

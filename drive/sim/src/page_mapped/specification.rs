@@ -49,6 +49,9 @@ pub struct Capacity {
 pub struct Controller {
     /// Processor time per read command.
     pub read_overhead: Parameter<Nanoseconds>,
+    /// Processor time per read command that the map answers: nothing of what
+    /// it asks for was ever written. Absent: as other reads.
+    pub unmapped_read_overhead: Option<Parameter<Nanoseconds>>,
     /// Processor time per write command.
     pub write_overhead: Parameter<Nanoseconds>,
     /// Rate at which written data passes the controller's data path, counted
@@ -125,6 +128,9 @@ pub struct GarbageCollection {
     /// Blocks that a pool reclaims at a stretch before it takes writes again;
     /// 0: just as many units as are written, between the writes (paced).
     pub burst_blocks: Parameter<u32>,
+    /// How many times as fast as they are written units are reclaimed during
+    /// a burst, while writes go on. Absent: the die takes no writes meanwhile.
+    pub burst_pace: Option<Parameter<f64>>,
     /// Which block goes first. Absent: greedy.
     pub policy: Option<Parameter<Policy>>,
     /// Blocks that the d-choices policy looks at.
@@ -287,6 +293,12 @@ impl Specification {
             draws == candidates.is_some() && candidates != Some(0),
             "garbage_collection.candidates: give at least 1 with the policy d-choices, and only with it",
         )?;
+        if let Some(pace) = &collection.burst_pace {
+            require(
+                pace.value > 1.0 && pace.value <= 100.0 && collection.burst_blocks.value > 0,
+                "garbage_collection.burst_pace: use more than 1, up to 100, with burst_blocks of at least 1",
+            )?;
+        }
         let collected = self.garbage_collection.start_free_blocks.value
             + self.garbage_collection.burst_blocks.value
             + 2;

@@ -23,10 +23,16 @@ impl Translation {
     /// Collects what the units written to a pool make due.
     pub(super) fn collect(&mut self, pool: u32, work: &mut Vec<RowWork>) {
         let units = std::mem::take(&mut self.pool(pool).units_written);
-        if self.pools[pool as usize].free.len() >= self.start_free_blocks {
+        let free = self.pools[pool as usize].free.len();
+        if free >= self.start_free_blocks + self.burst_blocks {
+            self.pool(pool).bursting = false;
+        } else if free < self.start_free_blocks {
+            self.pool(pool).bursting = true;
+        }
+        if !self.pools[pool as usize].bursting {
             return;
         }
-        if self.burst_blocks > 0 {
+        if self.burst_blocks > 0 && self.burst_pace == f64::INFINITY {
             let enough = self.start_free_blocks + self.burst_blocks;
             while self.pools[pool as usize].free.len() < enough {
                 self.collect_block(pool, work);
@@ -34,8 +40,9 @@ impl Translation {
             return;
         }
         let moves_per_write = self.victim(pool).moves_per_write;
+        let pace = if self.burst_blocks > 0 { self.burst_pace } else { 1.0 };
         let space = self.pool(pool);
-        space.credit += f64::from(units) * moves_per_write;
+        space.credit += f64::from(units) * moves_per_write * pace;
         let moves = space.credit as u32;
         space.credit -= f64::from(moves);
         // A victim without valid units costs nothing to free.

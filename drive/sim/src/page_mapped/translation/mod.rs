@@ -44,6 +44,8 @@ struct Pool {
     /// before the next write.
     units_written: u32,
     credit: f64,
+    /// Collects: free blocks ran low, and are not yet plenty again.
+    bursting: bool,
     /// It is collecting because it ran out of free blocks.
     collecting: bool,
     /// Its blocks are so full of valid units that collecting frees next to
@@ -87,6 +89,7 @@ pub struct Translation {
     rule: VictimRule,
     start_free_blocks: usize,
     burst_blocks: usize,
+    burst_pace: f64,
     read_ns: u64,
     program_times: ProgramTimes,
     erase_ns: u64,
@@ -121,6 +124,7 @@ impl Translation {
             rule: VictimRule::new(collection, seed),
             start_free_blocks: collection.start_free_blocks.value as usize,
             burst_blocks: collection.burst_blocks.value as usize,
+            burst_pace: collection.burst_pace.as_ref().map_or(f64::INFINITY, |pace| pace.value),
             read_ns: specification.flash.read_time.0,
             program_times: ProgramTimes::new(&specification.flash),
             erase_ns: specification.flash.erase_time.0,
@@ -348,6 +352,7 @@ impl Pool {
             victim: None,
             units_written: 0,
             credit: 0.0,
+            bursting: false,
             collecting: false,
             crowded: false,
         }
