@@ -66,13 +66,13 @@ impl Link {
 
     /// As [`Link::transfer`], towards the host.
     #[inline]
-    pub fn to_host(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
+    pub fn send_to_host(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
         self.pass(0, ready_ns, bytes, last)
     }
 
     /// As [`Link::transfer`], towards the drive.
     #[inline]
-    pub fn to_drive(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
+    pub fn send_to_drive(&mut self, ready_ns: u64, bytes: u64, last: bool) -> u64 {
         self.pass(usize::from(self.full_duplex), ready_ns, bytes, last)
     }
 
@@ -156,10 +156,10 @@ mod tests {
     #[test]
     fn pcie_carries_both_directions_at_once_and_sata_one() {
         let both_end_ns = |mut link: Link| {
-            let read_ns = link.to_host(0, 1 << 20, true);
-            link.to_drive(0, 1 << 20, true).max(read_ns)
+            let read_ns = link.send_to_host(0, 1 << 20, true);
+            link.send_to_drive(0, 1 << 20, true).max(read_ns)
         };
-        let alone_ns = |mut link: Link| link.to_host(0, 1 << 20, true);
+        let alone_ns = |mut link: Link| link.send_to_host(0, 1 << 20, true);
         assert_eq!(both_end_ns(pcie(3, 4)), alone_ns(pcie(3, 4)));
         assert_eq!(both_end_ns(sata(6_000_000_000)), 2 * alone_ns(sata(6_000_000_000)));
     }

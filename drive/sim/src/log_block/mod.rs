@@ -152,7 +152,7 @@ impl LogBlock {
         }
         self.commands[tag as usize].progress = rows;
         if at_once_bytes > 0 {
-            let end_ns = self.link.to_host(now_ns, at_once_bytes, rows == 0);
+            let end_ns = self.link.send_to_host(now_ns, at_once_bytes, rows == 0);
             if rows == 0 {
                 self.events.push(end_ns, Event::Returned(tag));
             }
@@ -164,7 +164,7 @@ impl LogBlock {
         let command = &mut self.commands[tag as usize];
         command.progress -= 1;
         let last = command.progress == 0;
-        let end_ns = self.link.to_host(now_ns, u64::from(bytes), last);
+        let end_ns = self.link.send_to_host(now_ns, u64::from(bytes), last);
         if last {
             self.events.push(end_ns, Event::Returned(tag));
         }
@@ -183,7 +183,7 @@ impl LogBlock {
         self.receiving = true;
         self.buffer_free_rows -= 1;
         let (_, from, until, last) = self.next_row(tag);
-        let end_ns = self.link.to_drive(now_ns, until - from, last);
+        let end_ns = self.link.send_to_drive(now_ns, until - from, last);
         self.events.push(end_ns, Event::Arrived);
     }
 

@@ -29,7 +29,7 @@ impl PageMapped {
         }
         self.commands[tag as usize].progress = pages;
         if at_once_bytes > 0 || pages == 0 {
-            let end_ns = self.link.to_host(now_ns, at_once_bytes, pages == 0);
+            let end_ns = self.link.send_to_host(now_ns, at_once_bytes, pages == 0);
             if pages == 0 {
                 self.events.push(end_ns, Event::Returned(tag));
             }
@@ -54,7 +54,7 @@ impl PageMapped {
         let command = &mut self.commands[tag as usize];
         command.progress -= 1;
         let last = command.progress == 0;
-        let end_ns = self.link.to_host(now_ns, u64::from(bytes), last);
+        let end_ns = self.link.send_to_host(now_ns, u64::from(bytes), last);
         if last {
             self.events.push(end_ns, Event::Returned(tag));
         }

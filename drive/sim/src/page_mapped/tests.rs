@@ -124,7 +124,7 @@ fn overwritten(text: &str, units: u64, rounds: u64, draw: impl FnMut() -> u32) -
 
 fn uniform(units: u64) -> impl FnMut() -> u32 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-    move || (u128::from(random.next_u64()) * u128::from(units) >> 64) as u32
+    move || ((u128::from(random.next_u64()) * u128::from(units)) >> 64) as u32
 }
 
 /// A fraction `hot` of the units takes a share `share` of the writes.
@@ -132,7 +132,7 @@ fn hot_cold(units: u64, hot: f64, share: f64) -> impl FnMut() -> u32 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(6);
     let hot_units = (units as f64 * hot) as u64;
     let mut below =
-        move |limit: u64| (u128::from(random.next_u64()) * u128::from(limit) >> 64) as u64;
+        move |limit: u64| ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u64;
     move || {
         if below(1_000_000) < (share * 1e6) as u64 {
             below(hot_units) as u32

@@ -40,7 +40,7 @@ impl PageMapped {
         self.buffer_free_bytes -= stored_bytes;
         let last = piece.last_unit() == self.units.touched(&piece.request).1;
         let bytes = self.units.overlap(piece.first_unit, piece.last_unit(), &piece.request);
-        self.events.push(self.link.to_drive(now_ns, bytes, last), Event::Arrived(tag));
+        self.events.push(self.link.send_to_drive(now_ns, bytes, last), Event::Arrived(tag));
         true
     }
 

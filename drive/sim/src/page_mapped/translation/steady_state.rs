@@ -130,7 +130,7 @@ fn levels(blocks: u32, slots: u32, units: u32) -> Vec<u32> {
 /// A number below `limit`; the bias is below 2^-32 for the limits used here.
 #[inline]
 fn below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
-    (u128::from(random.next_u64()) * u128::from(limit) >> 64) as u64
+    ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u64
 }
 
 /// All numbers below a limit in an order that looks random, one by one and
