@@ -16,6 +16,8 @@ from fourcorners.cli.output import print_json
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.report.document import write_whole
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
+from fourcorners.reproduction.checks import CheckRow
+from fourcorners.reproduction.figure import FigureRow
 from fourcorners.reproduction.markdown import render_markdown
 from fourcorners.reproduction.page import render_page
 
@@ -58,45 +60,54 @@ def _write(reproduction: Reproduction, folder: Path, *, quiet: bool) -> None:
 
 def _print(reproduction: Reproduction) -> None:
     console = Console()
-    figures = Table(box=None, pad_edge=False)
-    for column in ("source", "drive", "figure"):
-        figures.add_column(column)
+    for source in reproduction.sources:
+        console.print(Text(f"{source.name}: {source.title}", style="bold"))
+        console.print(_figures([r for r in reproduction.figures if r.source == source.name]))
+        console.print()
+        console.print(_checks([r for r in reproduction.checks if r.source == source.name]))
+        console.print()
+    console.print(f"Met: {wording.summary(reproduction.figures)}.", highlight=False)
+
+
+def _figures(rows: Sequence[FigureRow]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("figure", ratio=1)
     for column in ("published", "simulated", "error"):
-        figures.add_column(column, justify="right", no_wrap=True)
-    figures.add_column("")
-    figures.add_column("verdict")
-    for row in reproduction.figures:
-        figures.add_row(
-            row.source,
-            row.drive_name,
-            row.published.what,
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    drive = None
+    for row in rows:
+        if row.drive_name != drive:
+            drive = row.drive_name
+            table.add_row(Text(drive, style="underline"))
+        table.add_row(
+            _with_reason(row.published.what, row.reason),
             wording.published_words(row.published),
             wording.simulated_words(row),
             wording.error_words(row),
             wording.standing_words(row),
-            _verdict(row.verdict, row.reason),
+            Text(row.verdict, style=_STYLES[row.verdict]),
         )
-    checks = Table(box=None, pad_edge=False)
-    for column in ("source", "", "headline result", "measured", "verdict"):
-        checks.add_column(column)
-    for check in reproduction.checks:
-        checks.add_row(
-            check.source,
-            check.check.headline,
-            check.check.claim,
-            check.measured or "–",
-            _verdict(check.verdict, check.reason),
-        )
-    console.print(figures)
-    console.print()
-    console.print(checks)
-    console.print()
-    console.print(f"Met: {wording.summary(reproduction.figures)}.", highlight=False)
+    return table
 
 
-def _verdict(verdict: str, reason: str | None) -> Text:
-    text = Text(verdict, style=_STYLES[verdict])
-    return text if reason is None else text.append(f": {reason}", style="default")
+def _checks(rows: Sequence[CheckRow]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("headline result", ratio=1)
+    table.add_column("", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            row.check.headline,
+            _with_reason(f"{row.check.claim} {row.measured}".rstrip(), row.reason),
+            Text(row.verdict, style=_STYLES[row.verdict]),
+        )
+    return table
+
+
+def _with_reason(text: str, reason: str | None) -> Text:
+    return Text(text) if reason is None else Text(text).append(f"\n{reason}", style="dim")
 
 
 def _document(reproduction: Reproduction) -> dict[str, Any]:

@@ -119,4 +119,6 @@ def check_row(source: str, check: Check, results: Results) -> CheckRow:
 
 
 def _number(value: float) -> str:
+    if 0 < value < 0.001:
+        return "under 0.001"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -5,8 +5,6 @@ from fourcorners.reproduction.checks import CheckRow
 from fourcorners.reproduction.figure import ERROR_MAX, FigureRow
 from fourcorners.reproduction.run import SEED, Reproduction
 
-_WIDTH = 100
-
 
 def render_markdown(reproduction: Reproduction) -> str:
     """The document, for people who read the repository."""
@@ -63,11 +61,14 @@ def _figures(rows: list[FigureRow]) -> list[str]:
 
 
 def _checks(rows: list[CheckRow]) -> list[str]:
-    lines = ["| | headline result | rule | measured | verdict |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| | headline result | rule | measured | | verdict |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for row in rows:
         verdict = row.verdict if row.reason is None else f"{row.verdict}: {row.reason}"
         lines.append(
             f"| {row.check.headline} | {row.check.claim} | {row.check.rule} "
-            f"| {row.measured or '–'} | {verdict} |"
+            f"| {row.measured or '–'} | {row.standing} | {verdict} |"
         )
     return lines

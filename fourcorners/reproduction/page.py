@@ -9,7 +9,7 @@ from fourcorners.report.document import asset, content_hash, embedded_json, join
 from fourcorners.report.formatting import significant
 from fourcorners.reproduction import wording
 from fourcorners.reproduction.bars import charts
-from fourcorners.reproduction.figure import ERROR_MAX
+from fourcorners.reproduction.figure import ERROR_MAX, FigureRow
 from fourcorners.reproduction.payload import payload
 from fourcorners.reproduction.run import SEED, Reproduction
 from fourcorners.reproduction.source import Source
@@ -66,7 +66,7 @@ def _source(source: Source, reproduction: Reproduction) -> dict[str, Any]:
         "title": source.title,
         "citation": source.citation,
         "left_out": source.left_out,
-        "figures": [row for row in reproduction.figures if row.source == source.name],
+        "figures": _by_drive([row for row in reproduction.figures if row.source == source.name]),
         "checks": [row for row in reproduction.checks if row.source == source.name],
         "charts": charts(source.name, reproduction.results),
         "any": any(experiment.key in measured for experiment in source.experiments),
@@ -78,3 +78,10 @@ def _source(source: Source, reproduction: Reproduction) -> dict[str, Any]:
             }
         ),
     }
+
+
+def _by_drive(rows: list[FigureRow]) -> list[tuple[str, list[FigureRow]]]:
+    groups: dict[str, list[FigureRow]] = {}
+    for row in rows:
+        groups.setdefault(row.drive_name, []).append(row)
+    return list(groups.items())

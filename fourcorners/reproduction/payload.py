@@ -5,7 +5,6 @@ from typing import Any
 from fourcorners.reproduction.experiment import Measured, NotRunError, Results
 from fourcorners.reproduction.experiments import core, core_checks, sata, vector
 from fourcorners.reproduction.figure import drive_name
-from fourcorners.targets import open_target
 
 # The plots' drives, in the order of their colours; a colour comes back after eight.
 _CORE_NAMES = {
@@ -89,34 +88,27 @@ def _models(results: Results) -> list[dict[str, Any]]:
 
 def _profiles(results: Results) -> list[dict[str, Any]]:
     return [
-        _profile(results, index, key, drive)
-        for index, (key, drive) in enumerate(
-            ((core.CORE_KEY, core.CORE), (core.DISK_KEY, core.DISK))
-        )
+        _profile(results, index, key)
+        for index, key in enumerate((core.CORE_KEY, core.DISK_KEY))
         if key in results.measured
     ]
 
 
-def _profile(results: Results, index: int, key: str, drive: str) -> dict[str, Any]:
-    with open_target(f"sim:{drive}") as target:
-        capacity = target.capacity_bytes
+def _profile(results: Results, index: int, key: str) -> dict[str, Any]:
+    """Positions in percent of the drive, rates in MB/s, access times in seconds."""
 
     def line(operation: core.Operation) -> list[list[float]]:
         return [
-            [_round(core.profile_offset_bytes(place, capacity) / 1e9), _round(rate / 1e6)]
+            [_round(100 * place / (core.PROFILE_PLACES - 1)), _round(rate / 1e6)]
             for place, rate in enumerate(core.profile(results, key, operation))
         ]
 
     return {
         "drive": index,
-        "capacity": capacity,
         "read": line("read"),
         "write": line("write"),
         "access": [
-            [
-                _round(share * capacity / 1e9),
-                _round(results(key, f"access/read/{place}").latency_mean_s),
-            ]
+            [_round(100 * share), _round(results(key, f"access/read/{place}").latency_mean_s)]
             for place, share in enumerate(core.ACCESS_SHARES)
         ],
     }

@@ -20,17 +20,15 @@ def simulated_words(row: FigureRow) -> str:
 
 def error_words(row: FigureRow) -> str:
     """The relative error; a dash where there is none."""
-    return "–" if row.error is None else f"{100 * row.error:+.1f} %"
+    if row.error is None:
+        return "–"
+    percent = round(100 * row.error, 1)
+    return f"{percent:+.1f} %" if percent else "0.0 %"
 
 
 def standing_words(row: FigureRow) -> str:
     """Fitted or predicted."""
     return row.standing if row.error is not None else "–"
-
-
-def parameters_words(row: FigureRow) -> str:
-    """The parameters that were chosen by the figure."""
-    return ", ".join(row.fitted)
 
 
 def citation(row: Published) -> str:

@@ -4,7 +4,8 @@ import { applyDrives, drawAll, heat, shown } from "./plot.js";
 const SHOWN_ROWS = 2500; // of a table in the page; the copied CSV always has all
 const PRINT_WIDTH_PX = 700;
 
-// `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table}.
+// `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table, drives?};
+// `drives` are the indices of those that a figure shows, if not all.
 export function start(makeFigures) {
   const data = JSON.parse(document.getElementById("payload").textContent);
   const state = {
@@ -16,7 +17,7 @@ export function start(makeFigures) {
     if (node && figure.draws) {
       node.hidden = false;
       figure.build(node.querySelector(".panels"));
-      if (figure.keyed && data.drives.length > 1) key(node.querySelector(".key"), data.drives);
+      if (figure.keyed && data.drives.length > 1) key(node.querySelector(".key"), data.drives, figure.drives);
       caption(node, figure);
     }
     const table = document.querySelector(`.data[data-for="${name}"]`);
@@ -36,12 +37,12 @@ function caption(node, figure) {
 }
 
 // Which marker is which drive, for plots too narrow for names at their lines, and for print.
-function key(node, drives) {
-  drives.forEach((name, drive) => {
+function key(node, names, drives = names.map((_, drive) => drive)) {
+  for (const drive of drives) {
     const item = document.createElement("span");
-    item.append(glyph(drive), name);
+    item.append(glyph(drive), names[drive]);
     node.append(item);
-  });
+  }
 }
 
 function glyph(drive) {

@@ -7,6 +7,8 @@ import { start } from "./app.js";
 const mbs = (v) => `${significant(v)} MB/s`;
 const depthWords = (v) => `queue depth ${v}`;
 
+const drivesOf = (lines) => [...new Set(lines.map((line) => line.drive))].sort((a, b) => a - b);
+
 function profiles(data) {
   const top = roundUp(highest(data.profiles.flatMap((p) => [...p.read, ...p.write].map(([, v]) => v))));
   const slowest = roundUp(highest(data.profiles.flatMap((p) => p.access.map(([, v]) => v))) * 1e3);
@@ -23,22 +25,22 @@ function profiles(data) {
         key.textContent = "solid: reads; dashed: writes; dots: access time of single reads";
         heading.after(key);
         new Panel(plot, () => ({
-          x: linearAxis(0, profile.capacity / 1e9, { title: "position (GB)" }), height: 290, left: 44,
+          x: linearAxis(0, 100, { title: "position (% of the drive)" }), height: 290, left: 44,
           y: linearAxis(0, top, { title: "MB/s" }), right: linearAxis(0, slowest, { title: "ms" }),
           title: `${name}: sequential rate and access time by position`,
-          describe: lineWords("Reads", profile.read, (v) => `${plain(Math.round(v))} GB`, mbs),
+          describe: lineWords("Reads", profile.read, (v) => `${plain(Math.round(v))} %`, mbs),
           marks: [
             { drive: profile.drive, kind: "dots", points: profile.access.map(([x, s]) => [x, scaled(s), `access: ${duration(s)}`]) },
             { drive: profile.drive, kind: "line", plain: true, dash: "4 3", points: profile.write.map(([x, y]) => [x, y, `write: ${mbs(y)}`]) },
             { drive: profile.drive, kind: "line", plain: true, points: profile.read.map(([x, y]) => [x, y, `read: ${mbs(y)}`]) },
           ],
-          readout: (mark, [x, , words]) => `${name}\n${significant(x)} GB, ${words}`,
+          readout: (mark, [x, , words]) => `${name}\n${plain(Math.round(x))} % in, ${words}`,
         }));
       }
     },
     caption: () => "Both drives are drawn on the same scales.",
     table: () => ({
-      columns: ["drive", "what", "position (GB)", "MB/s", "access time (s)"],
+      columns: ["drive", "what", "position (%)", "MB/s", "access time (s)"],
       rows: data.profiles.flatMap((p) => [
         ...["read", "write"].flatMap((what) => p[what].map(([x, y]) => [data.drives[p.drive], what, x, y, null])),
         ...p.access.map(([x, s]) => [data.drives[p.drive], "access", x, null, s]),
@@ -59,7 +61,8 @@ function sweeps(data, panelsOf, options) {
   const words = (v) => `${significant(v)} ${options.unit}`;
   return {
     draws: groups.length > 0,
-    keyed: false,
+    keyed: true,
+    drives: drivesOf(groups.flatMap((group) => group.lines)),
     build(panels) {
       for (const group of groups) {
         const { plot } = host(panels, group.title, 300, group.operation);
@@ -81,7 +84,7 @@ function sweeps(data, panelsOf, options) {
 
 start((data, state) => ({
   profile: profiles(data),
-  "transfer-size": transferSize(data, state),
+  "transfer-size": { ...transferSize(data, state), drives: drivesOf(data.transferSize) },
   depth: sweeps(data, data.depths, { log: true, unit: "IOPS", caption: "64 KiB requests at random. Both plots share their scales." }),
   links: sweeps(data, data.links, { log: false, unit: "MB/s", caption: "All four plots share their scales." }),
   consistency: consistency(data, state),

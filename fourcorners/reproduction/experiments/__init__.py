@@ -13,7 +13,7 @@ SOURCES = {
             core.EXPERIMENTS,
             core.FIGURES,
             core_checks.CHECKS,
-            "Power at idle and load: the simulated drives have none yet.",
+            "Power at idle and load.",
         ),
         Source(
             "owc",

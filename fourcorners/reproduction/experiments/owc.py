@@ -3,7 +3,7 @@
 from fourcorners.reproduction.checks import Check, all_of, at_least, at_most, between
 from fourcorners.reproduction.experiment import Experiment, Results
 from fourcorners.reproduction.experiments import parts
-from fourcorners.reproduction.figure import Figure
+from fourcorners.reproduction.figure import Figure, drive_name
 from fourcorners.suites.test import Phase
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
@@ -132,7 +132,10 @@ CHECKS = (
         "Unaligned over aligned: from 0.5 to 1 on each SandForce drive; and the LE unaligned is "
         "faster than the X25-M aligned.",
         lambda r: all_of(
-            *(between(drive, unaligned_share(r, drive), 0.5, 1) for drive in (OWC_50, OWC_100, LE)),
+            *(
+                between(drive_name(drive), unaligned_share(r, drive), 0.5, 1)
+                for drive in (OWC_50, OWC_100, LE)
+            ),
             at_least("LE over X25-M", rate(r, LE, UNALIGNED) / rate(r, X25_M_160, WRITE), 1),
         ),
     ),
@@ -149,6 +152,9 @@ CHECKS = (
                 1,
             ),
         ),
+        reason="The page names no drive and no figure. Whatever the Nova's mapping unit, a write "
+        "across two of them costs at most twice an aligned one in the model; its firmware lost "
+        "more.",
     ),
     Check(
         "H21",

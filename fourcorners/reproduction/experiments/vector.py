@@ -1,5 +1,8 @@
 """AnandTech's OCZ Vector review, 2012-11: IOPS by the second on a full drive."""
 
+import math
+from typing import Any
+
 import numpy as np
 
 from fourcorners.analysis import consistency
@@ -67,12 +70,20 @@ def tail(iops: Floats) -> Floats:
 
 def variation(iops: Floats) -> float:
     """Standard deviation over mean: the spread that a log axis shows."""
-    return float(iops.std() / iops.mean())
+    return over(iops.std(), iops.mean())
+
+
+def over(numerator: float | np.floating[Any], denominator: float | np.floating[Any]) -> float:
+    """A ratio; infinite over a rate of zero, as of a drive that stalls, and no number if both
+    stall, which meets no rule."""
+    if denominator:
+        return float(numerator / denominator)
+    return math.inf if numerator else math.nan
 
 
 def plateau_ratio(iops: Floats) -> float:
-    """Median of the first ten seconds over that of the tail."""
-    return float(np.median(iops[:10]) / np.median(tail(iops)))
+    """Median of the first ten seconds over the mean of the tail."""
+    return over(np.median(iops[:10]), tail(iops).mean())
 
 
 def sharpness_s(iops: Floats) -> float:
@@ -137,15 +148,17 @@ CHECKS = (
         "in IOPS larger.",
         lambda r: all_of(
             at_least(
-                "mean over Vertex 4", _tail(r, VECTOR).mean() / _tail(r, VERTEX_4).mean(), 1.1
+                "mean over Vertex 4", over(_tail(r, VECTOR).mean(), _tail(r, VERTEX_4).mean()), 1.1
             ),
             at_most(
                 "relative spread over Vertex 4",
-                variation(_tail(r, VECTOR)) / variation(_tail(r, VERTEX_4)),
+                over(variation(_tail(r, VECTOR)), variation(_tail(r, VERTEX_4))),
                 1,
             ),
             at_least(
-                "spread in IOPS over Vertex 4", _tail(r, VECTOR).std() / _tail(r, VERTEX_4).std(), 1
+                "spread in IOPS over Vertex 4",
+                over(_tail(r, VECTOR).std(), _tail(r, VERTEX_4).std()),
+                1,
             ),
         ),
         fitted=((VECTOR, VERTEX_4), ("^fitted to vector",)),
@@ -157,11 +170,13 @@ CHECKS = (
         lambda r: all_of(
             at_most(
                 "relative spread over 840 Pro",
-                variation(_tail(r, VECTOR)) / variation(_tail(r, S840_PRO)),
+                over(variation(_tail(r, VECTOR)), variation(_tail(r, S840_PRO))),
                 0.5,
             ),
             at_least(
-                "worst second over 840 Pro", _tail(r, VECTOR).min() / _tail(r, S840_PRO).min(), 1
+                "worst second over 840 Pro",
+                over(_tail(r, VECTOR).min(), _tail(r, S840_PRO).min()),
+                1,
             ),
         ),
         fitted=((VECTOR, S840_PRO), ("^fitted to vector",)),
@@ -194,11 +209,13 @@ CHECKS = (
         lambda r: all_of(
             at_least(
                 "relative spread over Vector",
-                variation(_tail(r, I330)) / variation(_tail(r, VECTOR)),
+                over(variation(_tail(r, I330)), variation(_tail(r, VECTOR))),
                 1,
             ),
-            at_least("mean over 840 Pro", _tail(r, I330).mean() / _tail(r, S840_PRO).mean(), 1),
-            at_least("worst over 840 Pro", _tail(r, I330).min() / _tail(r, S840_PRO).min(), 1),
+            at_least(
+                "mean over 840 Pro", over(_tail(r, I330).mean(), _tail(r, S840_PRO).mean()), 1
+            ),
+            at_least("worst over 840 Pro", over(_tail(r, I330).min(), _tail(r, S840_PRO).min()), 1),
         ),
         fitted=((I330, S840_PRO), ("^fitted to vector",)),
     ),

@@ -8,6 +8,7 @@ from fourcorners.reproduction.checks import (
     Judgement,
     all_of,
     at_least,
+    at_most,
     between,
     in_order,
 )
@@ -150,6 +151,8 @@ CHECKS = (
                 0.15,
             ),
         ),
+        reason="The review's level is not published. The Vertex 3's 262 MB/s follow from the "
+        "overheads that the ratio of 84 % is fitted with; the m4 is fitted to 0.06 ms of latency.",
     ),
     Check(
         "H33",
@@ -163,19 +166,18 @@ CHECKS = (
     ),
     Check(
         "H34",
-        "Random reads at queue depth 3: the 120 GB drive is below the SF-1200 Force F120, far "
-        "below the 240 GB one, and about an Indilinx Nova.",
-        "120 GB below F120 below 240 GB; 120 GB within 15 % of the Nova.",
+        "Random reads at queue depth 3: the 120 GB drive is clearly slower than the 240 GB one and "
+        "than the SF-1200 Force F120, and about an Indilinx Nova.",
+        "120 GB at most 0.95 times the 240 GB drive and the F120, and within 15 % of the Nova.",
         lambda r: all_of(
-            in_order(
-                "MB/s",
-                ("120 GB", rate(r, SMALL, READ)),
-                ("F120", rate(r, F120, READ)),
-                ("240 GB", rate(r, LARGE, READ)),
-            ),
-            equal("120 GB over Nova", [rate(r, SMALL, READ) / rate(r, NOVA, READ)], 0.15),
+            at_most("over 240 GB", rate(r, SMALL, READ) / rate(r, LARGE, READ), 0.95),
+            at_most("over F120", rate(r, SMALL, READ) / rate(r, F120, READ), 0.95),
+            equal("over Nova", [rate(r, SMALL, READ) / rate(r, NOVA, READ)], 0.15),
         ),
-        fitted=((SMALL,), ("about those of a Corsair Nova",)),
+        fitted=(
+            (SMALL, NOVA),
+            ("4 KB random reads (of the 120 GB drive )?at queue depth 3 about",),
+        ),
     ),
     Check(
         "H35",
