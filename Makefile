@@ -32,16 +32,15 @@ demo: $(READY)
 
 test: test-rust test-python
 
-# Simulated time is computed: without optimization the same tests take minutes.
 test-rust:
-	cargo test --release --workspace
+	cargo test --workspace
 
 test-python: $(READY)
 	$(BIN)/python -m pytest
 
 lint: $(READY)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --release -- -D warnings
+	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
