@@ -23,6 +23,15 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
             "--size is for regular files, and {shown} is a block device: leave it out"
         )));
     }
+    let writable = access.destroy_data.is_some();
+    let users = System::running().device_users(metadata.rdev());
+    // Before it is opened: who uses a device says more than what opening it says.
+    if writable && !users.is_empty() {
+        return Err(TargetError(format!(
+            "{shown} is in use ({}): nothing was written; release it first, then repeat",
+            users.join("; ")
+        )));
+    }
     let device = File::open(path).map_err(|error| refusal(path, &error))?;
     let capacity_bytes = size_bytes(&device).map_err(|error| refusal(path, &error))?;
     if capacity_bytes == 0 {
@@ -30,16 +39,8 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
             "{shown} has no size: nothing is attached to it, or no medium is in it"
         )));
     }
-    let writable = access.destroy_data.is_some();
-    let users = System::running().device_users(metadata.rdev());
     let mut notes = Vec::new();
     if writable {
-        if !users.is_empty() {
-            return Err(TargetError(format!(
-                "{shown} is in use ({}): nothing was written; release it first, then repeat",
-                users.join("; ")
-            )));
-        }
         if is_read_only(&device) {
             return Err(TargetError(format!(
                 "{shown} is set read-only: make it writable (`blockdev --setrw {shown}`), or leave out --destroy-data"
