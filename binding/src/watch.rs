@@ -3,6 +3,7 @@
 use fourcorners_execution::Progress;
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// Time between two looks at Ctrl-C and two calls of `watch`.
@@ -22,23 +23,29 @@ pub fn run_watched<R: Send>(
 ) -> PyResult<R> {
     let progress = Progress::default();
     std::thread::scope(|scope| {
-        let caller = std::thread::current();
+        let (sender, mut receiver) = mpsc::channel();
         let shared = &progress;
         let thread = scope.spawn(move || {
-            let result = work(shared);
-            caller.unpark();
-            result
+            // The receiver outlives the thread: sending cannot fail.
+            let _ = sender.send(work(shared));
         });
         let mut raised = None;
-        while !thread.is_finished() {
-            // Parking returns at once when the work is done, so short
-            // workloads do not wait for the next look.
-            py.detach(|| std::thread::park_timeout(WATCH_INTERVAL));
-            if raised.is_some() || thread.is_finished() {
+        let result = loop {
+            let results = &mut receiver;
+            // The result itself wakes this thread, so that a short workload
+            // does not wait for the next look.
+            match py.detach(move || results.recv_timeout(WATCH_INTERVAL)) {
+                Ok(result) => break result,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(()) => unreachable!("a thread that did not panic has sent its result"),
+                },
+            }
+            if raised.is_some() {
                 continue;
             }
-            let looked = py.check_signals().and_then(|()| go_on(watch, &progress));
-            match looked {
+            match py.check_signals().and_then(|()| go_on(watch, &progress)) {
                 Ok(true) => {}
                 Ok(false) => progress.stop.store(true, Ordering::Relaxed),
                 Err(error) => {
@@ -46,8 +53,7 @@ pub fn run_watched<R: Send>(
                     raised = Some(error);
                 }
             }
-        }
-        let result = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        };
         raised.map_or(Ok(result), Err)
     })
 }
