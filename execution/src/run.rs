@@ -139,27 +139,30 @@ fn run_lanes<T: Target>(
         }
         issuing = issuing && !interrupted && now_ns < measurement.end_ns;
         // What stays in `done` is answered by a request whose data is ready.
-        done.retain(|completion| {
+        let mut answers = 0;
+        for index in 0..done.len() {
+            let completion = done[index];
             let slot = &mut slots[completion.slot as usize];
-            measurement.completed(slot, completion);
+            measurement.completed(slot, &completion);
             let next = if issuing { lanes[slot.lane as usize].next_request() } else { None };
             if let Some(request) = next {
                 slot.request = request;
                 target.stage(completion.slot, &request);
-            } else {
-                outstanding -= 1;
+                done[answers] = completion;
+                answers += 1;
             }
-            next.is_some()
-        });
+        }
+        outstanding -= done.len() - answers;
         // One reading serves the whole batch of answers: they are submitted
         // together, so their latencies start together.
         now_ns = target.now_ns();
-        for completion in done.drain(..) {
+        for completion in &done[..answers] {
             let slot = &mut slots[completion.slot as usize];
             slot.submitted_ns = now_ns;
             measurement.submitted(now_ns);
             target.submit(completion.slot, &slot.request);
         }
+        done.clear();
     }
     measurement.publish(progress, target.now_ns() - started_ns);
     Ok(measurement.finish(interrupted))

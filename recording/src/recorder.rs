@@ -106,25 +106,32 @@ impl Recording {
 pub struct Recorder {
     recording: Recording,
     start_ns: u64,
-    /// Index and end of the second that the latest completion fell into: they
-    /// spare a division per I/O.
-    second: usize,
+    /// End of the second that the latest completion fell into, and what each
+    /// operation had counted when it began: a second is the difference, so that
+    /// an I/O is counted once.
     second_end_ns: u64,
+    at_second_start: [Counted; 2],
+    second_latency_max_ns: [u64; 2],
     last_completion_ns: u64,
+}
+
+/// Counts of one operation at a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    ios: u64,
+    bytes: u64,
+    latency_sum_ns: u128,
 }
 
 impl Recorder {
     /// Starts measuring at `start_ns`.
     pub fn new(start_ns: u64) -> Self {
-        let mut recording = Recording::default();
-        for operation in &mut recording.operations {
-            operation.seconds.push(Second::default());
-        }
         Self {
-            recording,
+            recording: Recording::default(),
             start_ns,
-            second: 0,
             second_end_ns: start_ns + NANOSECONDS_PER_SECOND,
+            at_second_start: Default::default(),
+            second_latency_max_ns: [0; 2],
             last_completion_ns: start_ns,
         }
     }
@@ -158,11 +165,8 @@ impl Recorder {
         record.ios += 1;
         record.bytes += u64::from(bytes);
         record.latencies.record(latency_ns);
-        let second = &mut record.seconds[self.second];
-        second.ios += 1;
-        second.bytes += u64::from(bytes);
-        second.latency_sum_ns += latency_ns;
-        second.latency_max_ns = second.latency_max_ns.max(latency_ns);
+        let worst_ns = &mut self.second_latency_max_ns[operation.index()];
+        *worst_ns = latency_ns.max(*worst_ns);
     }
 
     /// Counts a failed I/O. It has no latency: time to an error is not service.
@@ -177,16 +181,32 @@ impl Recorder {
     /// Opens the second that holds `now_ns`; the seconds between stay, empty.
     #[cold]
     fn advance_to(&mut self, now_ns: u64) {
-        self.second = ((now_ns - self.start_ns) / NANOSECONDS_PER_SECOND) as usize;
-        self.second_end_ns = self.start_ns + (self.second as u64 + 1) * NANOSECONDS_PER_SECOND;
+        self.close_second();
+        let second = (now_ns - self.start_ns) / NANOSECONDS_PER_SECOND;
+        self.second_end_ns = self.start_ns + (second + 1) * NANOSECONDS_PER_SECOND;
         for operation in &mut self.recording.operations {
-            operation.seconds.resize(self.second + 1, Second::default());
+            operation.seconds.resize(second as usize, Second::default());
+        }
+    }
+
+    fn close_second(&mut self) {
+        for (index, record) in self.recording.operations.iter_mut().enumerate() {
+            let before = &mut self.at_second_start[index];
+            let latency_sum_ns = record.latencies.sum_ns();
+            record.seconds.push(Second {
+                ios: record.ios - before.ios,
+                bytes: record.bytes - before.bytes,
+                latency_sum_ns: (latency_sum_ns - before.latency_sum_ns) as u64,
+                latency_max_ns: std::mem::take(&mut self.second_latency_max_ns[index]),
+            });
+            *before = Counted { ios: record.ios, bytes: record.bytes, latency_sum_ns };
         }
     }
 
     /// Ends the recording at the last completion, so that no second is cut off
     /// and no idle tail lowers the rate.
     pub fn finish(mut self, outstanding_integral_ns: u128, interrupted: bool) -> Recording {
+        self.close_second();
         self.recording.elapsed_ns = self.last_completion_ns - self.start_ns;
         self.recording.outstanding_integral_ns = outstanding_integral_ns;
         self.recording.interrupted = interrupted;
