@@ -330,6 +330,10 @@ class RealTarget(Target):
     def environment(self) -> dict[str, Any]:
         return self._environment
 
+    def close(self) -> None:
+        # The core gives the file back with its last reference.
+        del self._core
+
 
 def _run(
     core: "_core.SimulatedDrive | _core.RealTarget",

@@ -77,6 +77,14 @@ def run(locators: Sequence[str], options: Options) -> int:
 def _check(locators: Sequence[str], options: Options) -> None:
     """Finds what is wrong with any of the targets before hours go into the first one."""
     ensure_writable(options.out)
+    for option, word in (
+        ("--destroy-data", options.destroy_data),
+        ("--overwrite", options.overwrite),
+    ):
+        if word is not None and not any(
+            _if_about(word, name, len(locators) == 1) for name in locators
+        ):
+            raise UserError(f"{option} names {word}, which is none of the targets")
     for locator in locators:
         with _open(locator, locators, options) as target:
             plan_suite(Subject.of(target), profile=options.profile, tests=options.tests)

@@ -1,9 +1,9 @@
 //! Plans for block devices.
 
 use crate::access::Access;
+use crate::identity::{DeviceIdentity, Identity};
 use crate::in_use::System;
 use crate::plan::{Kind, Plan, refusal};
-use crate::signature;
 use fourcorners_target::TargetError;
 use std::fs::{File, Metadata};
 use std::os::fd::AsRawFd;
@@ -14,6 +14,7 @@ use std::path::Path;
 const BLKROGET: libc::Ioctl = 0x125E;
 const BLKDISCARD: libc::Ioctl = 0x1277;
 const BLKGETSIZE64: libc::Ioctl = libc::_IOR::<libc::size_t>(0x12, 114);
+const BLKGETDISKSEQ: libc::Ioctl = libc::_IOR::<u64>(0x12, 128);
 
 /// Plans for the existing block device at `path` (resolved).
 pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<Plan, TargetError> {
@@ -33,12 +34,15 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
         )));
     }
     let device = File::open(path).map_err(|error| refusal(path, &error))?;
-    let capacity_bytes = size_bytes(&device).map_err(|error| refusal(path, &error))?;
+    let identity = DeviceIdentity::of(&device, metadata).map_err(|error| refusal(path, &error))?;
+    let (capacity_bytes, holds) = (identity.size_bytes, identity.holds.as_slice());
     if capacity_bytes == 0 {
         return Err(TargetError(format!(
             "{shown} has no size: nothing is attached to it, or no medium is in it"
         )));
     }
+    let named =
+        identity.serial.as_ref().map_or(String::new(), |serial| format!(" (serial {serial})"));
     let mut notes = Vec::new();
     if writable {
         if is_read_only(&device) {
@@ -46,8 +50,8 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
                 "{shown} is set read-only: make it writable (`blockdev --setrw {shown}`), or leave out --destroy-data"
             )));
         }
-        for name in signature::found(&device, capacity_bytes) {
-            notes.push(format!("{shown} holds {name} that will be destroyed"));
+        for name in holds {
+            notes.push(format!("{shown}{named} holds {name} that will be destroyed"));
         }
     } else if !users.is_empty() {
         notes.push(format!(
@@ -55,23 +59,28 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
             users.join("; ")
         ));
     }
+    let read_only_reason = (!writable).then(|| {
+            let loss = match holds {
+                [] => String::new(),
+                names => format!(" and destroys {}", names.join(" and ")),
+            };
+            format!(
+                "{shown}{named} is a block device: only reads are measured unless --destroy-data {shown} permits writes{loss}"
+            )
+        });
     Ok(Plan {
         path: path.to_owned(),
         kind: Kind::Device,
         capacity_bytes,
         writable,
-        read_only_reason: (!writable).then(|| {
-            format!(
-                "{shown} is a block device: only reads are measured unless --destroy-data {shown} permits writes"
-            )
-        }),
+        read_only_reason,
         creates: false,
         needs_fill: false,
         direct: true,
         request_alignment_bytes: logical_block_bytes(&device)
             .map_err(|error| refusal(path, &error))?,
         notes,
-        identity: Some((metadata.rdev(), 0)),
+        identity: Some(Identity::Device(identity)),
     })
 }
 
@@ -81,6 +90,15 @@ pub(crate) fn size_bytes(device: &File) -> std::io::Result<u64> {
     // SAFETY: the ioctl writes one u64 to where it is told.
     check(unsafe { libc::ioctl(device.as_raw_fd(), BLKGETSIZE64, &mut bytes) })?;
     Ok(bytes)
+}
+
+/// Number of the disk in the order in which disks appeared; `None` before
+/// Linux 5.15.
+pub(crate) fn disk_sequence(device: &File) -> Option<u64> {
+    let mut number = 0u64;
+    // SAFETY: the ioctl writes one u64 to where it is told.
+    check(unsafe { libc::ioctl(device.as_raw_fd(), BLKGETDISKSEQ, &mut number) }).ok()?;
+    Some(number)
 }
 
 /// Tells the device that nothing of its content is needed any more (TRIM).

@@ -88,6 +88,21 @@ impl System {
         users
     }
 
+    /// The disk's serial number as its driver tells it, for a partition that of
+    /// its disk; `None` where it tells none.
+    pub(crate) fn serial(&self, device: u64) -> Option<String> {
+        let directory = std::fs::canonicalize(self.root.join(sysfs_link(device))).ok()?;
+        let disk = match directory.join("partition").exists() {
+            true => directory.parent()?,
+            false => &directory,
+        };
+        ["serial", "device/serial", "wwid", "device/wwid"].iter().find_map(|name| {
+            let text = std::fs::read_to_string(disk.join(name)).ok()?;
+            let text = text.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        })
+    }
+
     /// Everything that uses a regular file as a disk.
     pub(crate) fn file_users(&self, device: u64, inode: u64) -> Vec<String> {
         let is_it = |path: &str| {
@@ -107,8 +122,8 @@ impl System {
 
     /// The device, with its partitions or the disk that it is a partition of.
     fn family(&self, device: u64) -> Vec<Member> {
-        let link = format!("sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
-        let directory = std::fs::canonicalize(self.root.join(link)).unwrap_or_default();
+        let directory =
+            std::fs::canonicalize(self.root.join(sysfs_link(device))).unwrap_or_default();
         let own_name = directory.file_name().map(|n| n.to_string_lossy().into());
         let mut family = vec![Member {
             name: own_name.unwrap_or_default(),
@@ -149,6 +164,11 @@ impl System {
             })
             .collect()
     }
+}
+
+/// Where sysfs has a block device, by its number.
+fn sysfs_link(device: u64) -> String {
+    format!("sys/dev/block/{}:{}", libc::major(device), libc::minor(device))
 }
 
 fn member(directory: &Path) -> Option<Member> {
@@ -234,6 +254,8 @@ mod tests {
             fs::write(disk.join(part).join("dev"), format!("{number}\n")).unwrap();
         }
         fs::write(disk.join("dev"), "8:0\n").unwrap();
+        fs::create_dir_all(disk.join("device")).unwrap();
+        fs::write(disk.join("device/serial"), " S3Z9NB0K\n").unwrap();
         fs::create_dir_all(disk.join("sda2/holders/dm-0")).unwrap();
         fs::create_dir_all(root.join("sys/block/dm-0/dm")).unwrap();
         fs::write(root.join("sys/block/dm-0/dm/name"), "vault\n").unwrap();
@@ -268,6 +290,16 @@ mod tests {
     fn a_partition_is_not_in_use_through_its_sister() {
         let system = fake("sister");
         assert_eq!(system.device_users(libc::makedev(8, 1)), ["mounted at /my data"]);
+        fs::remove_dir_all(system.root).unwrap();
+    }
+
+    #[test]
+    fn a_partition_has_the_serial_of_its_disk() {
+        let system = fake("serial");
+        for minor in [0, 2] {
+            assert_eq!(system.serial(libc::makedev(8, minor)).as_deref(), Some("S3Z9NB0K"));
+        }
+        assert_eq!(system.serial(libc::makedev(9, 0)), None);
         fs::remove_dir_all(system.root).unwrap();
     }
 

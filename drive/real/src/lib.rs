@@ -19,6 +19,7 @@ mod content;
 mod device;
 mod direct;
 mod extents;
+mod identity;
 mod in_use;
 mod open;
 mod plan;

@@ -1,12 +1,13 @@
 //! Opens what was planned, and claims it.
 
 use crate::direct::{self, DirectIo};
+use crate::identity::{DeviceIdentity, Identity};
 use crate::plan::{Kind, Plan, refusal};
 use crate::{RealTarget, device, regular};
 use fourcorners_target::TargetError;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -43,14 +44,23 @@ impl RealFile {
             .custom_flags(flags)
             .open(&plan.path)
             .map_err(|error| refusal(&plan.path, &error))?;
+        if plan.kind == Kind::File && plan.writable && !lock(&file) {
+            return Err(TargetError(format!(
+                "{} is used by another run of fourcorners: nothing was written; wait until that has ended",
+                plan.path.display()
+            )));
+        }
         let metadata = file.metadata().map_err(|error| refusal(&plan.path, &error))?;
         let identity = match plan.kind {
-            Kind::File => (metadata.dev(), metadata.ino()),
-            Kind::Device => (metadata.rdev(), 0),
+            Kind::File => Identity::of_file(&metadata),
+            Kind::Device => Identity::Device(
+                DeviceIdentity::of(&file, &metadata)
+                    .map_err(|error| refusal(&plan.path, &error))?,
+            ),
         };
-        let device_shrank = plan.kind == Kind::Device
-            && device::size_bytes(&file).ok() != Some(plan.capacity_bytes);
-        if plan.identity.is_some_and(|planned| planned != identity) || device_shrank {
+        // What is only read may change: other programs have it, too.
+        let changed = |planned: &Identity| *planned != identity && plan.writable;
+        if plan.identity.as_ref().is_some_and(changed) {
             return Err(TargetError(format!(
                 "{} is no longer what it was when it was examined: nothing was written; repeat the command",
                 plan.path.display()
@@ -156,6 +166,15 @@ impl RealFile {
         self.plan.needs_fill = false;
         Ok(())
     }
+}
+
+/// Takes the lock that keeps two runs from writing one file; it is released
+/// with the descriptor. False if another run has it. File systems without
+/// locks have none to take.
+fn lock(file: &File) -> bool {
+    // SAFETY: the call acts on a descriptor that `file` owns.
+    let result = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    result == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EWOULDBLOCK)
 }
 
 /// Allocates all room of a file that is ours to size.

@@ -2,6 +2,7 @@
 //! could hurt.
 
 use crate::access::{Access, word_names_target};
+use crate::identity::Identity;
 use crate::{device, regular};
 use fourcorners_target::TargetError;
 use std::io::ErrorKind;
@@ -43,8 +44,8 @@ pub struct Plan {
     pub request_alignment_bytes: u32,
     /// What a reader of the results should know. One sentence each.
     pub notes: Vec<String>,
-    /// The device (`rdev`) or file (`dev`, `ino`) that was examined.
-    pub(crate) identity: Option<(u64, u64)>,
+    /// What was examined; `None` for a file that does not exist yet.
+    pub(crate) identity: Option<Identity>,
 }
 
 impl Plan {

@@ -3,6 +3,7 @@
 use crate::access::Access;
 use crate::buffers::available_memory_bytes;
 use crate::direct::{DirectIo, SECTOR_BYTES};
+use crate::identity::Identity;
 use crate::in_use::System;
 use crate::plan::{Kind, Plan, refusal};
 use fourcorners_target::TargetError;
@@ -129,7 +130,7 @@ pub(crate) fn plan_existing(
     let direct = DirectIo::examine(&file, file_system.as_deref());
     let mut plan =
         new_plan(path.to_owned(), capacity_bytes, creates, direct, file_system.as_deref());
-    plan.identity = Some((metadata.dev(), metadata.ino()));
+    plan.identity = Some(Identity::of_file(metadata));
     plan.capacity_bytes -= plan.capacity_bytes % u64::from(plan.request_alignment_bytes);
     if plan.capacity_bytes == 0 {
         return Err(TargetError(format!(

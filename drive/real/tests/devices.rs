@@ -7,7 +7,7 @@ use fourcorners_execution::{Progress, execute};
 use fourcorners_real::{Access, Kind, Plan, RealFile};
 use fourcorners_target::{Completion, Target};
 use fourcorners_workload::{Content, Operation, Request};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 use support::*;
 
@@ -204,19 +204,85 @@ fn a_device_set_read_only_is_refused_and_a_detached_one_too() {
     assert!(error.contains("has no size") || error.contains("no device"), "{error}");
 }
 
-#[test]
-fn a_device_replaced_between_plan_and_opening_is_refused() {
-    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+/// Plans a disk that may be written, lets something happen to it, and expects
+/// that opening refuses and writes nothing.
+fn refused_after(disk: &Loop, happens: impl FnOnce()) -> String {
     let planned = plan(&disk.device, &destroying(&disk.device)).unwrap();
-    std::fs::OpenOptions::new()
-        .write(true)
-        .open(&disk.backing)
-        .unwrap()
-        .set_len(DISK_BYTES / 2)
-        .unwrap();
-    run("losetup", &["--set-capacity", disk.name()]).unwrap();
+    happens();
+    let before = std::fs::read(&disk.backing).unwrap();
     let error = RealFile::open(planned).unwrap_err().0;
+    assert!(before == std::fs::read(&disk.backing).unwrap(), "the disk was written");
+    error
+}
+
+#[test]
+fn a_device_that_shrinks_between_plan_and_opening_is_refused() {
+    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+    let error = refused_after(&disk, || {
+        let backing = std::fs::OpenOptions::new().write(true).open(&disk.backing).unwrap();
+        backing.set_len(DISK_BYTES / 2).unwrap();
+        run("losetup", &["--set-capacity", disk.name()]).unwrap();
+    });
     assert!(error.contains("no longer what it was"), "{error}");
+}
+
+#[test]
+fn a_device_replaced_by_one_like_it_between_plan_and_opening_is_refused() {
+    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+    let error = refused_after(&disk, || {
+        run("losetup", &["--detach", disk.name()]).unwrap();
+        run("losetup", &[disk.name(), disk.backing.to_str().unwrap()]).unwrap();
+    });
+    assert!(error.contains("no longer what it was"), "{error}");
+}
+
+#[test]
+fn a_device_that_vanishes_between_plan_and_opening_is_refused() {
+    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+    let error = refused_after(&disk, || {
+        run("losetup", &["--detach", disk.name()]).unwrap();
+    });
+    assert!(error.contains("no longer what it was") || error.contains("no device"), "{error}");
+}
+
+#[test]
+fn a_file_system_made_between_plan_and_opening_is_not_destroyed() {
+    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+    let error = refused_after(&disk, || {
+        run("mkfs.ext4", &["-q", disk.name()]).unwrap();
+    });
+    assert!(error.contains("no longer what it was"), "{error}");
+}
+
+#[test]
+fn what_reading_only_spares_is_named() {
+    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+    run("mkfs.ext4", &["-q", disk.name()]).unwrap();
+    let planned = plan(&disk.device, &Access::default()).unwrap();
+    let reason = planned.read_only_reason.unwrap();
+    assert!(reason.contains("destroys an ext2, ext3 or ext4 file system"), "{reason}");
+}
+
+/// Formats of which no program here makes one, by what their documents say.
+#[test]
+fn formats_are_known_by_their_magic_numbers() {
+    for (offset, bytes, name) in [
+        (128 << 10 | 7 << 10, &b"\x0C\xB1\xBA\x00\0\0\0\0"[..], "ZFS"),
+        (128 << 10, b"\0\0\0\0\x00\xBA\xB1\x0C", "ZFS"),
+        (DISK_BYTES - 512, b"EFI PART", "GPT"),
+        (DISK_BYTES - 1024, b"Intel Raid ISM Cfg Sig. ", "RAID member (Intel)"),
+        (0, b"LUKS\xBA\xBE", "LUKS"),
+        (512 + 24, b"LVM2 001", "LVM physical volume"),
+        (4096, b"\xFC\x4E\x2B\xA9", "RAID member (md)"),
+        (0, b"bluestore block device\n", "Ceph"),
+    ] {
+        let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+        let backing = std::fs::OpenOptions::new().write(true).open(&disk.device).unwrap();
+        backing.write_all_at(bytes, offset).unwrap();
+        backing.sync_all().unwrap();
+        let planned = plan(&disk.device, &destroying(&disk.device)).unwrap();
+        assert!(notes(&planned).contains(name), "{name}: {}", notes(&planned));
+    }
 }
 
 #[test]

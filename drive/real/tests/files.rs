@@ -113,6 +113,7 @@ fn our_own_file_is_written_again_without_a_word() {
     let path = folder.path("test");
     let planned = plan(&path, &Access::default()).unwrap();
     assert!(planned.writable && !planned.creates);
+    drop(file);
     let grown = plan(&path, &sized(12 * MIB)).unwrap();
     assert!(grown.writable && grown.creates && grown.needs_fill);
     assert_eq!(RealFile::open(grown).unwrap().plan().capacity_bytes, 12 * MIB);
@@ -178,6 +179,30 @@ fn a_file_changed_between_plan_and_opening_is_not_written() {
     std::fs::rename(folder.path("other"), &path).unwrap();
     let error = RealFile::open(planned).unwrap_err().0;
     assert!(error.contains("no longer what it was"), "{error}");
+}
+
+#[test]
+fn content_that_appears_between_plan_and_opening_is_not_overwritten() {
+    let folder = Folder::new();
+    let path = folder.foreign_file("test", 0);
+    let planned = plan(&path, &sized(MIB)).unwrap();
+    assert!(planned.writable);
+    std::fs::write(&path, b"somebody's work").unwrap();
+    let error = RealFile::open(planned).unwrap_err().0;
+    assert!(error.contains("no longer what it was"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"somebody's work");
+}
+
+#[test]
+fn two_runs_do_not_write_one_file() {
+    let folder = Folder::new();
+    let first = folder.own_file("test", MIB);
+    let path = folder.path("test");
+    let planned = plan(&path, &overwriting(&path)).unwrap();
+    let error = RealFile::open(planned.clone()).unwrap_err().0;
+    assert!(error.contains("another run"), "{error}");
+    drop(first);
+    assert!(RealFile::open(planned).is_ok());
 }
 
 /// Runs `work` as a user without rights, on a thread of its own: the raw call

@@ -1,0 +1,36 @@
+"""Every dangerous situation is refused with exit code 2 before a byte is written."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from dangers import DANGERS
+
+from fourcorners.cli import main
+from fourcorners.errors import EXIT_USAGE
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(DANGERS) >= 40
+
+
+@pytest.mark.parametrize("name", DANGERS)
+def test_danger(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with DANGERS[name](tmp_path) as danger:
+        before = {path: _digest(path) for path in danger.guarded}
+        devices = set(Path("/dev").iterdir())
+        out = ["--out", str(tmp_path / "runs"), "--profile", "quick"]
+        code = main(["characterize", *danger.arguments, *out])
+        printed = capsys.readouterr()
+        assert code == EXIT_USAGE, printed.err
+        assert printed.out == ""
+        [complaint] = printed.err.splitlines()
+        assert complaint.startswith("fourcorners: ")
+        assert danger.named in complaint
+        assert set(Path("/dev").iterdir()) == devices
+        assert {path: _digest(path) for path in danger.guarded} == before
+        assert not list((tmp_path / "runs").glob("*"))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
