@@ -1,7 +1,7 @@
 //! How fast a full-size page-mapped drive is simulated on one core.
 //!
-//! `cargo run --release -p fourcorners-sim --example speed [DRIVE.toml] [REPEATS]`
-//! prints wall time per simulated I/O for random reads, for random writes in
+//! `cargo run --release -p fourcorners-sim --example speed` prints simulated I/Os
+//! per second for random reads, for random writes in
 //! the steady state of garbage collection, and for the consistency test (erase,
 //! sequential fill, 2000 s of random writes at queue depth 32). Every I/O passes
 //! the whole model and is recorded. Each figure is the median of the repeats.
@@ -54,25 +54,39 @@ fn median(repeats: usize, mut measure: impl FnMut() -> f64) -> f64 {
     seconds[repeats / 2]
 }
 
+const USAGE: &str = "usage: speed [--drive FILE] [--repeats N] [--ios N] \
+                     [enter|read|write|consistency]...";
+
 fn main() {
+    let (mut path, mut repeats, mut ios) = (String::from(DRIVE), 3, 10_000_000);
+    let mut only = Vec::new();
     let mut arguments = std::env::args().skip(1);
-    let path = arguments.next().unwrap_or_else(|| DRIVE.into());
-    let repeats = arguments.next().map_or(3, |n| n.parse().expect("REPEATS is a number"));
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().expect(USAGE);
+        match argument.as_str() {
+            "--drive" => path = value(),
+            "--repeats" => repeats = value().parse().expect(USAGE),
+            "--ios" => ios = value().parse().expect(USAGE),
+            "enter" | "read" | "write" | "consistency" => only.push(argument),
+            _ => panic!("{USAGE}"),
+        }
+    }
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+
     let text = std::fs::read_to_string(&path).expect("a drive file");
     let settings = SETTINGS.map(|(path, value)| (path.to_string(), value.to_string()));
     let mut drive = SimulatedDrive::new(&text, &settings, 1).expect("a valid drive file");
     let capacity = drive.capacity_bytes();
     println!("{}: {:.0} GB, {repeats} repeats", drive.header().name, capacity as f64 / 1e9);
 
-    let entering = median(repeats, || {
+    let entering = median(if wanted("enter") { repeats } else { 1 }, || {
         let start = Instant::now();
         drive.enter_steady_state().expect("a page-mapped drive");
         start.elapsed().as_secs_f64()
     });
     println!("steady state entered at once   {entering:8.2} s");
 
-    let ios = 10_000_000;
-    for operation in Operation::ALL {
+    for operation in Operation::ALL.into_iter().filter(|operation| wanted(operation.name())) {
         let stop = Stop { ios: Some(ios), ..Stop::default() };
         let mut work = workload(operation, Pattern::Random, 4096, stop);
         let names = ["host_units_written", "units_moved"];
@@ -99,16 +113,18 @@ fn main() {
         );
     }
 
-    let fill_stop = Stop { bytes: Some(capacity / 131_072 * 131_072), ..Stop::default() };
-    let fill = workload(Operation::Write, Pattern::Sequential, 131_072, fill_stop);
-    let time = Stop { time_ns: Some(2_000_000_000_000), ..Stop::default() };
-    let consistency = workload(Operation::Write, Pattern::Random, 4096, time);
-    let wall = median(repeats, || {
-        let start = Instant::now();
-        drive.purge();
-        run(&mut drive, &fill);
-        run(&mut drive, &consistency);
-        start.elapsed().as_secs_f64()
-    });
-    println!("erase, fill, 2000 s of writes  {wall:8.2} s");
+    if wanted("consistency") {
+        let fill_stop = Stop { bytes: Some(capacity / 131_072 * 131_072), ..Stop::default() };
+        let fill = workload(Operation::Write, Pattern::Sequential, 131_072, fill_stop);
+        let time = Stop { time_ns: Some(2_000_000_000_000), ..Stop::default() };
+        let consistency = workload(Operation::Write, Pattern::Random, 4096, time);
+        let wall = median(repeats, || {
+            let start = Instant::now();
+            drive.purge();
+            run(&mut drive, &fill);
+            run(&mut drive, &consistency);
+            start.elapsed().as_secs_f64()
+        });
+        println!("erase, fill, 2000 s of writes  {wall:8.2} s");
+    }
 }

@@ -16,8 +16,8 @@ pub trait Device {
     /// when its command queue is full.
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request);
 
-    /// Time of the earliest pending event.
-    fn next_event_ns(&self) -> Option<u64>;
+    /// Time of the earliest pending event; [`crate::NEVER_NS`] when there is none.
+    fn next_event_ns(&self) -> u64;
 
     /// Handles the earliest event and appends the commands that it completed.
     fn step(&mut self, done: &mut Vec<Completion>);
@@ -82,7 +82,7 @@ impl<D: Device> Simulated<D> {
     pub fn idle(&mut self, idle_ns: u64) {
         let until_ns = self.now_ns + idle_ns;
         let mut done = Vec::new();
-        while self.device.next_event_ns().is_some_and(|event_ns| event_ns <= until_ns) {
+        while self.device.next_event_ns() <= until_ns {
             self.device.step(&mut done);
         }
         debug_assert!(done.is_empty(), "idle with commands outstanding");
@@ -129,16 +129,13 @@ impl<D: Device> Target for Simulated<D> {
     #[inline]
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         while done.is_empty() {
-            match self.device.next_event_ns() {
-                Some(event_ns) if event_ns <= deadline_ns => {
-                    self.now_ns = event_ns;
-                    self.device.step(done);
-                }
-                _ => {
-                    self.now_ns = deadline_ns;
-                    break;
-                }
+            let event_ns = self.device.next_event_ns();
+            if event_ns > deadline_ns {
+                self.now_ns = deadline_ns;
+                break;
             }
+            self.now_ns = event_ns;
+            self.device.step(done);
         }
         Ok(())
     }

@@ -1,37 +1,205 @@
 //! Pending events in order of time.
+//!
+//! Most events of a drive come from things that serve one after another: a
+//! link, a firmware, a data path. The times that one of them gives out never
+//! fall, so its events wait in a plain queue, and only the heads of the queues
+//! are compared. That is several times as fast as a heap of all events.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
-/// A queue of events. Equal times come out by ascending `E`, so that the order
-/// never depends on the heap's history.
-#[derive(Clone, Debug)]
-pub struct EventQueue<E: Ord> {
-    heap: BinaryHeap<Reverse<(u64, E)>>,
+/// An event of a drive model: what happens, to which command or part.
+pub trait Kinds: Copy {
+    /// How many kinds there are.
+    const KINDS: usize;
+
+    /// The kind, below [`Kinds::KINDS`]. Of equal times the lower kind comes
+    /// first; events of one kind come in the order in which they were added.
+    fn kind(self) -> usize;
 }
 
-impl<E: Ord> Default for EventQueue<E> {
+/// A queue of events. The order of events that are due at once depends on
+/// their kinds and on when they were added, and on nothing else.
+#[derive(Clone, Debug)]
+pub struct EventQueue<E> {
+    /// By kind, in order of time.
+    queues: Box<[VecDeque<(u64, E)>]>,
+    /// Times of the queues' heads; [`NEVER_NS`] where a queue is empty.
+    heads_ns: [u64; KINDS_MAX],
+    /// The earliest head.
+    next_ns: u64,
+    next_kind: usize,
+}
+
+/// Most kinds of events.
+const KINDS_MAX: usize = 8;
+
+/// Later than any event.
+pub const NEVER_NS: u64 = u64::MAX;
+
+impl<E: Kinds> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::with_capacity(64) }
+        const { assert!(E::KINDS <= KINDS_MAX) };
+        Self {
+            queues: (0..E::KINDS).map(|_| VecDeque::with_capacity(64)).collect(),
+            heads_ns: [NEVER_NS; KINDS_MAX],
+            next_ns: NEVER_NS,
+            next_kind: 0,
+        }
     }
 }
 
-impl<E: Ord + Copy> EventQueue<E> {
+impl<E: Kinds> EventQueue<E> {
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, at_ns: u64, event: E) {
-        self.heap.push(Reverse((at_ns, event)));
+        let kind = event.kind();
+        let queue = &mut self.queues[kind];
+        if queue.back().is_none_or(|&(last_ns, _)| last_ns <= at_ns) {
+            queue.push_back((at_ns, event));
+        } else {
+            let place = queue.partition_point(|&(other_ns, _)| other_ns <= at_ns);
+            queue.insert(place, (at_ns, event));
+        }
+        if at_ns < self.heads_ns[kind] {
+            self.heads_ns[kind] = at_ns;
+            if (at_ns, kind) < (self.next_ns, self.next_kind) {
+                (self.next_ns, self.next_kind) = (at_ns, kind);
+            }
+        }
     }
 
-    /// Time of the earliest event.
+    /// Time of the earliest event; [`NEVER_NS`] when there is none.
     #[inline]
-    pub fn next_ns(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((at_ns, _))| *at_ns)
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns
     }
 
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<(u64, E)> {
-        self.heap.pop().map(|Reverse(entry)| entry)
+        let kind = self.next_kind;
+        let queue = &mut self.queues[kind];
+        let event = queue.pop_front()?;
+        self.heads_ns[kind] = queue.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
+        (self.next_ns, self.next_kind) = (self.heads_ns[0], 0);
+        for kind in 1..E::KINDS {
+            if self.heads_ns[kind] < self.next_ns {
+                (self.next_ns, self.next_kind) = (self.heads_ns[kind], kind);
+            }
+        }
+        Some(event)
+    }
+}
+
+/// One timer for each of a number of things: a tree in which every node holds
+/// the earlier time of its two children.
+#[derive(Clone, Debug)]
+pub struct Timers {
+    /// Node 1 is the root, node `n` has the children `2n` and `2n + 1`; the
+    /// leaves are the second half.
+    nodes_ns: Box<[u64]>,
+}
+
+impl Timers {
+    /// `count` timers, none of them set.
+    pub fn new(count: usize) -> Self {
+        Self { nodes_ns: vec![NEVER_NS; 2 * count.next_power_of_two()].into() }
+    }
+
+    /// Sets a timer, or stops it with [`NEVER_NS`].
+    #[inline]
+    pub fn set(&mut self, index: u32, at_ns: u64) {
+        let mut node = self.nodes_ns.len() / 2 + index as usize;
+        let mut earliest_ns = at_ns;
+        self.nodes_ns[node] = earliest_ns;
+        while node > 1 {
+            earliest_ns = earliest_ns.min(self.nodes_ns[node ^ 1]);
+            node /= 2;
+            self.nodes_ns[node] = earliest_ns;
+        }
+    }
+
+    /// What a timer is set to.
+    #[inline]
+    pub fn get(&self, index: u32) -> u64 {
+        self.nodes_ns[self.nodes_ns.len() / 2 + index as usize]
+    }
+
+    /// The earliest time.
+    #[inline]
+    pub fn next_ns(&self) -> u64 {
+        self.nodes_ns[1]
+    }
+
+    /// The timer with the earliest time; the first of several.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        let leaves = self.nodes_ns.len() / 2;
+        let mut node = 1;
+        while node < leaves {
+            node *= 2;
+            node += usize::from(self.nodes_ns[node] != self.nodes_ns[1]);
+        }
+        (node - leaves) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Sample {
+        First(u32),
+        Second(u32),
+    }
+
+    impl Kinds for Sample {
+        const KINDS: usize = 2;
+        fn kind(self) -> usize {
+            matches!(self, Sample::Second(_)).into()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_in_order_of_time_then_kind_then_age(
+            steps in prop::collection::vec(prop::option::of((0u64..50, any::<bool>())), 1..200)
+        ) {
+            let mut queue = EventQueue::default();
+            let mut expected: Vec<(u64, usize, u32, Sample)> = Vec::new();
+            for (age, step) in (0u32..).zip(steps) {
+                if let Some((at_ns, second)) = step {
+                    let event = if second { Sample::Second(age) } else { Sample::First(age) };
+                    queue.push(at_ns, event);
+                    expected.push((at_ns, event.kind(), age, event));
+                } else {
+                    expected.sort_by_key(|&(at_ns, kind, age, _)| (at_ns, kind, age));
+                    let first = (!expected.is_empty()).then(|| expected.remove(0));
+                    prop_assert_eq!(queue.pop(), first.map(|(at_ns, _, _, event)| (at_ns, event)));
+                }
+                let next_ns = expected.iter().map(|&(at_ns, ..)| at_ns).min();
+                prop_assert_eq!(queue.next_ns(), next_ns.unwrap_or(NEVER_NS));
+            }
+        }
+
+        #[test]
+        fn the_earliest_timer_is_found(
+            count in 1u32..70, steps in prop::collection::vec((any::<u32>(), 0u64..50), 1..100)
+        ) {
+            let mut timers = Timers::new(count as usize);
+            let mut expected = vec![NEVER_NS; count as usize];
+            for (index, at_ns) in steps {
+                let at_ns = if at_ns == 0 { NEVER_NS } else { at_ns };
+                timers.set(index % count, at_ns);
+                expected[(index % count) as usize] = at_ns;
+                let earliest_ns = *expected.iter().min().unwrap();
+                prop_assert_eq!(timers.next_ns(), earliest_ns);
+                prop_assert_eq!(timers.get(index % count), at_ns);
+                let first = expected.iter().position(|&ns| ns == earliest_ns).unwrap();
+                prop_assert_eq!(timers.next(), first as u32);
+            }
+        }
     }
 }

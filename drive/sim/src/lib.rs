@@ -18,4 +18,5 @@ mod table;
 
 pub use device::{Device, Simulated};
 pub use drive::{Model, SimulatedDrive};
+pub use event::NEVER_NS;
 pub use specification::SpecificationError;

@@ -19,6 +19,7 @@ mod specification;
 pub use specification::Specification;
 
 use crate::Device;
+use crate::event::NEVER_NS;
 use crate::link::Link;
 use flash::Flash;
 use fourcorners_target::Completion;
@@ -210,8 +211,8 @@ impl Device for BlockMapped {
     }
 
     #[inline]
-    fn next_event_ns(&self) -> Option<u64> {
-        self.serving.map(|(end_ns, _)| end_ns)
+    fn next_event_ns(&self) -> u64 {
+        self.serving.map_or(NEVER_NS, |(end_ns, _)| end_ns)
     }
 
     fn step(&mut self, done: &mut Vec<Completion>) {

@@ -15,7 +15,7 @@ mod write_cache;
 pub use specification::Specification;
 
 use crate::Device;
-use crate::event::EventQueue;
+use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use elevator::Elevator;
 use fourcorners_target::Completion;
@@ -63,8 +63,8 @@ pub struct Disk {
     counts: Counts,
 }
 
-/// What happens at a time. Order is part of the event queue's determinism.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What happens at a time.
+#[derive(Clone, Copy, Debug)]
 enum Event {
     /// The mechanism ends its work.
     Passed,
@@ -76,6 +76,20 @@ enum Event {
     Ready,
     /// A command is done.
     Completed(u32),
+}
+
+impl Kinds for Event {
+    const KINDS: usize = 5;
+
+    fn kind(self) -> usize {
+        match self {
+            Event::Passed => 0,
+            Event::Stored(_) => 1,
+            Event::Decoded(_) => 2,
+            Event::Ready => 3,
+            Event::Completed(_) => 4,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -370,7 +384,7 @@ impl Device for Disk {
     }
 
     #[inline]
-    fn next_event_ns(&self) -> Option<u64> {
+    fn next_event_ns(&self) -> u64 {
         self.events.next_ns()
     }
 

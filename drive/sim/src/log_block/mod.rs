@@ -22,7 +22,7 @@ mod translation;
 pub use specification::Specification;
 
 use crate::Device;
-use crate::event::EventQueue;
+use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use flash::Flash;
 use fourcorners_target::Completion;
@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use translation::{Translation, Work};
 
 /// Pending events; the number is a command's tag or a die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 enum Event {
     /// The firmware has taken up a command.
     Admitted(u32),
@@ -41,6 +41,20 @@ enum Event {
     Arrived,
     /// The last byte of a read has passed the link.
     Returned(u32),
+}
+
+impl Kinds for Event {
+    const KINDS: usize = 4;
+
+    #[inline]
+    fn kind(self) -> usize {
+        match self {
+            Event::Admitted(_) => 0,
+            Event::Die(_) => 1,
+            Event::Arrived => 2,
+            Event::Returned(_) => 3,
+        }
+    }
 }
 
 /// A command in the device.
@@ -296,7 +310,7 @@ impl Device for LogBlock {
     }
 
     #[inline]
-    fn next_event_ns(&self) -> Option<u64> {
+    fn next_event_ns(&self) -> u64 {
         self.events.next_ns()
     }
 

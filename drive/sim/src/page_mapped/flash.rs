@@ -11,6 +11,7 @@
 //! takes, so that reads without end cannot hold it for ever.
 
 use super::specification::{self, Specification};
+use crate::event::{NEVER_NS, Timers};
 use crate::link::transfer_ns;
 use std::collections::VecDeque;
 
@@ -29,9 +30,9 @@ pub struct PageRead {
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundWork {
     /// Time on the channel; it comes first.
-    pub bus_ns: u64,
+    pub bus_ns: u32,
     /// Time in the die's array.
-    pub array_ns: u64,
+    pub array_ns: u32,
     /// Bytes of write buffer that are free when it is done.
     pub release_bytes: u32,
 }
@@ -41,22 +42,22 @@ pub struct BackgroundWork {
 #[derive(Clone, Debug)]
 pub struct ProgramTimes {
     /// Repeats over the rows; one entry: all rows alike.
-    ns: Box<[u64]>,
+    ns: Box<[u32]>,
 }
 
 impl ProgramTimes {
     /// The specification's times, or its mean for all.
     pub fn new(specification: &specification::Flash) -> Self {
         let ns = match &specification.program_times {
-            Some(times) => times.value.iter().map(|time| time.0).collect(),
-            None => Box::new([specification.program_time.0]) as Box<[u64]>,
+            Some(times) => times.value.iter().map(|time| time.0 as u32).collect(),
+            None => Box::new([specification.program_time.0 as u32]) as Box<[u32]>,
         };
         Self { ns }
     }
 
     /// Time to program a row of a block.
     #[inline]
-    pub fn ns(&self, row: u32) -> u64 {
+    pub fn ns(&self, row: u32) -> u32 {
         match &*self.ns {
             [all] => *all,
             times => times[row as usize % times.len()],
@@ -98,19 +99,17 @@ struct Suspended {
 #[derive(Clone, Debug)]
 struct Die {
     state: State,
-    /// When the state ends. A suspension leaves an event behind that is due at
-    /// another time and is passed over.
-    due_ns: u64,
+    channel: u32,
     reads: VecDeque<PageRead>,
     background: VecDeque<BackgroundWork>,
     suspended: Option<Suspended>,
 }
 
 impl Die {
-    fn idle() -> Self {
+    fn idle(channel: u32) -> Self {
         Self {
             state: State::Idle,
-            due_ns: u64::MAX,
+            channel,
             reads: VecDeque::new(),
             background: VecDeque::new(),
             suspended: None,
@@ -140,6 +139,8 @@ pub struct ArrayTime {
 #[derive(Clone, Debug)]
 pub struct Flash {
     dies: Vec<Die>,
+    /// When each die's state ends.
+    due_ns: Timers,
     channel_free_ns: Vec<u64>,
     read_ns: u64,
     bus_rate: u64,
@@ -156,9 +157,11 @@ impl Flash {
             suspend_ns: time.0,
             resume_ns: flash.resume_time.as_ref().map_or(0, |time| time.0),
         });
+        let channels = flash.channels.value;
         Self {
-            dies: vec![Die::idle(); flash.dies.value as usize],
-            channel_free_ns: vec![0; flash.channels.value as usize],
+            dies: (0..flash.dies.value).map(|die| Die::idle(die % channels)).collect(),
+            due_ns: Timers::new(flash.dies.value as usize),
+            channel_free_ns: vec![0; channels as usize],
             read_ns: flash.read_time.0,
             bus_rate: flash.bus_rate.0,
             suspend,
@@ -182,108 +185,114 @@ impl Flash {
         matches!(self.dies[die as usize].state, State::Idle)
     }
 
-    /// Queues a page read. Returns when the die's next event is due if that is
-    /// news.
+    /// When the next event of a die is due; [`NEVER_NS`] when all are idle.
     #[inline]
-    pub fn read(&mut self, now_ns: u64, die: u32, read: PageRead) -> Option<u64> {
+    pub fn next_event_ns(&self) -> u64 {
+        self.due_ns.next_ns()
+    }
+
+    /// Queues a page read.
+    #[inline]
+    pub fn read(&mut self, now_ns: u64, die: u32, read: PageRead) {
         let state = &mut self.dies[die as usize];
+        if let State::Idle = state.state {
+            self.start_read(now_ns, die, read);
+            return;
+        }
         state.reads.push_back(read);
-        match (state.state, self.suspend) {
-            (State::Idle, _) => self.start_next(now_ns, die),
-            (State::Background { release_bytes, array_start_ns }, Some(suspend)) => {
-                let stop_ns = now_ns.max(array_start_ns + suspend.suspend_ns);
-                let remaining_ns = state.due_ns.checked_sub(stop_ns)?;
-                // Not worth it when the end is as near as the stop.
-                if remaining_ns <= suspend.suspend_ns {
-                    return None;
-                }
+        if let (State::Background { release_bytes, array_start_ns }, Some(suspend)) =
+            (state.state, self.suspend)
+        {
+            let stop_ns = now_ns.max(array_start_ns + suspend.suspend_ns);
+            let remaining_ns = self.due_ns.get(die).saturating_sub(stop_ns);
+            // Not worth it when the end is as near as the stop.
+            if remaining_ns > suspend.suspend_ns {
                 state.suspended = Some(Suspended { remaining_ns, release_bytes });
-                state.state = State::Suspending;
-                state.due_ns = stop_ns + suspend.suspend_ns;
-                Some(state.due_ns)
+                self.enter(die, State::Suspending, stop_ns + suspend.suspend_ns);
             }
-            _ => None,
         }
     }
 
-    /// Queues background work. Returns as [`Flash::read`].
+    /// Queues background work.
     #[inline]
-    pub fn work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) -> Option<u64> {
+    pub fn work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
         let state = &mut self.dies[die as usize];
-        state.background.push_back(work);
         match state.state {
-            State::Idle => self.start_next(now_ns, die),
-            _ => None,
+            State::Idle => self.start_work(now_ns, die, work),
+            _ => state.background.push_back(work),
         }
     }
 
-    /// Handles the event of a die that is due now. Returns what it means and
-    /// when the die's next event is due.
+    /// Handles the earliest event of a die. Returns which die, and what the
+    /// event means.
     #[inline]
-    pub fn event(&mut self, now_ns: u64, die: u32) -> (DieEvent, Option<u64>) {
-        let state = &self.dies[die as usize];
-        if state.due_ns != now_ns {
-            return (DieEvent::Underway, None);
-        }
-        match state.state {
+    pub fn step(&mut self) -> (u32, DieEvent) {
+        let (now_ns, die) = (self.due_ns.next_ns(), self.due_ns.next());
+        let event = match self.dies[die as usize].state {
             State::Reading(read) => {
                 let bus_ns = transfer_ns(u64::from(read.bus_bytes), self.bus_rate);
                 let end_ns = self.transfer(now_ns, die, bus_ns);
-                (DieEvent::Underway, self.enter(die, State::Transferring(read), end_ns))
+                self.enter(die, State::Transferring(read), end_ns);
+                return (die, DieEvent::Underway);
             }
-            State::Transferring(read) => (DieEvent::Delivered(read), self.start_next(now_ns, die)),
-            State::Background { release_bytes, .. } => {
-                (DieEvent::Released(release_bytes), self.start_next(now_ns, die))
-            }
-            State::Suspending => (DieEvent::Underway, self.start_next(now_ns, die)),
+            State::Transferring(read) => DieEvent::Delivered(read),
+            State::Background { release_bytes, .. } => DieEvent::Released(release_bytes),
+            State::Suspending => DieEvent::Underway,
             State::Idle => unreachable!("an idle die is never due"),
-        }
+        };
+        self.start_next(now_ns, die);
+        (die, event)
     }
 
     /// Starts what comes next on a die: reads, then what was stopped for them,
     /// then other work.
     #[inline]
-    fn start_next(&mut self, now_ns: u64, die: u32) -> Option<u64> {
+    fn start_next(&mut self, now_ns: u64, die: u32) {
         let state = &mut self.dies[die as usize];
         if let Some(read) = state.reads.pop_front() {
-            self.array_time.read_ns += self.read_ns;
-            return self.enter(die, State::Reading(read), now_ns + self.read_ns);
-        }
-        if let Some(Suspended { remaining_ns, release_bytes }) = state.suspended.take() {
+            self.start_read(now_ns, die, read);
+        } else if let Some(Suspended { remaining_ns, release_bytes }) = state.suspended.take() {
             let resume_ns = self.suspend.map_or(0, |suspend| suspend.resume_ns);
             let array_start_ns = now_ns + resume_ns;
             let background = State::Background { release_bytes, array_start_ns };
-            return self.enter(die, background, array_start_ns + remaining_ns);
+            self.enter(die, background, array_start_ns + remaining_ns);
+        } else if let Some(work) = state.background.pop_front() {
+            self.start_work(now_ns, die, work);
+        } else {
+            self.enter(die, State::Idle, NEVER_NS);
         }
-        if let Some(work) = state.background.pop_front() {
-            // Only an erase has no data to pass.
-            let array_start_ns = if work.bus_ns > 0 {
-                self.array_time.program_ns += work.array_ns;
-                self.transfer(now_ns, die, work.bus_ns)
-            } else {
-                self.array_time.erase_ns += work.array_ns;
-                now_ns
-            };
-            let background =
-                State::Background { release_bytes: work.release_bytes, array_start_ns };
-            return self.enter(die, background, array_start_ns + work.array_ns);
-        }
-        state.state = State::Idle;
-        state.due_ns = u64::MAX;
-        None
     }
 
     #[inline]
-    fn enter(&mut self, die: u32, state: State, due_ns: u64) -> Option<u64> {
-        let entered = &mut self.dies[die as usize];
-        entered.state = state;
-        entered.due_ns = due_ns;
-        Some(due_ns)
+    fn start_read(&mut self, now_ns: u64, die: u32, read: PageRead) {
+        self.array_time.read_ns += self.read_ns;
+        self.enter(die, State::Reading(read), now_ns + self.read_ns);
+    }
+
+    #[inline]
+    fn start_work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
+        let array_ns = u64::from(work.array_ns);
+        // Only an erase has no data to pass.
+        let array_start_ns = if work.bus_ns > 0 {
+            self.array_time.program_ns += array_ns;
+            self.transfer(now_ns, die, u64::from(work.bus_ns))
+        } else {
+            self.array_time.erase_ns += array_ns;
+            now_ns
+        };
+        let background = State::Background { release_bytes: work.release_bytes, array_start_ns };
+        self.enter(die, background, array_start_ns + array_ns);
+    }
+
+    #[inline]
+    fn enter(&mut self, die: u32, state: State, due_ns: u64) {
+        self.dies[die as usize].state = state;
+        self.due_ns.set(die, due_ns);
     }
 
     #[inline]
     fn transfer(&mut self, now_ns: u64, die: u32, bus_ns: u64) -> u64 {
-        let channel = die as usize % self.channel_free_ns.len();
+        let channel = self.dies[die as usize].channel as usize;
         let free_ns = &mut self.channel_free_ns[channel];
         *free_ns = now_ns.max(*free_ns) + bus_ns;
         *free_ns
@@ -299,7 +308,8 @@ mod tests {
     /// One die with 50 us reads, and transfers that take no time to speak of.
     fn one_die(suspend: Option<Suspend>) -> Flash {
         Flash {
-            dies: vec![Die::idle()],
+            dies: vec![Die::idle(0)],
+            due_ns: Timers::new(1),
             channel_free_ns: vec![0],
             read_ns: 50 * US,
             bus_rate: u64::MAX,
@@ -314,35 +324,31 @@ mod tests {
 
     /// Handles events until the die is idle: when reads were delivered and when
     /// background work was done.
-    fn play(flash: &mut Flash, events: &mut Vec<u64>, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
+    fn play(flash: &mut Flash, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
         let (mut delivered, mut done) = (Vec::new(), Vec::new());
         let mut reads_ns = reads_ns.iter().copied().peekable();
         loop {
-            events.sort_unstable();
-            let event_ns = events.first().copied();
-            let Some(now_ns) = event_ns.into_iter().chain(reads_ns.peek().copied()).min() else {
-                return (delivered, done);
-            };
-            if reads_ns.next_if_eq(&now_ns).is_some() {
-                events.extend(flash.read(now_ns, 0, read()));
+            let event_ns = flash.next_event_ns();
+            if let Some(read_ns) = reads_ns.next_if(|&read_ns| read_ns <= event_ns) {
+                flash.read(read_ns, 0, read());
                 continue;
             }
-            events.remove(0);
-            let (meaning, next_ns) = flash.event(now_ns, 0);
-            events.extend(next_ns);
-            match meaning {
-                DieEvent::Underway => {}
-                DieEvent::Delivered(_) => delivered.push(now_ns),
-                DieEvent::Released(_) => done.push(now_ns),
+            if event_ns == NEVER_NS {
+                return (delivered, done);
+            }
+            match flash.step() {
+                (_, DieEvent::Underway) => {}
+                (_, DieEvent::Delivered(_)) => delivered.push(event_ns),
+                (_, DieEvent::Released(_)) => done.push(event_ns),
             }
         }
     }
 
     fn program_and_reads(suspend: Option<Suspend>, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
         let mut flash = one_die(suspend);
-        let work = BackgroundWork { bus_ns: 0, array_ns: 1_000 * US, release_bytes: 1 };
-        let mut events: Vec<u64> = flash.work(0, 0, work).into_iter().collect();
-        play(&mut flash, &mut events, reads_ns)
+        let work = BackgroundWork { bus_ns: 0, array_ns: 1_000_000, release_bytes: 1 };
+        flash.work(0, 0, work);
+        play(&mut flash, reads_ns)
     }
 
     const SUSPEND: Option<Suspend> = Some(Suspend { suspend_ns: 20 * US, resume_ns: 30 * US });

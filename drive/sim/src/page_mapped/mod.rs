@@ -25,7 +25,7 @@ mod writes;
 pub use specification::Specification;
 
 use crate::device::Device;
-use crate::event::EventQueue;
+use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use command::{Command, Piece, UnitGrid};
 use flash::{DieEvent, Flash};
@@ -38,13 +38,11 @@ use std::collections::VecDeque;
 use translation::{RowWork, Translation};
 use writes::PIECE_BYTES_MAX;
 
-/// Pending events; the number is a command's tag or a die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Pending events other than those of the dies; the number is a command's tag.
+#[derive(Clone, Copy, Debug)]
 enum Event {
     /// The firmware has taken up a command.
     Admitted(u32),
-    /// A die's operation or transfer ends.
-    Die(u32),
     /// A piece of a write has arrived in the buffer.
     Arrived(u32),
     /// The oldest piece in the data path has passed it.
@@ -53,6 +51,21 @@ enum Event {
     Returned(u32),
     /// The drive has been idle for some time, or was.
     Rested,
+}
+
+impl Kinds for Event {
+    const KINDS: usize = 5;
+
+    #[inline]
+    fn kind(self) -> usize {
+        match self {
+            Event::Admitted(_) => 0,
+            Event::Arrived(_) => 1,
+            Event::Processed => 2,
+            Event::Returned(_) => 3,
+            Event::Rested => 4,
+        }
+    }
 }
 
 /// A page-mapped SSD.
@@ -238,12 +251,25 @@ impl Device for PageMapped {
     }
 
     #[inline]
-    fn next_event_ns(&self) -> Option<u64> {
-        self.events.next_ns()
+    fn next_event_ns(&self) -> u64 {
+        self.flash.next_event_ns().min(self.events.next_ns())
     }
 
     #[inline]
     fn step(&mut self, done: &mut Vec<Completion>) {
+        let die_ns = self.flash.next_event_ns();
+        if die_ns < self.events.next_ns() {
+            let (die, event) = self.flash.step();
+            match event {
+                DieEvent::Underway => {}
+                DieEvent::Delivered(read) => self.deliver(die_ns, read),
+                DieEvent::Released(bytes) => {
+                    self.released(die_ns, bytes);
+                    self.drain(die_ns, die);
+                }
+            }
+            return;
+        }
         let Some((now_ns, event)) = self.events.pop() else {
             return;
         };
@@ -255,20 +281,6 @@ impl Device for PageMapped {
                     self.take_piece(now_ns, tag);
                 }
             },
-            Event::Die(die) => {
-                let (meaning, next_ns) = self.flash.event(now_ns, die);
-                if let Some(at_ns) = next_ns {
-                    self.events.push(at_ns, Event::Die(die));
-                }
-                match meaning {
-                    DieEvent::Underway => {}
-                    DieEvent::Delivered(read) => self.deliver(now_ns, read),
-                    DieEvent::Released(bytes) => {
-                        self.released(now_ns, bytes);
-                        self.drain(now_ns, die);
-                    }
-                }
-            }
             Event::Arrived(tag) => self.arrived(now_ns, tag, done),
             Event::Processed => {
                 let piece = self.data_path.pop_front().expect("an event stands for a piece");

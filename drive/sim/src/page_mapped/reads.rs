@@ -88,9 +88,7 @@ impl PageMapped {
         let bus_bytes = (u64::from(units) * self.units.unit_bytes) as u32;
         let die = self.translation.die(slot);
         let read = PageRead { command, bus_bytes, host_bytes };
-        if let Some(at_ns) = self.flash.read(now_ns, die, read) {
-            self.events.push(at_ns, Event::Die(die));
-        }
+        self.flash.read(now_ns, die, read);
     }
 
     /// What a sequential read finds in the read buffer: the first unit that it

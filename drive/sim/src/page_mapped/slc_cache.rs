@@ -15,7 +15,7 @@ use crate::link::transfer_ns;
 /// How full the cache is, and what it has to do.
 #[derive(Clone, Debug)]
 pub struct SlcCache {
-    program_ns: u64,
+    program_ns: u32,
     fold: BackgroundWork,
     row_bytes: u64,
     static_bytes: u64,
@@ -45,11 +45,11 @@ impl SlcCache {
             _ => 0.0,
         };
         Some(Self {
-            program_ns: cache.program_time.0,
+            program_ns: cache.program_time.0 as u32,
             fold: BackgroundWork {
                 // Through the controller, which corrects errors: once each way.
-                bus_ns: 2 * transfer_ns(row_bytes, flash.bus_rate.0),
-                array_ns: flash.read_time.0 + flash.program_time.0,
+                bus_ns: 2 * transfer_ns(row_bytes, flash.bus_rate.0) as u32,
+                array_ns: (flash.read_time.0 + flash.program_time.0) as u32,
                 release_bytes: 0,
             },
             row_bytes,

@@ -243,8 +243,16 @@ impl Specification {
             flash.dies.value.is_multiple_of(flash.channels.value),
             "flash.dies: use a multiple of flash.channels",
         )?;
-        require(flash.bus_rate.0 > 0, "flash.bus_rate: use a positive rate")?;
+        // An operation's times must fit 32 bits of nanoseconds.
+        require(flash.bus_rate.0 >= 1_000_000, "flash.bus_rate: use at least 1 MB/s")?;
         require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
+        for (name, time) in [
+            ("flash.read_time", &flash.read_time),
+            ("flash.program_time", &flash.program_time),
+            ("flash.erase_time", &flash.erase_time),
+        ] {
+            require(time.0 <= 20_000_000, &format!("{name}: use at most 20 ms"))?;
+        }
         require(
             flash.resume_time.is_none() || flash.suspend_time.is_some(),
             "flash.resume_time: give flash.suspend_time too",

@@ -102,13 +102,10 @@ impl PageMapped {
             if let Some(cache) = &mut self.slc_cache
                 && work.release_bytes > 0
                 && let Some(fold) = cache.take_row(&mut work)
-                && let Some(at_ns) = self.flash.work(now_ns, die, fold)
             {
-                self.events.push(at_ns, Event::Die(die));
+                self.flash.work(now_ns, die, fold);
             }
-            if let Some(at_ns) = self.flash.work(now_ns, die, work) {
-                self.events.push(at_ns, Event::Die(die));
-            }
+            self.flash.work(now_ns, die, work);
         }
     }
 
@@ -128,9 +125,8 @@ impl PageMapped {
         if let Some(cache) = &mut self.slc_cache
             && self.flash.is_idle(die)
             && let Some(fold) = cache.drain()
-            && let Some(at_ns) = self.flash.work(now_ns, die, fold)
         {
-            self.events.push(at_ns, Event::Die(die));
+            self.flash.work(now_ns, die, fold);
         }
     }
 
@@ -143,14 +139,12 @@ impl PageMapped {
             return;
         };
         let work = BackgroundWork {
-            bus_ns: transfer_ns(self.units.unit_bytes, self.bus_rate),
-            array_ns: self.read_ns,
+            bus_ns: transfer_ns(self.units.unit_bytes, self.bus_rate) as u32,
+            array_ns: self.read_ns as u32,
             release_bytes: 0,
         };
         let die = self.translation.die(slot);
-        if let Some(at_ns) = self.flash.work(now_ns, die, work) {
-            self.events.push(at_ns, Event::Die(die));
-        }
+        self.flash.work(now_ns, die, work);
     }
 
     #[inline]

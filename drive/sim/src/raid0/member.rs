@@ -60,7 +60,7 @@ impl Device for Member {
     }
 
     #[inline]
-    fn next_event_ns(&self) -> Option<u64> {
+    fn next_event_ns(&self) -> u64 {
         with_member!(self, drive => drive.next_event_ns())
     }
 

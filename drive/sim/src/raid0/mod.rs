@@ -15,14 +15,12 @@ pub use member::Member;
 pub use specification::Specification;
 
 use crate::Device;
+use crate::event::NEVER_NS;
 use crate::link::transfer_ns;
 use fourcorners_target::Completion;
 use fourcorners_workload::Request;
 use std::collections::VecDeque;
 use stripe::Stripe;
-
-/// The time of an event that will not come.
-const NEVER_NS: u64 = u64::MAX;
 
 /// A RAID 0 array.
 #[derive(Debug)]
@@ -105,7 +103,7 @@ impl Raid0 {
 
     #[inline]
     fn look_again(&mut self, member: usize) {
-        self.next_ns[member] = self.members[member].next_event_ns().unwrap_or(NEVER_NS);
+        self.next_ns[member] = self.members[member].next_event_ns();
     }
 
     /// A member has served its part of a command.
@@ -165,9 +163,8 @@ impl Device for Raid0 {
     }
 
     #[inline]
-    fn next_event_ns(&self) -> Option<u64> {
-        let (at_ns, _) = self.earliest();
-        (at_ns < NEVER_NS).then_some(at_ns)
+    fn next_event_ns(&self) -> u64 {
+        self.earliest().0
     }
 
     #[inline]

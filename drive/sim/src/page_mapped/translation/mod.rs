@@ -90,9 +90,9 @@ pub struct Translation {
     start_free_blocks: usize,
     burst_blocks: usize,
     burst_pace: f64,
-    read_ns: u64,
+    read_ns: u32,
     program_times: ProgramTimes,
-    erase_ns: u64,
+    erase_ns: u32,
     bus_rate: u64,
     counters: TranslationCounters,
 }
@@ -125,9 +125,9 @@ impl Translation {
             start_free_blocks: collection.start_free_blocks.value as usize,
             burst_blocks: collection.burst_blocks.value as usize,
             burst_pace: collection.burst_pace.as_ref().map_or(f64::INFINITY, |pace| pace.value),
-            read_ns: specification.flash.read_time.0,
+            read_ns: specification.flash.read_time.0 as u32,
             program_times: ProgramTimes::new(&specification.flash),
-            erase_ns: specification.flash.erase_time.0,
+            erase_ns: specification.flash.erase_time.0 as u32,
             bus_rate: specification.flash.bus_rate.0,
             counters: TranslationCounters::default(),
             geometry,
@@ -242,8 +242,9 @@ impl Translation {
         work.push((
             self.geometry.die_of_row(pool, closed.row),
             BackgroundWork {
-                bus_ns: transfer_ns(u64::from(closed.bytes_read + closed.bytes), self.bus_rate),
-                array_ns: u64::from(closed.rows_read) * self.read_ns + self.program_times.ns(page),
+                bus_ns: transfer_ns(u64::from(closed.bytes_read + closed.bytes), self.bus_rate)
+                    as u32,
+                array_ns: closed.rows_read * self.read_ns + self.program_times.ns(page),
                 release_bytes: closed.host_bytes,
             },
         ));
