@@ -6,8 +6,15 @@
 //! more is issued, what is outstanding is waited for and counted, and the
 //! measured time ends with the last completion: a request that takes seconds
 //! is neither cut off nor half counted.
+//!
+//! Open loop (a stream with an arrival process): requests are due when the
+//! process says so, whatever the target does, and latency counts from then. The
+//! queue depth limits what is outstanding; what is due beyond it waits. What was
+//! due in time is issued, however late, until as long again has passed.
 
 mod cpu;
+mod measurement;
+mod open_loop;
 mod run;
 
 pub use run::{ExecutionError, Progress, execute, execute_parallel};

@@ -1,9 +1,11 @@
 //! The issuing loop.
 
 use crate::cpu;
-use fourcorners_recording::{Recorder, Recording};
+use crate::measurement::Measurement;
+use crate::open_loop::OpenLoop;
+use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Target, TargetError};
-use fourcorners_workload::{Lane, Request, Workload, WorkloadError};
+use fourcorners_workload::{Content, Lane, Operation, Request, Workload, WorkloadError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Completions between two looks at [`Progress::stop`], at simulated speed some
@@ -85,12 +87,34 @@ pub fn execute_parallel<T: Target + Send>(
     Ok(recording)
 }
 
-/// One outstanding request.
+/// What a slot holds before its first request at a given rate.
+const NO_REQUEST: Request = Request {
+    operation: Operation::Read,
+    offset_bytes: 0,
+    length_bytes: 0,
+    content: Content::Incompressible,
+};
+
+/// One outstanding request, or a place for it.
 #[derive(Clone, Copy)]
-struct Slot {
-    request: Request,
-    submitted_ns: u64,
-    lane: u32,
+pub(crate) struct Slot {
+    pub(crate) request: Request,
+    /// What its latency counts from: in a closed loop its submission.
+    pub(crate) due_ns: u64,
+    /// At a given rate: since when the slot was free for it.
+    pub(crate) free_ns: Option<u64>,
+    pub(crate) submitted_ns: u64,
+    pub(crate) lane: u32,
+}
+
+impl Slot {
+    /// In a closed loop a request is due when it is submitted.
+    #[inline]
+    fn submitted(&mut self, now_ns: u64, measurement: &mut Measurement) {
+        self.due_ns = now_ns;
+        self.submitted_ns = now_ns;
+        measurement.submitted(now_ns);
+    }
 }
 
 fn run_lanes<T: Target>(
@@ -103,47 +127,61 @@ fn run_lanes<T: Target>(
     let block_bytes_max = workload.streams.iter().map(|s| s.block_bytes).max().unwrap_or(0);
     target.prepare(slots_total, block_bytes_max)?;
 
-    let mut slots: Vec<Slot> = Vec::with_capacity(slots_total as usize);
-    for (index, lane) in lanes.iter_mut().enumerate() {
-        for _ in 0..lane.queue_depth {
-            if let Some(request) = lane.next_request() {
-                target.stage(slots.len() as u32, &request);
-                slots.push(Slot { request, submitted_ns: 0, lane: index as u32 });
-            }
-        }
-    }
+    let mut slots = first_requests(&mut lanes, target);
     let started_ns = target.now_ns();
     let mut measurement = Measurement::new(workload, started_ns);
+    let mut open_loop = OpenLoop::new(started_ns, &lanes, &slots);
+    let mut outstanding = 0;
     for (index, slot) in slots.iter_mut().enumerate() {
-        slot.submitted_ns = started_ns;
-        measurement.submitted(started_ns);
-        target.submit(index as u32, &slot.request);
+        if lanes[slot.lane as usize].arrivals.is_some() {
+            slot.free_ns = Some(started_ns);
+        } else {
+            slot.submitted(target.submit(index as u32, &slot.request), &mut measurement);
+            outstanding += 1;
+        }
     }
 
-    let mut outstanding = slots.len();
     let mut done: Vec<Completion> = Vec::with_capacity(slots.len());
     let mut issuing = true;
     let mut interrupted = false;
     let mut completions_to_look = COMPLETIONS_PER_LOOK;
     let mut look_ns = started_ns + LOOK_INTERVAL_NS;
     let mut now_ns = started_ns;
-    while outstanding > 0 {
-        target.wait(look_ns.max(now_ns), &mut done)?;
-        now_ns = done.last().map_or(look_ns, |last| last.completed_ns);
+    loop {
+        let mut deadline_ns = look_ns.max(now_ns);
+        if open_loop.is_open() {
+            outstanding +=
+                open_loop.issue(now_ns, &mut lanes, &mut slots, target, &mut measurement);
+            if let Some(due_ns) = open_loop.next_due_ns(&lanes) {
+                deadline_ns = deadline_ns.min(due_ns);
+            }
+        }
+        if outstanding == 0 && !open_loop.is_open() {
+            break;
+        }
+        target.wait(deadline_ns, &mut done)?;
+        now_ns = done.last().map_or_else(|| target.now_ns(), |last| last.completed_ns);
         completions_to_look = completions_to_look.saturating_sub(done.len() as u32);
         if completions_to_look == 0 || now_ns >= look_ns {
             completions_to_look = COMPLETIONS_PER_LOOK;
             look_ns = now_ns + LOOK_INTERVAL_NS;
             measurement.publish(progress, now_ns - started_ns);
             interrupted |= progress.stop.load(Ordering::Relaxed);
+            if interrupted {
+                open_loop.stop(now_ns, &mut lanes, &mut measurement);
+            }
         }
-        issuing = issuing && !interrupted && now_ns < measurement.end_ns;
+        issuing = issuing && !interrupted && now_ns < measurement.end_ns();
         // What stays in `done` is answered by a request whose data is ready.
         let mut answers = 0;
         for index in 0..done.len() {
             let completion = done[index];
             let slot = &mut slots[completion.slot as usize];
             measurement.completed(slot, &completion);
+            if slot.free_ns.is_some() {
+                open_loop.release(completion.slot, slot, completion.completed_ns);
+                continue;
+            }
             let next = if issuing { lanes[slot.lane as usize].next_request() } else { None };
             if let Some(request) = next {
                 slot.request = request;
@@ -153,14 +191,9 @@ fn run_lanes<T: Target>(
             }
         }
         outstanding -= done.len() - answers;
-        // One reading serves the whole batch of answers: they are submitted
-        // together, so their latencies start together.
-        now_ns = target.now_ns();
         for completion in &done[..answers] {
             let slot = &mut slots[completion.slot as usize];
-            slot.submitted_ns = now_ns;
-            measurement.submitted(now_ns);
-            target.submit(completion.slot, &slot.request);
+            slot.submitted(target.submit(completion.slot, &slot.request), &mut measurement);
         }
         done.clear();
     }
@@ -168,85 +201,32 @@ fn run_lanes<T: Target>(
     Ok(measurement.finish(interrupted))
 }
 
-/// The recorder and the part of the run that it covers.
-struct Measurement {
-    recorder: Recorder,
-    /// Until the ramp is over: when it will be.
-    ramp_end_ns: Option<u64>,
-    time_ns: Option<u64>,
-    /// No request is issued from here on; open while the ramp lasts.
-    end_ns: u64,
-    /// Sum of completion times less sum of submission times, both counted from
-    /// the start of measuring: the time integral of the outstanding I/Os.
-    outstanding_integral_ns: i128,
-}
-
-impl Measurement {
-    fn new(workload: &Workload, started_ns: u64) -> Self {
-        let time_ns = workload.stop.time_ns;
-        let ramped = workload.ramp_ns > 0;
-        Self {
-            recorder: Recorder::new(started_ns),
-            ramp_end_ns: ramped.then_some(started_ns + workload.ramp_ns),
-            time_ns,
-            end_ns: match time_ns {
-                Some(time_ns) if !ramped => started_ns + time_ns,
-                _ => u64::MAX,
-            },
-            outstanding_integral_ns: 0,
-        }
-    }
-
-    #[inline]
-    fn submitted(&mut self, now_ns: u64) {
-        self.outstanding_integral_ns -= i128::from(now_ns - self.recorder.start_ns());
-    }
-
-    #[inline]
-    fn completed(&mut self, slot: &Slot, completion: &Completion) {
-        let completed_ns = completion.completed_ns;
-        if let Some(ramp_end_ns) = self.ramp_end_ns {
-            if completed_ns >= ramp_end_ns {
-                self.end_ramp(completed_ns);
+/// A slot for each request that may be outstanding. Closed-loop lanes fill
+/// theirs with requests whose data is ready.
+fn first_requests<T: Target>(lanes: &mut [Lane], target: &mut T) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for (index, lane) in lanes.iter_mut().enumerate() {
+        for _ in 0..lane.queue_depth {
+            let request = match &lane.arrivals {
+                None => lane.next_request(),
+                Some(_) => Some(NO_REQUEST),
+            };
+            let Some(request) = request else { break };
+            if lane.arrivals.is_none() {
+                target.stage(slots.len() as u32, &request);
             }
-            return;
-        }
-        self.outstanding_integral_ns += i128::from(completed_ns - self.recorder.start_ns());
-        let operation = slot.request.operation;
-        if completion.errno == 0 {
-            let bytes = slot.request.length_bytes;
-            self.recorder.completed(operation, bytes, slot.submitted_ns, completed_ns);
-        } else {
-            self.recorder.failed(operation, completion.errno, completed_ns);
+            let lane = index as u32;
+            slots.push(Slot { request, due_ns: 0, free_ns: None, submitted_ns: 0, lane });
         }
     }
-
-    /// Starts measuring with the first completion after the ramp, which is not
-    /// counted: at queue depth 1 the measured time then holds whole I/Os only.
-    fn end_ramp(&mut self, now_ns: u64) {
-        self.ramp_end_ns = None;
-        self.recorder = Recorder::new(now_ns);
-        self.end_ns = self.time_ns.map_or(u64::MAX, |time_ns| now_ns + time_ns);
-        self.outstanding_integral_ns = 0;
-    }
-
-    fn publish(&self, progress: &Progress, elapsed_ns: u64) {
-        let (ios, bytes) = self.recorder.totals();
-        progress.elapsed_ns.store(elapsed_ns, Ordering::Relaxed);
-        progress.ios.store(ios, Ordering::Relaxed);
-        progress.bytes.store(bytes, Ordering::Relaxed);
-    }
-
-    fn finish(self, interrupted: bool) -> Recording {
-        self.recorder.finish(self.outstanding_integral_ns.unsigned_abs(), interrupted)
-    }
+    slots
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use fourcorners_target::NoopTarget;
-    use fourcorners_workload::{Content, Pattern, Stop, Stream};
+    use fourcorners_workload::{Arrival, Pattern, Stop, Stream};
 
     const MS: u64 = 1_000_000;
 
@@ -261,6 +241,7 @@ mod tests {
                 alignment_bytes: None,
                 misalignment_bytes: 0,
                 queue_depth,
+                arrival: Arrival::Closed,
                 workers: 1,
                 content: Content::Incompressible,
             }],

@@ -8,4 +8,4 @@ mod latency;
 mod recorder;
 
 pub use latency::Latencies;
-pub use recorder::{CpuTime, OperationRecord, Recorder, Recording, Second};
+pub use recorder::{CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages};

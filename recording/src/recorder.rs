@@ -28,11 +28,46 @@ pub struct OperationRecord {
     pub bytes: u64,
     /// Failed I/Os by errno; a transfer that came up short counts as `EIO`.
     pub errors: BTreeMap<i32, u64>,
-    /// Submission to completion.
+    /// From when an I/O was due to its completion. In a closed loop it is due
+    /// when it is submitted.
     pub latencies: Latencies,
+    /// Where the time of I/Os at a given rate went; `None` when there were none.
+    pub stages: Option<Box<Stages>>,
     /// One entry per second from the start of measuring; the last may cover
     /// less than a second.
     pub seconds: Vec<Second>,
+}
+
+/// The parts of the latencies of I/Os at a given rate. In a closed loop there is
+/// only service.
+#[derive(Clone, Debug, Default)]
+pub struct Stages {
+    /// From when it was due until it had a place among the outstanding I/Os.
+    pub queue: Latencies,
+    /// From then until its submission: how late the generator was.
+    pub lateness: Latencies,
+    /// From submission to completion.
+    pub service: Latencies,
+}
+
+impl Stages {
+    fn merge(&mut self, other: &Stages) {
+        self.queue.merge(&other.queue);
+        self.lateness.merge(&other.lateness);
+        self.service.merge(&other.service);
+    }
+}
+
+/// What streams at a given rate asked for while measuring.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// I/Os that were due and issued, however late.
+    pub ios: u64,
+    /// I/Os that were due and never issued, because the target had fallen too
+    /// far behind or the run was stopped: what latencies do not show.
+    pub unissued: u64,
+    /// Time over which they were due.
+    pub span_ns: u64,
 }
 
 /// CPU time that the process spent while measuring, in nanoseconds.
@@ -56,6 +91,8 @@ pub struct Recording {
     /// `elapsed_ns` it is the mean queue depth, which Little's law compares
     /// with the latencies.
     pub outstanding_integral_ns: u128,
+    /// At a given rate: what was asked for. All zero in a closed loop.
+    pub offered: Offered,
     /// CPU time; zero for a simulated target, where it would say nothing.
     pub cpu: CpuTime,
     /// A limit or a request to stop ended the run before its own stop did.
@@ -71,6 +108,9 @@ impl Recording {
                 mine.ios += theirs.ios;
                 mine.bytes += theirs.bytes;
                 mine.latencies.merge(&theirs.latencies);
+                if let Some(theirs) = theirs.stages {
+                    mine.stages.get_or_insert_default().merge(&theirs);
+                }
                 for (errno, count) in theirs.errors {
                     *mine.errors.entry(errno).or_default() += count;
                 }
@@ -86,6 +126,9 @@ impl Recording {
             }
             merged.elapsed_ns = merged.elapsed_ns.max(part.elapsed_ns);
             merged.outstanding_integral_ns += part.outstanding_integral_ns;
+            merged.offered.ios += part.offered.ios;
+            merged.offered.unissued += part.offered.unissued;
+            merged.offered.span_ns = merged.offered.span_ns.max(part.offered.span_ns);
             merged.interrupted |= part.interrupted;
         }
         let seconds = merged.operations.iter().map(|o| o.seconds.len()).max().unwrap_or(0);
@@ -147,26 +190,30 @@ impl Recorder {
         (reads.ios + writes.ios, reads.bytes + writes.bytes)
     }
 
-    /// Counts a successful I/O. Completions come in order of time.
+    /// Counts a successful I/O that was due at `due_ns`. Completions come in
+    /// order of time.
     #[inline]
-    pub fn completed(
-        &mut self,
-        operation: Operation,
-        bytes: u32,
-        submitted_ns: u64,
-        completed_ns: u64,
-    ) {
+    pub fn completed(&mut self, operation: Operation, bytes: u32, due_ns: u64, completed_ns: u64) {
         if completed_ns >= self.second_end_ns {
             self.advance_to(completed_ns);
         }
         self.last_completion_ns = completed_ns;
-        let latency_ns = completed_ns - submitted_ns;
+        let latency_ns = completed_ns - due_ns;
         let record = &mut self.recording.operations[operation.index()];
         record.ios += 1;
         record.bytes += u64::from(bytes);
         record.latencies.record(latency_ns);
         let worst_ns = &mut self.second_latency_max_ns[operation.index()];
         *worst_ns = latency_ns.max(*worst_ns);
+    }
+
+    /// Notes where the time of an I/O at a given rate went, in nanoseconds.
+    pub fn stages(&mut self, operation: Operation, queue: u64, lateness: u64, service: u64) {
+        let record = &mut self.recording.operations[operation.index()];
+        let stages = record.stages.get_or_insert_default();
+        stages.queue.record(queue);
+        stages.lateness.record(lateness);
+        stages.service.record(service);
     }
 
     /// Counts a failed I/O. It has no latency: time to an error is not service.
@@ -204,12 +251,11 @@ impl Recorder {
     }
 
     /// Ends the recording at the last completion, so that no second is cut off
-    /// and no idle tail lowers the rate.
-    pub fn finish(mut self, outstanding_integral_ns: u128, interrupted: bool) -> Recording {
+    /// and no idle tail lowers the rate. What the issuing side knows is left to
+    /// it: the outstanding I/Os, what was offered, whether it was interrupted.
+    pub fn finish(mut self) -> Recording {
         self.close_second();
         self.recording.elapsed_ns = self.last_completion_ns - self.start_ns;
-        self.recording.outstanding_integral_ns = outstanding_integral_ns;
-        self.recording.interrupted = interrupted;
         self.recording
     }
 }
@@ -226,7 +272,7 @@ mod tests {
         for at_ms in [600, 700, 4_900] {
             recorder.completed(Operation::Write, 4096, (at_ms - 50) * MS, at_ms * MS);
         }
-        let recording = recorder.finish(0, false);
+        let recording = recorder.finish();
         let writes = &recording.operations[1];
         let per_second: Vec<u64> = writes.seconds.iter().map(|s| s.ios).collect();
         assert_eq!(per_second, [2, 0, 0, 0, 1]);
@@ -241,7 +287,9 @@ mod tests {
             let mut recorder = Recorder::new(0);
             recorder.completed(Operation::Read, 512, (end_ms - latency_ms) * MS, end_ms * MS);
             recorder.failed(Operation::Read, 5, end_ms * MS);
-            recorder.finish(u128::from(latency_ms * MS), false)
+            let mut recording = recorder.finish();
+            recording.outstanding_integral_ns = u128::from(latency_ms * MS);
+            recording
         };
         let merged = Recording::merge(vec![part(3, 10), part(9, 1_200)]);
         let reads = &merged.operations[0];

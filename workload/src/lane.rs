@@ -1,6 +1,6 @@
 //! A lane: one worker of one stream, as a generator of requests.
 
-use crate::{Operation, Pattern, Request, Workload};
+use crate::{Arrivals, Operation, Pattern, Request, Workload};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
@@ -23,8 +23,10 @@ pub struct Lane {
     blocks: u64,
     /// I/Os still to issue.
     remaining: u64,
-    /// I/Os this lane keeps outstanding.
+    /// I/Os this lane keeps outstanding; with arrivals, the most that it has.
     pub queue_depth: u32,
+    /// When its requests are due; `None` in a closed loop.
+    pub arrivals: Option<Arrivals>,
 }
 
 impl Lane {
@@ -43,6 +45,8 @@ impl Lane {
                 let by_bytes = workload.stop.bytes.map(|b| share(b.div_ceil(block)));
                 let by_ios = workload.stop.ios.map(share);
                 let remaining = by_bytes.unwrap_or(u64::MAX).min(by_ios.unwrap_or(u64::MAX));
+                let expected = remaining.min(workload.arrivals_in_time(stream));
+                let root = (workload.seed, stream_index as u64);
                 result.push(Lane {
                     random: lane_random(workload.seed, stream_index as u64, u64::from(worker)),
                     template: Request {
@@ -60,6 +64,12 @@ impl Lane {
                     blocks,
                     remaining,
                     queue_depth: stream.queue_depth,
+                    arrivals: Arrivals::new(
+                        stream.arrival,
+                        root,
+                        (worker, stream.workers),
+                        expected,
+                    ),
                 });
             }
         }
@@ -100,7 +110,7 @@ impl Lane {
 
 /// Generator for worker `worker` of stream `stream`: each part of the seed goes
 /// through SplitMix64, so that neighbouring seeds give unrelated sequences.
-fn lane_random(seed: u64, stream: u64, worker: u64) -> Xoshiro256PlusPlus {
+pub(crate) fn lane_random(seed: u64, stream: u64, worker: u64) -> Xoshiro256PlusPlus {
     let mut state = seed;
     for part in [stream, worker] {
         state =
@@ -112,7 +122,7 @@ fn lane_random(seed: u64, stream: u64, worker: u64) -> Xoshiro256PlusPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Content, Stop, Stream};
+    use crate::{Arrival, Content, Stop, Stream};
     use proptest::prelude::*;
 
     fn stream(pattern: Pattern) -> Stream {
@@ -125,6 +135,7 @@ mod tests {
             alignment_bytes: None,
             misalignment_bytes: 0,
             queue_depth: 1,
+            arrival: Arrival::Closed,
             workers: 1,
             content: Content::Incompressible,
         }

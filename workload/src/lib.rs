@@ -3,10 +3,12 @@
 //! Pure and deterministic: a request sequence is a function of the workload,
 //! its seed and the target's capacity. No clock, no I/O.
 
+mod arrival;
 mod lane;
 mod request;
 mod stream;
 
+pub use arrival::{Arrival, Arrivals};
 pub use lane::Lane;
 pub use request::{Content, Operation, Request};
 pub use stream::{Pattern, Stop, Stream, Workload, WorkloadError};

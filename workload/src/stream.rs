@@ -1,6 +1,7 @@
 //! Streams and workloads: the access specification, and its checks.
 
-use crate::Content;
+use crate::arrival::{RATE_MAX, RATE_MIN};
+use crate::{Arrival, Content};
 use serde::{Deserialize, Serialize};
 
 /// Smallest unit a stream may address: one 512-byte sector.
@@ -47,8 +48,12 @@ pub struct Stream {
     /// them (63 * 512 = 32256). A multiple of 512.
     #[serde(default)]
     pub misalignment_bytes: u32,
-    /// I/Os that each worker keeps outstanding.
+    /// I/Os that each worker keeps outstanding; at a given rate, the most that
+    /// it has outstanding.
     pub queue_depth: u32,
+    /// What makes requests due.
+    #[serde(default)]
+    pub arrival: Arrival,
     /// Workers that run the stream side by side.
     #[serde(default = "one")]
     pub workers: u32,
@@ -143,6 +148,15 @@ impl Workload {
         Ok(())
     }
 
+    /// Requests that each worker of `stream` gets in the time that the workload
+    /// runs, ramp included; without a limit in time there is no such number.
+    pub(crate) fn arrivals_in_time(&self, stream: &Stream) -> u64 {
+        let per_worker_s = stream.arrival.rate_per_s().unwrap_or(0.0) / f64::from(stream.workers);
+        self.stop.time_ns.map_or(u64::MAX, |time_ns| {
+            ((time_ns.saturating_add(self.ramp_ns)) as f64 / 1e9 * per_worker_s).ceil() as u64
+        })
+    }
+
     /// Whether any stream writes.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|s| s.read_fraction < 1.0)
@@ -178,6 +192,11 @@ impl Stream {
         }
         if self.workers == 0 {
             return reject("0 workers: use at least 1");
+        }
+        if let Some(rate) = self.arrival.rate_per_s()
+            && !(RATE_MIN..=RATE_MAX).contains(&rate)
+        {
+            return reject(format!("rate of {rate} per second: use {RATE_MIN} to {RATE_MAX}"));
         }
         if let Content::Compressible(percent) = self.content
             && (percent == 0 || percent > 100)

@@ -49,9 +49,10 @@ pub trait Target {
     /// that making data is not latency. Targets that need no data do nothing.
     fn stage(&mut self, _slot: u32, _request: &Request) {}
 
-    /// Hands over a request under a free slot. Its latency counts from the
-    /// clock's value now. The target may hold it back until [`Target::wait`].
-    fn submit(&mut self, slot: u32, request: &Request);
+    /// Hands over a request under a free slot and returns the clock's value that
+    /// its latency counts from. The target knows how often its clock must be
+    /// read. It may hold the request back until [`Target::wait`].
+    fn submit(&mut self, slot: u32, request: &Request) -> u64;
 
     /// Waits until at least one request has completed or the clock reaches
     /// `deadline_ns`, and appends what completed, in order of time.

@@ -35,8 +35,10 @@ impl Target for NoopTarget {
         Ok(())
     }
 
-    fn submit(&mut self, slot: u32, _request: &Request) {
+    #[inline]
+    fn submit(&mut self, slot: u32, _request: &Request) -> u64 {
         self.pending.push_back((slot, self.now_ns + self.latency_ns));
+        self.now_ns
     }
 
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {

@@ -183,7 +183,7 @@ impl Target for RealTarget {
         }
     }
 
-    fn submit(&mut self, slot: u32, request: &Request) {
+    fn submit(&mut self, slot: u32, request: &Request) -> u64 {
         if request.operation == Operation::Write
             && !expect_prepared(&mut self.prepared).slots[slot as usize].staged
         {
@@ -222,9 +222,14 @@ impl Target for RealTarget {
         assert!(pushed.is_ok(), "more requests outstanding than slots");
         prepared.queued += 1;
         prepared.outstanding += 1;
+        if prepared.queued == 1 {
+            self.clock_ns = monotonic_ns();
+        }
+        let submitted_ns = self.clock_ns;
         if prepared.queued >= SUBMIT_AT_ONCE {
             prepared.flush();
         }
+        submitted_ns
     }
 
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {

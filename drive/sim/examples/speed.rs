@@ -9,7 +9,7 @@
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, with_model};
-use fourcorners_workload::{Content, Operation, Pattern, Stop, Stream, Workload};
+use fourcorners_workload::{Arrival, Content, Operation, Pattern, Stop, Stream, Workload};
 use std::time::Instant;
 
 const DRIVE: &str =
@@ -28,6 +28,7 @@ fn workload(operation: Operation, pattern: Pattern, block_bytes: u32, stop: Stop
             alignment_bytes: None,
             misalignment_bytes: 0,
             queue_depth: 32,
+            arrival: Arrival::Closed,
             workers: 1,
             content: Content::Incompressible,
         }],

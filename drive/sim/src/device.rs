@@ -122,8 +122,9 @@ impl<D: Device> Target for Simulated<D> {
     }
 
     #[inline]
-    fn submit(&mut self, slot: u32, request: &Request) {
+    fn submit(&mut self, slot: u32, request: &Request) -> u64 {
         self.device.submit(self.now_ns, slot, request);
+        self.now_ns
     }
 
     #[inline]

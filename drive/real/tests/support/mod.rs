@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use fourcorners_real::{Access, Plan, RealFile};
-use fourcorners_workload::{Content, Pattern, Stop, Stream, Workload};
+use fourcorners_workload::{Arrival, Content, Pattern, Stop, Stream, Workload};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -151,6 +151,7 @@ pub fn workload(read_fraction: f64, block_bytes: u32, queue_depth: u32, stop: St
         alignment_bytes: None,
         misalignment_bytes: 0,
         queue_depth,
+        arrival: Arrival::Closed,
         workers: 1,
         content: Content::Incompressible,
     };

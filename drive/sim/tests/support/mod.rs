@@ -7,7 +7,7 @@ pub mod arrays;
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, with_model};
-use fourcorners_workload::{Content, Operation, Pattern, Stop, Stream, Workload};
+use fourcorners_workload::{Arrival, Content, Operation, Pattern, Stop, Stream, Workload};
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
@@ -56,6 +56,7 @@ pub fn workload(operation: Operation, pattern: Pattern, block: u64, depth: u32) 
             alignment_bytes: Some(512),
             misalignment_bytes: 0,
             queue_depth: depth,
+            arrival: Arrival::Closed,
             workers: 1,
             content: Content::Incompressible,
         }],

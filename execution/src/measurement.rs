@@ -1,0 +1,121 @@
+//! The recorder, and the part of a run that it covers.
+
+use crate::run::{Progress, Slot};
+use fourcorners_recording::{Offered, Recorder, Recording};
+use fourcorners_target::Completion;
+use fourcorners_workload::Workload;
+use std::sync::atomic::Ordering;
+
+/// Counts what is issued and completed between the end of the ramp and the stop.
+pub(crate) struct Measurement {
+    recorder: Recorder,
+    /// Until the ramp is over: when it will be.
+    ramp_end_ns: Option<u64>,
+    time_ns: Option<u64>,
+    /// Nothing is due from here on; open while the ramp lasts.
+    end_ns: u64,
+    /// Sum of completion times less sum of submission times, both counted from
+    /// the start of measuring: the time integral of the outstanding I/Os.
+    outstanding_integral_ns: i128,
+    offered: Offered,
+}
+
+impl Measurement {
+    pub(crate) fn new(workload: &Workload, started_ns: u64) -> Self {
+        let time_ns = workload.stop.time_ns;
+        let ramped = workload.ramp_ns > 0;
+        Self {
+            recorder: Recorder::new(started_ns),
+            ramp_end_ns: ramped.then_some(started_ns + workload.ramp_ns),
+            time_ns,
+            end_ns: match time_ns {
+                Some(time_ns) if !ramped => started_ns + time_ns,
+                _ => u64::MAX,
+            },
+            outstanding_integral_ns: 0,
+            offered: Offered::default(),
+        }
+    }
+
+    /// When the time is up.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
+    /// When I/Os that were due in time but have not been issued are given up:
+    /// after as long again.
+    pub(crate) fn give_up_ns(&self) -> u64 {
+        self.end_ns.saturating_add(self.time_ns.unwrap_or(0))
+    }
+
+    #[inline]
+    pub(crate) fn submitted(&mut self, now_ns: u64) {
+        self.outstanding_integral_ns -= i128::from(now_ns - self.recorder.start_ns());
+    }
+
+    /// Counts an I/O at a given rate as it is issued.
+    pub(crate) fn offered(&mut self) {
+        self.offered.ios += 1;
+    }
+
+    /// Closes a stream at a given rate: nothing was due between its latest I/O
+    /// and `until_ns` but `unissued`.
+    pub(crate) fn closed(&mut self, until_ns: u64, unissued: u64) {
+        let span_ns = until_ns.saturating_sub(self.recorder.start_ns());
+        self.offered.span_ns = self.offered.span_ns.max(span_ns);
+        self.offered.unissued += unissued;
+    }
+
+    #[inline]
+    pub(crate) fn completed(&mut self, slot: &Slot, completion: &Completion) {
+        let completed_ns = completion.completed_ns;
+        if let Some(ramp_end_ns) = self.ramp_end_ns {
+            if completed_ns >= ramp_end_ns {
+                self.end_ramp(completed_ns);
+            }
+            return;
+        }
+        self.outstanding_integral_ns += i128::from(completed_ns - self.recorder.start_ns());
+        let operation = slot.request.operation;
+        if completion.errno == 0 {
+            let bytes = slot.request.length_bytes;
+            self.recorder.completed(operation, bytes, slot.due_ns, completed_ns);
+            if let Some(free_ns) = slot.free_ns {
+                let ready_ns = slot.due_ns.max(free_ns);
+                self.recorder.stages(
+                    operation,
+                    ready_ns - slot.due_ns,
+                    slot.submitted_ns - ready_ns,
+                    completed_ns - slot.submitted_ns,
+                );
+            }
+        } else {
+            self.recorder.failed(operation, completion.errno, completed_ns);
+        }
+    }
+
+    /// Starts measuring with the first completion after the ramp, which is not
+    /// counted: at queue depth 1 the measured time then holds whole I/Os only.
+    fn end_ramp(&mut self, now_ns: u64) {
+        self.ramp_end_ns = None;
+        self.recorder = Recorder::new(now_ns);
+        self.end_ns = self.time_ns.map_or(u64::MAX, |time_ns| now_ns + time_ns);
+        self.outstanding_integral_ns = 0;
+        self.offered = Offered::default();
+    }
+
+    pub(crate) fn publish(&self, progress: &Progress, elapsed_ns: u64) {
+        let (ios, bytes) = self.recorder.totals();
+        progress.elapsed_ns.store(elapsed_ns, Ordering::Relaxed);
+        progress.ios.store(ios, Ordering::Relaxed);
+        progress.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn finish(self, interrupted: bool) -> Recording {
+        let mut recording = self.recorder.finish();
+        recording.outstanding_integral_ns = self.outstanding_integral_ns.unsigned_abs();
+        recording.offered = self.offered;
+        recording.interrupted = interrupted;
+        recording
+    }
+}
