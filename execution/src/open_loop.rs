@@ -57,8 +57,7 @@ impl OpenLoop {
         let mut issued = 0;
         for (lane, free) in lanes.iter_mut().zip(&mut self.free) {
             let Some(queue) = free else { continue };
-            loop {
-                let Some(arrivals) = &lane.arrivals else { break };
+            while let Some(arrivals) = &lane.arrivals {
                 let due_ns = self.started_ns + arrivals.due_ns();
                 if due_ns >= measurement.end_ns() {
                     measurement.closed(measurement.end_ns(), 0);
