@@ -199,8 +199,8 @@ impl PageMapped {
 
     /// Ends a command and lets the next one in from the host's queue.
     #[inline]
-    fn finish(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
-        done.push(Completion { slot: tag, completed_ns: now_ns, errno: 0 });
+    fn finish(&mut self, now_ns: u64, tag: u32, errno: i32, done: &mut Vec<Completion>) {
+        done.push(Completion { slot: tag, completed_ns: now_ns, errno });
         self.in_device -= 1;
         if let Some(power) = &mut self.power
             && self.in_device == 0
@@ -276,6 +276,9 @@ impl Device for PageMapped {
         match event {
             Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
                 Operation::Read => self.start_read(now_ns, tag),
+                Operation::Write if self.translation.is_read_only() => {
+                    self.finish(now_ns, tag, libc::EIO, done);
+                }
                 Operation::Write => {
                     self.translation.prefetch_slot(self.commands[tag as usize].progress);
                     self.take_piece(now_ns, tag);
@@ -286,7 +289,7 @@ impl Device for PageMapped {
                 let piece = self.data_path.pop_front().expect("an event stands for a piece");
                 self.store(now_ns, piece);
             }
-            Event::Returned(tag) => self.finish(now_ns, tag, done),
+            Event::Returned(tag) => self.finish(now_ns, tag, 0, done),
             Event::Rested => self.rested(now_ns),
         }
     }
@@ -294,7 +297,9 @@ impl Device for PageMapped {
     fn purge(&mut self, _at_ns: u64) {
         let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
         let power = self.power.as_ref().map(|power| power.carried_over(link_ns, array));
+        let wear = self.translation.wear_after_purge();
         *self = Self::new(&self.specification.clone(), self.seed);
+        self.translation.set_wear(wear);
         self.power = power;
     }
 
@@ -332,11 +337,16 @@ impl Device for PageMapped {
         let folded_bytes = self.slc_cache.as_ref().map_or(0, SlcCache::folded_bytes);
         let folded = (folded_bytes / self.units.unit_bytes) as f64;
         let moved = counters.moved_units as f64;
+        let erases = self.translation.erase_counts();
         vec![
             ("host_units_written", host),
             ("units_moved", moved),
             ("units_folded", folded),
             ("blocks_erased", counters.erased_blocks as f64),
+            ("erase_count_min", f64::from(erases.min)),
+            ("erase_count_mean", erases.mean),
+            ("erase_count_max", f64::from(erases.max)),
+            ("bad_blocks", f64::from(self.translation.bad_blocks())),
             ("write_amplification", (host + moved + folded) / host.max(1.0)),
         ]
     }

@@ -25,6 +25,8 @@ pub struct Specification {
     pub translation: Translation,
     /// Reclaiming of blocks.
     pub garbage_collection: GarbageCollection,
+    /// What becomes of blocks; present where they wear out or are levelled.
+    pub wear: Option<Wear>,
     /// Present on controllers that read ahead of sequential reads.
     pub read_ahead: Option<ReadAhead>,
     /// Present on drives that take writes with one bit per cell first.
@@ -152,6 +154,36 @@ pub enum Policy {
     CostBenefit,
     /// The one with the fewest valid units among some drawn at random.
     DChoices,
+}
+
+/// Bad blocks, endurance and wear levelling. Blocks count in each pool of dies
+/// by itself, over all planes (see `translation.superblock_dies`).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wear {
+    /// Share of the blocks that are bad from the factory, beyond those in
+    /// `translation.reserved_share`; the same number in each pool. Absent:
+    /// none.
+    pub bad_block_share: Option<Parameter<f64>>,
+    /// Erases that a block endures. Absent: without end.
+    pub endurance: Option<Parameter<u32>>,
+    /// How wear is evened out. Absent: blocks are written in the order in
+    /// which they came free.
+    pub levelling: Option<Parameter<Levelling>>,
+    /// Static levelling: erases that a block may lag behind the most worn one
+    /// of its pool.
+    pub spread_max: Option<Parameter<u32>>,
+}
+
+/// How wear is evened out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Levelling {
+    /// Of the free blocks the host's data gets the least worn, collected data
+    /// the most worn.
+    Dynamic,
+    /// Data that lies still is moved, too, when its block lags behind.
+    Static,
 }
 
 /// Buffer for what the controller reads ahead of sequential reads.
@@ -286,8 +318,8 @@ impl Specification {
             "translation.reserved_share: use 0 to 0.5",
         )?;
         require(
-            self.garbage_collection.start_free_blocks.value >= 2,
-            "garbage_collection.start_free_blocks: use at least 2 (one for the host's writes, one for the collector's)",
+            self.garbage_collection.start_free_blocks.value >= self.free_blocks_min(),
+            "garbage_collection.start_free_blocks: use at least 2 (one for the host's writes, one for the collector's), and 1 more with wear.endurance",
         )?;
         let superblock = self.dies_per_pool();
         require(
@@ -307,17 +339,21 @@ impl Specification {
                 "garbage_collection.burst_pace: use more than 1, up to 100, with burst_blocks of at least 1",
             )?;
         }
-        let collected = self.garbage_collection.start_free_blocks.value
-            + self.garbage_collection.burst_blocks.value
-            + 2;
-        let needed = self.capacity.user.0.div_ceil(unit)
-            + u64::from(flash.dies.value) * u64::from(collected) * self.units_per_block();
+        if let Some(wear) = &self.wear {
+            let share = wear.bad_block_share.as_ref().map_or(0.0, |share| share.value);
+            require((0.0..0.5).contains(&share), "wear.bad_block_share: use 0 to 0.5")?;
+            let endurance = wear.endurance.as_ref().map_or(1, |erases| erases.value);
+            require(endurance > 0, "wear.endurance: use at least 1")?;
+            let levels = wear.levelling.as_ref().map(|levelling| levelling.value);
+            let spread = wear.spread_max.as_ref().map(|spread| spread.value);
+            require(
+                (levels == Some(Levelling::Static)) == spread.is_some() && spread != Some(0),
+                "wear.spread_max: give at least 1 with static levelling, and only with it",
+            )?;
+        }
         require(
-            needed
-                <= u64::from(flash.dies.value)
-                    * u64::from(self.blocks_per_die())
-                    * self.units_per_block(),
-            "capacity.user: the flash, less reserved_share and the free blocks that garbage collection keeps, does not hold it",
+            self.needed_blocks_per_pool() <= self.good_blocks_per_pool(),
+            "capacity.user: the flash, less reserved_share, bad blocks and the free blocks that garbage collection keeps, does not hold it",
         )?;
         require(
             self.write_buffer.size.0 >= 2 * unit.max(self.row_bytes()),
@@ -377,6 +413,30 @@ impl Specification {
     /// Dies that collect together.
     pub fn dies_per_pool(&self) -> u32 {
         self.translation.superblock_dies.as_ref().map_or(1, |dies| dies.value)
+    }
+
+    /// Free blocks that a pool needs to go on: one for the host's writes, one
+    /// for the collector's, one that may turn out to be worn out.
+    pub fn free_blocks_min(&self) -> u32 {
+        let wears_out = self.wear.as_ref().is_some_and(|wear| wear.endurance.is_some());
+        2 + u32::from(wears_out)
+    }
+
+    /// Blocks of a pool that are not bad from the factory.
+    pub fn good_blocks_per_pool(&self) -> u32 {
+        let share = self.wear.as_ref().and_then(|wear| wear.bad_block_share.as_ref());
+        let blocks = self.blocks_per_die();
+        blocks - (f64::from(blocks) * share.map_or(0.0, |share| share.value)) as u32
+    }
+
+    /// Blocks of a pool that its share of the user's data takes, with those
+    /// that the collector keeps free and those that are being filled.
+    pub fn needed_blocks_per_pool(&self) -> u32 {
+        let units = self.capacity.user.0.div_ceil(self.translation.unit.0);
+        let data = units.div_ceil(u64::from(self.flash.dies.value) * self.units_per_block());
+        let collection = &self.garbage_collection;
+        let kept = collection.start_free_blocks.value + collection.burst_blocks.value + 2;
+        u32::try_from(data).unwrap_or(u32::MAX).saturating_add(kept)
     }
 
     /// Erase blocks (over all planes) of a die that data may use.

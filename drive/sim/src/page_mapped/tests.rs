@@ -1,5 +1,7 @@
 //! The page map against conservation laws and against theory.
 
+mod wear;
+
 use super::specification::Specification;
 use super::translation::Translation;
 use crate::specification::Specification as Any;

@@ -76,7 +76,7 @@ impl PageMapped {
         }
         self.commands[tag as usize].progress += piece.units;
         if piece.last_unit() == self.units.touched(&piece.request).1 {
-            self.finish(now_ns, tag, done);
+            self.finish(now_ns, tag, 0, done);
         } else {
             self.take_piece(now_ns, tag);
         }

@@ -224,10 +224,12 @@ impl Device for Raid0 {
         ];
         for (name, value) in self.members.iter().flat_map(Device::counters) {
             // A ratio of counts does not add up; the counts are there.
-            if name == "write_amplification" {
+            if ["write_amplification", "erase_count_mean"].contains(&name) {
                 continue;
             }
             match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, least)) if name.ends_with("_min") => *least = least.min(value),
+                Some((_, most)) if name.ends_with("_max") => *most = most.max(value),
                 Some((_, sum)) => *sum += value,
                 None => sums.push((name, value)),
             }

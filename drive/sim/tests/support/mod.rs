@@ -88,6 +88,11 @@ pub fn random_iops(
     recording.operations[operation.index()].ios as f64 / (recording.elapsed_ns as f64 * 1e-9)
 }
 
+/// What the model counted under a name.
+pub fn counter(drive: &SimulatedDrive, name: &str) -> f64 {
+    drive.counters().iter().find(|counter| counter.0 == name).unwrap().1
+}
+
 /// Fails unless `value` is within `percent` of `target`.
 #[track_caller]
 pub fn assert_within(what: &str, value: f64, target: f64, percent: f64) {

@@ -77,14 +77,17 @@ impl Translation {
         if self.pools[pool as usize].victim.is_none() {
             let first = self.geometry.block_index(pool, 0);
             let blocks = first..first + self.geometry.blocks as usize;
-            let block = self
-                .rule
-                .choose(
-                    &self.counts[blocks.clone()],
-                    &self.closed_at[blocks],
-                    self.blocks_closed,
-                    self.geometry.slots_per_block,
-                )
+            let lagging = self.lagging_block(pool);
+            self.pool(pool).levelled = lagging.is_some();
+            let block = lagging
+                .or_else(|| {
+                    self.rule.choose(
+                        &self.counts[blocks.clone()],
+                        &self.closed_at[blocks],
+                        self.blocks_closed,
+                        self.geometry.slots_per_block,
+                    )
+                })
                 .expect("a pool has closed blocks when it runs out of free ones");
             let capacity = self.written_slots(pool, block);
             let valid = self.counts[first + block as usize];
@@ -133,7 +136,7 @@ impl Translation {
         victim.next_slot = source.next_slot - base;
         if self.counts[index] == NOT_CLOSED {
             self.counters.erased_blocks += 1;
-            self.pool(pool).free.push_back(victim.block);
+            self.reclaim(pool, victim.block);
             let erase = BackgroundWork { bus_ns: 0, array_ns: self.erase_ns, release_bytes: 0 };
             for die in 0..self.geometry.dies_per_pool {
                 work.push((self.geometry.die_of_row(pool, die), erase));

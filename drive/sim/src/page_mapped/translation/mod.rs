@@ -13,6 +13,7 @@ mod frontier;
 mod geometry;
 mod steady_state;
 mod victim;
+mod wear;
 
 use super::flash::{BackgroundWork, ProgramTimes};
 use super::specification::Specification;
@@ -22,6 +23,8 @@ use frontier::Frontier;
 use geometry::{Geometry, prefetch};
 use std::collections::VecDeque;
 use victim::{NOT_CLOSED, Victim, VictimRule};
+pub use wear::EraseCounts;
+use wear::Wear;
 
 /// Work for a die that a change of the map brought about.
 pub type RowWork = (u32, BackgroundWork);
@@ -31,6 +34,13 @@ pub type RowWork = (u32, BackgroundWork);
 enum Stream {
     Host,
     Collector,
+}
+
+impl Stream {
+    /// Whether only the collector fills its rows.
+    fn is_collected(self) -> bool {
+        self == Self::Collector
+    }
 }
 
 /// One pool's blocks.
@@ -48,6 +58,8 @@ struct Pool {
     bursting: bool,
     /// It is collecting because it ran out of free blocks.
     collecting: bool,
+    /// Its last victim was chosen to level wear.
+    levelled: bool,
     /// Its blocks are so full of valid units that collecting frees next to
     /// nothing.
     crowded: bool,
@@ -87,6 +99,9 @@ pub struct Translation {
     /// Where collected units go: rows of their own, or the host's.
     collector_stream: Stream,
     rule: VictimRule,
+    wear: Wear,
+    /// Free blocks below which a pool collects whatever else it has to do.
+    free_blocks_min: usize,
     start_free_blocks: usize,
     burst_blocks: usize,
     burst_pace: f64,
@@ -110,7 +125,8 @@ impl Translation {
         let rows = slots / geometry.slots_per_row as usize;
         let blocks = (geometry.pools * geometry.blocks) as usize;
         let shares = collection.shared_stream.as_ref().is_some_and(|shared| shared.value);
-        Self {
+        let wear = Wear::new(specification, geometry.pools, geometry.blocks, seed);
+        let mut translation = Self {
             map: Table::zeroed(units as usize),
             owner: Table::zeroed(slots),
             valid: Table::zeroed(slots.div_ceil(64)),
@@ -118,10 +134,12 @@ impl Translation {
             counts: vec![NOT_CLOSED; blocks],
             closed_at: vec![0; blocks],
             blocks_closed: 0,
-            pools: vec![Pool::erased(geometry.blocks); geometry.pools as usize],
+            pools: Vec::new(),
             host_pool: 0,
             collector_stream: if shares { Stream::Host } else { Stream::Collector },
             rule: VictimRule::new(collection, seed),
+            wear,
+            free_blocks_min: specification.free_blocks_min() as usize,
             start_free_blocks: collection.start_free_blocks.value as usize,
             burst_blocks: collection.burst_blocks.value as usize,
             burst_pace: collection.burst_pace.as_ref().map_or(f64::INFINITY, |pace| pace.value),
@@ -131,12 +149,37 @@ impl Translation {
             bus_rate: specification.flash.bus_rate.0,
             counters: TranslationCounters::default(),
             geometry,
-        }
+        };
+        translation.pools =
+            (0..translation.geometry.pools).map(|pool| translation.erased_pool(pool)).collect();
+        translation
+    }
+
+    /// A pool whose good blocks are all empty.
+    fn erased_pool(&self, pool: u32) -> Pool {
+        let good = |&block: &u32| !self.wear.is_bad(self.geometry.block_index(pool, block));
+        Pool::erased((0..self.geometry.blocks).filter(good).collect())
     }
 
     /// What was done so far.
     pub fn counters(&self) -> TranslationCounters {
         self.counters
+    }
+
+    /// Erases of the blocks.
+    pub fn erase_counts(&self) -> EraseCounts {
+        self.wear.erase_counts()
+    }
+
+    /// Blocks that are bad, from the factory or worn out.
+    pub fn bad_blocks(&self) -> u32 {
+        self.wear.bad_blocks()
+    }
+
+    /// Whether too few good blocks are left to take writes.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.wear.is_read_only()
     }
 
     /// The slot that holds a unit.
@@ -256,14 +299,14 @@ impl Translation {
         self.counts[index] &= !NOT_CLOSED;
         self.closed_at[index] = self.blocks_closed;
         self.blocks_closed += 1;
+        let next = self.take_free_block(pool, stream);
         let space = self.pool(pool);
-        let next = space.free.pop_front().expect("one block is always left to write to");
         *space.frontier_mut(stream) = Frontier::at_start_of(next);
         // The collector must always find a block for what it moves. While it
         // is at work itself it gives a block back for each that it takes.
         if stream == Stream::Host && !space.collecting {
             space.collecting = true;
-            while self.pools[pool as usize].free.len() < FREE_BLOCKS_MIN {
+            while self.pools[pool as usize].free.len() < self.free_blocks_min {
                 self.collect_block(pool, work);
             }
             self.pool(pool).collecting = false;
@@ -329,33 +372,49 @@ impl Translation {
         for (index, (&count, expected)) in self.counts.iter().zip(counts).enumerate() {
             assert_eq!(count & !NOT_CLOSED, expected, "count of block {index}");
         }
-        for pool in &self.pools {
-            let mut held: Vec<u32> = pool.free.iter().copied().collect();
-            held.extend([pool.host.block, pool.collector.block]);
-            held.extend(pool.victim.as_ref().map(|victim| victim.block));
-            held.sort_unstable();
-            held.dedup();
-            let expected = pool.free.len() + 2 + usize::from(pool.victim.is_some());
-            assert_eq!(held.len(), expected, "a block is held twice");
+        for (number, pool) in (0..).zip(&self.pools) {
+            // Every good block is free, being filled, being emptied or closed,
+            // and bad ones are none of these.
+            let mut uses = vec![0; self.geometry.blocks as usize];
+            let open = pool.frontiers().map(|frontier| frontier.block);
+            let emptied = pool.victim.iter().map(|victim| victim.block);
+            for block in pool.free.iter().copied().chain(open).chain(emptied) {
+                uses[block as usize] += 1;
+            }
+            for (block, uses) in (0..).zip(uses) {
+                let index = self.geometry.block_index(number, block);
+                let closed = u32::from(self.counts[index] < NOT_CLOSED);
+                let good = u32::from(!self.wear.is_bad(index));
+                assert_eq!(uses + closed, good, "uses of block {block} of pool {number}");
+            }
         }
     }
 }
 
-/// Free blocks below which a pool collects whatever else it has to do.
-const FREE_BLOCKS_MIN: usize = 2;
-
 impl Pool {
-    fn erased(blocks: u32) -> Self {
+    /// A pool of empty blocks.
+    fn erased(mut free: VecDeque<u32>) -> Self {
+        let mut open = || {
+            let block = free.pop_front().expect("a pool has blocks to write to");
+            Frontier::at_start_of(block)
+        };
+        let (host, collector) = (open(), open());
         Self {
-            free: (2..blocks).collect(),
-            host: Frontier::at_start_of(0),
-            collector: Frontier::at_start_of(1),
+            free,
+            host,
+            collector,
             victim: None,
             units_written: 0,
             credit: 0.0,
             bursting: false,
             collecting: false,
+            levelled: false,
             crowded: false,
         }
+    }
+
+    /// The open rows.
+    fn frontiers(&self) -> impl Iterator<Item = &Frontier> {
+        [&self.host, &self.collector].into_iter()
     }
 }

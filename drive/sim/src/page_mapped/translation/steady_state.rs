@@ -6,8 +6,8 @@
 //! steady state from the first write on, without the drive writes that it
 //! takes to get there.
 
+use super::Translation;
 use super::victim::NOT_CLOSED;
-use super::{Pool, Translation};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -30,7 +30,7 @@ impl Translation {
         let pools = self.geometry.pools;
         let mut placed = 0;
         for pool in 0..pools {
-            let mut space = Pool::erased(self.geometry.blocks);
+            let mut space = self.erased_pool(pool);
             let share = units / pools + u32::from(pool < units % pools);
             let filled = space.free.split_off(self.start_free_blocks);
             self.pools[pool as usize] = space;
