@@ -52,6 +52,8 @@ class RawRecording:
     @property
     def interrupted(self) -> bool: ...
     @property
+    def failure(self) -> str | None: ...
+    @property
     def operations(self) -> dict[str, RawOperation]: ...
 
 class SimulatedDrive:
@@ -110,6 +112,7 @@ class RealTarget:
         destroy_data: str | None = None,
         overwrite: str | None = None,
         seed: int = 1,
+        io_limit_ns: int = ...,
     ) -> None: ...
     @property
     def kind(self) -> Literal["file", "device"]: ...

@@ -1,5 +1,6 @@
 """What one workload's execution showed, as numpy arrays. Seconds are floats, sizes bytes."""
 
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 NS = 1e-9
+
+# What the kernel says of a device that was removed, and what an I/O counts as that never ended.
+_LOST = {errno.ENODEV, errno.ENXIO, errno.ENOMEDIUM, errno.ESHUTDOWN, errno.ETIMEDOUT}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +90,8 @@ class Recording:
     ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
     time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``.
     CPU times are the process's own while measuring, ``None`` for simulated targets.
+    ``interrupted`` says that the workload was not carried out to its end, so that the recording is
+    partial; ``failure`` is why, in one sentence, where the target was the reason.
     """
 
     elapsed_s: float
@@ -93,6 +99,7 @@ class Recording:
     cpu_user_s: float | None
     cpu_system_s: float | None
     interrupted: bool
+    failure: str | None
     operations: Mapping[str, OperationRecording]
 
     @classmethod
@@ -111,6 +118,7 @@ class Recording:
             cpu_user_s=None if simulated else raw.cpu_user_ns * NS,
             cpu_system_s=None if simulated else raw.cpu_system_ns * NS,
             interrupted=raw.interrupted,
+            failure=raw.failure,
             operations=operations,
         )
 
@@ -138,6 +146,11 @@ class Recording:
     def error_count(self) -> int:
         """Failed I/Os, all operations."""
         return sum(operation.error_count for operation in self.operations.values())
+
+    @property
+    def target_lost(self) -> bool:
+        """The target no longer answers: it hangs or is gone."""
+        return any(_LOST & operation.errors.keys() for operation in self.operations.values())
 
     def plot(self) -> "Figure":
         """IOPS by second and the latency distribution, as a matplotlib figure.

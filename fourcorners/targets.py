@@ -119,6 +119,7 @@ def open_target(
     destroy_data: str | None = None,
     overwrite: str | None = None,
     seed: int = 1,
+    io_limit_s: float | None = None,
 ) -> Target:
     """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
 
@@ -132,6 +133,8 @@ def open_target(
         destroy_data: the block device whose data may be destroyed; must be the target itself.
         overwrite: the existing file whose content may be overwritten; must be the target itself.
         seed: root of the drive's own randomness and of written content.
+        io_limit_s: longest that one I/O of a file or device may take, in seconds, before the
+            workload is given up; 120 by default.
 
     Raises:
         UserError: one sentence that says what is wrong and what to do.
@@ -146,12 +149,18 @@ def open_target(
     else:
         _refuse_real_mistakes(locator, size, settings)
         return RealTarget(
-            locator, size=size, destroy_data=destroy_data, overwrite=overwrite, seed=seed
+            locator,
+            size=size,
+            destroy_data=destroy_data,
+            overwrite=overwrite,
+            seed=seed,
+            io_limit_s=io_limit_s,
         )
     for option, value in (
         ("--size", size),
         ("--destroy-data", destroy_data),
         ("--overwrite", overwrite),
+        ("--io-limit", io_limit_s),
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
@@ -270,11 +279,22 @@ class RealTarget(Target):
         destroy_data: str | None,
         overwrite: str | None,
         seed: int,
+        io_limit_s: float | None,
     ) -> None:
         """Opens it; raises :class:`UserError` rather than touch what was not permitted."""
+        limit = {}
+        if io_limit_s is not None:
+            if not 1e-3 <= io_limit_s <= 1e6:
+                raise UserError(f"--io-limit {io_limit_s:g}: use seconds from 0.001 to 1000000")
+            limit["io_limit_ns"] = round(io_limit_s / NS)
         try:
             self._core = _core.RealTarget(
-                path, size_bytes=size, destroy_data=destroy_data, overwrite=overwrite, seed=seed
+                path,
+                size_bytes=size,
+                destroy_data=destroy_data,
+                overwrite=overwrite,
+                seed=seed,
+                **limit,
             )
         except (ValueError, OSError) as error:
             raise UserError(str(error)) from error

@@ -56,6 +56,8 @@ pub struct RawRecording {
     cpu_user_ns: u64,
     cpu_system_ns: u64,
     interrupted: bool,
+    /// The failure that ended the run, in one sentence.
+    failure: Option<String>,
     /// By name of the operation: `read`, `write`.
     operations: BTreeMap<&'static str, Py<RawOperation>>,
 }
@@ -76,6 +78,7 @@ impl RawRecording {
             cpu_user_ns: recording.cpu.user_ns,
             cpu_system_ns: recording.cpu.system_ns,
             interrupted: recording.interrupted,
+            failure: recording.failure,
             operations,
         })
     }

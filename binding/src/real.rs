@@ -9,29 +9,37 @@ use fourcorners_workload::Workload;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
+/// Unless told otherwise, longer than Linux tries to bring back a drive that
+/// does not answer (30 s a try), and than the reviews' largest transfer takes on
+/// a slow disk.
+const IO_LIMIT_NS: u64 = 120_000_000_000;
+
 /// An open file or block device. Each worker of a workload gets an io_uring
 /// and a thread of its own.
 #[pyclass(module = "fourcorners._core")]
 pub struct RealTarget {
     file: RealFile,
     seed: u64,
+    /// Longest that one I/O may take.
+    io_limit_ns: u64,
 }
 
 #[pymethods]
 impl RealTarget {
     #[new]
-    #[pyo3(signature = (path, *, size_bytes=None, destroy_data=None, overwrite=None, seed=1))]
+    #[pyo3(signature = (path, *, size_bytes=None, destroy_data=None, overwrite=None, seed=1, io_limit_ns=IO_LIMIT_NS))]
     fn new(
         path: PathBuf,
         size_bytes: Option<u64>,
         destroy_data: Option<PathBuf>,
         overwrite: Option<PathBuf>,
         seed: u64,
+        io_limit_ns: u64,
     ) -> PyResult<Self> {
         let access = Access { size_bytes, destroy_data, overwrite };
         let plan = Plan::examine(&path, &access).map_err(value_error)?;
         let file = RealFile::open(plan).map_err(value_error)?;
-        Ok(Self { file, seed })
+        Ok(Self { file, seed, io_limit_ns })
     }
 
     #[getter]
@@ -79,7 +87,8 @@ impl RealTarget {
         workload_json: &str,
         watch: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RawRecording> {
-        let workload = Workload::from_json(workload_json).map_err(value_error)?;
+        let mut workload = Workload::from_json(workload_json).map_err(value_error)?;
+        workload.stop.io_ns = Some(self.io_limit_ns);
         let plan = self.file.plan();
         if let (true, Some(reason)) = (workload.writes(), &plan.read_only_reason) {
             return Err(value_error(reason));

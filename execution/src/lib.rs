@@ -11,10 +11,14 @@
 //! process says so, whatever the target does, and latency counts from then. The
 //! queue depth limits what is outstanding; what is due beyond it waits. What was
 //! due in time is issued, however late, until as long again has passed.
+//!
+//! An error that is not tolerated, a target that fails, and an I/O that takes
+//! longer than its limit end the run, and what was measured until then is kept.
 
 mod cpu;
 mod measurement;
 mod open_loop;
 mod run;
+mod trouble;
 
 pub use run::{ExecutionError, Progress, execute, execute_parallel};

@@ -111,11 +111,10 @@ impl Measurement {
         progress.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn finish(self, interrupted: bool) -> Recording {
+    pub(crate) fn finish(self) -> Recording {
         let mut recording = self.recorder.finish();
         recording.outstanding_integral_ns = self.outstanding_integral_ns.unsigned_abs();
         recording.offered = self.offered;
-        recording.interrupted = interrupted;
         recording
     }
 }

@@ -2,7 +2,7 @@
 //! for them.
 
 use crate::measurement::Measurement;
-use crate::run::Slot;
+use crate::run::{FREE, Slot};
 use fourcorners_target::Target;
 use fourcorners_workload::Lane;
 use std::collections::VecDeque;
@@ -40,6 +40,7 @@ impl OpenLoop {
     /// A request at a given rate has completed: its slot is free.
     pub(crate) fn release(&mut self, index: u32, slot: &mut Slot, now_ns: u64) {
         slot.free_ns = Some(now_ns);
+        slot.submitted_ns = FREE;
         if let Some(queue) = &mut self.free[slot.lane as usize] {
             queue.push_back(index);
         }

@@ -3,6 +3,7 @@
 use crate::cpu;
 use crate::measurement::Measurement;
 use crate::open_loop::OpenLoop;
+use crate::trouble::{Outstanding, Trouble};
 use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Content, Lane, Operation, Request, Workload, WorkloadError};
@@ -21,6 +22,8 @@ const LOOK_INTERVAL_NS: u64 = 100_000_000;
 pub struct Progress {
     /// Set from outside to end the run early.
     pub stop: AtomicBool,
+    /// A worker failed: the others end, too.
+    pub failed: AtomicBool,
     /// Target time since the start, ramp included, in nanoseconds.
     pub elapsed_ns: AtomicU64,
     /// Measured I/Os completed so far.
@@ -43,7 +46,8 @@ pub enum ExecutionError {
 /// Runs all lanes of `workload` on one target.
 ///
 /// # Errors
-/// A workload that does not fit, or a target that fails as a whole.
+/// A workload that does not fit, or a target that cannot begin. One that fails
+/// later gives a partial recording.
 pub fn execute<T: Target>(
     workload: &Workload,
     target: &mut T,
@@ -74,7 +78,10 @@ pub fn execute_parallel<T: Target + Send>(
             .into_iter()
             .zip(targets)
             .map(|(lane, mut target)| {
-                scope.spawn(move || run_lanes(workload, vec![lane], &mut target, progress))
+                scope.spawn(move || {
+                    run_lanes(workload, vec![lane], &mut target, progress)
+                        .inspect_err(|_| progress.failed.store(true, Ordering::Relaxed))
+                })
             })
             .collect();
         threads
@@ -103,9 +110,13 @@ pub(crate) struct Slot {
     pub(crate) due_ns: u64,
     /// At a given rate: since when the slot was free for it.
     pub(crate) free_ns: Option<u64>,
+    /// [`FREE`] where nothing is outstanding.
     pub(crate) submitted_ns: u64,
     pub(crate) lane: u32,
 }
+
+/// Submission time of a free slot: later than any other.
+pub(crate) const FREE: u64 = u64::MAX;
 
 impl Slot {
     /// In a closed loop a request is due when it is submitted.
@@ -143,7 +154,7 @@ fn run_lanes<T: Target>(
 
     let mut done: Vec<Completion> = Vec::with_capacity(slots.len());
     let mut issuing = true;
-    let mut interrupted = false;
+    let mut trouble = Trouble::new(workload.stop, progress);
     let mut completions_to_look = COMPLETIONS_PER_LOOK;
     let mut look_ns = started_ns + LOOK_INTERVAL_NS;
     let mut now_ns = started_ns;
@@ -159,25 +170,31 @@ fn run_lanes<T: Target>(
         if outstanding == 0 && !open_loop.is_open() {
             break;
         }
-        target.wait(deadline_ns, &mut done)?;
+        if let Err(error) = target.wait(deadline_ns, &mut done) {
+            trouble.fail(error.0);
+            break;
+        }
         now_ns = done.last().map_or_else(|| target.now_ns(), |last| last.completed_ns);
         completions_to_look = completions_to_look.saturating_sub(done.len() as u32);
         if completions_to_look == 0 || now_ns >= look_ns {
             completions_to_look = COMPLETIONS_PER_LOOK;
             look_ns = now_ns + LOOK_INTERVAL_NS;
             measurement.publish(progress, now_ns - started_ns);
-            interrupted |= progress.stop.load(Ordering::Relaxed);
-            if interrupted {
-                open_loop.stop(now_ns, &mut lanes, &mut measurement);
+            if trouble.look(now_ns, || outstanding_now(&slots)) {
+                break;
             }
         }
-        issuing = issuing && !interrupted && now_ns < measurement.end_ns();
+        issuing = issuing && !trouble.ends_the_run() && now_ns < measurement.end_ns();
         // What stays in `done` is answered by a request whose data is ready.
         let mut answers = 0;
         for index in 0..done.len() {
             let completion = done[index];
             let slot = &mut slots[completion.slot as usize];
             measurement.completed(slot, &completion);
+            if completion.errno != 0 {
+                trouble.failed(&slot.request, completion.errno);
+                issuing &= !trouble.ends_the_run();
+            }
             if slot.free_ns.is_some() {
                 open_loop.release(completion.slot, slot, completion.completed_ns);
                 continue;
@@ -188,6 +205,8 @@ fn run_lanes<T: Target>(
                 target.stage(completion.slot, &request);
                 done[answers] = completion;
                 answers += 1;
+            } else {
+                slot.submitted_ns = FREE;
             }
         }
         outstanding -= done.len() - answers;
@@ -196,9 +215,34 @@ fn run_lanes<T: Target>(
             slot.submitted(target.submit(completion.slot, &slot.request), &mut measurement);
         }
         done.clear();
+        if trouble.ends_the_run() {
+            open_loop.stop(now_ns, &mut lanes, &mut measurement);
+        }
     }
-    measurement.publish(progress, target.now_ns() - started_ns);
-    Ok(measurement.finish(interrupted))
+    let ended_ns = target.now_ns();
+    open_loop.stop(ended_ns, &mut lanes, &mut measurement);
+    for completion in &done {
+        let slot = &mut slots[completion.slot as usize];
+        measurement.completed(slot, completion);
+        slot.submitted_ns = FREE;
+    }
+    for slot in slots.iter().filter(|slot| slot.submitted_ns != FREE) {
+        let errno = trouble.given_up_errno();
+        measurement.completed(slot, &Completion { slot: 0, completed_ns: ended_ns, errno });
+    }
+    measurement.publish(progress, ended_ns - started_ns);
+    let (interrupted, failure) = trouble.conclude();
+    Ok(Recording { interrupted, failure, ..measurement.finish() })
+}
+
+fn outstanding_now(slots: &[Slot]) -> Option<Outstanding> {
+    let submitted = slots.iter().filter(|slot| slot.submitted_ns != FREE);
+    let oldest = submitted.clone().min_by_key(|slot| slot.submitted_ns)?;
+    Some(Outstanding {
+        ios: submitted.count(),
+        oldest: oldest.request,
+        submitted_ns: oldest.submitted_ns,
+    })
 }
 
 /// A slot for each request that may be outstanding. Closed-loop lanes fill
@@ -216,7 +260,7 @@ fn first_requests<T: Target>(lanes: &mut [Lane], target: &mut T) -> Vec<Slot> {
                 target.stage(slots.len() as u32, &request);
             }
             let lane = index as u32;
-            slots.push(Slot { request, due_ns: 0, free_ns: None, submitted_ns: 0, lane });
+            slots.push(Slot { request, due_ns: 0, free_ns: None, submitted_ns: FREE, lane });
         }
     }
     slots

@@ -37,6 +37,7 @@ def characterize(
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     destroy_data: str | None = None,
     overwrite: str | None = None,
+    io_limit: float | None = None,
     seed: int = 1,
     out: Path = Path("runs"),
     json: Flag = False,
@@ -63,6 +64,9 @@ def characterize(
         The block device whose data may be destroyed. Without it, devices are only read.
     overwrite
         The existing file whose content may be overwritten. Without it, such files are only read.
+    io_limit
+        Seconds that one I/O may take before the test is given up: 120 by default. Files and devices
+        only.
     seed
         Root of all randomness: the same seed repeats a simulated run exactly.
     out
@@ -81,6 +85,7 @@ def characterize(
             settings=characterize_command.parse_settings(set_),
             destroy_data=destroy_data,
             overwrite=overwrite,
+            io_limit_s=io_limit,
             seed=seed,
             out=out,
             json=json,

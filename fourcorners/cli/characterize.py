@@ -29,6 +29,7 @@ class Options:
     settings: Mapping[str, str]
     destroy_data: str | None
     overwrite: str | None
+    io_limit_s: float | None
     seed: int
     out: Path
     json: bool
@@ -101,6 +102,7 @@ def _open(locator: str, locators: Sequence[str], options: Options) -> Target:
         destroy_data=_if_about(options.destroy_data, locator, alone),
         overwrite=_if_about(options.overwrite, locator, alone),
         seed=options.seed,
+        io_limit_s=options.io_limit_s if alone or not simulated else None,
     )
 
 

@@ -93,6 +93,7 @@ class _Runner:
         self._progress = progress
         self._estimate = Estimate(plan.seconds, target.kind)
         self._interrupt = InterruptRequest()
+        self._lost_reason: str | None = None
         self._run_notes: list[str] = []
         self._test_title = ""
         self._tests: list[dict[str, Any]] = []
@@ -174,7 +175,9 @@ class _Runner:
         self._tests.append(entry)
         self._test_title = test.title
         started = time.monotonic()
-        reason = INTERRUPTED_REASON if self._interrupt.requested else test.skip_reason
+        reason = test.skip_reason or self._lost_reason
+        if self._interrupt.requested:
+            reason = INTERRUPTED_REASON
         if reason is not None:
             entry.update(status="skipped", reason=reason)
             self._progress.message(f"{test.title}: skipped, {reason}")
@@ -227,9 +230,8 @@ class _Runner:
             return False
         for workload in step.workloads(self._plan.seed):
             recording = self._execute(workload, text, step.seconds, total_bytes=step.count)
+            self._end_test_on_failure(text, recording)
             self._stop_if_requested()
-            if recording.error_count:
-                raise UserError(f"{text} failed: {_errors(recording)}")
         if step.count >= self._plan.subject.rounded(target.capacity_bytes):
             target.filled()
         return True
@@ -245,12 +247,22 @@ class _Runner:
                     "label": measurement.label,
                     "point": measurement.point,
                     "workload": measurement.workload.to_dict(),
+                    "partial": recording.interrupted,
                 }
             )
-        if recording.error_count:
-            self._note(f"{measurement.label}: {_errors(recording)}")
+        self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
         self._estimate.done(measurement.seconds)
+
+    def _end_test_on_failure(self, activity: str, recording: Recording) -> None:
+        if recording.failure is None:
+            return
+        failure = f"{activity}: {recording.failure}"
+        if recording.target_lost:
+            self._lost_reason = f"{self._target.name} no longer answers"
+        if recording.error_count:
+            failure += f"; {_errors(recording)}"
+        raise UserError(failure)
 
     def _execute(
         self, workload: Workload, activity: str, planned_s: float, total_bytes: int | None = None

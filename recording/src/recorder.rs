@@ -95,8 +95,11 @@ pub struct Recording {
     pub offered: Offered,
     /// CPU time; zero for a simulated target, where it would say nothing.
     pub cpu: CpuTime,
-    /// A limit or a request to stop ended the run before its own stop did.
+    /// A failure or a request to stop ended the run before its own stop did:
+    /// the recording is partial.
     pub interrupted: bool,
+    /// The failure, in one sentence.
+    pub failure: Option<String>,
 }
 
 impl Recording {
@@ -130,6 +133,7 @@ impl Recording {
             merged.offered.unissued += part.offered.unissued;
             merged.offered.span_ns = merged.offered.span_ns.max(part.offered.span_ns);
             merged.interrupted |= part.interrupted;
+            merged.failure = merged.failure.or(part.failure);
         }
         let seconds = merged.operations.iter().map(|o| o.seconds.len()).max().unwrap_or(0);
         for operation in &mut merged.operations {

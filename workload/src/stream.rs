@@ -72,7 +72,7 @@ fn incompressible() -> Content {
 
 /// What ends a workload: the first limit that is reached. Time counts from the
 /// end of the ramp; I/Os and bytes are shared evenly by all workers, and count
-/// from the start.
+/// from the start. The limits of one I/O and of errors end it as a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
@@ -85,6 +85,13 @@ pub struct Stop {
     /// Bytes transferred.
     #[serde(default)]
     pub bytes: Option<u64>,
+    /// Longest that one I/O may take, in nanoseconds. One that takes longer ends
+    /// the run, and what is still outstanding then is given up.
+    #[serde(default)]
+    pub io_ns: Option<u64>,
+    /// Failed I/Os that are counted and passed over. The next one ends the run.
+    #[serde(default)]
+    pub tolerated_errors: u64,
 }
 
 /// Streams that run together, and what ends them.
@@ -132,6 +139,9 @@ impl Workload {
         let stop = self.stop;
         if stop.time_ns.is_none() && stop.ios.is_none() && stop.bytes.is_none() {
             return reject("a workload needs a stop: time, a number of I/Os, or bytes");
+        }
+        if stop.io_ns == Some(0) {
+            return reject("a limit of zero for one I/O ends every run; give a positive limit");
         }
         if stop.time_ns == Some(0) || stop.ios == Some(0) || stop.bytes == Some(0) {
             return reject("a stop of zero would measure nothing; give a positive limit");
