@@ -321,7 +321,7 @@ impl Device for PageMapped {
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
         self.purge(at_ns);
         if let Some(cache) = &mut self.slc_cache {
-            cache.all_mapped();
+            cache.fill();
         }
         self.translation.enter_steady_state(self.seed)
     }

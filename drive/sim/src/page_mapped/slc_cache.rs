@@ -83,9 +83,10 @@ impl SlcCache {
         self.free_units += 1;
     }
 
-    /// The whole drive holds data.
-    pub fn all_mapped(&mut self) {
+    /// The whole drive holds data, and the cache all that it can.
+    pub fn fill(&mut self) {
         self.free_units = 0;
+        self.level_bytes = self.capacity_bytes();
     }
 
     fn capacity_bytes(&self) -> u64 {

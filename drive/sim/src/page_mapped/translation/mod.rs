@@ -350,6 +350,12 @@ impl Translation {
         self.frontier_row(pool, frontier) * self.geometry.slots_per_row + frontier.slots
     }
 
+    /// Valid units of each block that is full and not being emptied.
+    #[cfg(test)]
+    pub fn closed_counts(&self) -> Vec<u32> {
+        self.counts.iter().copied().filter(|&count| count < NOT_CLOSED).collect()
+    }
+
     /// Checks every invariant of the map; slow, for tests.
     ///
     /// # Panics

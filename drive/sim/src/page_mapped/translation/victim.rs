@@ -22,10 +22,10 @@ pub struct Victim {
 /// Chooses victims.
 #[derive(Clone, Debug)]
 pub struct VictimRule {
-    policy: Policy,
+    pub policy: Policy,
     /// Blocks that d-choices looks at.
-    candidates: u32,
-    random: Xoshiro256PlusPlus,
+    pub candidates: u32,
+    pub random: Xoshiro256PlusPlus,
 }
 
 impl VictimRule {
