@@ -25,7 +25,15 @@ from fourcorners.recording import OperationRecording, Recording
 from fourcorners.store import Run
 from fourcorners.suites import characterize
 from fourcorners.targets import Target, open_target
-from fourcorners.workload import INCOMPRESSIBLE, REPEATED, Stream, Workload, compressible
+from fourcorners.workload import (
+    INCOMPRESSIBLE,
+    REPEATED,
+    Stream,
+    Workload,
+    compressible,
+    hot_cold,
+    zipf,
+)
 
 __version__ = version("fourcorners")
 
@@ -42,8 +50,10 @@ __all__ = [
     "__version__",
     "characterize",
     "compressible",
+    "hot_cold",
     "open_run",
     "open_target",
+    "zipf",
 ]
 
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Pattern = Literal["sequential", "random"]
-
 INCOMPRESSIBLE = "incompressible"
 REPEATED = "repeated"
 
@@ -21,11 +19,27 @@ def compressible(percent: int) -> str:
     return f"compressible:{percent}"
 
 
+def zipf(exponent: float) -> str:
+    """Random pattern by Zipf's law: the k-th most popular place is drawn in proportion to
+    ``k ** -exponent`` (above 0, up to 10; 0.99 is usual for key-value stores).
+
+    Popular places are scattered over the span, the same ones for every stream with the same span,
+    block size and alignment, whatever its seed.
+    """
+    return f"zipf:{exponent}"
+
+
+def hot_cold(data: float, accesses: float) -> str:
+    """Random pattern in which a fraction ``data`` of all places (above 0, below 1), scattered over
+    the span, takes a share ``accesses`` (0 to 1) of the I/Os: ``hot_cold(0.2, 0.8)``."""
+    return f"hot-cold:{data}:{accesses}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
     """One access specification (Iometer) or job (fio).
 
-    Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
+    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`zipf` or :func:`hot_cold`. Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
     :data:`INCOMPRESSIBLE`, :data:`REPEATED` or :func:`compressible`.
@@ -33,7 +47,7 @@ class Stream:
 
     read_fraction: float
     block_bytes: int
-    pattern: Pattern
+    pattern: str
     offset_bytes: int = 0
     span_bytes: int | None = None
     alignment_bytes: int | None = None
@@ -43,12 +57,12 @@ class Stream:
     content: str = INCOMPRESSIBLE
 
     @classmethod
-    def read(cls, pattern: Pattern, block_bytes: int, **fields: Any) -> "Stream":
+    def read(cls, pattern: str, block_bytes: int, **fields: Any) -> "Stream":
         """A stream that only reads; ``fields`` are the others of this class."""
         return cls(read_fraction=1.0, pattern=pattern, block_bytes=block_bytes, **fields)
 
     @classmethod
-    def write(cls, pattern: Pattern, block_bytes: int, **fields: Any) -> "Stream":
+    def write(cls, pattern: str, block_bytes: int, **fields: Any) -> "Stream":
         """A stream that only writes; ``fields`` are the others of this class."""
         return cls(read_fraction=0.0, pattern=pattern, block_bytes=block_bytes, **fields)
 
@@ -98,4 +112,15 @@ def _stream_to_dict(stream: Stream) -> dict[str, Any]:
     kind, _, percent = stream.content.partition(":")
     if percent:
         fields["content"] = {kind: int(percent)}
+    fields["pattern"] = _pattern_to_json(stream.pattern)
     return fields
+
+
+def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:
+    kind, *values = pattern.split(":")
+    names = {"zipf": ["exponent"], "hot-cold": ["data", "accesses"]}.get(kind, [])
+    try:
+        parameters = dict(zip(names, map(float, values), strict=True))
+    except ValueError:
+        return pattern  # The core refuses what it does not know.
+    return {kind: parameters} if names else kind

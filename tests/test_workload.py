@@ -13,6 +13,8 @@ DRIVE = "sim:ocz-core-64gb"
         fc.Stream.read("sequential", 131_072),
         fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth=3, content=fc.REPEATED),
         fc.Stream.write("random", 4096, alignment_bytes=512, content=fc.compressible(46)),
+        fc.Stream.write(fc.zipf(0.99), 4096),
+        fc.Stream.read(fc.hot_cold(0.2, 0.8), 4096),
         fc.Stream(
             read_fraction=0.7,
             pattern="random",
@@ -33,6 +35,10 @@ def test_the_core_takes_every_kind_of_stream(stream: fc.Stream) -> None:
     [
         (fc.Stream.read("random", 1000), "multiple of 512"),
         (fc.Stream.read("random", 4096, queue_depth=0), "queue depth 0"),
+        (fc.Stream.read(fc.zipf(0), 4096), "Zipf exponent 0"),
+        (fc.Stream.read(fc.hot_cold(2, 0.8), 4096), "fraction of the data between 0 and 1"),
+        (fc.Stream.read("zipf:much", 4096), "unknown variant"),
+        (fc.Stream.read("hot-cold:0.2", 4096), "unknown variant"),
         (fc.Stream.read("random", 4096, span_bytes=10**15), "passes the end of the target"),
     ],
 )

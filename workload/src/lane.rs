@@ -1,5 +1,6 @@
 //! A lane: one worker of one stream, as a generator of requests.
 
+use crate::skew::{HotCold, Scatter, Zipf, below};
 use crate::{Arrivals, Operation, Pattern, Request, Workload};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -13,20 +14,29 @@ pub struct Lane {
     template: Request,
     /// Reads are drawn when 32 random bits fall below this; 2^32 means always.
     read_threshold: u64,
-    pattern: Pattern,
+    addresses: Addresses,
     base_bytes: u64,
-    alignment_bytes: u64,
-    /// Number of positions a random block may take.
-    positions: u64,
-    /// Next sequential position, in blocks, and how many blocks there are.
-    cursor: u64,
-    blocks: u64,
+    /// Distance of two positions.
+    grid_bytes: u64,
     /// I/Os still to issue.
     remaining: u64,
     /// I/Os this lane keeps outstanding; with arrivals, the most that it has.
     pub queue_depth: u32,
     /// When its requests are due; `None` in a closed loop.
     pub arrivals: Option<Arrivals>,
+}
+
+/// Which position comes next.
+#[derive(Clone, Debug)]
+enum Addresses {
+    /// `cursor`, then the next, then from the start again.
+    Sequential { cursor: u64, positions: u64 },
+    /// Any position.
+    Uniform { positions: u64 },
+    /// A rank, scattered.
+    Zipf(Zipf, Scatter),
+    /// A rank, scattered.
+    HotCold(HotCold, Scatter),
 }
 
 impl Lane {
@@ -39,6 +49,7 @@ impl Lane {
             let block = u64::from(stream.block_bytes);
             let usable = stream.span_bytes(capacity_bytes) - u64::from(stream.misalignment_bytes);
             let blocks = usable / block;
+            let aligned = (usable - block) / stream.alignment_bytes() + 1;
             for worker in 0..stream.workers {
                 let lane_index = result.len() as u64;
                 let share = |total: u64| total / lanes + u64::from(lane_index < total % lanes);
@@ -56,12 +67,25 @@ impl Lane {
                         content: stream.content,
                     },
                     read_threshold: (stream.read_fraction * (1u64 << 32) as f64).round() as u64,
-                    pattern: stream.pattern,
+                    addresses: match stream.pattern {
+                        Pattern::Sequential => Addresses::Sequential {
+                            cursor: blocks * u64::from(worker) / u64::from(stream.workers),
+                            positions: blocks,
+                        },
+                        Pattern::Random => Addresses::Uniform { positions: aligned },
+                        Pattern::Zipf { exponent } => {
+                            Addresses::Zipf(Zipf::new(aligned, exponent), Scatter::new(aligned))
+                        }
+                        Pattern::HotCold { data, accesses } => Addresses::HotCold(
+                            HotCold::new(aligned, data, accesses),
+                            Scatter::new(aligned),
+                        ),
+                    },
                     base_bytes: stream.offset_bytes + u64::from(stream.misalignment_bytes),
-                    alignment_bytes: stream.alignment_bytes(),
-                    positions: (usable - block) / stream.alignment_bytes() + 1,
-                    cursor: blocks * u64::from(worker) / u64::from(stream.workers),
-                    blocks,
+                    grid_bytes: match stream.pattern {
+                        Pattern::Sequential => block,
+                        _ => stream.alignment_bytes(),
+                    },
                     remaining,
                     queue_depth: stream.queue_depth,
                     arrivals: Arrivals::new(
@@ -89,21 +113,17 @@ impl Lane {
             threshold if u64::from(self.random.next_u32()) < threshold => Operation::Read,
             _ => Operation::Write,
         };
-        let position_bytes = match self.pattern {
-            Pattern::Sequential => {
-                let position = self.cursor;
-                self.cursor = if position + 1 == self.blocks { 0 } else { position + 1 };
-                position * u64::from(request.length_bytes)
+        let position = match &mut self.addresses {
+            Addresses::Sequential { cursor, positions } => {
+                let position = *cursor;
+                *cursor = if position + 1 == *positions { 0 } else { position + 1 };
+                position
             }
-            // Multiply-shift: 64 random bits against at most 2^55 positions
-            // leave a bias below 2^-9 of one position, far under what any run
-            // can show.
-            Pattern::Random => {
-                let product = u128::from(self.random.next_u64()) * u128::from(self.positions);
-                (product >> 64) as u64 * self.alignment_bytes
-            }
+            Addresses::Uniform { positions } => below(&mut self.random, *positions),
+            Addresses::Zipf(zipf, scatter) => scatter.place(zipf.draw(&mut self.random)),
+            Addresses::HotCold(parts, scatter) => scatter.place(parts.draw(&mut self.random)),
         };
-        request.offset_bytes = self.base_bytes + position_bytes;
+        request.offset_bytes = self.base_bytes + position * self.grid_bytes;
         Some(request)
     }
 }
@@ -191,13 +211,65 @@ mod tests {
         assert!((29_275..=30_725).contains(&reads), "{reads}");
     }
 
+    const PATTERNS: [Pattern; 4] = [
+        Pattern::Sequential,
+        Pattern::Random,
+        Pattern::Zipf { exponent: 1.1 },
+        Pattern::HotCold { data: 0.2, accesses: 0.8 },
+    ];
+
+    #[test]
+    fn all_streams_have_the_same_hot_places() {
+        let hottest = |seed| {
+            let mut w = workload(vec![stream(Pattern::Zipf { exponent: 1.2 })], 10_000);
+            w.seed = seed;
+            let mut counts = std::collections::BTreeMap::new();
+            for request in &requests(&w, 1 << 30)[0] {
+                *counts.entry(request.offset_bytes).or_insert(0) += 1;
+            }
+            counts.into_iter().max_by_key(|&(_, count)| count).unwrap()
+        };
+        let (place, count) = hottest(1);
+        assert_eq!(hottest(2).0, place);
+        // One in the sum of k^-1.2 over 2^18 ranks: 1 / 5.18.
+        assert!((1_800..2_070).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn patterns_are_written_by_name() {
+        let text: Vec<String> =
+            PATTERNS.iter().map(|pattern| serde_json::to_string(pattern).unwrap()).collect();
+        assert_eq!(
+            text,
+            [
+                r#""sequential""#,
+                r#""random""#,
+                r#"{"zipf":{"exponent":1.1}}"#,
+                r#"{"hot-cold":{"data":0.2,"accesses":0.8}}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn impossible_patterns_are_refused() {
+        for (pattern, complaint) in [
+            (Pattern::Zipf { exponent: 0.0 }, "Zipf exponent 0"),
+            (Pattern::Zipf { exponent: f64::NAN }, "Zipf exponent NaN"),
+            (Pattern::HotCold { data: 1.0, accesses: 0.5 }, "hot-cold 1, 0.5"),
+            (Pattern::HotCold { data: 0.2, accesses: 1.5 }, "hot-cold 0.2, 1.5"),
+        ] {
+            let error = workload(vec![stream(pattern)], 1).check(1 << 30).unwrap_err();
+            assert!(error.to_string().contains(complaint), "{error}");
+        }
+    }
+
     proptest! {
         #[test]
         fn every_request_lies_on_the_grid_inside_the_span(
             block_sectors in 1u32..64, align_sectors in 1u32..64, shift in 0u32..64,
-            offset in 0u64..1000, span in 200u64..5000, sequential: bool, seed: u64,
+            offset in 0u64..1000, span in 200u64..5000, pattern in 0usize..4, seed: u64,
         ) {
-            let mut s = stream(if sequential { Pattern::Sequential } else { Pattern::Random });
+            let mut s = stream(PATTERNS[pattern]);
             s.block_bytes = block_sectors * 512;
             s.alignment_bytes = Some(align_sectors * 512);
             s.misalignment_bytes = shift * 512;
@@ -211,7 +283,7 @@ mod tests {
                 prop_assert!(r.offset_bytes >= s.offset_bytes);
                 prop_assert!(r.offset_bytes + u64::from(r.length_bytes) <= capacity);
                 let from_base = r.offset_bytes - s.offset_bytes - u64::from(s.misalignment_bytes);
-                let grid = if sequential { s.block_bytes } else { align_sectors * 512 };
+                let grid = if pattern == 0 { s.block_bytes } else { align_sectors * 512 };
                 prop_assert_eq!(from_base % u64::from(grid), 0);
             }
         }

@@ -6,6 +6,7 @@
 mod arrival;
 mod lane;
 mod request;
+mod skew;
 mod stream;
 
 pub use arrival::{Arrival, Arrivals};

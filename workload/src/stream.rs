@@ -14,15 +14,33 @@ pub const QUEUE_DEPTH_MAX: u32 = 4096;
 pub const WORKERS_MAX: u32 = 256;
 
 /// Order of addresses inside the span.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// Ascending from the start of the span, wrapping at its end. Workers of
     /// one stream start at equal distances.
     Sequential,
     /// Uniform over every aligned position at which a whole block fits.
     Random,
+    /// Random by Zipf's law: the k-th most popular position is drawn in
+    /// proportion to `k^-exponent`. Popular positions are scattered over the
+    /// span, and are the same for every stream with the same positions.
+    Zipf {
+        /// Above 0; 0.99 is usual for key-value stores.
+        exponent: f64,
+    },
+    /// Random: a fraction `data` of the positions takes a share `accesses`,
+    /// uniform within both parts. Positions are scattered as for Zipf's law.
+    HotCold {
+        /// Fraction of the positions that is hot, between 0 and 1.
+        data: f64,
+        /// Share of the accesses that hits hot positions, 0 to 1.
+        accesses: f64,
+    },
 }
+
+/// Largest exponent of Zipf's law; beyond it nearly all accesses hit one place.
+pub const ZIPF_EXPONENT_MAX: f64 = 10.0;
 
 /// One access specification (Iometer) or job (fio).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,7 +58,7 @@ pub struct Stream {
     /// Length of the span; `None` reaches to the end of the target.
     #[serde(default)]
     pub span_bytes: Option<u64>,
-    /// Random addresses are multiples of this, plus `misalignment_bytes`.
+    /// Random addresses of any kind are multiples of this, plus `misalignment_bytes`.
     /// `None` means the block size.
     #[serde(default)]
     pub alignment_bytes: Option<u32>,
@@ -173,6 +191,31 @@ impl Workload {
     }
 }
 
+impl Pattern {
+    fn check(self) -> Result<(), WorkloadError> {
+        match self {
+            Pattern::Zipf { exponent }
+                if exponent.is_nan() || exponent <= 0.0 || exponent > ZIPF_EXPONENT_MAX =>
+            {
+                reject(format!(
+                    "Zipf exponent {exponent}: use more than 0, up to {ZIPF_EXPONENT_MAX}"
+                ))
+            }
+            Pattern::HotCold { data, accesses }
+                if data.is_nan()
+                    || data <= 0.0
+                    || data >= 1.0
+                    || !(0.0..=1.0).contains(&accesses) =>
+            {
+                reject(format!(
+                    "hot-cold {data}, {accesses}: use a fraction of the data between 0 and 1 and a share of the accesses from 0 to 1"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Stream {
     /// The aligned grid that random addresses fall on, in bytes.
     pub fn alignment_bytes(&self) -> u64 {
@@ -228,6 +271,7 @@ impl Stream {
         {
             return reject("offset and span: use multiples of 512 bytes");
         }
+        self.pattern.check()?;
         let span = self.span_bytes(capacity_bytes);
         let end = self.offset_bytes.checked_add(span);
         if end.is_none_or(|end| end > capacity_bytes) {
