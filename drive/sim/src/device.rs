@@ -28,7 +28,7 @@ pub trait Device {
 
     /// The host no longer needs a range (TRIM). Only called while no command is
     /// outstanding. Drives without TRIM take no notice.
-    fn trim(&mut self, _offset_bytes: u64, _length_bytes: u64) {}
+    fn trim(&mut self, _at_ns: u64, _offset_bytes: u64, _length_bytes: u64) {}
 
     /// Secure erase, then the state that endless uniform random writes of
     /// mapping units over all of the drive lead to.
@@ -96,7 +96,7 @@ impl<D: Device> Simulated<D> {
 
     /// The host no longer needs a range (TRIM).
     pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
-        self.device.trim(offset_bytes, length_bytes);
+        self.device.trim(self.now_ns, offset_bytes, length_bytes);
     }
 
     /// The steady state of uniform random writes, at once.

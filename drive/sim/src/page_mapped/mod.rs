@@ -8,10 +8,12 @@
 //! has been programmed. Units that were never written are read without touching
 //! the flash.
 //!
-//! Left out: read disturb and retention; garbage collection in idle time.
+//! Left out: read disturb and retention.
 
+mod background;
 mod command;
 mod flash;
+mod idle_timer;
 mod power;
 mod read_ahead;
 mod reads;
@@ -27,6 +29,7 @@ pub use specification::Specification;
 use crate::device::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
+use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
 use flash::{DieEvent, Flash};
 use fourcorners_target::Completion;
@@ -50,7 +53,16 @@ enum Event {
     /// The last byte of a read has passed the link.
     Returned(u32),
     /// The drive has been idle for some time, or was.
-    Rested,
+    Rested(IdleWork),
+}
+
+/// What a drive does when it has been idle.
+#[derive(Clone, Copy, Debug)]
+enum IdleWork {
+    /// Empties the SLC cache.
+    SlcCache,
+    /// Collects.
+    Collection,
 }
 
 impl Kinds for Event {
@@ -63,7 +75,7 @@ impl Kinds for Event {
             Event::Arrived(_) => 1,
             Event::Processed => 2,
             Event::Returned(_) => 3,
-            Event::Rested => 4,
+            Event::Rested(_) => 4,
         }
     }
 }
@@ -104,6 +116,8 @@ pub struct PageMapped {
     read_ahead: Option<ReadAhead>,
     /// Only drives that take writes with one bit per cell first.
     slc_cache: Option<SlcCache>,
+    /// Only drives that collect while dies are free.
+    background: Option<BackgroundCollection>,
     /// Only drives whose power is specified.
     power: Option<Power>,
     link: Link,
@@ -160,6 +174,7 @@ impl PageMapped {
                 .as_ref()
                 .map(|read_ahead| ReadAhead::new(read_ahead, units)),
             slc_cache: SlcCache::new(specification),
+            background: BackgroundCollection::new(&specification.garbage_collection),
             power: specification.power.as_ref().map(Power::new),
             link,
             flash: Flash::new(specification),
@@ -209,11 +224,19 @@ impl PageMapped {
         }
         if let Some((arrival_ns, next)) = self.host_queue.pop_front() {
             self.admit(arrival_ns.max(now_ns), next);
-        } else if let Some(cache) = &mut self.slc_cache
-            && self.in_device == 0
-            && let Some(at_ns) = cache.rest(now_ns)
-        {
-            self.events.push(at_ns, Event::Rested);
+        } else if self.in_device == 0 {
+            self.rest(now_ns);
+        }
+    }
+
+    /// No command is in the drive.
+    #[inline]
+    fn rest(&mut self, now_ns: u64) {
+        if let Some(at_ns) = self.slc_cache.as_mut().and_then(|cache| cache.rest(now_ns)) {
+            self.events.push(at_ns, Event::Rested(IdleWork::SlcCache));
+        }
+        if let Some(at_ns) = self.background.as_mut().and_then(|b| b.rest(now_ns)) {
+            self.events.push(at_ns, Event::Rested(IdleWork::Collection));
         }
     }
 
@@ -242,6 +265,9 @@ impl Device for PageMapped {
         if let Some(cache) = &mut self.slc_cache {
             cache.wake();
         }
+        if let Some(background) = &mut self.background {
+            background.wake();
+        }
         let arrival_ns = at_ns + self.command_delay_ns;
         if self.in_device < self.queue_depth {
             self.admit(arrival_ns, tag);
@@ -261,12 +287,15 @@ impl Device for PageMapped {
         if die_ns < self.events.next_ns() {
             let (die, event) = self.flash.step();
             match event {
-                DieEvent::Underway => {}
+                DieEvent::Underway => return,
                 DieEvent::Delivered(read) => self.deliver(die_ns, read),
                 DieEvent::Released(bytes) => {
                     self.released(die_ns, bytes);
                     self.drain(die_ns, die);
                 }
+            }
+            if self.background.is_some() {
+                self.collect_in_background(die_ns, die);
             }
             return;
         }
@@ -290,7 +319,8 @@ impl Device for PageMapped {
                 self.store(now_ns, piece);
             }
             Event::Returned(tag) => self.finish(now_ns, tag, 0, done),
-            Event::Rested => self.rested(now_ns),
+            Event::Rested(IdleWork::SlcCache) => self.rested(now_ns),
+            Event::Rested(IdleWork::Collection) => self.rested_to_collect(now_ns),
         }
     }
 
@@ -303,7 +333,7 @@ impl Device for PageMapped {
         self.power = power;
     }
 
-    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+    fn trim(&mut self, at_ns: u64, offset_bytes: u64, length_bytes: u64) {
         // Only units that lie in the range as a whole hold nothing else.
         let unit_bytes = self.units.unit_bytes;
         let first = offset_bytes.div_ceil(unit_bytes);
@@ -316,6 +346,8 @@ impl Device for PageMapped {
             }
             self.translation.trim(unit as u32);
         }
+        // There is more to collect now.
+        self.rest(at_ns);
     }
 
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
@@ -323,6 +355,7 @@ impl Device for PageMapped {
         if let Some(cache) = &mut self.slc_cache {
             cache.fill();
         }
+        self.rest(at_ns);
         self.translation.enter_steady_state(self.seed)
     }
 
@@ -346,6 +379,7 @@ impl Device for PageMapped {
             ("erase_count_min", f64::from(erases.min)),
             ("erase_count_mean", erases.mean),
             ("erase_count_max", f64::from(erases.max)),
+            ("free_blocks_min", f64::from(self.translation.free_blocks_min())),
             ("bad_blocks", f64::from(self.translation.bad_blocks())),
             ("write_amplification", (host + moved + folded) / host.max(1.0)),
         ]

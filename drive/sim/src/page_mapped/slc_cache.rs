@@ -9,6 +9,7 @@
 //! reads take the time of the cells' usual mode.
 
 use super::flash::BackgroundWork;
+use super::idle_timer::{IdleTimer, Rest};
 use super::specification::{Specification, WhenFull};
 use crate::link::transfer_ns;
 
@@ -22,15 +23,12 @@ pub struct SlcCache {
     /// Cache bytes for each free byte of the drive.
     dynamic_gain: f64,
     folds_when_full: bool,
-    idle_delay_ns: u64,
+    timer: IdleTimer,
     free_units: u64,
     unit_bytes: u64,
     level_bytes: u64,
     folded_bytes: u64,
     draining: bool,
-    idle_since_ns: u64,
-    /// Whether an event stands for the end of the delay.
-    waits: bool,
 }
 
 impl SlcCache {
@@ -56,14 +54,12 @@ impl SlcCache {
             static_bytes: cache.static_size.as_ref().map_or(0, |size| size.0),
             dynamic_gain,
             folds_when_full: cache.when_full.value == WhenFull::Fold,
-            idle_delay_ns: cache.idle_delay.0,
+            timer: IdleTimer::new(cache.idle_delay.0),
             free_units: specification.capacity.user.0 / unit_bytes,
             unit_bytes,
             level_bytes: 0,
             folded_bytes: 0,
             draining: false,
-            idle_since_ns: 0,
-            waits: false,
         })
     }
 
@@ -129,24 +125,16 @@ impl SlcCache {
     /// The last command is done. Returns when to ask [`SlcCache::rested`].
     #[inline]
     pub fn rest(&mut self, now_ns: u64) -> Option<u64> {
-        self.idle_since_ns = now_ns;
-        if self.waits {
-            return None;
-        }
-        self.waits = true;
-        Some(now_ns + self.idle_delay_ns)
+        self.timer.rest(now_ns)
     }
 
     /// A delay has passed; `idle` says that no command is in the drive. Starts
     /// draining, or returns when to ask again.
     pub fn rested(&mut self, now_ns: u64, idle: bool) -> Option<u64> {
-        self.waits = false;
-        let due_ns = self.idle_since_ns + self.idle_delay_ns;
-        if idle && due_ns > now_ns {
-            self.waits = true;
-            return Some(due_ns);
+        match self.timer.ended(now_ns, idle) {
+            Rest::AskAgain(at_ns) => return Some(at_ns),
+            rest => self.draining = rest == Rest::Rested,
         }
-        self.draining = idle;
         None
     }
 

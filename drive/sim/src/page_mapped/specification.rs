@@ -133,6 +133,15 @@ pub struct GarbageCollection {
     /// How many times as fast as they are written units are reclaimed during
     /// a burst, while writes go on. Absent: the die takes no writes meanwhile.
     pub burst_pace: Option<Parameter<f64>>,
+    /// Free blocks that a pool collects up to, row by row, with dies that have
+    /// nothing else to do. Absent: only what `start_free_blocks` asks for.
+    pub background_free_blocks: Option<Parameter<u32>>,
+    /// Free blocks that a pool collects up to while the drive is idle. Absent:
+    /// idle time changes nothing.
+    pub idle_free_blocks: Option<Parameter<u32>>,
+    /// Time without commands after which the drive collects up to
+    /// `idle_free_blocks`.
+    pub idle_delay: Option<Parameter<Nanoseconds>>,
     /// Which block goes first. Absent: greedy.
     pub policy: Option<Parameter<Policy>>,
     /// Blocks that the d-choices policy looks at.
@@ -339,6 +348,21 @@ impl Specification {
                 "garbage_collection.burst_pace: use more than 1, up to 100, with burst_blocks of at least 1",
             )?;
         }
+        let foreground = collection.start_free_blocks.value + collection.burst_blocks.value;
+        let background = collection.background_free_blocks.as_ref().map(|blocks| blocks.value);
+        require(
+            background.is_none_or(|blocks| blocks > foreground),
+            "garbage_collection.background_free_blocks: use more than start_free_blocks and burst_blocks together",
+        )?;
+        let idle = collection.idle_free_blocks.as_ref().map(|blocks| blocks.value);
+        require(
+            idle.is_none_or(|blocks| blocks > background.unwrap_or(foreground)),
+            "garbage_collection.idle_free_blocks: use more than are kept free while the drive is in use",
+        )?;
+        require(
+            idle.is_some() == collection.idle_delay.is_some(),
+            "garbage_collection.idle_delay: give it together with garbage_collection.idle_free_blocks",
+        )?;
         if let Some(wear) = &self.wear {
             let share = wear.bad_block_share.as_ref().map_or(0.0, |share| share.value);
             require((0.0..0.5).contains(&share), "wear.bad_block_share: use 0 to 0.5")?;

@@ -2,7 +2,7 @@
 
 use super::command::{Command, Piece};
 use super::flash::BackgroundWork;
-use super::{Event, PageMapped};
+use super::{Event, IdleWork, PageMapped};
 use crate::link::transfer_ns;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Content, Request};
@@ -97,6 +97,11 @@ impl PageMapped {
             }
             self.translation.write(unit, stored_bytes, &mut self.work);
         }
+        self.give_work(now_ns);
+    }
+
+    /// Gives the dies what a change of the map brought about.
+    pub(super) fn give_work(&mut self, now_ns: u64) {
         for (die, mut work) in self.work.drain(..) {
             // Only the host's rows release buffer; collected ones bypass the cache.
             if let Some(cache) = &mut self.slc_cache
@@ -114,7 +119,7 @@ impl PageMapped {
     pub(super) fn rested(&mut self, now_ns: u64) {
         let idle = self.in_device == 0;
         match self.slc_cache.as_mut().and_then(|cache| cache.rested(now_ns, idle)) {
-            Some(at_ns) => self.events.push(at_ns, Event::Rested),
+            Some(at_ns) => self.events.push(at_ns, Event::Rested(IdleWork::SlcCache)),
             None => (0..self.flash.dies()).for_each(|die| self.drain(now_ns, die)),
         }
     }

@@ -73,8 +73,8 @@ impl Device for Member {
         with_member!(self, drive => drive.purge(at_ns));
     }
 
-    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
-        with_member!(self, drive => drive.trim(offset_bytes, length_bytes));
+    fn trim(&mut self, at_ns: u64, offset_bytes: u64, length_bytes: u64) {
+        with_member!(self, drive => drive.trim(at_ns, offset_bytes, length_bytes));
     }
 
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {

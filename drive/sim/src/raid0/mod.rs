@@ -195,10 +195,10 @@ impl Device for Raid0 {
         }
     }
 
-    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
+    fn trim(&mut self, at_ns: u64, offset_bytes: u64, length_bytes: u64) {
         for extent in self.stripe.extents(offset_bytes, length_bytes) {
             let member = extent.member as usize;
-            self.members[member].trim(extent.offset_bytes, extent.length_bytes);
+            self.members[member].trim(at_ns, extent.offset_bytes, extent.length_bytes);
             self.look_again(member);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::frontier::Frontier;
 use super::geometry::{next_set, prefetch};
-use super::victim::{NOT_CLOSED, Victim};
+use super::victim::{NOT_CLOSED, Victim, fewest};
 use super::{Pool, RowWork, Stream, Translation};
 use crate::page_mapped::flash::BackgroundWork;
 
@@ -10,7 +10,7 @@ use crate::page_mapped::flash::BackgroundWork;
 /// the latency of memory divided by the time to move a unit.
 const PREFETCH_SLOTS: u32 = 64;
 
-/// Rows that a victim must free; a pool that cannot offer as much is crowded.
+/// See [`Translation::slots_freed_min`].
 const ROWS_FREED_MIN: u32 = 2;
 
 /// What is left of a block that is being emptied.
@@ -57,6 +57,24 @@ impl Translation {
         self.move_units(pool, u32::MAX, work);
     }
 
+    /// The die that programs the row into which a pool collects.
+    #[inline]
+    pub fn next_collected_die(&self, pool: u32) -> u32 {
+        self.geometry.die_of_row(pool, self.frontier(pool, self.collector_stream).row)
+    }
+
+    /// Collects a row of a pool that has fewer than `free_blocks` free blocks.
+    /// Returns whether there was anything to collect.
+    pub fn collect_row(&mut self, pool: u32, free_blocks: usize, work: &mut Vec<RowWork>) -> bool {
+        let space = &self.pools[pool as usize];
+        if space.free.len() >= free_blocks || space.victim.is_none() && !self.open_emptiest(pool) {
+            return false;
+        }
+        let filled = self.frontier(pool, self.collector_stream).slots;
+        self.move_units(pool, self.geometry.slots_per_row - filled, work);
+        true
+    }
+
     /// Whether a pool has room to spare: a crowded one takes no writes until
     /// others have overwritten some of its units.
     pub(super) fn has_room(&mut self, pool: u32) -> bool {
@@ -66,7 +84,7 @@ impl Translation {
         let first = self.geometry.block_index(pool, 0);
         let counts = &self.counts[first..first + self.geometry.blocks as usize];
         let fewest = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
-        let enough = ROWS_FREED_MIN * self.geometry.slots_per_row;
+        let enough = self.slots_freed_min();
         let crowded = fewest.saturating_add(enough) > self.geometry.slots_per_block;
         self.pool(pool).crowded = crowded;
         !crowded
@@ -89,20 +107,45 @@ impl Translation {
                     )
                 })
                 .expect("a pool has closed blocks when it runs out of free ones");
-            let capacity = self.written_slots(pool, block);
-            let valid = self.counts[first + block as usize];
-            self.counts[first + block as usize] |= NOT_CLOSED;
-            let freed = capacity - valid;
-            let enough = ROWS_FREED_MIN * self.geometry.slots_per_row;
-            let space = self.pool(pool);
-            space.crowded |= freed < enough;
-            space.victim = Some(Victim {
-                block,
-                next_slot: 0,
-                moves_per_write: f64::from(valid) / f64::from(freed.max(1)),
-            });
+            self.open_victim(pool, block);
         }
         self.pools[pool as usize].victim.as_ref().expect("was just chosen")
+    }
+
+    /// Begins to empty a block of a pool.
+    fn open_victim(&mut self, pool: u32, block: u32) {
+        let index = self.geometry.block_index(pool, block);
+        let valid = self.counts[index];
+        let freed = self.written_slots(pool, block) - valid;
+        self.counts[index] |= NOT_CLOSED;
+        let enough = self.slots_freed_min();
+        let space = self.pool(pool);
+        space.crowded |= freed < enough;
+        space.victim = Some(Victim {
+            block,
+            next_slot: 0,
+            moves_per_write: f64::from(valid) / f64::from(freed.max(1)),
+        });
+    }
+
+    /// Begins to empty the block of a pool with the fewest valid units, if that
+    /// gives enough.
+    fn open_emptiest(&mut self, pool: u32) -> bool {
+        let first = self.geometry.block_index(pool, 0);
+        let counts = &self.counts[first..first + self.geometry.blocks as usize];
+        let block = fewest(counts) as u32;
+        let valid = counts[block as usize];
+        if valid >= NOT_CLOSED || self.written_slots(pool, block) < valid + self.slots_freed_min() {
+            return false;
+        }
+        self.open_victim(pool, block);
+        true
+    }
+
+    /// Slots that a victim must free; a pool that cannot offer as much is
+    /// crowded.
+    fn slots_freed_min(&self) -> u32 {
+        ROWS_FREED_MIN * self.geometry.slots_per_row
     }
 
     /// Moves up to `most` valid units out of the pool's victim; frees the

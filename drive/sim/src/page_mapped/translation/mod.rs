@@ -101,7 +101,7 @@ pub struct Translation {
     rule: VictimRule,
     wear: Wear,
     /// Free blocks below which a pool collects whatever else it has to do.
-    free_blocks_min: usize,
+    free_blocks_kept: usize,
     start_free_blocks: usize,
     burst_blocks: usize,
     burst_pace: f64,
@@ -139,7 +139,7 @@ impl Translation {
             collector_stream: if shares { Stream::Host } else { Stream::Collector },
             rule: VictimRule::new(collection, seed),
             wear,
-            free_blocks_min: specification.free_blocks_min() as usize,
+            free_blocks_kept: specification.free_blocks_min() as usize,
             start_free_blocks: collection.start_free_blocks.value as usize,
             burst_blocks: collection.burst_blocks.value as usize,
             burst_pace: collection.burst_pace.as_ref().map_or(f64::INFINITY, |pace| pace.value),
@@ -171,6 +171,11 @@ impl Translation {
         self.wear.erase_counts()
     }
 
+    /// Free blocks of the pool that has the fewest.
+    pub fn free_blocks_min(&self) -> u32 {
+        self.pools.iter().map(|pool| pool.free.len() as u32).min().unwrap_or(0)
+    }
+
     /// Blocks that are bad, from the factory or worn out.
     pub fn bad_blocks(&self) -> u32 {
         self.wear.bad_blocks()
@@ -192,6 +197,12 @@ impl Translation {
     #[inline]
     pub fn die(&self, slot: u32) -> u32 {
         self.geometry.die_of_slot(slot)
+    }
+
+    /// The pool that a die is in.
+    #[inline]
+    pub fn pool_of_die(&self, die: u32) -> u32 {
+        die / self.geometry.dies_per_pool
     }
 
     /// The page of a slot: slots of one page are read together.
@@ -306,7 +317,7 @@ impl Translation {
         // is at work itself it gives a block back for each that it takes.
         if stream == Stream::Host && !space.collecting {
             space.collecting = true;
-            while self.pools[pool as usize].free.len() < self.free_blocks_min {
+            while self.pools[pool as usize].free.len() < self.free_blocks_kept {
                 self.collect_block(pool, work);
             }
             self.pool(pool).collecting = false;

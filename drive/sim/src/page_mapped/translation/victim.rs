@@ -96,7 +96,7 @@ impl VictimRule {
 
 /// The first block with the fewest valid units. Two passes: the first one
 /// compiles to vector instructions.
-fn fewest(counts: &[u32]) -> usize {
+pub fn fewest(counts: &[u32]) -> usize {
     let least = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
     counts.iter().position(|&count| count == least).unwrap_or(0)
 }
