@@ -84,7 +84,7 @@ impl Translation {
             0 => 0,
             burst => 1 + pool as usize * (burst + 1) / self.geometry.pools as usize,
         };
-        (self.start_free_blocks + phase).max(self.free_blocks_min + open) - open
+        (self.start_free_blocks + phase).max(self.free_blocks_kept + open) - open
     }
 }
 
