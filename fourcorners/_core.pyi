@@ -39,7 +39,7 @@ class RawOperation:
     def second_latency_max_ns(self) -> _Array: ...
 
 class RawRecording:
-    """What one workload's execution showed; ``operations`` by ``read`` and ``write``."""
+    """What one workload's execution showed; ``operations`` by ``read``, ``write``, ``flush``."""
 
     @property
     def elapsed_ns(self) -> int: ...
@@ -92,6 +92,10 @@ class SimulatedDrive:
     def idle(self, idle_ns: int) -> None: ...
     def purge(self) -> None: ...
     def trim(self, offset_bytes: int, length_bytes: int) -> None: ...
+    def power_cut(self) -> list[tuple[int, int]]:
+        """Offset and length of what was acknowledged and is lost, ascending; ``ValueError`` where
+        the model cannot say."""
+
     def enter_steady_state(self) -> None:
         """Enters the steady state of uniform random writes; ``ValueError`` where there is none."""
 

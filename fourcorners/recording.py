@@ -86,7 +86,8 @@ class OperationRecording:
 class Recording:
     """What one workload's execution showed, whatever kind of target ran it.
 
-    ``operations`` has the operations with at least one I/O or error, by ``read`` and ``write``.
+    ``operations`` has the operations with at least one I/O or error, by ``read``,
+    ``write`` and ``flush``.
     ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
     time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``.
     CPU times are the process's own while measuring, ``None`` for simulated targets.
@@ -133,9 +134,14 @@ class Recording:
         return self.operations["write"]
 
     @property
+    def flush(self) -> OperationRecording:
+        """The flushes; raises ``KeyError`` when there were none."""
+        return self.operations["flush"]
+
+    @property
     def iops(self) -> float:
-        """Completed I/Os per second, all operations."""
-        return sum(operation.iops for operation in self.operations.values())
+        """Completed reads and writes per second. Flushes transfer nothing and do not count."""
+        return sum(operation.iops for name, operation in self.operations.items() if name != "flush")
 
     @property
     def bytes_per_second(self) -> float:

@@ -228,6 +228,21 @@ class SimulatedTarget(Target):
         """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM)."""
         self._core.trim(offset, count)
 
+    def power_cut(self) -> list[tuple[int, int]]:
+        """Takes the drive's power away and gives it back.
+
+        Returns offset and length, in bytes, of every range whose latest write the drive had
+        acknowledged and lost, ascending and apart: what was in a volatile buffer. It holds older
+        data or none now. Nothing that a flush or a write with ``fua`` has covered is among it, and
+        nothing at all behind power-loss protection.
+
+        Raises :class:`UserError` for drives whose model cannot say what is lost.
+        """
+        try:
+            return self._core.power_cut()
+        except ValueError as error:
+            raise UserError(f"{self.name}: {error}") from error
+
     def enter_steady_state(self) -> None:
         """Erases the drive and puts it at once into the state that endless uniform random writes
         over all of it lead to under greedy collection.

@@ -43,6 +43,11 @@ class Stream:
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
     :data:`INCOMPRESSIBLE`, :data:`REPEATED` or :func:`compressible`.
+
+    Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
+    fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in
+    the recording. ``fua`` has every write complete only when it is durable (force unit access;
+    of a real target, ``RWF_DSYNC``).
     """
 
     read_fraction: float
@@ -55,6 +60,8 @@ class Stream:
     queue_depth: int = 1
     workers: int = 1
     content: str = INCOMPRESSIBLE
+    flush_every_writes: int | None = None
+    fua: bool = False
 
     @classmethod
     def read(cls, pattern: str, block_bytes: int, **fields: Any) -> "Stream":

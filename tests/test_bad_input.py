@@ -42,7 +42,7 @@ def refused(*arguments: str | Path, cwd: Path, code: int = 2) -> str:
         ([CORE, "--tests", "transfersize"], "did you mean transfer-size?"),
         ([CORE, "--profile", "fast"], "quick"),
         ([CORE, "--size", "1GiB"], "is simulated"),
-        ([CORE, "--set", "link.speed=3"], "no parameter named link.speed"),
+        ([CORE, "--set", "link.speed=3"], "link.speed: unknown field `speed`, expected one of"),
         ([CORE, "--set", "link.line_rate"], "write PARAMETER=VALUE"),
         ([CORE, "--set", "link.line_rate=3 GB"], "link.line_rate"),
         ([CORE, "--seed", "-1"], "seed -1"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fourcorners as fc
 from fourcorners.recording import OperationRecording
+from fourcorners.targets import SimulatedTarget
 
 
 def _of(latencies_ns: list[int]) -> OperationRecording:
@@ -88,3 +89,34 @@ def test_plot_draws_what_was_recorded() -> None:
     by_second, by_latency = figure.axes
     assert by_second.get_ylabel() == "IOPS"
     assert by_latency.get_xlabel() == "latency (ms)"
+
+
+def test_flushes_are_an_operation_of_their_own() -> None:
+    stream = fc.Stream.write("random", 4096, span_bytes=10**9, flush_every_writes=4)
+    with fc.open_target("sim:ocz-vector-256gb") as drive:
+        recording = drive.run(fc.Workload([stream], ios=400))
+        assert (recording.write.ios, recording.flush.ios, recording.flush.bytes) == (400, 100, 0)
+        assert recording.iops == recording.write.iops
+        # A flush waits for a program of 1.3 ms; a write for none.
+        assert (recording.flush.latency_min_s or 0) > 0.0013 > (recording.write.latency_max_s or 1)
+        depth = sum(o.ios * (o.latency_mean_s or 0) for o in recording.operations.values())
+        assert depth / recording.elapsed_s == pytest.approx(1, rel=1e-6)
+
+
+def test_what_a_power_cut_takes_depends_on_flushes_and_capacitors() -> None:
+    written = fc.Workload([fc.Stream.write("sequential", 4096)], ios=15)
+    flushed = fc.Workload([fc.Stream.write("sequential", 4096, flush_every_writes=15)], ios=15)
+    protected = {"write_buffer.power_loss_protection": "true"}
+    for settings, workload, lost in [
+        ({}, written, [(0, 15 * 4096)]),
+        ({}, flushed, []),
+        (protected, written, []),
+    ]:
+        with fc.open_target("sim:ocz-vector-256gb", settings=settings) as drive:
+            assert isinstance(drive, SimulatedTarget)
+            drive.run(workload)
+            assert drive.power_cut() == lost
+    with fc.open_target("sim:ocz-core-64gb") as drive:
+        assert isinstance(drive, SimulatedTarget)
+        with pytest.raises(fc.UserError, match="page-mapped SSDs and disks"):
+            drive.power_cut()

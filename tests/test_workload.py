@@ -39,6 +39,8 @@ def test_the_core_takes_every_kind_of_stream(stream: fc.Stream) -> None:
         (fc.Stream.read(fc.hot_cold(2, 0.8), 4096), "fraction of the data between 0 and 1"),
         (fc.Stream.read("zipf:much", 4096), "unknown variant"),
         (fc.Stream.read("hot-cold:0.2", 4096), "unknown variant"),
+        (fc.Stream.write("random", 4096, flush_every_writes=0), "flush every 0 writes"),
+        (fc.Stream.read("random", 4096, fua=True), "streams that write"),
         (fc.Stream.read("random", 4096, span_bytes=10**15), "passes the end of the target"),
     ],
 )

@@ -90,6 +90,11 @@ impl SimulatedDrive {
         py.detach(|| self.drive.trim(offset_bytes, length_bytes));
     }
 
+    fn power_cut(&mut self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+        let lost = py.detach(|| self.drive.power_cut()).map_err(value_error)?;
+        Ok(lost.into_iter().map(|range| (range.start, range.end - range.start)).collect())
+    }
+
     fn enter_steady_state(&mut self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.drive.enter_steady_state()).map_err(value_error)
     }

@@ -100,6 +100,7 @@ const NO_REQUEST: Request = Request {
     offset_bytes: 0,
     length_bytes: 0,
     content: Content::Incompressible,
+    fua: false,
 };
 
 /// One outstanding request, or a place for it.
@@ -288,6 +289,8 @@ mod tests {
                 arrival: Arrival::Closed,
                 workers: 1,
                 content: Content::Incompressible,
+                flush_every_writes: None,
+                fua: false,
             }],
             stop,
             ramp_ns,

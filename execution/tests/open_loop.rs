@@ -77,6 +77,8 @@ fn workload(arrival: Arrival, queue_depth: u32, stop: Stop) -> Workload {
             arrival,
             workers: 1,
             content: Content::Incompressible,
+            flush_every_writes: None,
+            fua: false,
         }],
         stop,
         ramp_ns: 0,
@@ -181,7 +183,7 @@ fn workers_share_the_rate_and_mix_with_a_closed_loop() {
     both.streams[1].read_fraction = 0.0;
     let open = || Ok(Freezing::new(10 * MS, (0, 0)));
     let recording = execute_parallel(&both, 1 << 30, open, &Progress::default()).unwrap();
-    let [reads, writes] = &recording.operations;
+    let [reads, writes, _] = &recording.operations;
     assert_eq!(reads.ios, 2000);
     assert_eq!(recording.offered.ios, 2000);
     // Two workers of the closed stream, each 100 I/Os a second.

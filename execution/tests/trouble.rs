@@ -22,6 +22,8 @@ fn workload(queue_depth: u32, stop: Stop) -> Workload {
         arrival: Arrival::Closed,
         workers: 1,
         content: Content::Incompressible,
+        flush_every_writes: None,
+        fua: false,
     };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 1 }
 }

@@ -79,7 +79,7 @@ def find(run: RunData) -> list[Finding]:
 
 
 def _balances(run: RunData) -> list[_Balance]:
-    """Both sides of the law for each recording; both operations of one share its queue."""
+    """Both sides of the law for each recording; all operations of one share its queue."""
     rows: dict[str, list[Measured]] = {}
     for row in measured(run):
         if row.number("mean_queue_depth") and row.number("latency_mean_s") is not None:

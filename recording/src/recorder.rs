@@ -83,7 +83,7 @@ pub struct CpuTime {
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Per operation, indexed by [`Operation::index`].
-    pub operations: [OperationRecord; 2],
+    pub operations: [OperationRecord; Operation::COUNT],
     /// Start of measuring (the end of the ramp) to the last completion.
     pub elapsed_ns: u64,
     /// Time integral of the number of outstanding I/Os over the measured time,
@@ -142,7 +142,7 @@ impl Recording {
         merged
     }
 
-    /// I/Os that failed, over both operations.
+    /// I/Os that failed, over all operations.
     pub fn errors(&self) -> u64 {
         self.operations.iter().flat_map(|o| o.errors.values()).sum()
     }
@@ -157,8 +157,8 @@ pub struct Recorder {
     /// operation had counted when it began: a second is the difference, so that
     /// an I/O is counted once.
     second_end_ns: u64,
-    at_second_start: [Counted; 2],
-    second_latency_max_ns: [u64; 2],
+    at_second_start: [Counted; Operation::COUNT],
+    second_latency_max_ns: [u64; Operation::COUNT],
     last_completion_ns: u64,
 }
 
@@ -178,7 +178,7 @@ impl Recorder {
             start_ns,
             second_end_ns: start_ns + NANOSECONDS_PER_SECOND,
             at_second_start: Default::default(),
-            second_latency_max_ns: [0; 2],
+            second_latency_max_ns: [0; Operation::COUNT],
             last_completion_ns: start_ns,
         }
     }
@@ -188,9 +188,9 @@ impl Recorder {
         self.start_ns
     }
 
-    /// Completed I/Os and bytes so far, over both operations.
+    /// Completed reads and writes, and their bytes, so far.
     pub fn totals(&self) -> (u64, u64) {
-        let [reads, writes] = &self.recording.operations;
+        let [reads, writes, _] = &self.recording.operations;
         (reads.ios + writes.ios, reads.bytes + writes.bytes)
     }
 

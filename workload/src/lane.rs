@@ -20,6 +20,10 @@ pub struct Lane {
     grid_bytes: u64,
     /// I/Os still to issue.
     remaining: u64,
+    /// Writes from flush to flush; `u64::MAX` without flushes.
+    writes_per_flush: u64,
+    /// Writes before the next flush.
+    writes_to_flush: u64,
     /// I/Os this lane keeps outstanding; with arrivals, the most that it has.
     pub queue_depth: u32,
     /// When its requests are due; `None` in a closed loop.
@@ -58,6 +62,7 @@ impl Lane {
                 let remaining = by_bytes.unwrap_or(u64::MAX).min(by_ios.unwrap_or(u64::MAX));
                 let expected = remaining.min(workload.arrivals_in_time(stream));
                 let root = (workload.seed, stream_index as u64);
+                let writes_per_flush = stream.flush_every_writes.map_or(u64::MAX, u64::from);
                 result.push(Lane {
                     random: lane_random(workload.seed, stream_index as u64, u64::from(worker)),
                     template: Request {
@@ -65,6 +70,7 @@ impl Lane {
                         offset_bytes: 0,
                         length_bytes: stream.block_bytes,
                         content: stream.content,
+                        fua: stream.fua,
                     },
                     read_threshold: (stream.read_fraction * (1u64 << 32) as f64).round() as u64,
                     addresses: match stream.pattern {
@@ -87,6 +93,8 @@ impl Lane {
                         _ => stream.alignment_bytes(),
                     },
                     remaining,
+                    writes_per_flush,
+                    writes_to_flush: writes_per_flush,
                     queue_depth: stream.queue_depth,
                     arrivals: Arrivals::new(
                         stream.arrival,
@@ -103,6 +111,10 @@ impl Lane {
     /// The next request, or `None` when the lane has issued its share.
     #[inline]
     pub fn next_request(&mut self) -> Option<Request> {
+        if self.writes_to_flush == 0 {
+            self.writes_to_flush = self.writes_per_flush;
+            return Some(Request::FLUSH);
+        }
         self.remaining = self.remaining.checked_sub(1)?;
         let mut request = self.template;
         // Lane positions and the operation come from one draw each, so that
@@ -124,6 +136,7 @@ impl Lane {
             Addresses::HotCold(parts, scatter) => scatter.place(parts.draw(&mut self.random)),
         };
         request.offset_bytes = self.base_bytes + position * self.grid_bytes;
+        self.writes_to_flush -= u64::from(request.operation == Operation::Write);
         Some(request)
     }
 }
@@ -158,6 +171,8 @@ mod tests {
             arrival: Arrival::Closed,
             workers: 1,
             content: Content::Incompressible,
+            flush_every_writes: None,
+            fua: false,
         }
     }
 
@@ -199,6 +214,28 @@ mod tests {
         let counts: Vec<usize> =
             requests(&workload(vec![four], 10), 1 << 30).iter().map(Vec::len).collect();
         assert_eq!(counts, [3, 3, 2, 2]);
+    }
+
+    #[test]
+    fn flushes_follow_writes_and_are_not_counted() {
+        let mut flushed = stream(Pattern::Random);
+        flushed.flush_every_writes = Some(3);
+        flushed.fua = true;
+        let all = requests(&workload(vec![flushed.clone()], 6), 1 << 30).remove(0);
+        let flushes: Vec<usize> =
+            (0..all.len()).filter(|&index| all[index] == Request::FLUSH).collect();
+        assert_eq!((flushes, all.len()), (vec![3, 7], 8));
+        let forced = |r: &&Request| r.operation == Operation::Write && r.fua;
+        assert_eq!(all.iter().filter(forced).count(), 6);
+        // Reads do not count, and the addresses are those without flushes.
+        flushed.read_fraction = 0.5;
+        let mixed = requests(&workload(vec![flushed.clone()], 600), 1 << 30).remove(0);
+        let writes = mixed.iter().filter(|r| r.operation == Operation::Write).count();
+        let flushes = mixed.iter().filter(|r| r.operation == Operation::Flush).count();
+        assert_eq!(flushes, writes / 3);
+        flushed.flush_every_writes = None;
+        let plain = requests(&workload(vec![flushed], 600), 1 << 30).remove(0);
+        assert!(mixed.iter().filter(|r| **r != Request::FLUSH).eq(&plain));
     }
 
     #[test]

@@ -10,11 +10,15 @@ pub enum Operation {
     Read,
     /// Transfer to the target.
     Write,
+    /// Everything whose write has completed becomes durable. No transfer.
+    Flush,
 }
 
 impl Operation {
-    /// Both operations, in the order in which tables list them.
-    pub const ALL: [Operation; 2] = [Operation::Read, Operation::Write];
+    /// How many there are.
+    pub const COUNT: usize = 3;
+    /// All operations, in the order in which tables list them.
+    pub const ALL: [Operation; Self::COUNT] = [Operation::Read, Operation::Write, Operation::Flush];
 
     /// Position in [`Operation::ALL`].
     pub const fn index(self) -> usize {
@@ -26,6 +30,7 @@ impl Operation {
         match self {
             Operation::Read => "read",
             Operation::Write => "write",
+            Operation::Flush => "flush",
         }
     }
 }
@@ -47,12 +52,26 @@ pub enum Content {
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Read or write.
+    /// What it does.
     pub operation: Operation,
-    /// First byte, counted from the start of the target.
+    /// First byte, counted from the start of the target; 0 of a flush.
     pub offset_bytes: u64,
-    /// Length; never zero.
+    /// Length; zero of a flush and never else.
     pub length_bytes: u32,
-    /// Content of a write; ignored by reads.
+    /// Content of a write; ignored by others.
     pub content: Content,
+    /// The write completes when its data is durable (force unit access);
+    /// ignored by others.
+    pub fua: bool,
+}
+
+impl Request {
+    /// A flush.
+    pub const FLUSH: Request = Request {
+        operation: Operation::Flush,
+        offset_bytes: 0,
+        length_bytes: 0,
+        content: Content::Incompressible,
+        fua: false,
+    };
 }

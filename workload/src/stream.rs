@@ -78,6 +78,14 @@ pub struct Stream {
     /// Content of writes.
     #[serde(default = "incompressible")]
     pub content: Content,
+    /// Each worker flushes after so many of its writes, as fio's `fsync` does:
+    /// the flush takes a place in its queue, waits for no write, and is not
+    /// counted by a stop. `None`: never.
+    #[serde(default)]
+    pub flush_every_writes: Option<u32>,
+    /// Writes complete when they are durable (force unit access).
+    #[serde(default)]
+    pub fua: bool,
 }
 
 fn one() -> u32 {
@@ -255,6 +263,12 @@ impl Stream {
             && (percent == 0 || percent > 100)
         {
             return reject(format!("compressible to {percent} %: use 1 to 100"));
+        }
+        if self.flush_every_writes == Some(0) {
+            return reject("a flush every 0 writes: use at least 1, or leave it out");
+        }
+        if self.read_fraction >= 1.0 && (self.fua || self.flush_every_writes.is_some()) {
+            return reject("flushes and forced unit access are for streams that write");
         }
         let alignment = self.alignment_bytes();
         if alignment == 0 || !alignment.is_multiple_of(SECTOR_BYTES) {

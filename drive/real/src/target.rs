@@ -198,6 +198,7 @@ impl Target for RealTarget {
         let state = &mut prepared.slots[slot as usize];
         state.length_bytes = length;
         state.staged = false;
+        let write_flags = if request.fua { libc::RWF_DSYNC } else { 0 };
         let entry = match (request.operation, registered) {
             (Operation::Read, true) => {
                 opcode::ReadFixed::new(ring::FILE, pointer, length, piece).offset(offset).build()
@@ -205,11 +206,17 @@ impl Target for RealTarget {
             (Operation::Read, false) => {
                 opcode::Read::new(ring::FILE, pointer, length).offset(offset).build()
             }
-            (Operation::Write, true) => {
-                opcode::WriteFixed::new(ring::FILE, pointer, length, piece).offset(offset).build()
-            }
-            (Operation::Write, false) => {
-                opcode::Write::new(ring::FILE, pointer, length).offset(offset).build()
+            (Operation::Write, true) => opcode::WriteFixed::new(ring::FILE, pointer, length, piece)
+                .offset(offset)
+                .rw_flags(write_flags)
+                .build(),
+            (Operation::Write, false) => opcode::Write::new(ring::FILE, pointer, length)
+                .offset(offset)
+                .rw_flags(write_flags)
+                .build(),
+            // What it takes to read the data again, without times of access.
+            (Operation::Flush, _) => {
+                opcode::Fsync::new(ring::FILE).flags(types::FsyncFlags::DATASYNC).build()
             }
         };
         if request.operation == Operation::Read {

@@ -331,6 +331,7 @@ fn requests_below_the_logical_block_are_told_by_the_plan() {
         offset_bytes: 512,
         length_bytes: 512,
         content: Content::Incompressible,
+        fua: false,
     };
     target.submit(0, &small);
     let mut done: Vec<Completion> = Vec::new();

@@ -15,7 +15,7 @@ use support::*;
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn request(operation: Operation, offset_bytes: u64, length_bytes: u32) -> Request {
-    Request { operation, offset_bytes, length_bytes, content: Content::Incompressible }
+    Request { operation, offset_bytes, length_bytes, content: Content::Incompressible, fua: false }
 }
 
 /// Waits until `count` requests have completed.
@@ -148,10 +148,24 @@ fn the_issuing_loop_counts_every_io_at_every_depth_and_size() {
                 &Progress::default(),
             )
             .unwrap();
-            let [reads, writes] = &recording.operations;
+            let [reads, writes, _] = &recording.operations;
             assert_eq!((reads.ios + writes.ios, recording.errors()), (count, 0));
             assert_eq!(reads.bytes, reads.ios * u64::from(block_bytes));
         }
+    }
+}
+
+#[test]
+fn flushes_and_forced_writes_reach_the_kernel() {
+    for folder in folders() {
+        let file = folder.own_file("test", 16 * MIB);
+        let mut forced = workload(0.0, 4096, 4, ios(60));
+        forced.streams[0].flush_every_writes = Some(3);
+        forced.streams[0].fua = true;
+        let recording = execute(&forced, &mut file.target(1), &Progress::default()).unwrap();
+        let counts = recording.operations.each_ref().map(|operation| operation.ios);
+        assert_eq!((counts, recording.errors()), ([0, 60, 20], 0));
+        assert_eq!(recording.operations[Operation::Flush.index()].bytes, 0);
     }
 }
 
@@ -163,7 +177,7 @@ fn several_workers_share_one_file() {
     four.streams[0].workers = 4;
     let open = || Ok(file.target(1));
     let recording = execute_parallel(&four, 16 * MIB, open, &Progress::default()).unwrap();
-    let [reads, writes] = &recording.operations;
+    let [reads, writes, _] = &recording.operations;
     assert_eq!((reads.ios + writes.ios, recording.errors()), (4000, 0));
 }
 

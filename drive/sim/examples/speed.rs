@@ -31,6 +31,8 @@ fn workload(operation: Operation, pattern: Pattern, block_bytes: u32, stop: Stop
             arrival: Arrival::Closed,
             workers: 1,
             content: Content::Incompressible,
+            flush_every_writes: None,
+            fua: false,
         }],
         stop,
         ramp_ns: 0,
@@ -101,7 +103,7 @@ fn main() {
         });
         let after = names.map(|name| counter(&drive, name));
         let amplification = match operation {
-            Operation::Read => String::new(),
+            Operation::Read | Operation::Flush => String::new(),
             Operation::Write => format!(
                 ", write amplification {:.2}",
                 1.0 + (after[1] - before[1]) / (after[0] - before[0])

@@ -2,6 +2,7 @@
 
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::Request;
+use std::ops::Range;
 
 /// A drive model. It owns its state and its pending events, and is driven from
 /// outside: hand in commands, then step through events in order of time.
@@ -29,6 +30,17 @@ pub trait Device {
     /// The host no longer needs a range (TRIM). Only called while no command is
     /// outstanding. Drives without TRIM take no notice.
     fn trim(&mut self, _at_ns: u64, _offset_bytes: u64, _length_bytes: u64) {}
+
+    /// Power fails and comes back: what was acknowledged and not durable is
+    /// lost. Returns the ranges of bytes whose latest write is lost, ascending
+    /// and apart; what such a range holds now is older data or none. Only
+    /// called while no command is outstanding.
+    ///
+    /// # Errors
+    /// Why the model cannot say what is lost.
+    fn power_cut(&mut self, _at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+        Err("what a loss of power takes is modelled for page-mapped SSDs and disks".into())
+    }
 
     /// Secure erase, then the state that endless uniform random writes of
     /// mapping units over all of the drive lead to.
@@ -97,6 +109,14 @@ impl<D: Device> Simulated<D> {
     /// The host no longer needs a range (TRIM).
     pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
         self.device.trim(self.now_ns, offset_bytes, length_bytes);
+    }
+
+    /// Power fails and comes back; see [`Device::power_cut`].
+    ///
+    /// # Errors
+    /// Why the model cannot say what is lost.
+    pub fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
+        self.device.power_cut(self.now_ns)
     }
 
     /// The steady state of uniform random writes, at once.

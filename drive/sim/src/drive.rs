@@ -7,6 +7,7 @@ use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::raid0::{self, Member, Raid0};
 use crate::specification::{Header, Kind, Specification, SpecificationError};
+use std::ops::Range;
 
 /// A drive made from its specification. A caller matches on the kind once per
 /// workload, so that the issuing loop is compiled for each model and no I/O
@@ -155,6 +156,15 @@ impl SimulatedDrive {
     pub fn trim(&mut self, offset_bytes: u64, length_bytes: u64) {
         let length_bytes = length_bytes.min(self.capacity_bytes().saturating_sub(offset_bytes));
         with_model!(&mut self.model, drive => drive.trim(offset_bytes, length_bytes));
+    }
+
+    /// Power fails and comes back: the ranges of bytes whose latest write was
+    /// acknowledged and is lost, ascending and apart.
+    ///
+    /// # Errors
+    /// Why the model cannot say what is lost.
+    pub fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
+        with_model!(&mut self.model, drive => drive.power_cut())
     }
 
     /// Secure erase, then the steady state of uniform random writes over all of

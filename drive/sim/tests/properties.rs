@@ -11,12 +11,23 @@ use support::{SECOND_NS, drive, drive_of, log_block_file};
 
 /// One command and how long the host waits after it, in microseconds; without
 /// a wait the next one follows at the same time.
-type Step = (bool, u64, u32, u32);
+type Step = (Kind, u64, u32, u32);
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Read,
+    Write,
+    Forced,
+    Flush,
+}
 
 fn steps() -> impl Strategy<Value = (usize, Vec<Step>)> {
     let sectors = prop_oneof![8 => 1u32..64, 2 => 64u32..4000];
     let wait_us = prop_oneof![Just(0u32), 1u32..100, 100u32..50_000];
-    let step = (any::<bool>(), any::<u64>(), sectors, wait_us);
+    let kind = prop_oneof![
+        6 => Just(Kind::Read), 6 => Just(Kind::Write), 1 => Just(Kind::Forced), 1 => Just(Kind::Flush),
+    ];
+    let step = (kind, any::<u64>(), sectors, wait_us);
     (1usize..80, prop::collection::vec(step, 1..150))
 }
 
@@ -108,13 +119,20 @@ fn play<T: Target>(
         let free = submitted_ns.iter().position(Option::is_none);
         let step = free.and_then(|slot| steps.next().map(|step| (slot, *step)));
         let mut deadline_ns = target.now_ns() + 100 * SECOND_NS;
-        if let Some((slot, (write, place, length, wait_us))) = step {
+        if let Some((slot, (kind, place, length, wait_us))) = step {
             let length = u64::from(length).min(sectors);
-            let request = Request {
-                operation: if write { Operation::Write } else { Operation::Read },
+            let transfer = |operation, fua| Request {
+                operation,
                 offset_bytes: place % (sectors - length + 1) * 512,
                 length_bytes: length as u32 * 512,
                 content: Content::Incompressible,
+                fua,
+            };
+            let request = match kind {
+                Kind::Read => transfer(Operation::Read, false),
+                Kind::Write => transfer(Operation::Write, false),
+                Kind::Forced => transfer(Operation::Write, true),
+                Kind::Flush => Request::FLUSH,
             };
             submitted_ns[slot] = Some(target.now_ns());
             target.submit(slot as u32, &request);
@@ -156,7 +174,17 @@ fn check(
     let again = run(&mut drive())?;
     prop_assert_eq!(completions, again, "two equal runs differ");
 
-    // The drive still works after a rest and a purge.
+    // What was flushed survives, and the drive works on.
+    let flush: [Step; 1] = [(Kind::Flush, 0, 1, 0)];
+    with_model!(&mut first.model, model => play(&mut **model, 1, &flush))?;
+    if let Ok(lost) = first.power_cut() {
+        prop_assert_eq!(lost, Vec::<std::ops::Range<u64>>::new());
+        prop_assert_eq!(run(&mut first)?.len(), steps.len());
+        prop_assert!(first.power_cut().is_ok());
+        prop_assert_eq!(run(&mut first)?.len(), steps.len());
+    }
+
+    // So it does after a rest and a purge.
     first.idle(1000 * SECOND_NS);
     prop_assert_eq!(run(&mut first)?.len(), steps.len());
     first.purge();

@@ -154,6 +154,8 @@ pub fn workload(read_fraction: f64, block_bytes: u32, queue_depth: u32, stop: St
         arrival: Arrival::Closed,
         workers: 1,
         content: Content::Incompressible,
+        flush_every_writes: None,
+        fua: false,
     };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 3 }
 }

@@ -99,8 +99,12 @@ impl Flash {
 
     /// When pending rows are programmed and a spare cluster is erased.
     fn spare_ns(&self, at_ns: u64) -> u64 {
-        let busy_ns = self.ways_free_ns.iter().max().map_or(0, |&way| way);
-        at_ns.max(busy_ns).max(self.erased_ns)
+        at_ns.max(self.programmed_ns()).max(self.erased_ns)
+    }
+
+    /// When pending rows are programmed.
+    pub fn programmed_ns(&self) -> u64 {
+        self.ways_free_ns.iter().max().map_or(0, |&way| way)
     }
 }
 

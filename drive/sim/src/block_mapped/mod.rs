@@ -91,7 +91,11 @@ impl BlockMapped {
     fn serve(&mut self, at_ns: u64, tag: u32, request: &Request) {
         let end_ns = match request.operation {
             Operation::Read => self.read(at_ns + self.read_overhead_ns, request),
-            Operation::Write => self.write(at_ns + self.write_overhead_ns, request),
+            Operation::Write => {
+                let arrived_ns = self.write(at_ns + self.write_overhead_ns, request);
+                if request.fua { self.flush(arrived_ns) } else { arrived_ns }
+            }
+            Operation::Flush => self.flush(at_ns + self.write_overhead_ns),
         };
         self.serving = Some((end_ns, tag));
     }
@@ -145,6 +149,18 @@ impl BlockMapped {
             byte = until;
         }
         arrived_ns
+    }
+
+    /// Returns when everything is on flash. A row that is not full is programmed
+    /// as it is; it cannot be programmed again, so that its cluster is closed.
+    fn flush(&mut self, begin_ns: u64) -> u64 {
+        let row_bytes = self.row_bytes;
+        if self.log.is_some_and(|log| !log.next_byte.is_multiple_of(row_bytes)) {
+            self.flash.program_row(begin_ns);
+            self.counts.rows_appended += 1;
+            self.close_log(begin_ns);
+        }
+        begin_ns.max(self.flash.programmed_ns())
     }
 
     /// Takes bytes into the buffer and programs each row that they complete.

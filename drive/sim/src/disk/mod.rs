@@ -4,6 +4,9 @@
 //! when and where it starts. The mechanism serves whichever waiting access it
 //! can begin first (shortest positioning time first); how many it can choose
 //! from, the command queue and the write cache decide.
+//!
+//! A flush is not queued, as ATA has it: behind one, commands wait at the host
+//! until everything in the write cache is on the platters.
 
 mod elevator;
 mod geometry;
@@ -19,11 +22,12 @@ use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use elevator::Elevator;
 use fourcorners_target::Completion;
-use fourcorners_workload::{Content, Operation, Request};
+use fourcorners_workload::{Operation, Request};
 use geometry::{Place, SECTOR_BYTES};
 use mechanism::Mechanism;
 use read_ahead::{Find, ReadAhead};
 use std::collections::VecDeque;
+use std::ops::Range;
 use write_cache::{Piece, WriteCache};
 
 /// The drive passes data on while it reads; when the last sector has passed the
@@ -57,6 +61,9 @@ pub struct Disk {
     accesses: Vec<Access>,
     /// Writes that wait for room in the cache, in order.
     no_room: VecDeque<u32>,
+    /// Flushes in the drive, and those of them that wait for a clean cache.
+    flushes: usize,
+    flushing: Vec<u32>,
     work: Work,
     /// Whether the latest work was the destaging of cached writes.
     destaged: bool,
@@ -151,6 +158,8 @@ impl Disk {
             ),
             accesses: Vec::with_capacity(32),
             no_room: VecDeque::new(),
+            flushes: 0,
+            flushing: Vec::new(),
             work: Work::None,
             destaged: false,
             counts: Counts::default(),
@@ -165,8 +174,9 @@ impl Disk {
     fn admit(&mut self, now_ns: u64, tag: u32) {
         self.inside += 1;
         let decoded_ns = now_ns + self.command_ns;
-        let write = self.commands[tag as usize].request.operation == Operation::Write;
-        if write && self.write_back && self.no_room.is_empty() {
+        let request = &self.commands[tag as usize].request;
+        self.flushes += usize::from(request.operation == Operation::Flush);
+        if self.is_cached(request) && self.no_room.is_empty() {
             // Decoding and sending need no decision in between: one event less.
             self.send_to_cache(decoded_ns, tag);
         } else {
@@ -174,11 +184,26 @@ impl Disk {
         }
     }
 
-    fn decoded(&mut self, now_ns: u64, tag: u32) {
+    /// Whether a request is a write that completes in the cache.
+    fn is_cached(&self, request: &Request) -> bool {
+        request.operation == Operation::Write && self.write_back && !request.fua
+    }
+
+    /// Whether another command may be sent to the drive.
+    fn has_place(&self) -> bool {
+        self.inside < self.queue_depth && self.flushes == 0
+    }
+
+    fn decoded(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         let request = self.commands[tag as usize].request;
         let (start, end) = sectors(&request);
+        if request.operation == Operation::Flush {
+            self.flushing.push(tag);
+            self.end_flushes(now_ns, done);
+            return;
+        }
         let write = request.operation == Operation::Write;
-        if write && self.write_back {
+        if self.is_cached(&request) {
             if self.no_room.is_empty() {
                 self.send_to_cache(now_ns, tag);
             } else {
@@ -196,6 +221,19 @@ impl Disk {
         self.events.push(ready_ns, Event::Ready);
         if write {
             self.read_ahead.overwritten(start, end);
+            // Older data must not reach the platters after it.
+            self.write_cache.supersede(self.mechanism.geometry(), start, end);
+        }
+    }
+
+    /// Completes the flushes that wait, if the cache is clean.
+    fn end_flushes(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
+        if self.flushing.is_empty() || !self.write_cache.is_durable() {
+            return;
+        }
+        for tag in std::mem::take(&mut self.flushing) {
+            self.flushes -= 1;
+            self.complete(now_ns, tag, done);
         }
     }
 
@@ -332,7 +370,7 @@ impl Disk {
     }
 
     /// The mechanism has ended its work.
-    fn passed(&mut self, now_ns: u64) {
+    fn passed(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
         match std::mem::replace(&mut self.work, Work::None) {
             Work::None => {}
             Work::Command(tag) => {
@@ -350,6 +388,7 @@ impl Disk {
             Work::Destage(piece) => {
                 self.write_cache.written(&piece);
                 self.fill_room(now_ns);
+                self.end_flushes(now_ns, done);
             }
         }
         self.start_work(now_ns);
@@ -358,7 +397,9 @@ impl Disk {
     fn complete(&mut self, completed_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns, errno: 0 });
         self.inside -= 1;
-        if let Some(next) = self.outside.pop() {
+        while self.has_place()
+            && let Some(next) = self.outside.pop()
+        {
             self.admit(completed_ns, next);
         }
     }
@@ -376,7 +417,7 @@ impl Device for Disk {
             self.commands.resize(index + 1, UNUSED);
         }
         self.commands[index] = command;
-        if self.inside < self.queue_depth {
+        if self.has_place() {
             self.admit(at_ns, tag);
         } else {
             self.outside.push(tag, sectors(request).0);
@@ -393,9 +434,9 @@ impl Device for Disk {
             return;
         };
         match event {
-            Event::Passed => self.passed(now_ns),
+            Event::Passed => self.passed(now_ns, done),
             Event::Stored(tag) => self.stored(now_ns, tag, done),
-            Event::Decoded(tag) => self.decoded(now_ns, tag),
+            Event::Decoded(tag) => self.decoded(now_ns, tag, done),
             Event::Ready => self.start_work(now_ns),
             Event::Completed(tag) => self.complete(now_ns, tag, done),
         }
@@ -404,6 +445,17 @@ impl Device for Disk {
     fn purge(&mut self, _at_ns: u64) {
         self.write_cache.clear();
         self.read_ahead.clear();
+    }
+
+    fn power_cut(&mut self, _at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+        if let Work::Destage(piece) = std::mem::replace(&mut self.work, Work::None) {
+            self.write_cache.interrupted(self.mechanism.geometry(), &piece);
+        }
+        let lost = self.write_cache.dirty_bytes();
+        self.write_cache.clear();
+        self.read_ahead.clear();
+        self.events = EventQueue::default();
+        Ok(lost)
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
@@ -416,17 +468,8 @@ impl Device for Disk {
 }
 
 /// A tag that no command has used.
-const UNUSED: Command = Command {
-    request: Request {
-        operation: Operation::Read,
-        offset_bytes: 0,
-        length_bytes: 0,
-        content: Content::Incompressible,
-    },
-    sent_bytes: 0,
-    moving_bytes: 0,
-    link_end_ns: 0,
-};
+const UNUSED: Command =
+    Command { request: Request::FLUSH, sent_bytes: 0, moving_bytes: 0, link_end_ns: 0 };
 
 /// First sector of a request and the one after its last.
 fn sectors(request: &Request) -> (u64, u64) {

@@ -2,6 +2,7 @@
 
 use super::geometry::{Geometry, Place, SECTOR_BYTES};
 use super::mechanism::Mechanism;
+use std::ops::Range;
 
 /// A run of sectors to be written.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +52,47 @@ impl WriteCache {
     /// Nothing waits for the mechanism.
     pub fn is_clean(&self) -> bool {
         self.extents.is_empty()
+    }
+
+    /// Everything that arrived here is on the platters.
+    pub fn is_durable(&self) -> bool {
+        self.extents.is_empty() && self.used_bytes == 0
+    }
+
+    /// What waits here, in bytes of the drive, ascending.
+    pub fn dirty_bytes(&self) -> Vec<Range<u64>> {
+        let bytes = |extent: &Extent| extent.start * SECTOR_BYTES..extent.end * SECTOR_BYTES;
+        let mut ranges: Vec<Range<u64>> = self.extents.iter().map(bytes).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        ranges
+    }
+
+    /// Newer data passes the cache by: what waits of the same sectors is void.
+    pub fn supersede(&mut self, geometry: &Geometry, start: u64, end: u64) {
+        for index in (0..self.extents.len()).rev() {
+            let old = self.extents[index];
+            if old.start >= end || old.end <= start {
+                continue;
+            }
+            self.extents.swap_remove(index);
+            self.used_bytes -= (old.end.min(end) - old.start.max(start)) * SECTOR_BYTES;
+            if old.start < start {
+                self.extents.push(Extent { end: start, ..old });
+            }
+            if old.end > end {
+                let place = geometry.start_of(end);
+                self.extents.push(Extent { start: end, end: old.end, place });
+            }
+        }
+    }
+
+    /// A piece did not get to the platters: it waits here again.
+    pub fn interrupted(&mut self, geometry: &Geometry, piece: &Piece) {
+        if !piece.ends_extent {
+            // The rest of its extent waits; joining it takes an entry away again.
+            self.entries_moving += 1;
+        }
+        self.store(geometry, piece.start, piece.end);
     }
 
     /// Forgets what the mechanism has not been given.

@@ -95,6 +95,9 @@ pub struct LogBlock {
     writes: VecDeque<u32>,
     /// Whether a row of the oldest one is on its way.
     receiving: bool,
+    /// Flushes and forced writes that wait until the buffer is empty; no write
+    /// brings more data meanwhile.
+    flushes: Vec<u32>,
     open_row: Option<OpenRow>,
     link: Link,
     flash: Flash,
@@ -124,6 +127,7 @@ impl LogBlock {
             buffer_free_rows: specification.controller.buffer.0 / row_bytes,
             writes: VecDeque::new(),
             receiving: false,
+            flushes: Vec::new(),
             open_row: None,
             link,
             flash: Flash::new(&specification.flash),
@@ -139,7 +143,7 @@ impl LogBlock {
         self.in_device += 1;
         let overhead_ns = match self.commands[tag as usize].request.operation {
             Operation::Read => self.read_overhead_ns,
-            Operation::Write => self.write_overhead_ns,
+            Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
         self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
         self.events.push(self.firmware_free_ns, Event::Admitted(tag));
@@ -188,7 +192,7 @@ impl LogBlock {
     /// room for it. One write's data comes after the other's, so that commands
     /// in order are written in order.
     fn receive(&mut self, now_ns: u64) {
-        if self.receiving || self.buffer_free_rows == 0 {
+        if self.receiving || self.buffer_free_rows == 0 || !self.flushes.is_empty() {
             return;
         }
         let Some(&tag) = self.writes.front() else {
@@ -227,9 +231,14 @@ impl LogBlock {
         self.commands[tag as usize].progress += (until - from) as u32;
         if last {
             self.writes.pop_front();
-            self.finish(now_ns, tag, done);
+            if self.commands[tag as usize].request.fua {
+                self.flushes.push(tag);
+            } else {
+                self.finish(now_ns, tag, done);
+            }
         }
         self.store(now_ns, row, from, until);
+        self.flush(now_ns, done);
         self.receive(now_ns);
     }
 
@@ -251,6 +260,23 @@ impl LogBlock {
             self.write_row(now_ns, arrived);
         } else {
             self.open_row = Some(arrived);
+        }
+    }
+
+    /// Empties the buffer for those who wait for that, and completes them when
+    /// it is empty.
+    fn flush(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
+        if self.flushes.is_empty() {
+            return;
+        }
+        if let Some(open) = self.open_row.take() {
+            self.write_row(now_ns, open);
+        }
+        if self.buffer_free_rows == self.specification.controller.buffer.0 / self.row_bytes {
+            for tag in std::mem::take(&mut self.flushes) {
+                self.finish(now_ns, tag, done);
+            }
+            self.receive(now_ns);
         }
     }
 
@@ -325,6 +351,10 @@ impl Device for LogBlock {
                     self.writes.push_back(tag);
                     self.receive(now_ns);
                 }
+                Operation::Flush => {
+                    self.flushes.push(tag);
+                    self.flush(now_ns, done);
+                }
             },
             Event::Die(die) => {
                 let (ended, next_ns) = self.flash.event(now_ns, die);
@@ -333,7 +363,10 @@ impl Device for LogBlock {
                 }
                 match ended {
                     Some(flash::Operation::Read { tag, bytes }) => self.deliver(now_ns, tag, bytes),
-                    Some(flash::Operation::Program { buffered: true }) => self.release_row(now_ns),
+                    Some(flash::Operation::Program { buffered: true }) => {
+                        self.release_row(now_ns);
+                        self.flush(now_ns, done);
+                    }
                     _ => {}
                 }
             }

@@ -16,6 +16,8 @@ pub struct Command {
 pub struct Piece {
     /// The write.
     pub request: Request,
+    /// Its command.
+    pub tag: u32,
     /// First unit of the piece.
     pub first_unit: u32,
     /// Units of the piece.
@@ -38,11 +40,18 @@ pub struct UnitGrid {
 }
 
 impl UnitGrid {
-    /// First and last unit that a request touches.
+    /// The unit that a request begins in.
+    #[inline]
+    pub fn first(self, request: &Request) -> u32 {
+        (request.offset_bytes >> self.unit_bytes.trailing_zeros()) as u32
+    }
+
+    /// First and last unit that a request touches. Not for flushes, which touch
+    /// none.
     #[inline]
     pub fn touched(self, request: &Request) -> (u32, u32) {
         let shift = self.unit_bytes.trailing_zeros();
-        ((request.offset_bytes >> shift) as u32, ((end_bytes(request) - 1) >> shift) as u32)
+        (self.first(request), ((end_bytes(request) - 1) >> shift) as u32)
     }
 
     /// Bytes of the request that lie in the units `first..=last`.

@@ -26,6 +26,11 @@ impl IdleTimer {
         Self { delay_ns, idle_since_ns: 0, waits: false }
     }
 
+    /// The timer after the drive has started anew.
+    pub fn restarted(&self) -> Self {
+        Self::new(self.delay_ns)
+    }
+
     /// The last command is done. Returns when to ask [`IdleTimer::ended`].
     #[inline]
     pub fn rest(&mut self, now_ns: u64) -> Option<u64> {

@@ -12,6 +12,7 @@
 
 mod background;
 mod command;
+mod durability;
 mod flash;
 mod idle_timer;
 mod power;
@@ -31,6 +32,7 @@ use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
+use durability::Barrier;
 use flash::{DieEvent, Flash};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
@@ -38,6 +40,7 @@ use power::Power;
 use read_ahead::ReadAhead;
 use slc_cache::SlcCache;
 use std::collections::VecDeque;
+use std::ops::Range;
 use translation::{RowWork, Translation};
 use writes::PIECE_BYTES_MAX;
 
@@ -95,7 +98,8 @@ pub struct PageMapped {
     firmware_free_ns: u64,
     write_data_rate: Option<u64>,
     data_path_free_ns: u64,
-    /// Pieces in the data path; only drives whose data path is a limit.
+    /// Pieces in the data path, and flushes behind them; only drives whose data
+    /// path is a limit.
     data_path: VecDeque<Piece>,
     queue_depth: u32,
     in_device: u32,
@@ -107,6 +111,12 @@ pub struct PageMapped {
     piece_units: u32,
     /// Writes that wait for room in the buffer.
     buffer_queue: VecDeque<u32>,
+    /// Every write completes when its data is on flash.
+    write_through: bool,
+    /// Capacitors keep the buffer.
+    protected: bool,
+    /// Commands that wait for rows to be programmed, in order.
+    barriers: Vec<Barrier>,
     stored_repeated_bytes: u32,
     stored_smallest_bytes: u32,
     compresses: bool,
@@ -162,6 +172,17 @@ impl PageMapped {
             buffer_free_bytes: buffer_bytes,
             piece_units: (PIECE_BYTES_MAX.min(buffer_bytes / 2) / unit_bytes).max(1) as u32,
             buffer_queue: VecDeque::new(),
+            write_through: specification
+                .write_buffer
+                .write_back
+                .as_ref()
+                .is_some_and(|write_back| !write_back.value),
+            protected: specification
+                .write_buffer
+                .power_loss_protection
+                .as_ref()
+                .is_some_and(|protection| protection.value),
+            barriers: Vec::new(),
             stored_repeated_bytes: compression
                 .map_or(unit_bytes as u32, |c| share(c.repeated.value)),
             stored_smallest_bytes: compression
@@ -197,7 +218,7 @@ impl PageMapped {
         let overhead_ns = match self.commands[tag as usize].request.operation {
             Operation::Read if self.is_unmapped(tag) => self.unmapped_read_overhead_ns,
             Operation::Read => self.read_overhead_ns,
-            Operation::Write => self.write_overhead_ns,
+            Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
         self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
         self.events.push(self.firmware_free_ns, Event::Admitted(tag));
@@ -240,6 +261,12 @@ impl PageMapped {
         }
     }
 
+    /// The account of energy, for a drive that starts anew.
+    fn power_so_far(&self) -> Option<Power> {
+        let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
+        self.power.as_ref().map(|power| power.carried_over(link_ns, array))
+    }
+
     /// The slot of a unit that has been programmed; `None` when it was never
     /// written or is still in the buffer.
     #[inline]
@@ -254,7 +281,7 @@ impl Device for PageMapped {
     }
 
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
-        let (first_unit, _) = self.units.touched(request);
+        let first_unit = self.units.first(request);
         // The map is looked up some microseconds of virtual time later.
         self.translation.prefetch_map(first_unit);
         let command = Command { request: *request, progress: first_unit };
@@ -290,6 +317,9 @@ impl Device for PageMapped {
                 DieEvent::Underway => return,
                 DieEvent::Delivered(read) => self.deliver(die_ns, read),
                 DieEvent::Released(bytes) => {
+                    if bytes > 0 {
+                        self.settled(die_ns, die, done);
+                    }
                     self.released(die_ns, bytes);
                     self.drain(die_ns, die);
                 }
@@ -312,12 +342,10 @@ impl Device for PageMapped {
                     self.translation.prefetch_slot(self.commands[tag as usize].progress);
                     self.take_piece(now_ns, tag);
                 }
+                Operation::Flush => self.start_flush(now_ns, tag, done),
             },
             Event::Arrived(tag) => self.arrived(now_ns, tag, done),
-            Event::Processed => {
-                let piece = self.data_path.pop_front().expect("an event stands for a piece");
-                self.store(now_ns, piece);
-            }
+            Event::Processed => self.processed(now_ns, done),
             Event::Returned(tag) => self.finish(now_ns, tag, 0, done),
             Event::Rested(IdleWork::SlcCache) => self.rested(now_ns),
             Event::Rested(IdleWork::Collection) => self.rested_to_collect(now_ns),
@@ -325,8 +353,7 @@ impl Device for PageMapped {
     }
 
     fn purge(&mut self, _at_ns: u64) {
-        let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
-        let power = self.power.as_ref().map(|power| power.carried_over(link_ns, array));
+        let power = self.power_so_far();
         let wear = self.translation.wear_after_purge();
         *self = Self::new(&self.specification.clone(), self.seed);
         self.translation.set_wear(wear);
@@ -350,6 +377,10 @@ impl Device for PageMapped {
         self.rest(at_ns);
     }
 
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+        self.lose_power(at_ns)
+    }
+
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
         self.purge(at_ns);
         if let Some(cache) = &mut self.slc_cache {
@@ -371,17 +402,19 @@ impl Device for PageMapped {
         let folded = (folded_bytes / self.units.unit_bytes) as f64;
         let moved = counters.moved_units as f64;
         let erases = self.translation.erase_counts();
+        let padded = counters.padded_bytes as f64 / self.units.unit_bytes as f64;
         vec![
             ("host_units_written", host),
             ("units_moved", moved),
             ("units_folded", folded),
+            ("units_padded", padded),
             ("blocks_erased", counters.erased_blocks as f64),
             ("erase_count_min", f64::from(erases.min)),
             ("erase_count_mean", erases.mean),
             ("erase_count_max", f64::from(erases.max)),
             ("free_blocks_min", f64::from(self.translation.free_blocks_min())),
             ("bad_blocks", f64::from(self.translation.bad_blocks())),
-            ("write_amplification", (host + moved + folded) / host.max(1.0)),
+            ("write_amplification", (host + moved + folded + padded) / host.max(1.0)),
         ]
     }
 }

@@ -228,6 +228,7 @@ mod tests {
             offset_bytes: unit * 4096,
             length_bytes: units * 4096,
             content: Content::Incompressible,
+            fua: false,
         }
     }
 

@@ -63,6 +63,12 @@ impl SlcCache {
         })
     }
 
+    /// The cache after the controller has started anew: its cells hold what they
+    /// held.
+    pub fn restarted(self) -> Self {
+        Self { draining: false, timer: self.timer.restarted(), ..self }
+    }
+
     /// Bytes folded so far.
     pub fn folded_bytes(&self) -> u64 {
         self.folded_bytes

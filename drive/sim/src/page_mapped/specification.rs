@@ -67,6 +67,13 @@ pub struct Controller {
 pub struct WriteBuffer {
     /// Its size; a write completes when its data is in the buffer.
     pub size: Parameter<Bytes>,
+    /// Whether writes complete when their data is in the buffer (write-back) or
+    /// on flash (write-through: the host has switched the volatile cache off).
+    /// Absent: write-back.
+    pub write_back: Option<Parameter<bool>>,
+    /// Whether capacitors keep the buffer when power fails: it is durable then,
+    /// and neither flushes nor forced writes wait for flash. Absent: no.
+    pub power_loss_protection: Option<Parameter<bool>>,
 }
 
 /// NAND geometry and times.

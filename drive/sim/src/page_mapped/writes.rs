@@ -17,7 +17,7 @@ impl PageMapped {
         let Command { request, progress } = self.commands[tag as usize];
         let (_, last_unit) = self.units.touched(&request);
         let units = (last_unit - progress + 1).min(self.piece_units);
-        Piece { request, first_unit: progress, units }
+        Piece { request, tag, first_unit: progress, units }
     }
 
     /// Asks the host for the next piece of a write if the buffer has room for
@@ -60,11 +60,12 @@ impl PageMapped {
     /// command is complete or asks for its next piece.
     pub(super) fn arrived(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         let piece = self.next_piece(tag);
+        self.commands[tag as usize].progress += piece.units;
         if let Some(read_ahead) = &mut self.read_ahead {
             read_ahead.overwritten(piece.first_unit, piece.last_unit());
         }
         match self.write_data_rate {
-            None => self.store(now_ns, piece),
+            None => self.store(now_ns, piece, done),
             Some(rate) => {
                 let stored_bytes =
                     u64::from(piece.units) * u64::from(self.stored_bytes(piece.request.content));
@@ -74,33 +75,44 @@ impl PageMapped {
                 self.events.push(self.data_path_free_ns, Event::Processed);
             }
         }
-        self.commands[tag as usize].progress += piece.units;
         if piece.last_unit() == self.units.touched(&piece.request).1 {
-            self.finish(now_ns, tag, 0, done);
+            if !self.is_forced(&piece.request) {
+                self.finish(now_ns, tag, 0, done);
+            }
         } else {
             self.take_piece(now_ns, tag);
         }
     }
 
     /// Maps the units of a piece and gives the dies the work that follows.
-    pub(super) fn store(&mut self, now_ns: u64, piece: Piece) {
+    pub(super) fn store(&mut self, now_ns: u64, piece: Piece, done: &mut Vec<Completion>) {
         let stored_bytes = self.stored_bytes(piece.request.content);
         let (first_unit, last_unit) = self.units.touched(&piece.request);
         for unit in piece.first_unit..=piece.last_unit() {
             if unit == first_unit || unit == last_unit {
                 self.read_to_modify(now_ns, unit, &piece.request);
             }
-            if let Some(cache) = &mut self.slc_cache
-                && self.translation.slot(unit).is_none()
-            {
-                cache.mapped();
-            }
-            self.translation.write(unit, stored_bytes, &mut self.work);
+            self.map_unit(unit, stored_bytes);
         }
         self.give_work(now_ns);
+        if piece.last_unit() == last_unit && self.is_forced(&piece.request) {
+            self.force(now_ns, &piece, done);
+        }
     }
 
-    /// Gives the dies what a change of the map brought about.
+    /// Maps a unit anew.
+    #[inline]
+    pub(super) fn map_unit(&mut self, unit: u32, stored_bytes: u32) {
+        if let Some(cache) = &mut self.slc_cache
+            && self.translation.slot(unit).is_none()
+        {
+            cache.mapped();
+        }
+        self.translation.write(unit, stored_bytes, &mut self.work);
+    }
+
+    /// Gives the dies the work that changes of the map brought about.
+    #[inline]
     pub(super) fn give_work(&mut self, now_ns: u64) {
         for (die, mut work) in self.work.drain(..) {
             // Only the host's rows release buffer; collected ones bypass the cache.
@@ -153,7 +165,7 @@ impl PageMapped {
     }
 
     #[inline]
-    fn stored_bytes(&self, content: Content) -> u32 {
+    pub(super) fn stored_bytes(&self, content: Content) -> u32 {
         let unit_bytes = self.units.unit_bytes as u32;
         if !self.compresses {
             return unit_bytes;

@@ -8,6 +8,7 @@ use crate::page_mapped::PageMapped;
 use crate::specification::{Specification, SpecificationError};
 use fourcorners_target::Completion;
 use fourcorners_workload::Request;
+use std::ops::Range;
 
 /// A drive in an array. A choice between known models, so that no I/O pays for
 /// a call through a table.
@@ -75,6 +76,10 @@ impl Device for Member {
 
     fn trim(&mut self, at_ns: u64, offset_bytes: u64, length_bytes: u64) {
         with_member!(self, drive => drive.trim(at_ns, offset_bytes, length_bytes));
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+        with_member!(self, drive => drive.power_cut(at_ns))
     }
 
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {

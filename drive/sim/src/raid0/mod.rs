@@ -18,8 +18,9 @@ use crate::Device;
 use crate::event::NEVER_NS;
 use crate::link::transfer_ns;
 use fourcorners_target::Completion;
-use fourcorners_workload::Request;
+use fourcorners_workload::{Operation, Request};
 use std::collections::VecDeque;
+use std::ops::Range;
 use stripe::Stripe;
 
 /// A RAID 0 array.
@@ -144,6 +145,13 @@ impl Device for Raid0 {
             self.commands.resize(index + 1, Command::default());
         }
         let mut parts = 0;
+        if request.operation == Operation::Flush {
+            for member in 0..self.members.len() {
+                self.members[member].submit(at_ns, tag, request);
+                self.look_again(member);
+                parts += 1;
+            }
+        }
         let length_bytes = u64::from(request.length_bytes);
         for extent in self.stripe.extents(request.offset_bytes, length_bytes) {
             let member = extent.member as usize;
@@ -201,6 +209,25 @@ impl Device for Raid0 {
             self.members[member].trim(at_ns, extent.offset_bytes, extent.length_bytes);
             self.look_again(member);
         }
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+        let mut lost = Vec::new();
+        for member in 0..self.members.len() {
+            for range in self.members[member].power_cut(at_ns)? {
+                lost.extend(self.stripe.on_array(member, range));
+            }
+            self.look_again(member);
+        }
+        lost.sort_unstable_by_key(|range: &Range<u64>| range.start);
+        lost.dedup_by(|next, range| {
+            let touches = next.start == range.end;
+            if touches {
+                range.end = next.end;
+            }
+            touches
+        });
+        Ok(lost)
     }
 
     /// Uniform random writes over the array are such writes over each member.

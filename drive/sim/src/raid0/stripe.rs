@@ -1,5 +1,7 @@
 //! Which bytes lie on which member.
 
+use std::ops::Range;
+
 /// Addresses dealt to the members in chunks, in turn.
 #[derive(Clone, Copy, Debug)]
 pub struct Stripe {
@@ -59,6 +61,21 @@ impl Stripe {
                 length_bytes: stripe.on_member(last_byte) + 1 - member_offset,
             }
         })
+    }
+
+    /// The ranges of the array that a range of a member holds, ascending.
+    pub fn on_array(&self, member: usize, range: Range<u64>) -> Vec<Range<u64>> {
+        let chunk_bytes = 1 << self.chunk_shift;
+        let (mut byte, mut ranges) = (range.start, Vec::new());
+        while byte < range.end {
+            let row = byte >> self.chunk_shift;
+            let until = range.end.min((row + 1) << self.chunk_shift);
+            let start =
+                (row * self.members + member as u64) * chunk_bytes + (byte & (chunk_bytes - 1));
+            ranges.push(start..start + (until - byte));
+            byte = until;
+        }
+        ranges
     }
 
     /// A byte's address on its member.

@@ -108,8 +108,8 @@ pub enum Specification {
 const MEMBER_PREFIX: &str = "member.";
 
 impl Specification {
-    /// Parses a drive file. `settings` replace values by their path, as in
-    /// `("cache.write_back", "false")`, before anything is checked. Of an array,
+    /// Parses a drive file. `settings` replace or add parameters by their path, as
+    /// in `("cache.write_back", "false")`, before anything is checked. Of an array,
     /// `("member.cache.write_back", "false")` is for all of its members.
     ///
     /// # Errors
@@ -206,22 +206,23 @@ fn whole<T: DeserializeOwned>(table: toml::Table) -> Result<T, SpecificationErro
     })
 }
 
+/// Replaces a parameter's value, or adds a parameter to a section. That the
+/// section has such a parameter is checked when it is read.
 fn set(table: &mut toml::Table, path: &str, value: &str) -> Result<(), SpecificationError> {
     let unknown = || SpecificationError(format!("no parameter named {path} in this drive file"));
-    let mut keys = path.split('.');
-    let first = keys.next().ok_or_else(unknown)?;
-    let mut entry = table.get_mut(first).ok_or_else(unknown)?;
-    for key in keys {
-        entry = entry.get_mut(key).ok_or_else(unknown)?;
+    let (sections, name) = path.rsplit_once('.').ok_or_else(unknown)?;
+    let mut section = table;
+    for key in sections.split('.') {
+        section = section.get_mut(key).and_then(toml::Value::as_table_mut).ok_or_else(unknown)?;
     }
-    let slot = entry.as_table_mut().and_then(|t| t.get_mut("value")).ok_or_else(unknown)?;
     // A value is TOML where it is (numbers, booleans), otherwise text.
-    *slot = format!("v = {value}")
+    let value = format!("v = {value}")
         .parse::<toml::Table>()
         .ok()
         .and_then(|mut parsed| parsed.remove("v"))
         .unwrap_or_else(|| toml::Value::String(value.to_string()));
-    let source = entry.as_table_mut().and_then(|t| t.get_mut("source")).ok_or_else(unknown)?;
-    *source = toml::Value::String("set by the user".into());
+    let source = toml::Value::String("set by the user".into());
+    let parameter = toml::Table::from_iter([("value".into(), value), ("source".into(), source)]);
+    section.insert(name.to_string(), toml::Value::Table(parameter));
     Ok(())
 }

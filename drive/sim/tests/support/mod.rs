@@ -59,6 +59,8 @@ pub fn workload(operation: Operation, pattern: Pattern, block: u64, depth: u32) 
             arrival: Arrival::Closed,
             workers: 1,
             content: Content::Incompressible,
+            flush_every_writes: None,
+            fua: false,
         }],
         stop: Stop::default(),
         ramp_ns: 0,

@@ -12,6 +12,7 @@ mod collector;
 mod frontier;
 mod geometry;
 mod steady_state;
+mod unsettled;
 mod victim;
 mod wear;
 
@@ -22,6 +23,7 @@ use crate::table::Table;
 use frontier::Frontier;
 use geometry::{Geometry, prefetch};
 use std::collections::VecDeque;
+use unsettled::Unsettled;
 use victim::{NOT_CLOSED, Victim, VictimRule};
 pub use wear::EraseCounts;
 use wear::Wear;
@@ -74,6 +76,21 @@ pub struct TranslationCounters {
     pub moved_units: u64,
     /// Blocks erased.
     pub erased_blocks: u64,
+    /// Bytes of rows that were programmed without data, to have the rest of
+    /// them on flash.
+    pub padded_bytes: u64,
+}
+
+/// Where a unit is on its way to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settling {
+    /// It is on flash, or was never written.
+    Settled,
+    /// It is in the row that is being filled.
+    Open,
+    /// A die has been given its row and programs it as its `position`th row of
+    /// the host's, counted from 1.
+    Given { die: u32, position: u32 },
 }
 
 /// The page map and its garbage collector.
@@ -109,6 +126,7 @@ pub struct Translation {
     program_times: ProgramTimes,
     erase_ns: u32,
     bus_rate: u64,
+    unsettled: Unsettled,
     counters: TranslationCounters,
 }
 
@@ -147,6 +165,7 @@ impl Translation {
             program_times: ProgramTimes::new(&specification.flash),
             erase_ns: specification.flash.erase_time.0 as u32,
             bus_rate: specification.flash.bus_rate.0,
+            unsettled: Unsettled::new(specification.flash.dies.value),
             counters: TranslationCounters::default(),
             geometry,
         };
@@ -211,13 +230,52 @@ impl Translation {
         slot / self.geometry.slots_per_page
     }
 
-    /// Whether a slot is still in the write buffer, in the row being filled.
+    /// Whether a slot is still in the write buffer: in the row being filled, or
+    /// in one that has not been programmed.
     #[inline]
     pub fn is_buffered(&self, slot: u32) -> bool {
+        let row = slot / self.geometry.slots_per_row;
+        self.is_open(slot) || self.unsettled.holds(|| self.die(slot), row)
+    }
+
+    /// Whether a slot is in the row that the host's units fill now.
+    #[inline]
+    fn is_open(&self, slot: u32) -> bool {
         let pool = slot / self.geometry.slots_per_pool;
         pool == self.host_pool
             && slot / self.geometry.slots_per_row
                 == self.frontier_row(pool, &self.pools[pool as usize].host)
+    }
+
+    /// Where a unit is on its way to flash.
+    pub fn settling(&self, unit: u32) -> Settling {
+        let Some(slot) = self.slot(unit) else {
+            return Settling::Settled;
+        };
+        if self.is_open(slot) {
+            return Settling::Open;
+        }
+        let die = self.die(slot);
+        match self.unsettled.position(die, slot / self.geometry.slots_per_row) {
+            Some(position) => Settling::Given { die, position },
+            None => Settling::Settled,
+        }
+    }
+
+    /// The host's rows on their way to flash.
+    pub fn unsettled(&self) -> &Unsettled {
+        &self.unsettled
+    }
+
+    /// A die has programmed the oldest row of the host's that it was given.
+    #[inline]
+    pub fn settled(&mut self, die: u32) {
+        self.unsettled.settled(die);
+    }
+
+    /// All rows that dies were given have been programmed.
+    pub fn settle_all(&mut self) {
+        self.unsettled.take();
     }
 
     /// Brings the map's entry for a unit closer to the processor.
@@ -268,6 +326,46 @@ impl Translation {
         }
     }
 
+    /// Has the row that is being filled programmed as it is; the room that is
+    /// left in it is wasted.
+    pub fn pad(&mut self, work: &mut Vec<RowWork>) {
+        let pool = self.host_pool;
+        let open = self.frontier(pool, Stream::Host);
+        if open.slots == 0 {
+            return;
+        }
+        let (slots, bytes) = (open.slots, open.bytes);
+        self.counters.padded_bytes += u64::from(self.geometry.row_bytes - bytes);
+        // What is wasted has to be collected like what is written.
+        self.pool(pool).units_written += self.geometry.slots_per_row - slots;
+        self.close_host_row(work);
+    }
+
+    /// Power is gone: what was not on flash yet is no more. Returns the units
+    /// of the host that held it; the controller does not find them again.
+    ///
+    /// # Errors
+    /// A drive whose collector fills the host's rows: which units in them have
+    /// another copy is not known.
+    pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Result<Vec<u32>, String> {
+        if self.collector_stream == Stream::Host {
+            return Err("a power cut needs a collector with rows of its own (garbage_collection.shared_stream)".into());
+        }
+        self.pad(work);
+        let mut lost = Vec::new();
+        for row in self.unsettled.take() {
+            let first = row * self.geometry.slots_per_row;
+            for slot in first..first + self.geometry.slots_per_row {
+                if self.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {
+                    let unit = self.owner[slot as usize];
+                    self.trim(unit);
+                    lost.push(unit);
+                }
+            }
+        }
+        Ok(lost)
+    }
+
     /// Programs the row that the host's units have filled, lets the pool
     /// collect what it owes, and moves on to the next pool with room.
     fn close_host_row(&mut self, work: &mut Vec<RowWork>) {
@@ -293,8 +391,12 @@ impl Translation {
             fill[(rows + closed.row) as usize] = closed.slots as u8;
         }
         let page = closed.row / self.geometry.dies_per_pool;
+        let die = self.geometry.die_of_row(pool, closed.row);
+        if closed.host_bytes > 0 {
+            self.unsettled.given(die, self.frontier_row(pool, &closed));
+        }
         work.push((
-            self.geometry.die_of_row(pool, closed.row),
+            die,
             BackgroundWork {
                 bus_ns: transfer_ns(u64::from(closed.bytes_read + closed.bytes), self.bus_rate)
                     as u32,
