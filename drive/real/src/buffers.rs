@@ -26,14 +26,18 @@ pub(crate) struct Buffers {
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// Maps `slots` buffers of `block_bytes` each.
+    /// Maps `slots` buffers of `block_bytes` each, with `huge` in reserved huge
+    /// pages.
     ///
     /// # Errors
     /// More than [`TOTAL_BYTES_MAX`] or than half of the available memory, or
     /// no memory.
-    pub(crate) fn new(slots: u32, block_bytes: u32) -> Result<Self, TargetError> {
+    pub(crate) fn new(slots: u32, block_bytes: u32, huge: bool) -> Result<Self, TargetError> {
         let stride_bytes = u64::from(block_bytes).next_multiple_of(SLOT_ALIGNMENT_BYTES);
-        let total_bytes = stride_bytes * u64::from(slots);
+        let mut total_bytes = stride_bytes * u64::from(slots);
+        if huge {
+            total_bytes = total_bytes.next_multiple_of(HUGE_PAGE_BYTES);
+        }
         let limit_bytes = TOTAL_BYTES_MAX.min(available_memory_bytes() / 2);
         if total_bytes > limit_bytes {
             return Err(TargetError(format!(
@@ -49,11 +53,17 @@ impl Buffers {
                 std::ptr::null_mut(),
                 total_bytes as usize,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | if huge { libc::MAP_HUGETLB } else { 0 },
                 -1,
                 0,
             )
         };
+        if base == libc::MAP_FAILED && huge {
+            return Err(TargetError(format!(
+                "{0} huge pages for buffers are not free: reserve them with `sysctl vm.nr_hugepages={0}`, or leave out huge-pages",
+                total_bytes / HUGE_PAGE_BYTES
+            )));
+        }
         if base == libc::MAP_FAILED {
             return Err(TargetError(format!(
                 "no memory for {} MiB of buffers ({}): use smaller blocks or a lower queue depth",
@@ -61,7 +71,7 @@ impl Buffers {
                 std::io::Error::last_os_error()
             )));
         }
-        if total_bytes >= HUGE_PAGE_BYTES {
+        if total_bytes >= HUGE_PAGE_BYTES && !huge {
             // SAFETY: the range is the mapping made above; the advice changes
             // no content, and its refusal costs speed only.
             unsafe { libc::madvise(base, total_bytes as usize, libc::MADV_HUGEPAGE) };
@@ -131,14 +141,14 @@ mod tests {
 
     #[test]
     fn the_reviews_largest_transfer_fits_and_a_deep_queue_of_it_does_not() {
-        assert!(Buffers::new(1, 512 << 20).is_ok());
-        let error = Buffers::new(31, 512 << 20).unwrap_err().to_string();
+        assert!(Buffers::new(1, 512 << 20, false).is_ok());
+        let error = Buffers::new(31, 512 << 20, false).unwrap_err().to_string();
         assert!(error.contains("lower queue depth"), "{error}");
     }
 
     #[test]
     fn buffers_are_aligned_and_apart() {
-        let mut buffers = Buffers::new(3, 512).unwrap();
+        let mut buffers = Buffers::new(3, 512, false).unwrap();
         buffers.bytes(0, 512).fill(1);
         buffers.bytes(1, 512).fill(2);
         assert_eq!(buffers.bytes(0, 512), [1; 512]);

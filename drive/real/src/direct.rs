@@ -30,19 +30,21 @@ impl DirectIo {
         }
         // tmpfs accepts the flag since Linux 6.6 and goes on using the page
         // cache, which is all it has.
-        if matches!(file_system, Some("tmpfs" | "ramfs")) || !switch_on(file) {
+        if matches!(file_system, Some("tmpfs" | "ramfs")) || !switch(file, true) {
             return Self::NONE;
         }
         DirectIo { available: true, alignment_bytes: ASSUMED_ALIGNMENT_BYTES }
     }
 }
 
-/// Puts an open file into direct mode; false where the file system refuses.
-pub(crate) fn switch_on(file: &File) -> bool {
+/// Puts an open file into direct mode or out of it; false where the file system
+/// refuses.
+pub(crate) fn switch(file: &File, on: bool) -> bool {
     // SAFETY: both calls act on the flags of a descriptor that `file` owns.
     unsafe {
         let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
-        flags >= 0 && libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags | libc::O_DIRECT) == 0
+        let wanted = if on { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+        flags >= 0 && libc::fcntl(file.as_raw_fd(), libc::F_SETFL, wanted) == 0
     }
 }
 

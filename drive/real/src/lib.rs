@@ -1,9 +1,9 @@
-//! Real files and block devices through io_uring, and the checks that keep
+//! Real files and block devices through io_uring or synchronous calls, and the checks that keep
 //! their data safe.
 //!
 //! Three steps, each a type: a [`Plan`] examines a path and refuses what could
 //! hurt, changing nothing; a [`RealFile`] opens (or creates) what was planned
-//! and claims it; a [`RealTarget`] is one worker's ring on it.
+//! and claims it; a [`RealTarget`] is one worker's way to it.
 //!
 //! ```no_run
 //! # use fourcorners_real::{Access, Plan, RealFile};
@@ -15,21 +15,26 @@
 
 mod access;
 mod buffers;
+mod clock;
 mod content;
 mod device;
 mod direct;
+mod engine;
 mod extents;
 mod identity;
 mod in_use;
+mod observed;
 mod open;
 mod plan;
 mod regular;
 mod ring;
 mod signature;
+mod synchronous;
 mod target;
+mod transfer;
 
 pub use access::Access;
+pub use engine::{Engine, Way};
 pub use open::RealFile;
 pub use plan::{Kind, Plan};
-pub use ring::RingFacts;
 pub use target::RealTarget;

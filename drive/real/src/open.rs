@@ -1,7 +1,9 @@
 //! Opens what was planned, and claims it.
 
 use crate::direct::{self, DirectIo};
+use crate::engine::Engine;
 use crate::identity::{DeviceIdentity, Identity};
+use crate::observed::Observed;
 use crate::plan::{Kind, Plan, refusal};
 use crate::{RealTarget, device, regular};
 use fourcorners_target::TargetError;
@@ -9,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An open file or device: the one claim that all workers share. A device to
 /// be written is held exclusively, so the kernel lets nobody mount it meanwhile.
@@ -19,8 +21,8 @@ pub struct RealFile {
     file: Arc<File>,
     /// Targets made so far: each gets content of its own.
     targets: AtomicU64,
-    /// A target had to do without registered buffers.
-    unregistered: Arc<AtomicBool>,
+    engine: Arc<Engine>,
+    observed: Arc<Observed>,
 }
 
 impl RealFile {
@@ -74,7 +76,7 @@ impl RealFile {
             let direct = DirectIo::examine(&file, file_system.as_deref());
             regular::set_direct(&mut plan, direct, file_system.as_deref());
         }
-        if plan.direct && !direct::switch_on(&file) {
+        if plan.direct && !direct::switch(&file, true) {
             return Err(TargetError(format!(
                 "{} cannot be opened for direct I/O, though its file system said so",
                 plan.path.display()
@@ -85,7 +87,8 @@ impl RealFile {
             plan,
             file: Arc::new(file),
             targets: AtomicU64::new(0),
-            unregistered: Arc::default(),
+            engine: Arc::default(),
+            observed: Arc::default(),
         })
     }
 
@@ -99,12 +102,27 @@ impl RealFile {
     /// came up while measuring.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.plan.notes.clone();
-        if self.unregistered.load(Ordering::Relaxed) {
-            notes.push(
-                "buffers could not be registered with io_uring (see `ulimit -l`): each I/O took more CPU time than it had to".into(),
-            );
-        }
+        notes.extend(self.observed.notes());
         notes
+    }
+
+    /// The same file, with I/O passed to the system as `engine` says.
+    ///
+    /// # Errors
+    /// Buffered I/O on a file that stays in direct mode.
+    pub fn with_engine(mut self, engine: Engine) -> Result<RealFile, TargetError> {
+        if engine.buffered && self.plan.direct {
+            if !direct::switch(&self.file, false) {
+                return Err(refusal(&self.plan.path, &std::io::Error::last_os_error()));
+            }
+            self.plan.direct = false;
+            self.plan.request_alignment_bytes = direct::SECTOR_BYTES;
+            self.plan
+                .notes
+                .push("I/O was buffered, as asked: results include the page cache".into());
+        }
+        self.engine = Arc::new(engine);
+        Ok(self)
     }
 
     /// A target for one worker. Its written content follows from `seed` and
@@ -114,8 +132,14 @@ impl RealFile {
         let index = self.targets.fetch_add(1, Ordering::Relaxed);
         // An odd multiplier spreads the index over all bits.
         let seed = seed ^ index.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let unregistered = Arc::clone(&self.unregistered);
-        RealTarget::new(Arc::clone(&self.file), self.plan.capacity_bytes, unregistered, seed)
+        RealTarget::new(
+            Arc::clone(&self.file),
+            self.plan.capacity_bytes,
+            Arc::clone(&self.engine),
+            index,
+            Arc::clone(&self.observed),
+            seed,
+        )
     }
 
     /// Gives the whole content back: discards every block of a device; of a
