@@ -39,10 +39,13 @@ def hot_cold(data: float, accesses: float) -> str:
 class Stream:
     """One access specification (Iometer) or job (fio).
 
-    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`zipf` or :func:`hot_cold`. Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
+    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`zipf` or :func:`hot_cold`.
+    Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
-    :data:`INCOMPRESSIBLE`, :data:`REPEATED` or :func:`compressible`.
+    :data:`INCOMPRESSIBLE`, :data:`REPEATED` (the reviews' pseudo-random block: random within a
+    write, the same in every write, so that it can be deduplicated and not compressed) or
+    :func:`compressible`.
 
     Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
     fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in

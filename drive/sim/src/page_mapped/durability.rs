@@ -126,7 +126,7 @@ impl PageMapped {
         for piece in std::mem::take(&mut self.data_path) {
             let units = piece.first_unit..piece.first_unit + piece.units;
             if self.protected {
-                let stored_bytes = self.stored_bytes(piece.request.content);
+                let stored_bytes = self.stored_sizes.of(piece.request.content);
                 units.for_each(|unit| self.map_unit(unit, stored_bytes));
             } else {
                 lost.extend(units);

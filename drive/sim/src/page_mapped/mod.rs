@@ -12,6 +12,7 @@
 
 mod background;
 mod command;
+mod content;
 mod durability;
 mod flash;
 mod idle_timer;
@@ -32,6 +33,7 @@ use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
+use content::StoredSizes;
 use durability::Barrier;
 use flash::{DieEvent, Flash};
 use fourcorners_target::Completion;
@@ -117,9 +119,7 @@ pub struct PageMapped {
     protected: bool,
     /// Commands that wait for rows to be programmed, in order.
     barriers: Vec<Barrier>,
-    stored_repeated_bytes: u32,
-    stored_smallest_bytes: u32,
-    compresses: bool,
+    stored_sizes: StoredSizes,
     bus_rate: u64,
     read_ns: u64,
     /// Only drives that read ahead.
@@ -144,8 +144,6 @@ impl PageMapped {
         let unit_bytes = specification.translation.unit.0;
         let units = UnitGrid { unit_bytes };
         let buffer_bytes = specification.write_buffer.size.0;
-        let share = |share: f64| (unit_bytes as f64 * share).ceil() as u32;
-        let compression = specification.compression.as_ref();
         let link = Link::new(&specification.link);
         Self {
             specification: specification.clone(),
@@ -183,11 +181,7 @@ impl PageMapped {
                 .as_ref()
                 .is_some_and(|protection| protection.value),
             barriers: Vec::new(),
-            stored_repeated_bytes: compression
-                .map_or(unit_bytes as u32, |c| share(c.repeated.value)),
-            stored_smallest_bytes: compression
-                .map_or(unit_bytes as u32, |c| share(c.smallest.value)),
-            compresses: compression.is_some(),
+            stored_sizes: StoredSizes::new(specification),
             bus_rate: specification.flash.bus_rate.0,
             read_ns: specification.flash.read_time.0,
             read_ahead: specification

@@ -35,6 +35,8 @@ pub struct Specification {
     pub power: Option<Power>,
     /// Present on controllers that compress what they store.
     pub compression: Option<Compression>,
+    /// Present on controllers that store what repeats once.
+    pub deduplication: Option<Deduplication>,
 }
 
 /// User-accessible size.
@@ -262,14 +264,21 @@ pub struct Power {
     pub erase: Parameter<Milliwatts>,
 }
 
-/// Compression and deduplication before storing (SandForce).
+/// Compression before storing (SandForce).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compression {
-    /// Stored share of data that repeats from write to write.
-    pub repeated: Parameter<f64>,
     /// Smallest stored share of a mapping unit.
     pub smallest: Parameter<f64>,
+}
+
+/// Deduplication before storing: a mapping unit that repeats one that the drive
+/// holds is stored as a reference to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deduplication {
+    /// What a reference takes on flash.
+    pub reference_size: Parameter<Bytes>,
 }
 
 impl Specification {
@@ -421,12 +430,16 @@ impl Specification {
             require(rate.0 > 0, "controller.write_data_rate: use a positive rate")?;
         }
         if let Some(compression) = &self.compression {
-            for (name, share) in [
-                ("compression.repeated", compression.repeated.value),
-                ("compression.smallest", compression.smallest.value),
-            ] {
-                require((0.1..=1.0).contains(&share), &format!("{name}: use 0.1 to 1"))?;
-            }
+            require(
+                (0.1..=1.0).contains(&compression.smallest.value),
+                "compression.smallest: use 0.1 to 1",
+            )?;
+        }
+        if let Some(deduplication) = &self.deduplication {
+            require(
+                (unit.div_ceil(10)..=unit).contains(&deduplication.reference_size.0),
+                "deduplication.reference_size: use a tenth of translation.unit to all of it",
+            )?;
         }
         Ok(())
     }

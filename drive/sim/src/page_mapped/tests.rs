@@ -369,7 +369,7 @@ proptest! {
         let collection = format!(
             "[garbage_collection]\nstart_free_blocks = {{ value = 3, source = \"t\" }}\nburst_blocks = {{ value = {burst}, source = \"t\" }}\n"
         );
-        let compression = "[compression]\nrepeated = { value = 0.1, source = \"t\" }\nsmallest = { value = 0.25, source = \"t\" }\n";
+        let compression = "[compression]\nsmallest = { value = 0.25, source = \"t\" }\n";
         let more = if compressing { format!("{collection}{compression}") } else { collection };
         let mut map = Translation::new(&parse(&drive_file(dies, planes, blocks, pages, units, &more)), 1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

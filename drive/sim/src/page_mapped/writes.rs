@@ -5,7 +5,7 @@ use super::flash::BackgroundWork;
 use super::{Event, IdleWork, PageMapped};
 use crate::link::transfer_ns;
 use fourcorners_target::Completion;
-use fourcorners_workload::{Content, Request};
+use fourcorners_workload::Request;
 
 /// Largest piece of a write that is taken into the buffer at once.
 pub const PIECE_BYTES_MAX: u64 = 64 << 10;
@@ -33,7 +33,7 @@ impl PageMapped {
     fn try_take_piece(&mut self, now_ns: u64, tag: u32) -> bool {
         let piece = self.next_piece(tag);
         let stored_bytes =
-            u64::from(piece.units) * u64::from(self.stored_bytes(piece.request.content));
+            u64::from(piece.units) * u64::from(self.stored_sizes.of(piece.request.content));
         if stored_bytes > self.buffer_free_bytes {
             return false;
         }
@@ -68,7 +68,7 @@ impl PageMapped {
             None => self.store(now_ns, piece, done),
             Some(rate) => {
                 let stored_bytes =
-                    u64::from(piece.units) * u64::from(self.stored_bytes(piece.request.content));
+                    u64::from(piece.units) * u64::from(self.stored_sizes.of(piece.request.content));
                 self.data_path_free_ns =
                     now_ns.max(self.data_path_free_ns) + transfer_ns(stored_bytes, rate);
                 self.data_path.push_back(piece);
@@ -86,7 +86,7 @@ impl PageMapped {
 
     /// Maps the units of a piece and gives the dies the work that follows.
     pub(super) fn store(&mut self, now_ns: u64, piece: Piece, done: &mut Vec<Completion>) {
-        let stored_bytes = self.stored_bytes(piece.request.content);
+        let stored_bytes = self.stored_sizes.of(piece.request.content);
         let (first_unit, last_unit) = self.units.touched(&piece.request);
         for unit in piece.first_unit..=piece.last_unit() {
             if unit == first_unit || unit == last_unit {
@@ -162,20 +162,5 @@ impl PageMapped {
         };
         let die = self.translation.die(slot);
         self.flash.work(now_ns, die, work);
-    }
-
-    #[inline]
-    pub(super) fn stored_bytes(&self, content: Content) -> u32 {
-        let unit_bytes = self.units.unit_bytes as u32;
-        if !self.compresses {
-            return unit_bytes;
-        }
-        match content {
-            Content::Incompressible => unit_bytes,
-            Content::Repeated => self.stored_repeated_bytes.max(self.stored_smallest_bytes),
-            Content::Compressible(percent) => {
-                (unit_bytes * u32::from(percent)).div_ceil(100).max(self.stored_smallest_bytes)
-            }
-        }
     }
 }

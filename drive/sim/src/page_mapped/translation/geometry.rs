@@ -5,6 +5,7 @@
 //! pool the dies that it spans: one die, or all dies of a superblock, whose
 //! rows go round the dies.
 
+use crate::page_mapped::content::StoredSizes;
 use crate::page_mapped::specification::Specification;
 
 /// Sizes derived from the specification.
@@ -31,8 +32,7 @@ impl Geometry {
     pub fn new(specification: &Specification) -> Self {
         let unit_bytes = specification.translation.unit.0 as u32;
         let row_bytes = specification.row_bytes() as u32;
-        let density =
-            specification.compression.as_ref().map_or(1, |c| (1.0 / c.smallest.value) as u32);
+        let density = unit_bytes / StoredSizes::new(specification).least();
         let slots_per_row = row_bytes / unit_bytes * density;
         let dies_per_pool = specification.dies_per_pool();
         let pools = specification.flash.dies.value / dies_per_pool;

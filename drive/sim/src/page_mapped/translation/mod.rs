@@ -16,6 +16,7 @@ mod unsettled;
 mod victim;
 mod wear;
 
+use super::content::StoredSizes;
 use super::flash::{BackgroundWork, ProgramTimes};
 use super::specification::Specification;
 use crate::link::transfer_ns;
@@ -148,7 +149,7 @@ impl Translation {
             map: Table::zeroed(units as usize),
             owner: Table::zeroed(slots),
             valid: Table::zeroed(slots.div_ceil(64)),
-            row_fill: specification.compression.as_ref().map(|_| Table::zeroed(rows)),
+            row_fill: StoredSizes::new(specification).vary().then(|| Table::zeroed(rows)),
             counts: vec![NOT_CLOSED; blocks],
             closed_at: vec![0; blocks],
             blocks_closed: 0,
