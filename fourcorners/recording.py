@@ -90,7 +90,8 @@ class Recording:
     ``write`` and ``flush``.
     ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
     time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``.
-    CPU times are the process's own while measuring, ``None`` for simulated targets.
+    CPU times are the process's own while measuring, ``None`` for simulated targets, and
+    ``generating_s`` is the time that all workers took to make the data of writes.
     ``interrupted`` says that the workload was not carried out to its end, so that the recording is
     partial; ``failure`` is why, in one sentence, where the target was the reason.
     """
@@ -99,6 +100,7 @@ class Recording:
     mean_queue_depth: float
     cpu_user_s: float | None
     cpu_system_s: float | None
+    generating_s: float | None
     interrupted: bool
     failure: str | None
     operations: Mapping[str, OperationRecording]
@@ -118,6 +120,7 @@ class Recording:
             mean_queue_depth=outstanding,
             cpu_user_s=None if simulated else raw.cpu_user_ns * NS,
             cpu_system_s=None if simulated else raw.cpu_system_ns * NS,
+            generating_s=None if simulated else raw.generating_ns * NS,
             interrupted=raw.interrupted,
             failure=raw.failure,
             operations=operations,

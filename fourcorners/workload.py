@@ -19,6 +19,11 @@ def compressible(percent: int) -> str:
     return f"compressible:{percent}"
 
 
+def duplicated(percent: int) -> str:
+    """Random content of which ``percent`` percent (1 to 99) of the 4 KiB blocks are copies."""
+    return f"duplicated:{percent}"
+
+
 def zipf(exponent: float) -> str:
     """Random pattern by Zipf's law: the k-th most popular place is drawn in proportion to
     ``k ** -exponent`` (above 0, up to 10; 0.99 is usual for key-value stores).
@@ -44,8 +49,8 @@ class Stream:
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
     :data:`INCOMPRESSIBLE`, :data:`REPEATED` (the reviews' pseudo-random block: random within a
-    write, the same in every write, so that it can be deduplicated and not compressed) or
-    :func:`compressible`.
+    write, the same in every write, so that it can be deduplicated and not compressed),
+    :func:`compressible` or :func:`duplicated`.
 
     Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
     fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in

@@ -34,7 +34,7 @@ def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
         second_latency_mean_s=np.array([1e-3, np.nan, np.nan]),
         second_latency_max_s=np.array([2e-3, np.nan, np.nan]),
     )
-    return Recording(elapsed_s, 1.0, None, None, False, None, {"read": operation})
+    return Recording(elapsed_s, 1.0, None, None, None, False, None, {"read": operation})
 
 
 def test_round_trip(tmp_path: Path) -> None:

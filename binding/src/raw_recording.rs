@@ -55,6 +55,7 @@ pub struct RawRecording {
     outstanding_integral_ns: u128,
     cpu_user_ns: u64,
     cpu_system_ns: u64,
+    generating_ns: u64,
     interrupted: bool,
     /// The failure that ended the run, in one sentence.
     failure: Option<String>,
@@ -77,6 +78,7 @@ impl RawRecording {
             outstanding_integral_ns: recording.outstanding_integral_ns,
             cpu_user_ns: recording.cpu.user_ns,
             cpu_system_ns: recording.cpu.system_ns,
+            generating_ns: recording.generating_ns,
             interrupted: recording.interrupted,
             failure: recording.failure,
             operations,

@@ -233,7 +233,8 @@ fn run_lanes<T: Target>(
     }
     measurement.publish(progress, ended_ns - started_ns);
     let (interrupted, failure) = trouble.conclude();
-    Ok(Recording { interrupted, failure, ..measurement.finish() })
+    let generating_ns = target.generating_ns();
+    Ok(Recording { generating_ns, interrupted, failure, ..measurement.finish() })
 }
 
 fn outstanding_now(slots: &[Slot]) -> Option<Outstanding> {

@@ -43,6 +43,7 @@ RECORDINGS_SCHEMA = pa.schema(
         ("mean_queue_depth", pa.float64()),
         ("cpu_user_s", pa.float64()),
         ("cpu_system_s", pa.float64()),
+        ("generating_s", pa.float64()),
         ("interrupted", pa.bool_()),
     ]
 )

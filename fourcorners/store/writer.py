@@ -179,6 +179,7 @@ def _row(
         "mean_queue_depth": recording.mean_queue_depth,
         "cpu_user_s": recording.cpu_user_s,
         "cpu_system_s": recording.cpu_system_s,
+        "generating_s": recording.generating_s,
         "interrupted": recording.interrupted,
     }
 

@@ -18,6 +18,7 @@ from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.writer import run_name
 from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
+from fourcorners.suites.host_limit import host_limit
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.progress import Estimate, Progress, Status
 from fourcorners.suites.test import Fill, Measurement, Purge, Settle, Step, Subject, Test
@@ -250,6 +251,9 @@ class _Runner:
                     "partial": recording.interrupted,
                 }
             )
+        limit = host_limit(recording, measurement.workload)
+        if limit is not None:
+            self._note(f"{measurement.label}: {limit}")
         self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
         self._estimate.done(measurement.seconds)

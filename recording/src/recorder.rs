@@ -95,6 +95,9 @@ pub struct Recording {
     pub offered: Offered,
     /// CPU time; zero for a simulated target, where it would say nothing.
     pub cpu: CpuTime,
+    /// Time spent making the data of writes, over all workers; zero for a
+    /// simulated target.
+    pub generating_ns: u64,
     /// A failure or a request to stop ended the run before its own stop did:
     /// the recording is partial.
     pub interrupted: bool,
@@ -132,6 +135,7 @@ impl Recording {
             merged.offered.ios += part.offered.ios;
             merged.offered.unissued += part.offered.unissued;
             merged.offered.span_ns = merged.offered.span_ns.max(part.offered.span_ns);
+            merged.generating_ns += part.generating_ns;
             merged.interrupted |= part.interrupted;
             merged.failure = merged.failure.or(part.failure);
         }

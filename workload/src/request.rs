@@ -43,10 +43,14 @@ pub enum Content {
     Incompressible,
     /// One random block written again and again: random within a write,
     /// duplicated between writes (the reviews' "standard pseudo-random" data,
-    /// AnandTech 4020 p. 2).
+    /// AnandTech 4020 p. 2). A drive that deduplicates stores it once.
     Repeated,
-    /// Fresh bytes that a general compressor shrinks to this many percent.
+    /// Fresh bytes that a general compressor shrinks to this many percent, in
+    /// every 4 KiB; nothing repeats.
     Compressible(u8),
+    /// Random bytes of which this many percent, in blocks of 4 KiB, are copies
+    /// of earlier ones, too far apart for a compressor to see.
+    Duplicated(u8),
 }
 
 /// One I/O.

@@ -264,6 +264,11 @@ impl Stream {
         {
             return reject(format!("compressible to {percent} %: use 1 to 100"));
         }
+        if let Content::Duplicated(percent) = self.content
+            && (percent == 0 || percent > 99)
+        {
+            return reject(format!("duplicated by {percent} %: use 1 to 99, or repeated content"));
+        }
         if self.flush_every_writes == Some(0) {
             return reject("a flush every 0 writes: use at least 1, or leave it out");
         }

@@ -49,6 +49,12 @@ pub trait Target {
     /// that making data is not latency. Targets that need no data do nothing.
     fn stage(&mut self, _slot: u32, _request: &Request) {}
 
+    /// Time spent making data since [`Target::prepare`], in nanoseconds, as far
+    /// as the target knows it.
+    fn generating_ns(&self) -> u64 {
+        0
+    }
+
     /// Hands over a request under a free slot and returns the clock's value that
     /// its latency counts from. The target knows how often its clock must be
     /// read. It may hold the request back until [`Target::wait`].

@@ -4,6 +4,7 @@ use crate::buffers::Buffers;
 use crate::clock::monotonic_ns;
 use crate::content::{ContentSource, Held};
 use crate::engine::{Engine, Way, bind_to_cpu};
+use crate::generating::Generating;
 use crate::observed::{KernelWorkers, Observed, thread_cpu_ns};
 use crate::ring::{Ring, Unavailable};
 use crate::synchronous::{Inline, Threads};
@@ -72,6 +73,7 @@ pub struct RealTarget {
     index: u64,
     observed: Arc<Observed>,
     content: ContentSource,
+    generating: Generating,
     prepared: Option<Prepared>,
 }
 
@@ -84,8 +86,16 @@ impl RealTarget {
         observed: Arc<Observed>,
         seed: u64,
     ) -> Self {
-        let content = ContentSource::new(seed);
-        Self { file, capacity_bytes, engine, index, observed, content, prepared: None }
+        Self {
+            file,
+            capacity_bytes,
+            engine,
+            index,
+            observed,
+            content: ContentSource::new(seed),
+            generating: Generating::default(),
+            prepared: None,
+        }
     }
 
     fn path(&self, slots: u32, buffers: &mut Buffers) -> Result<Path, TargetError> {
@@ -159,6 +169,7 @@ impl Target for RealTarget {
         for slot in 0..slots {
             self.content.fill_fresh(buffers.bytes(slot, block_bytes_max));
         }
+        self.generating = Generating::default();
         let path = self.path(slots, &mut buffers)?;
         if self.engine.sq_poll {
             self.observed.polling(true);
@@ -182,11 +193,18 @@ impl Target for RealTarget {
         let prepared = expect_prepared(&mut self.prepared);
         let state = &mut prepared.slots[slot as usize];
         let bytes = prepared.buffers.bytes(slot, request.length_bytes);
-        state.held = self.content.make(request.content, state.held, bytes);
+        let content = &mut self.content;
+        state.held = self
+            .generating
+            .time(request.length_bytes, || content.make(request.content, state.held, bytes));
         state.staged = true;
         if let Path::Ring(ring) = &mut prepared.path {
             ring.time_passes();
         }
+    }
+
+    fn generating_ns(&self) -> u64 {
+        self.generating.total_ns
     }
 
     #[inline]

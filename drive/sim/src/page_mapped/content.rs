@@ -42,7 +42,7 @@ impl StoredSizes {
     #[inline]
     pub fn of(&self, content: Content) -> u32 {
         match content {
-            Content::Incompressible => self.unit_bytes,
+            Content::Incompressible | Content::Duplicated(_) => self.unit_bytes,
             Content::Repeated => self.repeated_bytes,
             Content::Compressible(percent) => {
                 (self.unit_bytes * u32::from(percent)).div_ceil(100).max(self.compressed_bytes_min)
