@@ -25,6 +25,8 @@ pub struct Specification {
     pub translation: Translation,
     /// Reclaiming of blocks.
     pub garbage_collection: GarbageCollection,
+    /// Present on drives that write hot data apart from the rest.
+    pub write_streams: Option<WriteStreams>,
     /// What becomes of blocks; present where they wear out or are levelled.
     pub wear: Option<Wear>,
     /// Present on controllers that read ahead of sequential reads.
@@ -172,6 +174,30 @@ pub enum Policy {
     CostBenefit,
     /// The one with the fewest valid units among some drawn at random.
     DChoices,
+}
+
+/// Data that is written often goes into blocks of its own.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteStreams {
+    /// How the drive knows which data is hot.
+    pub rule: Parameter<StreamRule>,
+    /// Known range: bytes from the start of the drive that are hot.
+    pub hot_size: Option<Parameter<Bytes>>,
+    /// Detected: bytes that the host writes within which a unit that is
+    /// rewritten again and again is hot.
+    pub window: Option<Parameter<Bytes>>,
+}
+
+/// How a drive knows which data is hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamRule {
+    /// The host says so; here, a range from the start of the drive is hot.
+    KnownRange,
+    /// The drive watches what is rewritten soon; it takes a byte of memory for
+    /// each mapping unit.
+    Detected,
 }
 
 /// Bad blocks, endurance and wear levelling. Blocks count in each pool of dies
@@ -344,7 +370,7 @@ impl Specification {
         )?;
         require(
             self.garbage_collection.start_free_blocks.value >= self.free_blocks_min(),
-            "garbage_collection.start_free_blocks: use at least 2 (one for the host's writes, one for the collector's), and 1 more with wear.endurance",
+            "garbage_collection.start_free_blocks: use at least 2 (one for the host's writes, one for the collector's), and 1 more with each of write_streams and wear.endurance",
         )?;
         let superblock = self.dies_per_pool();
         require(
@@ -379,6 +405,17 @@ impl Specification {
             idle.is_some() == collection.idle_delay.is_some(),
             "garbage_collection.idle_delay: give it together with garbage_collection.idle_free_blocks",
         )?;
+        if let Some(streams) = &self.write_streams {
+            let detects = streams.rule.value == StreamRule::Detected;
+            require(
+                streams.hot_size.is_none() == detects && streams.window.is_some() == detects,
+                "write_streams: give hot_size with the rule known-range, window with the rule detected",
+            )?;
+            require(
+                !collection.shared_stream.as_ref().is_some_and(|shared| shared.value),
+                "garbage_collection.shared_stream: not together with write_streams, which keeps collected data apart",
+            )?;
+        }
         if let Some(wear) = &self.wear {
             let share = wear.bad_block_share.as_ref().map_or(0.0, |share| share.value);
             require((0.0..0.5).contains(&share), "wear.bad_block_share: use 0 to 0.5")?;
@@ -395,9 +432,13 @@ impl Specification {
             self.needed_blocks_per_pool() <= self.good_blocks_per_pool(),
             "capacity.user: the flash, less reserved_share, bad blocks and the free blocks that garbage collection keeps, does not hold it",
         )?;
+        // An open row of each stream waits in the buffer for its last units.
+        let open_rows = 2 * self.host_streams();
         require(
-            self.write_buffer.size.0 >= 2 * unit.max(self.row_bytes()),
-            "write_buffer.size: use at least two pages of all planes (and two mapping units)",
+            self.write_buffer.size.0 >= u64::from(open_rows) * unit.max(self.row_bytes()),
+            &format!(
+                "write_buffer.size: use at least {open_rows} pages of all planes (and {open_rows} mapping units)"
+            ),
         )?;
         if let Some(read_ahead) = &self.read_ahead {
             let streams = read_ahead.streams.value;
@@ -460,10 +501,15 @@ impl Specification {
     }
 
     /// Free blocks that a pool needs to go on: one for the host's writes, one
-    /// for the collector's, one that may turn out to be worn out.
+    /// for each kind of collected data, one that may turn out to be worn out.
     pub fn free_blocks_min(&self) -> u32 {
         let wears_out = self.wear.as_ref().is_some_and(|wear| wear.endurance.is_some());
-        2 + u32::from(wears_out)
+        1 + self.host_streams() + u32::from(wears_out)
+    }
+
+    /// Streams that the host's data is told apart into.
+    pub fn host_streams(&self) -> u32 {
+        1 + u32::from(self.write_streams.is_some())
     }
 
     /// Blocks of a pool that are not bad from the factory.
@@ -479,7 +525,9 @@ impl Specification {
         let units = self.capacity.user.0.div_ceil(self.translation.unit.0);
         let data = units.div_ceil(u64::from(self.flash.dies.value) * self.units_per_block());
         let collection = &self.garbage_collection;
-        let kept = collection.start_free_blocks.value + collection.burst_blocks.value + 2;
+        let kept = collection.start_free_blocks.value
+            + collection.burst_blocks.value
+            + 2 * self.host_streams();
         u32::try_from(data).unwrap_or(u32::MAX).saturating_add(kept)
     }
 

@@ -1,5 +1,6 @@
 //! The page map against conservation laws and against theory.
 
+mod streams;
 mod wear;
 
 use super::specification::Specification;

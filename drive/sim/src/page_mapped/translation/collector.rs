@@ -162,6 +162,10 @@ impl Translation {
             end_slot: base + self.geometry.slots_per_block,
         };
         let mut moved = 0;
+        if self.separation.is_some() {
+            let slots = (source.next_slot, source.end_slot);
+            (moved, source.next_slot) = self.move_apart(pool, slots, most, work);
+        }
         while moved < most {
             let units = self.fill_row(pool, &mut source, most - moved);
             moved += units;
@@ -230,6 +234,15 @@ impl Translation {
         moved
     }
 
+    /// What each unit of a row takes in another one.
+    #[inline]
+    pub(super) fn stored_bytes_of_row(&self, row: u32) -> u32 {
+        match &self.row_fill {
+            None => self.geometry.unit_bytes,
+            Some(fill) => self.geometry.row_bytes / u32::from(fill[row as usize]).max(1),
+        }
+    }
+
     /// Slots of a closed block that were written: all, unless compression let
     /// fewer fit.
     fn written_slots(&self, pool: u32, block: u32) -> u32 {
@@ -248,9 +261,12 @@ impl Pool {
     /// The frontier of a stream.
     #[inline]
     pub(super) fn frontier_mut(&mut self, stream: Stream) -> &mut Frontier {
-        match stream {
-            Stream::Host => &mut self.host,
-            Stream::Collector => &mut self.collector,
+        match (stream, &mut self.hot) {
+            (Stream::Host, _) => &mut self.host,
+            (Stream::Collector, _) => &mut self.collector,
+            (Stream::HotHost, Some(hot)) => &mut hot.host,
+            (Stream::HotCollector, Some(hot)) => &mut hot.collector,
+            (_, None) => unreachable!("the drive does not separate hot data"),
         }
     }
 }

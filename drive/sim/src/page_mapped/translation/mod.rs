@@ -12,6 +12,7 @@ mod collector;
 mod frontier;
 mod geometry;
 mod steady_state;
+mod streams;
 mod unsettled;
 mod victim;
 mod wear;
@@ -24,6 +25,7 @@ use crate::table::Table;
 use frontier::Frontier;
 use geometry::{Geometry, prefetch};
 use std::collections::VecDeque;
+use streams::Separation;
 use unsettled::Unsettled;
 use victim::{NOT_CLOSED, Victim, VictimRule};
 pub use wear::EraseCounts;
@@ -37,13 +39,23 @@ pub type RowWork = (u32, BackgroundWork);
 enum Stream {
     Host,
     Collector,
+    /// Only drives that write hot data apart from the rest.
+    HotHost,
+    HotCollector,
 }
 
 impl Stream {
     /// Whether only the collector fills its rows.
     fn is_collected(self) -> bool {
-        self == Self::Collector
+        matches!(self, Self::Collector | Self::HotCollector)
     }
+}
+
+/// The open rows for hot data.
+#[derive(Clone, Debug)]
+struct HotFrontiers {
+    host: Frontier,
+    collector: Frontier,
 }
 
 /// One pool's blocks.
@@ -52,6 +64,8 @@ struct Pool {
     free: VecDeque<u32>,
     host: Frontier,
     collector: Frontier,
+    /// Only drives that write hot data apart from the rest.
+    hot: Option<Box<HotFrontiers>>,
     victim: Option<Victim>,
     /// Units written since the pool last collected, and units that it may move
     /// before the next write.
@@ -117,6 +131,8 @@ pub struct Translation {
     /// Where collected units go: rows of their own, or the host's.
     collector_stream: Stream,
     rule: VictimRule,
+    /// Only drives that write hot data apart from the rest.
+    separation: Option<Separation>,
     wear: Wear,
     /// Free blocks below which a pool collects whatever else it has to do.
     free_blocks_kept: usize,
@@ -157,6 +173,7 @@ impl Translation {
             host_pool: 0,
             collector_stream: if shares { Stream::Host } else { Stream::Collector },
             rule: VictimRule::new(collection, seed),
+            separation: Separation::new(specification, units as usize),
             wear,
             free_blocks_kept: specification.free_blocks_min() as usize,
             start_free_blocks: collection.start_free_blocks.value as usize,
@@ -178,7 +195,8 @@ impl Translation {
     /// A pool whose good blocks are all empty.
     fn erased_pool(&self, pool: u32) -> Pool {
         let good = |&block: &u32| !self.wear.is_bad(self.geometry.block_index(pool, block));
-        Pool::erased((0..self.geometry.blocks).filter(good).collect())
+        let free = (0..self.geometry.blocks).filter(good).collect();
+        Pool::erased(free, self.separation.is_some())
     }
 
     /// What was done so far.
@@ -239,13 +257,19 @@ impl Translation {
         self.is_open(slot) || self.unsettled.holds(|| self.die(slot), row)
     }
 
-    /// Whether a slot is in the row that the host's units fill now.
+    /// Whether a slot is in a row that the host's units fill now.
     #[inline]
     fn is_open(&self, slot: u32) -> bool {
-        let pool = slot / self.geometry.slots_per_pool;
-        pool == self.host_pool
+        let hot_pool = self.separation.as_ref().map(|separation| separation.hot_pool);
+        self.is_in_open_row(slot, self.host_pool, Stream::Host)
+            || hot_pool.is_some_and(|pool| self.is_in_open_row(slot, pool, Stream::HotHost))
+    }
+
+    #[inline]
+    fn is_in_open_row(&self, slot: u32, pool: u32, stream: Stream) -> bool {
+        slot / self.geometry.slots_per_pool == pool
             && slot / self.geometry.slots_per_row
-                == self.frontier_row(pool, &self.pools[pool as usize].host)
+                == self.frontier_row(pool, self.frontier(pool, stream))
     }
 
     /// Where a unit is on its way to flash.
@@ -299,12 +323,23 @@ impl Translation {
     /// for it, if a row became full, is appended to `work`.
     #[inline]
     pub fn write(&mut self, unit: u32, stored_bytes: u32, work: &mut Vec<RowWork>) {
-        let host = &self.pools[self.host_pool as usize].host;
-        if !host.has_room(stored_bytes, &self.geometry) {
-            self.close_host_row(work);
+        if self.separation.is_none() {
+            self.write_to(Stream::Host, unit, stored_bytes, work);
+        } else {
+            let stream = self.stream_of_write(unit);
+            self.write_to(stream, unit, stored_bytes, work);
         }
-        let pool = self.host_pool;
-        let slot = self.frontier_slot(pool, &self.pools[pool as usize].host);
+    }
+
+    #[inline(always)]
+    fn write_to(&mut self, stream: Stream, unit: u32, stored_bytes: u32, work: &mut Vec<RowWork>) {
+        let pool = *self.write_pool(stream);
+        let open = self.frontier(pool, stream);
+        if !open.has_room(stored_bytes, &self.geometry) {
+            self.close_host_row(stream, work);
+        }
+        let pool = *self.write_pool(stream);
+        let slot = self.frontier_slot(pool, self.frontier(pool, stream));
         let old = std::mem::replace(&mut self.map[unit as usize], slot + 1);
         if old != 0 {
             self.invalidate(old - 1);
@@ -313,9 +348,19 @@ impl Translation {
         self.counters.host_units += 1;
         let space = &mut self.pools[pool as usize];
         space.units_written += 1;
-        space.host.add_written(stored_bytes);
-        if space.host.is_full(&self.geometry) {
-            self.close_host_row(work);
+        let open = space.frontier_mut(stream);
+        open.add_written(stored_bytes);
+        if open.is_full(&self.geometry) {
+            self.close_host_row(stream, work);
+        }
+    }
+
+    /// The pool that takes the units of a host's stream now.
+    #[inline(always)]
+    fn write_pool(&mut self, stream: Stream) -> &mut u32 {
+        match (stream, &mut self.separation) {
+            (Stream::HotHost, Some(separation)) => &mut separation.hot_pool,
+            _ => &mut self.host_pool,
         }
     }
 
@@ -327,11 +372,18 @@ impl Translation {
         }
     }
 
-    /// Has the row that is being filled programmed as it is; the room that is
-    /// left in it is wasted.
+    /// Has the rows that are being filled programmed as they are; the room that
+    /// is left in them is wasted.
     pub fn pad(&mut self, work: &mut Vec<RowWork>) {
-        let pool = self.host_pool;
-        let open = self.frontier(pool, Stream::Host);
+        self.pad_row(Stream::Host, work);
+        if self.separation.is_some() {
+            self.pad_row(Stream::HotHost, work);
+        }
+    }
+
+    fn pad_row(&mut self, stream: Stream, work: &mut Vec<RowWork>) {
+        let pool = *self.write_pool(stream);
+        let open = self.frontier(pool, stream);
         if open.slots == 0 {
             return;
         }
@@ -339,7 +391,7 @@ impl Translation {
         self.counters.padded_bytes += u64::from(self.geometry.row_bytes - bytes);
         // What is wasted has to be collected like what is written.
         self.pool(pool).units_written += self.geometry.slots_per_row - slots;
-        self.close_host_row(work);
+        self.close_host_row(stream, work);
     }
 
     /// Power is gone: what was not on flash yet is no more. Returns the units
@@ -369,17 +421,29 @@ impl Translation {
 
     /// Programs the row that the host's units have filled, lets the pool
     /// collect what it owes, and moves on to the next pool with room.
-    fn close_host_row(&mut self, work: &mut Vec<RowWork>) {
-        let pool = self.host_pool;
-        self.close_row(pool, Stream::Host, work);
+    fn close_host_row(&mut self, stream: Stream, work: &mut Vec<RowWork>) {
+        let pool = *self.write_pool(stream);
+        self.close_row(pool, stream, work);
         self.collect(pool, work);
+        let mut next = pool;
         for _ in 0..self.geometry.pools {
-            self.host_pool =
-                if self.host_pool + 1 == self.geometry.pools { 0 } else { self.host_pool + 1 };
-            if self.has_room(self.host_pool) {
-                break;
+            next = if next + 1 == self.geometry.pools { 0 } else { next + 1 };
+            if self.has_room(next) {
+                *self.write_pool(stream) = next;
+                return;
             }
         }
+        *self.write_pool(stream) = self.emptiest_pool();
+    }
+
+    /// The pool with the fewest valid units.
+    fn emptiest_pool(&self) -> u32 {
+        let valid = |&pool: &u32| -> u64 {
+            let first = self.geometry.block_index(pool, 0);
+            let counts = &self.counts[first..first + self.geometry.blocks as usize];
+            counts.iter().map(|&count| u64::from(count & !NOT_CLOSED)).sum()
+        };
+        (0..self.geometry.pools).min_by_key(valid).unwrap_or(0)
     }
 
     /// Programs a stream's open row and opens the next one. What the collector
@@ -418,7 +482,7 @@ impl Translation {
         *space.frontier_mut(stream) = Frontier::at_start_of(next);
         // The collector must always find a block for what it moves. While it
         // is at work itself it gives a block back for each that it takes.
-        if stream == Stream::Host && !space.collecting {
+        if !stream.is_collected() && !space.collecting {
             space.collecting = true;
             while self.pools[pool as usize].free.len() < self.free_blocks_kept {
                 self.collect_block(pool, work);
@@ -448,9 +512,12 @@ impl Translation {
     #[inline]
     fn frontier(&self, pool: u32, stream: Stream) -> &Frontier {
         let space = &self.pools[pool as usize];
-        match stream {
-            Stream::Host => &space.host,
-            Stream::Collector => &space.collector,
+        match (stream, &space.hot) {
+            (Stream::Host, _) => &space.host,
+            (Stream::Collector, _) => &space.collector,
+            (Stream::HotHost, Some(hot)) => &hot.host,
+            (Stream::HotCollector, Some(hot)) => &hot.collector,
+            (_, None) => unreachable!("the drive does not separate hot data"),
         }
     }
 
@@ -513,16 +580,18 @@ impl Translation {
 
 impl Pool {
     /// A pool of empty blocks.
-    fn erased(mut free: VecDeque<u32>) -> Self {
+    fn erased(mut free: VecDeque<u32>, separates: bool) -> Self {
         let mut open = || {
             let block = free.pop_front().expect("a pool has blocks to write to");
             Frontier::at_start_of(block)
         };
         let (host, collector) = (open(), open());
+        let hot = separates.then(|| Box::new(HotFrontiers { host: open(), collector: open() }));
         Self {
             free,
             host,
             collector,
+            hot,
             victim: None,
             units_written: 0,
             credit: 0.0,
@@ -535,6 +604,7 @@ impl Pool {
 
     /// The open rows.
     fn frontiers(&self) -> impl Iterator<Item = &Frontier> {
-        [&self.host, &self.collector].into_iter()
+        let hot = self.hot.iter().flat_map(|hot| [&hot.host, &hot.collector]);
+        [&self.host, &self.collector].into_iter().chain(hot)
     }
 }

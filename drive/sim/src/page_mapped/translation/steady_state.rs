@@ -76,9 +76,10 @@ impl Translation {
     /// counted; with more, a pool would take its first writes without
     /// collecting. Between bursts the pools are spread over all phases.
     fn steady_free_blocks(&self, pool: u32) -> usize {
-        let open = match self.collector_stream {
-            Stream::Host => 1,
-            Stream::Collector => 2,
+        let open = match (self.collector_stream, &self.separation) {
+            (_, Some(_)) => 4,
+            (Stream::Host, None) => 1,
+            (_, None) => 2,
         };
         let phase = match self.burst_blocks {
             0 => 0,

@@ -149,7 +149,8 @@ impl Translation {
         let valid: u64 = counts.iter().map(|&count| u64::from(count & !NOT_CLOSED)).sum();
         let data_blocks = valid.div_ceil(u64::from(self.geometry.slots_per_block)) as u32;
         let left = self.wear.good_blocks[pool as usize] - 1;
-        let kept = self.start_free_blocks + self.burst_blocks + 2;
+        let open = self.pools[pool as usize].frontiers().count();
+        let kept = self.start_free_blocks + self.burst_blocks + open;
         self.pools[pool as usize].free.len() + 1 >= self.free_blocks_kept
             && data_blocks + kept as u32 <= left
     }
