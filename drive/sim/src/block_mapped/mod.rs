@@ -114,7 +114,7 @@ impl BlockMapped {
             } else {
                 begin_ns
             };
-            passed_ns = self.link.transfer(ready_ns, until - byte, until == end_byte);
+            passed_ns = self.link.send_to_host(ready_ns, until - byte, until == end_byte);
             byte = until;
         }
         passed_ns
@@ -171,7 +171,7 @@ impl BlockMapped {
             let row_end = (byte / self.row_bytes + 1) * self.row_bytes;
             let until = end_byte.min(row_end);
             let ready_ns = arrived_ns.max(self.flash.room_ns());
-            arrived_ns = self.link.transfer(ready_ns, until - byte, last && until == end_byte);
+            arrived_ns = self.link.send_to_drive(ready_ns, until - byte, last && until == end_byte);
             if until == row_end {
                 self.flash.program_row(arrived_ns);
                 self.counts.rows_appended += 1;

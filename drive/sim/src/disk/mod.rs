@@ -250,7 +250,7 @@ impl Disk {
             Find::Hit => {
                 self.counts.read_hits += 1;
                 let bytes = u64::from(request.length_bytes);
-                let sent_ns = self.link.transfer(now_ns, bytes, true);
+                let sent_ns = self.link.send_to_host(now_ns, bytes, true);
                 self.events.push(sent_ns, Event::Completed(tag));
             }
             Find::Coming => {
@@ -276,7 +276,7 @@ impl Disk {
         }
         command.sent_bytes += taken as u32;
         command.moving_bytes = taken as u32;
-        let stored_ns = self.link.transfer(ready_ns, taken, taken == left);
+        let stored_ns = self.link.send_to_drive(ready_ns, taken, taken == left);
         self.events.push(stored_ns, Event::Stored(tag));
         true
     }
@@ -343,7 +343,7 @@ impl Disk {
         let (start, end) = sectors(&command.request);
         if access.write {
             let bytes = u64::from(command.request.length_bytes);
-            command.link_end_ns = self.link.transfer(now_ns, bytes, true);
+            command.link_end_ns = self.link.send_to_drive(now_ns, bytes, true);
         }
         self.read_ahead.stop(&mut self.mechanism, now_ns);
         let passed_ns = self.mechanism.transfer(now_ns, start, &access.place, end, access.write);
@@ -379,7 +379,7 @@ impl Disk {
                 let completed_ns = if command.request.operation == Operation::Read {
                     self.read_ahead.read(&self.mechanism, start, end);
                     let left = u64::from(command.request.length_bytes).min(LINK_CHUNK_BYTES);
-                    self.link.transfer(now_ns, left, true)
+                    self.link.send_to_host(now_ns, left, true)
                 } else {
                     now_ns.max(command.link_end_ns)
                 };

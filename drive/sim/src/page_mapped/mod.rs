@@ -97,6 +97,7 @@ pub struct PageMapped {
     read_overhead_ns: u64,
     unmapped_read_overhead_ns: u64,
     write_overhead_ns: u64,
+    modify_overhead_ns: u64,
     firmware_free_ns: u64,
     write_data_rate: Option<u64>,
     data_path_free_ns: u64,
@@ -159,6 +160,11 @@ impl PageMapped {
                 .unwrap_or(&specification.controller.read_overhead)
                 .0,
             write_overhead_ns: specification.controller.write_overhead.0,
+            modify_overhead_ns: specification
+                .controller
+                .modify_overhead
+                .as_ref()
+                .map_or(0, |t| t.0),
             firmware_free_ns: 0,
             write_data_rate: specification.controller.write_data_rate.as_ref().map(|rate| rate.0),
             data_path_free_ns: 0,
@@ -212,6 +218,9 @@ impl PageMapped {
         let overhead_ns = match self.commands[tag as usize].request.operation {
             Operation::Read if self.is_unmapped(tag) => self.unmapped_read_overhead_ns,
             Operation::Read => self.read_overhead_ns,
+            Operation::Write if self.modify_overhead_ns > 0 => {
+                self.write_overhead_ns + self.modify_overhead_ns * self.units_to_modify(tag)
+            }
             Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
         self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
@@ -225,6 +234,18 @@ impl PageMapped {
             let (first, last) = self.units.touched(&self.commands[tag as usize].request);
             (first..=last).all(|unit| self.translation.slot(unit).is_none())
         }
+    }
+
+    /// Mapping units that hold data and that a write covers only in part.
+    fn units_to_modify(&self, tag: u32) -> u64 {
+        let request = &self.commands[tag as usize].request;
+        let (first, last) = self.units.touched(request);
+        let ends = if first == last { &[first][..] } else { &[first, last][..] };
+        let to_modify = ends.iter().filter(|&&unit| {
+            self.translation.slot(unit).is_some()
+                && self.units.overlap(unit, unit, request) < self.units.unit_bytes
+        });
+        to_modify.count() as u64
     }
 
     /// Ends a command and lets the next one in from the host's queue.

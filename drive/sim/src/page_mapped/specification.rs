@@ -60,6 +60,10 @@ pub struct Controller {
     pub unmapped_read_overhead: Option<Parameter<Nanoseconds>>,
     /// Processor time per write command.
     pub write_overhead: Parameter<Nanoseconds>,
+    /// Processor time for each mapping unit that holds data and that a write
+    /// covers only in part: the processor waits until the rest has been read
+    /// and merged. Absent: it goes on while the die reads.
+    pub modify_overhead: Option<Parameter<Nanoseconds>>,
     /// Rate at which written data passes the controller's data path, counted
     /// as stored (after compression). Absent: not a limit.
     pub write_data_rate: Option<Parameter<BytesPerSecond>>,

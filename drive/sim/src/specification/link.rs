@@ -25,6 +25,9 @@ pub enum Interface {
         /// What a command's frames and turn-arounds cost beside its payload,
         /// expressed in bytes of line time.
         command_overhead: Parameter<Bytes>,
+        /// The same of a write, for whose data the drive asks with one frame
+        /// more (DMA Activate). Absent: as `command_overhead`.
+        write_command_overhead: Option<Parameter<Bytes>>,
     },
     /// NVMe over PCIe: a file gives `pcie_generation` and `pcie_lanes`.
     Pcie {
@@ -49,6 +52,7 @@ struct Fields {
     pcie_generation: Option<Parameter<u32>>,
     pcie_lanes: Option<Parameter<u32>>,
     command_overhead: Parameter<Bytes>,
+    write_command_overhead: Option<Parameter<Bytes>>,
     command_latency: Option<Parameter<Nanoseconds>>,
     queue_depth: Parameter<u32>,
 }
@@ -57,19 +61,21 @@ impl TryFrom<Fields> for Link {
     type Error = &'static str;
 
     fn try_from(fields: Fields) -> Result<Self, Self::Error> {
-        let Fields { queue_depth, command_overhead, command_latency, .. } = fields;
+        let Fields {
+            queue_depth, command_overhead, write_command_overhead, command_latency, ..
+        } = fields;
         let interface = match (fields.line_rate, fields.pcie_generation, fields.pcie_lanes) {
             (Some(line_rate), None, None) if command_latency.is_none() => {
-                Interface::Sata { line_rate, command_overhead }
+                Interface::Sata { line_rate, command_overhead, write_command_overhead }
             }
-            (None, Some(generation), Some(lanes)) => {
+            (None, Some(generation), Some(lanes)) if write_command_overhead.is_none() => {
                 let command_latency =
                     command_latency.ok_or("missing field `command_latency` of a PCIe link")?;
                 Interface::Pcie { generation, lanes, command_overhead, command_latency }
             }
             _ => {
                 return Err(
-                    "give either line_rate (SATA), or pcie_generation, pcie_lanes and command_latency (NVMe)",
+                    "give either line_rate (SATA; with it, write_command_overhead if it differs), or pcie_generation, pcie_lanes and command_latency (NVMe)",
                 );
             }
         };
