@@ -79,6 +79,7 @@ class Check:
         judge: the rule, on results.
         restates: figures that say the same in numbers; what they are fitted to, so is this.
         fitted: drives, and patterns that in their parameters' sources mean this result.
+        fitted_test: the test itself, of which the review does not say all, was chosen by this.
         reason: why it fails, where that is known.
     """
 
@@ -88,6 +89,7 @@ class Check:
     judge: Callable[[Results], Judgement]
     restates: tuple[Figure, ...] = ()
     fitted: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    fitted_test: bool = False
     reason: str | None = None
 
 
@@ -105,8 +107,10 @@ class CheckRow:
 
 def check_row(source: str, check: Check, results: Results) -> CheckRow:
     """Judges a check."""
-    fitted = parameters_fitted_to(*check.fitted) or any(
-        fitted_parameters(figure) for figure in check.restates
+    fitted = (
+        check.fitted_test
+        or parameters_fitted_to(*check.fitted)
+        or any(fitted_parameters(figure) for figure in check.restates)
     )
     standing: Standing = "fitted" if fitted else "predicted"
     try:

@@ -4,18 +4,41 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fourcorners.recording import Recording
-from fourcorners.suites.test import Measurement, Phase
-
-Plan = Callable[[int, float], tuple[Phase, ...]]
-"""Phases for a drive of a capacity in bytes, with all durations times a factor."""
+from fourcorners.suites.test import Measurement, Phase, Step
 
 LINK_3G = (("link.line_rate", "3 Gb/s"),)
 LINK_6G = (("link.line_rate", "6 Gb/s"),)
 
 
 @dataclass(frozen=True)
+class Rest:
+    """Time without I/O."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Trim:
+    """TRIM of the whole drive: nothing that it holds is needed any longer."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """As :class:`Phase`, with what only a simulated drive is asked to do before a measurement."""
+
+    preparation: tuple[Step | Rest | Trim, ...]
+    measurements: tuple[Measurement, ...]
+
+
+Plan = Callable[[int, float], tuple[Phase | Stage, ...]]
+"""Phases for a drive of a capacity in bytes, with all durations times a factor."""
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One drive of the catalog with its settings, and the phases that it goes through in order.
+
+    ``drive`` is a catalog name, or an array of such drives (``raid0:2xNAME``).
 
     ``plan`` is a function of a module, so that an experiment can travel to another process.
     """
@@ -41,6 +64,7 @@ class Measured:
 
     iops: float
     bytes_per_second: float
+    latency_min_s: float
     latency_mean_s: float
     latency_max_s: float
     second_ios: tuple[int, ...] = ()
@@ -56,11 +80,13 @@ class Measured:
         if recording.error_count or set(recording.operations) != {measurement.stream.operation}:
             raise ValueError(f"{measurement.id}: failed I/Os, or none at all")
         operation = recording.operations[measurement.stream.operation]
+        assert operation.latency_min_s is not None
         assert operation.latency_mean_s is not None
         assert operation.latency_max_s is not None
         return cls(
             iops=operation.iops,
             bytes_per_second=operation.bytes_per_second,
+            latency_min_s=operation.latency_min_s,
             latency_mean_s=operation.latency_mean_s,
             latency_max_s=operation.latency_max_s,
             second_ios=tuple(operation.second_ios[: int(recording.elapsed_s)].tolist()),

@@ -13,6 +13,9 @@ from fourcorners.reproduction.published import Published, published
 Standing = Literal["fitted", "predicted"]
 Verdict = Literal["met", "missed", "not run"]
 
+STANDINGS: tuple[Standing, ...] = ("predicted", "fitted")
+"""Predictions first: they are what speaks for the model."""
+
 ERROR_MAX: dict[Standing, float] = {"fitted": 0.05, "predicted": 0.15}
 """The largest relative error with which a figure counts as met."""
 
@@ -86,14 +89,15 @@ def drive_name(drive: str) -> str:
 
 
 def fitted_parameters(figure: Figure) -> tuple[str, ...]:
-    """The parameters that were chosen by this figure: those whose source says "fitted to" and has
-    the figure's value with its unit, or one of the figure's words."""
+    """The parameters that were chosen by this figure: those whose source has the figure's value
+    with its unit, whatever it calls itself, or that take it over from a review or a vendor; and
+    those whose source says "fitted to" and has one of the figure's words."""
     row = published()[figure.id]
     origin = published()[figure.follows_from] if figure.follows_from else row
     said = [
         name
-        for name, source in _fitted_sources((row.drive, *figure.also))
-        if any(re.search(pattern, source) for pattern in figure.words)
+        for name, source in _sources((row.drive, *figure.also))
+        if (_fitted(source) and any(re.search(pattern, source) for pattern in figure.words))
         or (re.search(_value_pattern(origin), source) and _same_operation(origin.what, source))
     ]
     return tuple(dict.fromkeys((*figure.chosen, *said)))
@@ -104,21 +108,31 @@ def parameters_fitted_to(drives: Iterable[str], words: Iterable[str]) -> tuple[s
     patterns = tuple(words)
     names = (
         name
-        for name, source in _fitted_sources(drives)
-        if any(re.search(pattern, source) for pattern in patterns)
+        for name, source in _sources(drives)
+        if _fitted(source) and any(re.search(pattern, source) for pattern in patterns)
     )
     return tuple(dict.fromkeys(names))
 
 
-def _fitted_sources(drives: Iterable[str]) -> list[tuple[str, str]]:
+def _sources(drives: Iterable[str]) -> list[tuple[str, str]]:
     known = catalog.names()
     return [
-        (f"{parameter.section}.{parameter.name}", parameter.source)
+        (f"{parameter.section}.{parameter.name}", _said(parameter))
         for drive in drives
         if drive in known
         for parameter in catalog.load(drive).parameters
-        if parameter.source.startswith("fitted to")
     ]
+
+
+def _said(parameter: catalog.Parameter) -> str:
+    """A source without claims that it only mentions; with the value, if that was taken over."""
+    source = re.sub(r"[;,] the vendor claims [^;]*", "", parameter.source)
+    taken_over = source.startswith("review:") or "vendor claim" in source
+    return f"{source} {parameter.value}" if taken_over else source
+
+
+def _fitted(source: str) -> bool:
+    return "fitted to" in source
 
 
 def _same_operation(what: str, source: str) -> bool:

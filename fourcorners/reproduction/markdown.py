@@ -2,7 +2,9 @@
 
 from fourcorners.reproduction import wording
 from fourcorners.reproduction.checks import CheckRow
-from fourcorners.reproduction.figure import ERROR_MAX, FigureRow
+from fourcorners.reproduction.experiments import SOURCES
+from fourcorners.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
+from fourcorners.reproduction.published import published_apart
 from fourcorners.reproduction.run import SEED, Reproduction
 
 
@@ -27,9 +29,18 @@ def render_markdown(reproduction: Reproduction) -> str:
         figures = [row for row in reproduction.figures if row.source == source.name]
         checks = [row for row in reproduction.checks if row.source == source.name]
         lines += [f"## {source.name}: {source.title}", "", f"{source.citation}.", ""]
-        lines += [*_figures(figures), "", *_checks(checks), ""]
+        for standing in STANDINGS:
+            some = [row for row in figures if row.standing == standing]
+            if some:
+                lines += [f"### {standing.capitalize()} figures", "", *_figures(some), ""]
+        for standing in STANDINGS:
+            held = [row for row in checks if row.standing == standing]
+            if held:
+                lines += [f"### {standing.capitalize()} headline results", "", *_checks(held), ""]
         if source.left_out:
             lines += [f"Left out: {source.left_out}", ""]
+    if len(reproduction.sources) == len(SOURCES):
+        lines += [*_apart(), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -44,31 +55,46 @@ def _held(checks: tuple[CheckRow, ...]) -> str:
 
 def _figures(rows: list[FigureRow]) -> list[str]:
     lines = [
-        "| drive | figure | published | simulated | error | | verdict |",
+        "| drive | figure | published | simulated | error | fitted | verdict |",
         "| --- | --- | ---: | ---: | ---: | --- | --- |",
     ]
     for row in rows:
-        standing = wording.standing_words(row)
-        if row.fitted and row.error is not None:
-            standing += ": " + ", ".join(f"`{name}`" for name in row.fitted)
+        fitted = ", ".join(f"`{name}`" for name in row.fitted)
         verdict = row.verdict if row.reason is None else f"{row.verdict}: {row.reason}"
         lines.append(
             f"| {row.drive_name} | {row.published.what} ({wording.citation(row.published)}) "
             f"| {wording.published_words(row.published)} | {wording.simulated_words(row)} "
-            f"| {wording.error_words(row)} | {standing} | {verdict} |"
+            f"| {wording.error_words(row)} | {fitted} | {verdict} |"
         )
     return lines
 
 
 def _checks(rows: list[CheckRow]) -> list[str]:
     lines = [
-        "| | headline result | rule | measured | | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| | headline result | rule | measured | verdict |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for row in rows:
         verdict = row.verdict if row.reason is None else f"{row.verdict}: {row.reason}"
         lines.append(
             f"| {row.check.headline} | {row.check.claim} | {row.check.rule} "
-            f"| {row.measured or '–'} | {row.standing} | {verdict} |"
+            f"| {row.measured or '–'} | {verdict} |"
         )
+    return lines
+
+
+def _apart() -> list[str]:
+    lines = [
+        "## Published, and not held against the simulation",
+        "",
+        "Everything else that was collected from the reviews and other pages. What nobody could",
+        "verify is not counted as published.",
+        "",
+        "| drive | what | published | source | why there is nothing to compare |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        "| " + " | ".join((row.drive, row.what, row.value, row.source, row.reason)) + " |"
+        for row in published_apart()
+    ]
     return lines

@@ -7,12 +7,15 @@ from markupsafe import Markup
 
 from fourcorners.report.document import asset, content_hash, embedded_json, joined_script
 from fourcorners.report.formatting import significant
-from fourcorners.reproduction import wording
-from fourcorners.reproduction.bars import charts
-from fourcorners.reproduction.figure import ERROR_MAX, FigureRow
+from fourcorners.reproduction import charts, wording
+from fourcorners.reproduction.bars import charts as bar_charts
+from fourcorners.reproduction.experiments import SOURCES, owc_readers
+from fourcorners.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.reproduction.payload import payload
+from fourcorners.reproduction.published import Apart, published_apart
 from fourcorners.reproduction.run import SEED, Reproduction
 from fourcorners.reproduction.source import Source
+from fourcorners.units import format_bytes
 
 _REPORT = "fourcorners.report"
 _REPORT_SCRIPTS = ("units.js", "plot.js", "figures.js", "app.js")  # in order of dependency
@@ -26,6 +29,9 @@ def render_page(reproduction: Reproduction) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["significant"] = significant
+    environment.filters["bytes"] = format_bytes
+    environment.filters["brief"] = wording.brief
+    environment.filters["duration"] = wording.duration
     scripts = [asset(f"assets/{name}", _REPORT) for name in _REPORT_SCRIPTS]
     script = joined_script([*scripts, asset("assets/figures.js", __package__)])
     return environment.from_string(asset("page.html.j2", __package__)).render(
@@ -33,6 +39,18 @@ def render_page(reproduction: Reproduction) -> str:
         seed=SEED,
         error_max=ERROR_MAX,
         tally=_tally(reproduction),
+        errors=[
+            (standing, charts.error_classes(rows))
+            for standing in STANDINGS
+            if (rows := [row for row in reproduction.figures if row.standing == standing])
+        ],
+        missed=[row for row in reproduction.figures if row.verdict == "missed"],
+        failing=[row for row in reproduction.checks if row.verdict == "fails"],
+        apart=_apart() if len(reproduction.sources) == len(SOURCES) else [],
+        heat_maps=charts.heat_maps(reproduction.results),
+        depths=owc_readers.GRID_DEPTHS,
+        latency_ranges=charts.latency_ranges(reproduction.results),
+        scores=charts.scores(reproduction.results),
         sources=[_source(source, reproduction) for source in reproduction.sources],
         payload=embedded_json(payload(reproduction.results)),
         script=Markup(script),
@@ -45,18 +63,31 @@ def render_page(reproduction: Reproduction) -> str:
 def _tally(reproduction: Reproduction) -> list[tuple[str, str]]:
     """Numbers and what they count."""
     counts = []
-    for standing in ("fitted", "predicted"):
-        rows = [r for r in reproduction.figures if r.standing == standing and r.error is not None]
-        met = sum(row.verdict == "met" for row in rows)
-        counts.append((f"{met} of {len(rows)}", f"{standing} figures met"))
-    checks = [row for row in reproduction.checks if row.verdict != "not run"]
-    held = sum(row.verdict == "holds" for row in checks)
-    counts.append((f"{held} of {len(checks)}", "rules on headline results hold"))
-    waiting = len(reproduction.figures) + len(reproduction.checks)
-    waiting -= sum(row.verdict != "not run" for row in reproduction.figures) + len(checks)
+    for standing in STANDINGS:
+        figures = [
+            r for r in reproduction.figures if r.standing == standing and r.error is not None
+        ]
+        met = sum(row.verdict == "met" for row in figures)
+        counts.append((f"{met} of {len(figures)}", f"{standing} figures met"))
+    for standing in STANDINGS:
+        checks = [
+            r for r in reproduction.checks if r.standing == standing and r.verdict != "not run"
+        ]
+        held = sum(row.verdict == "holds" for row in checks)
+        counts.append((f"{held} of {len(checks)}", f"{standing} headline results hold"))
+    waiting = sum(row.verdict == "not run" for row in reproduction.figures)
+    waiting += sum(row.verdict == "not run" for row in reproduction.checks)
     if waiting:
-        counts.append((str(waiting), "figures and rules wait for a drive"))
+        counts.append((str(waiting), "figures and results wait for a drive"))
     return counts
+
+
+def _apart() -> list[tuple[str, list[Apart]]]:
+    """What is not held against the simulation, by the reason why not."""
+    groups: dict[str, list[Apart]] = {}
+    for row in published_apart():
+        groups.setdefault(row.reason, []).append(row)
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
 def _source(source: Source, reproduction: Reproduction) -> dict[str, Any]:
@@ -66,9 +97,29 @@ def _source(source: Source, reproduction: Reproduction) -> dict[str, Any]:
         "title": source.title,
         "citation": source.citation,
         "left_out": source.left_out,
-        "figures": _by_drive([row for row in reproduction.figures if row.source == source.name]),
-        "checks": [row for row in reproduction.checks if row.source == source.name],
-        "charts": charts(source.name, reproduction.results),
+        "figures": [
+            (standing, _by_drive(rows))
+            for standing in STANDINGS
+            if (
+                rows := [
+                    row
+                    for row in reproduction.figures
+                    if row.source == source.name and row.standing == standing
+                ]
+            )
+        ],
+        "checks": [
+            (standing, checks)
+            for standing in STANDINGS
+            if (
+                checks := [
+                    row
+                    for row in reproduction.checks
+                    if row.source == source.name and row.standing == standing
+                ]
+            )
+        ],
+        "charts": bar_charts(source.name, reproduction.results),
         "any": any(experiment.key in measured for experiment in source.experiments),
         "absent": sorted(
             {

@@ -3,7 +3,15 @@
 from typing import Any
 
 from fourcorners.reproduction.experiment import Measured, NotRunError, Results
-from fourcorners.reproduction.experiments import core, core_checks, sata, vector
+from fourcorners.reproduction.experiments import (
+    core,
+    core_checks,
+    owc,
+    owc_readers,
+    sata,
+    vector,
+    vector_more,
+)
 from fourcorners.reproduction.figure import drive_name
 
 # The plots' drives, in the order of their colours; a colour comes back after eight.
@@ -14,6 +22,12 @@ _CORE_NAMES = {
 }
 _SATA_FIRST = len(_CORE_NAMES)
 _VECTOR_FIRST = 8
+_OWC_FIRST = 16
+_FILLED_FIRST = 24
+_FILLED = {0.25: "25 % filled", 0.5: "50 % filled", 0.75: "75 % filled", 1.0: "full"}
+_RECOVERY_FIRST = 32
+FILLED_STEP_S = 5
+"""Seconds that a dot of the plot by share stands for."""
 
 
 def payload(results: Results) -> dict[str, Any]:
@@ -21,6 +35,13 @@ def payload(results: Results) -> dict[str, Any]:
     names = [*_CORE_NAMES.values(), *(drive_name(drive) for drive in sata.DRIVES)]
     names += [""] * (_VECTOR_FIRST - len(names))
     names += [drive_name(drive) for drive in vector.DRIVES]
+    for first, more in (
+        (_OWC_FIRST, [drive_name(drive) for drive in owc.DRIVES]),
+        (_FILLED_FIRST, list(_FILLED.values())),
+        (_RECOVERY_FIRST, list(vector_more.RECOVERY.values())),
+    ):
+        names += [""] * (first - len(names))
+        names += more
     return {
         "drives": names,
         "transferSize": _transfer_sizes(results),
@@ -29,6 +50,9 @@ def payload(results: Results) -> dict[str, Any]:
         "depths": _depths(results),
         "links": _links(results),
         "consistency": _consistency(results),
+        "atto": _atto(results),
+        "filled": _filled(results),
+        "recovery": _recovery(results),
     }
 
 
@@ -177,6 +201,70 @@ def _consistency(results: Results) -> list[dict[str, Any]]:
             }
         )
     return runs
+
+
+def _atto(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": f"Sequential {operation}s",
+            "operation": operation,
+            "lines": [
+                {
+                    "drive": _OWC_FIRST + index,
+                    "points": [
+                        [size, _round(rate)]
+                        for size, rate in zip(
+                            owc_readers.ATTO_SIZES,
+                            owc_readers.atto(results, drive, operation),
+                            strict=True,
+                        )
+                    ],
+                }
+                for index, drive in enumerate(owc.DRIVES)
+                if f"owc/{drive}/sweep" in results.measured
+            ],
+        }
+        for operation in core.OPERATIONS
+    ]
+
+
+def _filled(results: Results) -> list[dict[str, Any]]:
+    """A panel for each drive; dots are means of some seconds each."""
+    panels = []
+    for drive in vector.DRIVES:
+        lines = []
+        for index, share in enumerate(_FILLED):
+            try:
+                seconds = vector_more.series(results, drive, share)
+            except NotRunError:
+                continue
+            steps = seconds[: len(seconds) // FILLED_STEP_S * FILLED_STEP_S]
+            means = steps.reshape(-1, FILLED_STEP_S).mean(axis=1)
+            points = [[step * FILLED_STEP_S, _round(mean)] for step, mean in enumerate(means)]
+            lines.append({"drive": _FILLED_FIRST + index, "points": points})
+        panels.append({"title": drive_name(drive), "operation": "write", "lines": lines})
+    return panels
+
+
+def _recovery(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": drive_name(drive),
+            "operation": "write",
+            "lines": [
+                {
+                    "drive": _RECOVERY_FIRST + index,
+                    "points": [
+                        [second, ios]
+                        for second, ios in enumerate(results(f"vector/{drive}", id).second_ios)
+                    ],
+                }
+                for index, id in enumerate(vector_more.RECOVERY)
+            ],
+        }
+        for drive in vector.DRIVES
+        if vector_more.HAMMERED in results.measured.get(f"vector/{drive}", {})
+    ]
 
 
 def _round(value: float) -> float:

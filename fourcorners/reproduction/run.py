@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fourcorners import catalog
 from fourcorners.errors import UserError
 from fourcorners.reproduction.checks import CheckRow, check_row
-from fourcorners.reproduction.experiment import Experiment, Measured, Results
+from fourcorners.reproduction.experiment import Experiment, Measured, Rest, Results, Trim
 from fourcorners.reproduction.experiments import SOURCES
 from fourcorners.reproduction.figure import FigureRow, figure_row
 from fourcorners.reproduction.source import Source
 from fourcorners.suites.test import Fill, Purge, Step
-from fourcorners.targets import Target, open_target
+from fourcorners.targets import SimulatedTarget, open_target
 
 SEED = 1
 
@@ -83,14 +83,15 @@ def run_experiments(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Results:
     """Measures what the catalog has the drives for; the others are named in ``absent``."""
-    known = set(catalog.names())
     absent: dict[str, str] = {}
     futures = {}
     for experiment in experiments:
-        if experiment.drive in known:
-            futures[executor.submit(run_experiment, experiment, scale)] = experiment
-        else:
+        try:
+            catalog.load(experiment.drive)
+        except UserError:
             absent[experiment.key] = f"{experiment.drive} is not in the catalog"
+        else:
+            futures[executor.submit(run_experiment, experiment, scale)] = experiment
     measured = {}
     for done, future in enumerate(as_completed(futures), start=1):
         key = futures[future].key
@@ -106,6 +107,7 @@ def run_experiment(experiment: Experiment, scale: float = 1.0) -> dict[str, Meas
     with open_target(
         f"sim:{experiment.drive}", settings=dict(experiment.settings), seed=SEED
     ) as target:
+        assert isinstance(target, SimulatedTarget)
         for phase in experiment.plan(target.capacity_bytes, scale):
             for step in phase.preparation:
                 _prepare(target, step)
@@ -116,9 +118,11 @@ def run_experiment(experiment: Experiment, scale: float = 1.0) -> dict[str, Meas
     return measured
 
 
-def _prepare(target: Target, step: Step) -> None:
+def _prepare(target: SimulatedTarget, step: Step | Rest | Trim) -> None:
     if isinstance(step, Purge):
         target.purge()
+    elif isinstance(step, Trim):
+        target.trim(0, target.capacity_bytes)
     elif isinstance(step, Fill):
         # What was written to a plain disk does not change what comes later.
         for workload in step.workloads(SEED) if target.keeps_state else ():

@@ -3,11 +3,14 @@
 from fourcorners.reproduction.figure import FigureRow
 from fourcorners.reproduction.published import Published
 
-_RELATIONS = {"is": "", "about": "about ", "above": "over "}
+_RELATIONS = {"is": "", "about": "about ", "above": "over ", "below": "under "}
 
 
 def published_words(row: Published) -> str:
     """The published value with its unit, as the source words it."""
+    if row.relation == "between":
+        assert row.high is not None
+        return f"{row.value:g} to {_value(row.high, row.unit)}"
     return f"{_RELATIONS[row.relation]}{_value(row.value, row.unit)}"
 
 
@@ -23,7 +26,8 @@ def error_words(row: FigureRow) -> str:
     if row.error is None:
         return "–"
     percent = round(100 * row.error, 1)
-    return f"{percent:+.1f} %" if percent else "0.0 %"
+    words = f"{percent:+.0f} %" if abs(percent) >= 100 else f"{percent:+.1f} %"
+    return words.replace("-", "\N{MINUS SIGN}") if percent else "0.0 %"
 
 
 def standing_words(row: FigureRow) -> str:
@@ -33,7 +37,8 @@ def standing_words(row: FigureRow) -> str:
 
 def citation(row: Published) -> str:
     """Where the figure was read, and how far that can be trusted."""
-    return f"{row.source}, derived" if row.verified == "derived" else row.source
+    notes = {"derived": ", derived", "claim": ", the vendor's claim"}
+    return row.source + notes.get(row.verified, "")
 
 
 def summary(figures: tuple[FigureRow, ...]) -> str:
@@ -49,3 +54,18 @@ def summary(figures: tuple[FigureRow, ...]) -> str:
 def _value(value: float, unit: str) -> str:
     number = f"{value:g}" if value < 10_000 else f"{value:,.0f}"
     return number if unit == "ratio" else f"{number} {unit}"
+
+
+def brief(count: float) -> str:
+    """A rate in few characters: 950, 9.5k, 95k."""
+    if count < 1000:
+        return f"{count:.0f}"
+    return f"{count / 1000:.1f}k" if count < 9950 else f"{count / 1000:.0f}k"
+
+
+def duration(seconds: float) -> str:
+    """Two digits in the unit that suits."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1 or unit == "µs":
+            return f"{float(f'{seconds * factor:.2g}'):g} {unit}"
+    raise AssertionError

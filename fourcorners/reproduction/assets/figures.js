@@ -1,5 +1,5 @@
 // The reviews' own plots: those that the report has too, and the profile, link and depth sweeps.
-import { duration, plain, significant } from "./units.js";
+import { duration, plain, significant, size } from "./units.js";
 import { Panel, linearAxis, logAxis, roundUp } from "./plot.js";
 import { consistency, finite, highest, host, lineWords, transferSize } from "./figures.js";
 import { start } from "./app.js";
@@ -49,16 +49,15 @@ function profiles(data) {
   };
 }
 
-// One panel for each group of lines, on equal scales.
-function sweeps(data, panelsOf, options) {
-  const groups = panelsOf.filter((group) => group.lines.length);
+// One panel for each group of lines or dots, on equal scales. `options`: {kind, unit, log (rates),
+// x: {title, words, axis}, caption}.
+function panelsOf(data, all, options) {
+  const groups = all.filter((group) => group.lines.length);
   const values = groups.flatMap((group) => group.lines.flatMap((line) => line.points.map(([, y]) => y)));
-  const depths = [...new Set(groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([x]) => x))))].sort((a, b) => a - b);
+  const places = [...new Set(groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([x]) => x))))].sort((a, b) => a - b);
   const yAxis = () => (options.log ? logAxis(finite(values), { title: options.unit }) : linearAxis(0, roundUp(highest(values)), { title: options.unit }));
-  const xAxis = () => (options.log
-    ? { log: true, base: 2, min: depths[0] / 1.15, max: depths[depths.length - 1] * 1.15, format: plain, title: "queue depth", ticks: depths, spacing: 30 }
-    : linearAxis(0, highest(depths) + 0.5, { title: "queue depth", ticks: depths, spacing: 34 }));
   const words = (v) => `${significant(v)} ${options.unit}`;
+  const { x } = options;
   return {
     draws: groups.length > 0,
     keyed: true,
@@ -66,26 +65,47 @@ function sweeps(data, panelsOf, options) {
     build(panels) {
       for (const group of groups) {
         const { plot } = host(panels, group.title, 300, group.operation);
+        const label = (line) => (options.kind === "line" ? data.drives[line.drive] : undefined);
         new Panel(plot, () => ({
-          x: xAxis(), y: yAxis(), height: 300, left: 50, title: group.title,
-          describe: group.lines.map((line) => lineWords(data.drives[line.drive], line.points, depthWords, words)).join(" "),
-          marks: group.lines.map((line) => ({ drive: line.drive, kind: "line", label: data.drives[line.drive], points: line.points })),
-          readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${depthWords(x)}: ${words(y)}`,
+          x: x.axis(places), y: yAxis(), height: 300, left: 50, title: group.title,
+          describe: group.lines.map((line) => lineWords(data.drives[line.drive], line.points, x.words, words)).join(" "),
+          marks: group.lines.map((line) => ({ drive: line.drive, kind: options.kind, label: label(line), points: line.points })),
+          readout: (mark, [at, y]) => `${data.drives[mark.drive]}\n${x.words(at)}: ${words(y)}`,
         }));
       }
     },
     caption: () => options.caption,
     table: () => ({
-      columns: ["panel", "drive", "queue depth", options.unit],
-      rows: groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([x, y]) => [g.title, data.drives[l.drive], x, y]))),
+      columns: ["panel", "series", x.title, options.unit],
+      rows: groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([at, y]) => [g.title, data.drives[l.drive], at, y]))),
     }),
   };
 }
 
+const depthsLog = {
+  title: "queue depth", words: depthWords,
+  axis: (depths) => ({ log: true, base: 2, min: depths[0] / 1.15, max: depths[depths.length - 1] * 1.15, format: plain, title: "queue depth", ticks: depths, spacing: 30 }),
+};
+const depthsLinear = {
+  title: "queue depth", words: depthWords,
+  axis: (depths) => linearAxis(0, highest(depths) + 0.5, { title: "queue depth", ticks: depths, spacing: 34 }),
+};
+const sizes = {
+  title: "block size (bytes)", words: size,
+  axis: (all) => ({ log: true, base: 2, min: all[0] / 1.3, max: all[all.length - 1] * 1.3, format: size, title: "block size", spacing: 54, ticks: all.filter((v) => Math.log2(v) % 2 === 1) }),
+};
+const seconds = {
+  title: "second", words: (s) => `second ${plain(s)}`,
+  axis: (all) => linearAxis(0, all[all.length - 1] + 1, { title: "second", spacing: 70 }),
+};
+
 start((data, state) => ({
   profile: profiles(data),
   "transfer-size": { ...transferSize(data, state), drives: drivesOf(data.transferSize) },
-  depth: sweeps(data, data.depths, { log: true, unit: "IOPS", caption: "64 KiB requests at random. Both plots share their scales." }),
-  links: sweeps(data, data.links, { log: false, unit: "MB/s", caption: "All four plots share their scales." }),
+  depth: panelsOf(data, data.depths, { kind: "line", x: depthsLog, log: true, unit: "IOPS", caption: "64 KiB requests at random. Both plots share their scales." }),
+  links: panelsOf(data, data.links, { kind: "line", x: depthsLinear, log: false, unit: "MB/s", caption: "All four plots share their scales." }),
+  atto: panelsOf(data, data.atto, { kind: "line", x: sizes, log: false, unit: "MB/s", caption: "Both plots share their scales." }),
+  filled: panelsOf(data, data.filled, { kind: "dots", x: seconds, log: true, unit: "IOPS", caption: "All drives share their scales. A dot is the mean of five seconds." }),
+  recovery: panelsOf(data, data.recovery, { kind: "dots", x: seconds, log: true, unit: "IOPS", caption: "All drives share their scales. Strokes on the floor are seconds without a completed I/O." }),
   consistency: consistency(data, state),
 }));

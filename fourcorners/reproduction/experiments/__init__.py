@@ -1,6 +1,16 @@
 """The reviews: each module says what is run, which figures are drawn from it, what must hold."""
 
-from fourcorners.reproduction.experiments import core, core_checks, owc, sata, vector, vertex3
+from fourcorners.reproduction.experiments import (
+    core,
+    core_checks,
+    owc,
+    owc_readers,
+    pages,
+    sata,
+    vector,
+    vector_more,
+    vertex3,
+)
 from fourcorners.reproduction.source import Source
 
 SOURCES = {
@@ -19,9 +29,9 @@ SOURCES = {
             "owc",
             "Alignment",
             "AnandTech, 2010-02, OWC Mercury Extreme, random read and write page",
-            owc.EXPERIMENTS,
+            (*owc.EXPERIMENTS, *owc_readers.EXPERIMENTS),
             owc.FIGURES,
-            owc.CHECKS,
+            (*owc.CHECKS, *owc_readers.CHECKS),
             "Application traces (H21's second half): the reviews' recordings are not public.",
         ),
         Source(
@@ -44,11 +54,18 @@ SOURCES = {
             "vector",
             "Consistency",
             "AnandTech, 2012-11, OCZ Vector, performance consistency page",
-            vector.EXPERIMENTS,
+            vector_more.EXPERIMENTS,
             vector.FIGURES,
-            vector.CHECKS,
-            "H17, a comparison with drives of another site that lists no figures.",
+            (*vector.CHECKS, *vector_more.CHECKS),
+        ),
+        Source(
+            "pages",
+            "Other pages",
+            "What other sites measured on the same drives, and what their vendors promise",
+            pages.EXPERIMENTS,
+            pages.FIGURES,
+            (),
         ),
     )
 }
-"""By their short names, in order of time."""
+"""By their short names, the reviews in order of time."""

@@ -21,6 +21,7 @@ from fourcorners.reproduction.checks import (
 from fourcorners.reproduction.experiment import LINK_3G, LINK_6G, Experiment, Measured, Results
 from fourcorners.reproduction.experiments.parts import SPAN_BYTES
 from fourcorners.reproduction.figure import Figure
+from fourcorners.reproduction.published import published
 from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle, Step
 from fourcorners.workload import Stream, Workload
 
@@ -36,9 +37,14 @@ SHORT_NAMES = {S830: "830", VERTEX_3: "Vertex 3", M4: "m4", INTEL_320: "320"}
 
 # "0 to 31 in steps of three" must mean 1 to 31: the text speaks of 1, 4, 7 and 10.
 DEPTHS = tuple(range(1, 32, 3))
+CAPPED = tuple(depth for depth in DEPTHS if depth >= 10)
 DEEP = tuple(depth for depth in DEPTHS if depth > 10)
 DEPTH_S = 90.0
 WORKERS = 4
+
+# Its host is another than those of the reviews that the drive files name: fitted to the loss of 9 %
+# at one write at a time, which says how long a write takes on 6 Gb/s.
+HOST = ("host.overhead", "48 us")
 
 Link = Literal["3 Gb/s", "6 Gb/s"]
 LINKS: tuple[Link, ...] = ("3 Gb/s", "6 Gb/s")
@@ -78,7 +84,13 @@ def _sweep(
 
 
 EXPERIMENTS = tuple(
-    Experiment("sata", drive, plan_erased if drive == VERTEX_3 else plan_written, link, settings)
+    Experiment(
+        "sata",
+        drive,
+        plan_erased if drive == VERTEX_3 else plan_written,
+        link,
+        (*settings, HOST),
+    )
     for drive in DRIVES
     for link, settings in (("3 Gb/s", LINK_3G), ("6 Gb/s", LINK_6G))
 )
@@ -109,27 +121,32 @@ def _at(id: str, drive: str, link: Link, operation: Operation, depth: int) -> Fi
     return Figure(id, lambda results: rate(results, drive, link, operation, depth))
 
 
-def _deep(id: str, drive: str, operation: Operation) -> Figure:
-    return Figure(id, lambda results: deep_rate(results, drive, "3 Gb/s", operation))
+def _farthest(id: str, drive: str, operation: Operation, depths: Sequence[int]) -> Figure:
+    """Of the rates at several depths that one figure stands for, the one that misses it most."""
+
+    def simulate(results: Results) -> float:
+        wanted = published()[id].value
+        rates = [rate(results, drive, "3 Gb/s", operation, depth) for depth in depths]
+        return max(rates, key=lambda value: abs(value / wanted - 1))
+
+    return Figure(id, simulate)
 
 
-def _loss(id: str, drive: str) -> Figure:
-    return Figure(id, lambda results: link_ratio(results, drive, "write", 1), words=(r"\b9 ?%",))
+def _loss(results: Results) -> float:
+    return 1 - sum(link_ratio(results, drive, "write", 1) for drive in FAST) / len(FAST)
 
 
 FIGURES = (
-    _deep("sata-830-cap", S830, "read"),
-    _deep("sata-v3-cap", VERTEX_3, "read"),
-    _deep("sata-m4-cap", M4, "read"),
-    _deep("sata-320-cap", INTEL_320, "read"),
-    _deep("sata-v3-write-3g", VERTEX_3, "write"),
-    _deep("sata-m4-write-3g", M4, "write"),
-    _deep("sata-320-write", INTEL_320, "write"),
+    _farthest("sata-830-cap", S830, "read", CAPPED),
+    _farthest("sata-v3-cap", VERTEX_3, "read", CAPPED),
+    _farthest("sata-m4-cap", M4, "read", CAPPED),
+    _farthest("sata-320-cap", INTEL_320, "read", CAPPED),
+    _farthest("sata-v3-write-3g", VERTEX_3, "write", DEEP),
+    _farthest("sata-m4-write-3g", M4, "write", DEEP),
+    _farthest("sata-320-write", INTEL_320, "write", DEEP),
     _at("sata-v3-write-6g", VERTEX_3, "6 Gb/s", "write", 7),
     _at("sata-m4-write-6g", M4, "6 Gb/s", "write", 7),
-    _loss("sata-830-write-loss", S830),
-    _loss("sata-v3-write-loss", VERTEX_3),
-    _loss("sata-m4-write-loss", M4),
+    Figure("sata-write-loss", _loss, chosen=("host.overhead",)),
 )
 
 
@@ -166,7 +183,7 @@ CHECKS = (
                 *(
                     between(
                         f"{SHORT_NAMES[drive]} {what}",
-                        limit(rate(r, drive, "3 Gb/s", "read", d) for d in DEPTHS if d >= 10),
+                        limit(rate(r, drive, "3 Gb/s", "read", depth) for depth in CAPPED),
                         180,
                         215,
                     )
@@ -201,14 +218,14 @@ CHECKS = (
         "H25",
         "830 and Vertex 3 gain from 6 Gb/s from queue depth 4 on, and pass the 3 Gb/s ceiling "
         "from 7 on.",
-        "Reads, 6 over 3 Gb/s: at least 1.03 at depth 4; at depth 10 above 3 Gb/s's highest.",
+        "Reads, 6 over 3 Gb/s: at least 1.03 at depth 4; from depth 7 on above 3 Gb/s's highest.",
         lambda r: _each(
             (S830, VERTEX_3),
             lambda drive: all_of(
                 at_least(f"{SHORT_NAMES[drive]} at 4", 1 / link_ratio(r, drive, "read", 4), 1.03),
                 at_least(
-                    f"{SHORT_NAMES[drive]} at 10 over the 3 Gb/s ceiling",
-                    rate(r, drive, "6 Gb/s", "read", 10)
+                    f"{SHORT_NAMES[drive]} from 7 on over the 3 Gb/s ceiling",
+                    min(rate(r, drive, "6 Gb/s", "read", depth) for depth in DEPTHS if depth >= 7)
                     / max(rate(r, drive, "3 Gb/s", "read", depth) for depth in DEPTHS),
                     1,
                 ),
@@ -219,12 +236,12 @@ CHECKS = (
     Check(
         "H26",
         "One write at a time loses about 9 % on 3 Gb/s although its rate is below 150 MB/s.",
-        "Queue depth 1, 3 Gb/s over 6 Gb/s: from 0.85 to 0.97 on 830, Vertex 3 and m4; rate on "
+        "Queue depth 1, 3 Gb/s over 6 Gb/s: from 0.88 to 0.94 on 830, Vertex 3 and m4; rate on "
         "6 Gb/s below 150 MB/s.",
         lambda r: _each(
             FAST,
             lambda drive: all_of(
-                between(SHORT_NAMES[drive], link_ratio(r, drive, "write", 1), 0.85, 0.97),
+                between(SHORT_NAMES[drive], link_ratio(r, drive, "write", 1), 0.88, 0.94),
                 at_most("MB/s", rate(r, drive, "6 Gb/s", "write", 1), 150),
             ),
         ),
@@ -234,13 +251,13 @@ CHECKS = (
         "H27",
         "With more than 10 writes outstanding on 3 Gb/s, Vertex 3 and m4 write about 180 MB/s and "
         "the 320 110.",
-        "Vertex 3 and m4 within 15 % of each other, and 40 to 100 MB/s ahead of the 320.",
+        "Vertex 3 and m4 within 10 % of each other, and 55 to 85 MB/s ahead of the 320.",
         lambda r: all_of(
             between(
                 "Vertex 3 over m4",
                 deep_rate(r, VERTEX_3, "3 Gb/s", "write") / deep_rate(r, M4, "3 Gb/s", "write"),
-                0.85,
-                1.15,
+                0.9,
+                1.1,
             ),
             _each(
                 (VERTEX_3, M4),
@@ -248,8 +265,8 @@ CHECKS = (
                     f"{SHORT_NAMES[drive]} ahead by MB/s",
                     deep_rate(r, drive, "3 Gb/s", "write")
                     - deep_rate(r, INTEL_320, "3 Gb/s", "write"),
-                    40,
-                    100,
+                    55,
+                    85,
                 ),
             ),
         ),

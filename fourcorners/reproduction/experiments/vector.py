@@ -8,7 +8,7 @@ import numpy as np
 from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats
 from fourcorners.reproduction.checks import Check, all_of, at_least, at_most, between
-from fourcorners.reproduction.experiment import Experiment, Results
+from fourcorners.reproduction.experiment import Results
 from fourcorners.reproduction.experiments.parts import SPAN_BYTES
 from fourcorners.reproduction.figure import Figure
 from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle
@@ -53,9 +53,6 @@ def plan_run(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
             ),
         ),
     )
-
-
-EXPERIMENTS = tuple(Experiment("vector", drive, plan_run) for drive in DRIVES)
 
 
 def series(results: Results, drive: str) -> Floats:
@@ -205,7 +202,8 @@ CHECKS = (
     Check(
         "H15",
         "The Intel 330 has a wide range, and is much better than the 840 Pro.",
-        "Tail: deviation over mean above the Vector's; mean and worst second above the 840 Pro's.",
+        "Tail: deviation over mean above the Vector's; mean at least 1.3 times the 840 Pro's, "
+        "worst second at least as fast.",
         lambda r: all_of(
             at_least(
                 "relative spread over Vector",
@@ -213,7 +211,7 @@ CHECKS = (
                 1,
             ),
             at_least(
-                "mean over 840 Pro", over(_tail(r, I330).mean(), _tail(r, S840_PRO).mean()), 1
+                "mean over 840 Pro", over(_tail(r, I330).mean(), _tail(r, S840_PRO).mean()), 1.3
             ),
             at_least("worst over 840 Pro", over(_tail(r, I330).min(), _tail(r, S840_PRO).min()), 1),
         ),
