@@ -10,6 +10,7 @@
 //! is not queued, lets other commands go on here as that of NVMe does.
 
 use super::command::Piece;
+use super::map_cache::MapCache;
 use super::slc_cache::SlcCache;
 use super::translation::Settling;
 use super::{Event, PageMapped};
@@ -153,6 +154,7 @@ impl PageMapped {
         let mut restarted = Self::new(&self.specification.clone(), self.seed);
         std::mem::swap(&mut restarted.translation, &mut self.translation);
         restarted.slc_cache = self.slc_cache.take().map(SlcCache::restarted);
+        restarted.map_cache = self.map_cache.take().map(MapCache::restarted);
         restarted.power = power;
         *self = restarted;
         self.rest(at_ns);

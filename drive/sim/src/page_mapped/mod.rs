@@ -5,10 +5,11 @@
 //! channel, link. Writes: firmware, room in the buffer, link; the command is
 //! complete when its data is in the buffer. From there the data passes the
 //! controller's data path into rows, and the buffer is free again when a row
-//! has been programmed. Units that were never written are read without touching
-//! the flash.
+//! has been programmed. Units that were never written, or that are still in the
+//! buffer, are read without touching the flash.
 //!
-//! Left out: read disturb and retention.
+//! Left out: read disturb and retention; what a flush, the collector and TRIM
+//! write of the map.
 
 mod background;
 mod command;
@@ -16,9 +17,12 @@ mod content;
 mod durability;
 mod flash;
 mod idle_timer;
+mod map_cache;
 mod power;
 mod read_ahead;
+mod read_cache;
 mod reads;
+mod recent;
 mod slc_cache;
 mod specification;
 #[cfg(test)]
@@ -38,8 +42,10 @@ use durability::Barrier;
 use flash::{DieEvent, Flash};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
+use map_cache::MapCache;
 use power::Power;
 use read_ahead::ReadAhead;
+use read_cache::ReadCache;
 use slc_cache::SlcCache;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -125,6 +131,10 @@ pub struct PageMapped {
     read_ns: u64,
     /// Only drives that read ahead.
     read_ahead: Option<ReadAhead>,
+    /// Only drives that keep data in memory to read it there.
+    read_cache: Option<ReadCache>,
+    /// Only drives that have a part of the map in memory.
+    map_cache: Option<MapCache>,
     /// Only drives that take writes with one bit per cell first.
     slc_cache: Option<SlcCache>,
     /// Only drives that collect while dies are free.
@@ -194,6 +204,11 @@ impl PageMapped {
                 .read_ahead
                 .as_ref()
                 .map(|read_ahead| ReadAhead::new(read_ahead, units)),
+            read_cache: specification
+                .read_cache
+                .as_ref()
+                .map(|read_cache| ReadCache::new(read_cache, units)),
+            map_cache: MapCache::new(specification),
             slc_cache: SlcCache::new(specification),
             background: BackgroundCollection::new(&specification.garbage_collection),
             power: specification.power.as_ref().map(Power::new),
@@ -282,11 +297,13 @@ impl PageMapped {
         self.power.as_ref().map(|power| power.carried_over(link_ns, array))
     }
 
-    /// The slot of a unit that has been programmed; `None` when it was never
-    /// written or is still in the buffer.
+    /// The slot of a unit that has to be read from flash; `None` when it was
+    /// never written or is in memory.
     #[inline]
     fn on_flash(&self, unit: u32) -> Option<u32> {
-        self.translation.slot(unit).filter(|&slot| !self.translation.is_buffered(slot))
+        let cached = self.read_cache.as_ref().is_some_and(|cache| cache.holds(unit));
+        let in_memory = |slot| cached || self.translation.is_buffered(slot);
+        self.translation.slot(unit).filter(|&slot| !in_memory(slot))
     }
 }
 
@@ -349,6 +366,7 @@ impl Device for PageMapped {
         };
         match event {
             Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
+                Operation::Read if self.map_cache.is_some() => self.look_up(now_ns, tag),
                 Operation::Read => self.start_read(now_ns, tag),
                 Operation::Write if self.translation.is_read_only() => {
                     self.finish(now_ns, tag, libc::EIO, done);
@@ -361,7 +379,12 @@ impl Device for PageMapped {
             },
             Event::Arrived(tag) => self.arrived(now_ns, tag, done),
             Event::Processed => self.processed(now_ns, done),
-            Event::Returned(tag) => self.finish(now_ns, tag, 0, done),
+            Event::Returned(tag) => {
+                if let Some(cache) = &mut self.read_cache {
+                    cache.keep_read(self.units, &self.commands[tag as usize].request);
+                }
+                self.finish(now_ns, tag, 0, done);
+            }
             Event::Rested(IdleWork::SlcCache) => self.rested(now_ns),
             Event::Rested(IdleWork::Collection) => self.rested_to_collect(now_ns),
         }
@@ -386,6 +409,9 @@ impl Device for PageMapped {
             {
                 cache.trimmed();
             }
+            if let Some(cache) = &mut self.read_cache {
+                cache.forget(unit as u32);
+            }
             self.translation.trim(unit as u32);
         }
         // There is more to collect now.
@@ -400,6 +426,9 @@ impl Device for PageMapped {
         self.purge(at_ns);
         if let Some(cache) = &mut self.slc_cache {
             cache.fill();
+        }
+        if let Some(cache) = &mut self.map_cache {
+            cache.all_mapped();
         }
         self.rest(at_ns);
         self.translation.enter_steady_state(self.seed)
@@ -418,18 +447,23 @@ impl Device for PageMapped {
         let moved = counters.moved_units as f64;
         let erases = self.translation.erase_counts();
         let padded = counters.padded_bytes as f64 / self.units.unit_bytes as f64;
+        let map_rows = self.map_cache.as_ref().map_or(0, MapCache::rows_programmed);
+        let row_units = self.specification.row_bytes() / self.units.unit_bytes;
+        let map_units = (map_rows * row_units) as f64;
+        let programmed = host + moved + folded + padded + map_units;
         vec![
             ("host_units_written", host),
             ("units_moved", moved),
             ("units_folded", folded),
             ("units_padded", padded),
+            ("units_of_map", map_units),
             ("blocks_erased", counters.erased_blocks as f64),
             ("erase_count_min", f64::from(erases.min)),
             ("erase_count_mean", erases.mean),
             ("erase_count_max", f64::from(erases.max)),
             ("free_blocks_min", f64::from(self.translation.free_blocks_min())),
             ("bad_blocks", f64::from(self.translation.bad_blocks())),
-            ("write_amplification", (host + moved + folded + padded) / host.max(1.0)),
+            ("write_amplification", programmed / host.max(1.0)),
         ]
     }
 }

@@ -2,7 +2,7 @@
 
 use super::flash::PageRead;
 use super::read_ahead::{self, Found};
-use super::{Event, PageMapped};
+use super::{Event, PageMapped, map_cache};
 
 impl PageMapped {
     /// Issues a read's pages, or its data at once where no flash is involved.
@@ -44,7 +44,10 @@ impl PageMapped {
     #[inline]
     pub(super) fn deliver(&mut self, now_ns: u64, read: PageRead) {
         match read_ahead::line(read.command) {
-            None => self.send(now_ns, read.command, read.host_bytes),
+            None => match map_cache::page(read.command) {
+                None => self.send(now_ns, read.command, read.host_bytes),
+                Some(page) => self.map_page_arrived(now_ns, page),
+            },
             Some(line) => self.keep(now_ns, line),
         }
     }

@@ -31,6 +31,10 @@ pub struct Specification {
     pub wear: Option<Wear>,
     /// Present on controllers that read ahead of sequential reads.
     pub read_ahead: Option<ReadAhead>,
+    /// Present on controllers that keep data in memory to read it there.
+    pub read_cache: Option<ReadCache>,
+    /// Present on controllers that have only a part of the map in memory.
+    pub map_cache: Option<MapCache>,
     /// Present on drives that take writes with one bit per cell first.
     pub slc_cache: Option<SlcCache>,
     /// What the drive draws; present where energy is to be counted.
@@ -244,6 +248,26 @@ pub struct ReadAhead {
     pub streams: Parameter<u32>,
 }
 
+/// Memory that keeps what was last written or read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadCache {
+    /// Its size.
+    pub size: Parameter<Bytes>,
+}
+
+/// Memory for a part of the map, of controllers without DRAM for all of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapCache {
+    /// Its size, on the controller or in the host's memory.
+    pub size: Parameter<Bytes>,
+    /// What a mapping unit takes in the map.
+    pub entry_size: Parameter<Bytes>,
+    /// Part of the map that is read and kept together.
+    pub page_size: Parameter<Bytes>,
+}
+
 /// Cells that take writes with one bit each before they are folded into cells
 /// of several bits. Static and dynamic parts add up.
 #[derive(Clone, Debug, Deserialize)]
@@ -450,6 +474,27 @@ impl Specification {
             require(
                 (unit..=1 << 30).contains(&(read_ahead.size.0 / u64::from(streams))),
                 "read_ahead.size: use at least a mapping unit and at most 1 GiB per stream",
+            )?;
+        }
+        if let Some(cache) = &self.read_cache {
+            require(
+                (unit..=1 << 40).contains(&cache.size.0),
+                "read_cache.size: use a mapping unit to 1 TiB",
+            )?;
+        }
+        if let Some(cache) = &self.map_cache {
+            let page = cache.page_size.0;
+            require(
+                (1..=page).contains(&cache.entry_size.0),
+                "map_cache.entry_size: use 1 B to map_cache.page_size",
+            )?;
+            require(
+                (1..=flash.page_size.0).contains(&page),
+                "map_cache.page_size: use at most flash.page_size",
+            )?;
+            require(
+                (page..=1 << 40).contains(&cache.size.0),
+                "map_cache.size: use at least map_cache.page_size, up to 1 TiB",
             )?;
         }
         if let Some(cache) = &self.slc_cache {

@@ -64,6 +64,9 @@ impl PageMapped {
         if let Some(read_ahead) = &mut self.read_ahead {
             read_ahead.overwritten(piece.first_unit, piece.last_unit());
         }
+        if let Some(cache) = &mut self.read_cache {
+            cache.keep(piece.first_unit, piece.last_unit());
+        }
         match self.write_data_rate {
             None => self.store(now_ns, piece, done),
             Some(rate) => {
@@ -95,6 +98,9 @@ impl PageMapped {
             self.map_unit(unit, stored_bytes);
         }
         self.give_work(now_ns);
+        if self.map_cache.is_some() {
+            self.change_map(now_ns, piece.first_unit, piece.last_unit());
+        }
         if piece.last_unit() == last_unit && self.is_forced(&piece.request) {
             self.force(now_ns, &piece, done);
         }
