@@ -61,6 +61,30 @@ fn each_class_reads_as_its_flash_and_link_allow() {
 }
 
 #[test]
+fn random_reads_over_a_wide_span_need_the_map_where_there_is_no_dram() {
+    let latency_us = |name, gb: u64| {
+        let mut drive = drive(name, &[]);
+        write_gb(&mut drive, 0, gb);
+        let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1);
+        reads.streams[0].span_bytes = Some(gb * GB / 4096 * 4096);
+        reads.streams[0].alignment_bytes = Some(4096);
+        // From the first second on: the cache may still have map to write.
+        reads.ramp_ns = SECOND_NS;
+        reads.stop.time_ns = Some(8 * SECOND_NS);
+        let recording = run(&mut drive, &reads);
+        let reads = &recording.operations[0];
+        reads.latencies.sum_ns() as f64 / reads.ios as f64 * 1e-3
+    };
+    // 64 MiB hold the map of 64 GiB; a map page takes 90 us and 4 KiB at 800 MB/s.
+    let misses = 1.0 - 64.0 * 1.073_741_824 / 100.0;
+    let (narrow, wide) = (latency_us(QLC, 20), latency_us(QLC, 100));
+    let expected = misses * (90.0 + 4096.0 / 800.0);
+    support::assert_within("more for the map, us", wide - narrow, expected, 5.0);
+    let (narrow, wide) = (latency_us(CONSUMER, 20), latency_us(CONSUMER, 100));
+    support::assert_within("with DRAM", wide, narrow, 1.0);
+}
+
+#[test]
 fn consumer_drives_fall_off_a_cliff_and_recover_in_idle_time() {
     for (name, within_gb, fast, slow) in
         [(QLC, 120, 1.5..3.0, 0.1..0.3), (CONSUMER, 110, 4.0..6.0, 0.8..1.5)]

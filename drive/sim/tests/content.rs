@@ -36,7 +36,7 @@ fn row_ms(drive: &mut SimulatedDrive, content: Content) -> f64 {
 
 #[test]
 fn each_saves_what_it_can_find() {
-    use Content::{Compressible, Incompressible, Repeated};
+    use Content::{Compressible, Duplicated, Incompressible, Repeated};
     let both = format!("{COMPRESSION}{DEDUPLICATION}");
     for (sections, content, share) in [
         ("", Repeated, 1.0f64),
@@ -48,6 +48,9 @@ fn each_saves_what_it_can_find() {
         (DEDUPLICATION, Incompressible, 1.0),
         (DEDUPLICATION, Repeated, 0.125),
         (DEDUPLICATION, Compressible(50), 1.0),
+        (COMPRESSION, Duplicated(50), 1.0),
+        // On average 2304 B, of which seven fit into a row in place of four units.
+        (DEDUPLICATION, Duplicated(50), 4.0 / 7.0),
         (&both, Repeated, 0.125),
         (&both, Compressible(50), 0.5),
         (&both, Compressible(1), 0.25),

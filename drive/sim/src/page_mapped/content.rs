@@ -42,8 +42,13 @@ impl StoredSizes {
     #[inline]
     pub fn of(&self, content: Content) -> u32 {
         match content {
-            Content::Incompressible | Content::Duplicated(_) => self.unit_bytes,
+            Content::Incompressible => self.unit_bytes,
             Content::Repeated => self.repeated_bytes,
+            // Each unit takes the mean of copies and others.
+            Content::Duplicated(percent) => {
+                let saved = (self.unit_bytes - self.repeated_bytes) * u32::from(percent) / 100;
+                self.unit_bytes - saved
+            }
             Content::Compressible(percent) => {
                 (self.unit_bytes * u32::from(percent)).div_ceil(100).max(self.compressed_bytes_min)
             }
