@@ -131,10 +131,13 @@ def plan_worn(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     torture = Stream.write("random", 4096, queue_depth=32)
     return (
         Phase((Purge(),), (_as_ssd("as-ssd/clean", "write"),)),
-        Phase((Purge(), Fill(capacity_bytes)), (_as_ssd("as-ssd/full", "write"),)),
         Phase(
-            (),
-            (_timed("torture", torture, TORTURE_S * scale), _as_ssd("as-ssd/worn", "write")),
+            (Purge(), Fill(capacity_bytes)),
+            (
+                _as_ssd("as-ssd/full", "write"),
+                _timed("torture", torture, TORTURE_S * scale),
+                _as_ssd("as-ssd/worn", "write"),
+            ),
         ),
         Phase((Fill(capacity_bytes),), (_as_ssd("as-ssd/second", "write"),)),
     )

@@ -39,7 +39,8 @@ SHORT_NAMES = {S830: "830", VERTEX_3: "Vertex 3", M4: "m4", INTEL_320: "320"}
 DEPTHS = tuple(range(1, 32, 3))
 CAPPED = tuple(depth for depth in DEPTHS if depth >= 10)
 DEEP = tuple(depth for depth in DEPTHS if depth > 10)
-DEPTH_S = 90.0
+# The review has 90 s; a simulated drive is at its rate after one.
+DEPTH_S = 30.0
 WORKERS = 4
 
 # Its host is another than those of the reviews that the drive files name: fitted to the loss of 9 %

@@ -41,20 +41,26 @@ OTHER_FILL = (VECTOR, I330)
 NAMES = {VECTOR: "Vector", VERTEX_4: "Vertex 4", S840_PRO: "840 Pro", S3700: "S3700", I330: "330"}
 
 
-def _writes(id: str, seconds: float, span_bytes: int | None = None) -> Measurement:
+def _writes(id: str, seconds: float, span_bytes: int | None = None, seed: int = 1) -> Measurement:
     stream = Stream.write("random", 4096, queue_depth=32, span_bytes=span_bytes)
-    return Measurement(id, "4 KiB random write", Workload([stream], seconds=seconds))
+    return Measurement(id, "4 KiB random write", Workload([stream], seconds=seconds, seed=seed))
 
 
 def plan_hour(capacity_bytes: int, scale: float) -> tuple[Phase | Stage, ...]:
     """The review's run, the rest of the hour, and what rest and TRIM bring back."""
-    seconds = RECOVERY_S * scale
+
+    # Each with a seed of its own: who writes the same places again in the same order leaves whole
+    # blocks without valid data.
+    def minute(id: str, seed: int) -> tuple[Measurement, ...]:
+        return (_writes(id, RECOVERY_S * scale, seed=seed),)
+
     return (
         *vector.plan_run(capacity_bytes, scale),
-        Phase((), (_writes(HOUR, (3600 - vector.RUN_S) * scale), _writes(HAMMERED, seconds))),
-        Stage((Rest(60),), (_writes(AFTER_MINUTE, seconds),)),
-        Stage((Rest(600),), (_writes(AFTER_TEN, seconds),)),
-        Stage((Trim(), Rest(60)), (_writes(AFTER_TRIM, seconds),)),
+        Phase((), (_writes(HOUR, (3600 - vector.RUN_S) * scale, seed=2),)),
+        Phase((), minute(HAMMERED, 3)),
+        Stage((Rest(60),), minute(AFTER_MINUTE, 4)),
+        Stage((Rest(600),), minute(AFTER_TEN, 5)),
+        Stage((Trim(), Rest(60)), minute(AFTER_TRIM, 6)),
     )
 
 
