@@ -49,6 +49,18 @@ pub trait Target {
     /// that making data is not latency. Targets that need no data do nothing.
     fn stage(&mut self, _slot: u32, _request: &Request) {}
 
+    /// The data of a write that is about to be submitted, for a caller that makes
+    /// it itself in place of [`Target::stage`]; `None` if the target carries none.
+    fn write_data(&mut self, _slot: u32, _length_bytes: u32) -> Option<&mut [u8]> {
+        None
+    }
+
+    /// What a read that has completed returned; `None` if the target carries no
+    /// data. It stays until the slot's next request.
+    fn read_data(&mut self, _slot: u32, _length_bytes: u32) -> Option<&[u8]> {
+        None
+    }
+
     /// Time spent making data since [`Target::prepare`], in nanoseconds, as far
     /// as the target knows it.
     fn generating_ns(&self) -> u64 {

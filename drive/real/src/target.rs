@@ -203,6 +203,16 @@ impl Target for RealTarget {
         }
     }
 
+    fn write_data(&mut self, slot: u32, length_bytes: u32) -> Option<&mut [u8]> {
+        let prepared = expect_prepared(&mut self.prepared);
+        prepared.slots[slot as usize] = Slot { held: Held::Used, staged: true };
+        Some(prepared.buffers.bytes(slot, length_bytes))
+    }
+
+    fn read_data(&mut self, slot: u32, length_bytes: u32) -> Option<&[u8]> {
+        Some(expect_prepared(&mut self.prepared).buffers.bytes(slot, length_bytes))
+    }
+
     fn generating_ns(&self) -> u64 {
         self.generating.total_ns
     }
