@@ -7,6 +7,7 @@
 mod raw_recording;
 mod real;
 mod simulated;
+mod verification;
 mod watch;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -29,5 +30,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<raw_recording::RawRecording>()?;
     module.add_class::<real::RealTarget>()?;
     module.add_class::<simulated::SimulatedDrive>()?;
+    module.add_class::<verification::Verification>()?;
     Ok(())
 }

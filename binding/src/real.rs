@@ -1,13 +1,16 @@
 //! Files and block devices for Python.
 
 use crate::raw_recording::RawRecording;
+use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
 use fourcorners_execution::execute_parallel;
 use fourcorners_real::{Access, Kind, Plan, RealFile};
+use fourcorners_verified::Verified;
 use fourcorners_workload::Workload;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Unless told otherwise, longer than Linux tries to bring back a drive that
 /// does not answer (30 s a try), and than the reviews' largest transfer takes on
@@ -80,12 +83,13 @@ impl RealTarget {
         self.file.notes()
     }
 
-    #[pyo3(signature = (workload_json, watch=None))]
+    #[pyo3(signature = (workload_json, watch=None, verification=None))]
     fn run(
         &self,
         py: Python<'_>,
         workload_json: &str,
         watch: Option<&Bound<'_, PyAny>>,
+        verification: Option<&Bound<'_, Verification>>,
     ) -> PyResult<RawRecording> {
         let mut workload = Workload::from_json(workload_json).map_err(value_error)?;
         workload.stop.io_ns = Some(self.io_limit_ns);
@@ -93,8 +97,13 @@ impl RealTarget {
         if let (true, Some(reason)) = (workload.writes(), &plan.read_only_reason) {
             return Err(value_error(reason));
         }
+        let verification = verification.map(Bound::get);
         let recording = run_watched(py, watch, |progress| {
             let open = || Ok(self.file.target(self.seed));
+            let Some(Verification { ledger, damages, .. }) = verification else {
+                return execute_parallel(&workload, plan.capacity_bytes, open, progress);
+            };
+            let open = || Ok(Verified::new(open()?, Arc::clone(ledger), Arc::clone(damages)));
             execute_parallel(&workload, plan.capacity_bytes, open, progress)
         })?
         .map_err(io_error)?;

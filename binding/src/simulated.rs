@@ -2,18 +2,23 @@
 
 use crate::raw_recording::RawRecording;
 use crate::value_error;
+use crate::verification::Verification;
 use crate::watch::run_watched;
 use fourcorners_execution::execute;
 use fourcorners_sim::with_model;
+use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::Workload;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A simulated drive and its virtual clock.
 #[pyclass(module = "fourcorners._core")]
 pub struct SimulatedDrive {
     drive: fourcorners_sim::SimulatedDrive,
     kind: String,
+    /// What verified writes left; without verification nothing.
+    memory: Memory,
 }
 
 #[pymethods]
@@ -29,7 +34,7 @@ impl SimulatedDrive {
         let drive = fourcorners_sim::SimulatedDrive::with_members(text, &members, &settings, seed)
             .map_err(value_error)?;
         let kind = drive.header().kind.name().to_string();
-        Ok(Self { drive, kind })
+        Ok(Self { drive, kind, memory: Memory::default() })
     }
 
     #[staticmethod]
@@ -62,17 +67,27 @@ impl SimulatedDrive {
         self.drive.capacity_bytes()
     }
 
-    #[pyo3(signature = (workload_json, watch=None))]
+    #[pyo3(signature = (workload_json, watch=None, verification=None))]
     fn run(
         &mut self,
         py: Python<'_>,
         workload_json: &str,
         watch: Option<&Bound<'_, PyAny>>,
+        verification: Option<&Bound<'_, Verification>>,
     ) -> PyResult<RawRecording> {
         let workload = Workload::from_json(workload_json).map_err(value_error)?;
         let model = &mut self.drive.model;
+        let memory = &mut self.memory;
+        let verification = verification.map(Bound::get);
         let recording = run_watched(py, watch, move |progress| {
-            with_model!(model, drive => execute(&workload, drive.as_mut(), progress))
+            let Some(Verification { ledger, damages, .. }) = verification else {
+                return with_model!(model, drive => execute(&workload, drive.as_mut(), progress));
+            };
+            let (ledger, damages) = (Arc::clone(ledger), Arc::clone(damages));
+            with_model!(model, drive => {
+                let remembering = Remembering::new(drive.as_mut(), memory);
+                execute(&workload, &mut Verified::new(remembering, ledger, damages), progress)
+            })
         })?
         .map_err(value_error)?;
         RawRecording::new(py, recording)
@@ -84,6 +99,7 @@ impl SimulatedDrive {
 
     fn purge(&mut self, py: Python<'_>) {
         py.detach(|| self.drive.purge());
+        self.memory.clear();
     }
 
     fn trim(&mut self, py: Python<'_>, offset_bytes: u64, length_bytes: u64) {
@@ -92,6 +108,9 @@ impl SimulatedDrive {
 
     fn power_cut(&mut self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
         let lost = py.detach(|| self.drive.power_cut()).map_err(value_error)?;
+        for range in &lost {
+            self.memory.forget(range.clone());
+        }
         Ok(lost.into_iter().map(|range| (range.start, range.end - range.start)).collect())
     }
 

@@ -17,6 +17,13 @@ const BLOCK: u64 = BLOCK_BYTES as u64;
 pub struct Memory(HashMap<u64, Stamp>);
 
 impl Memory {
+    /// Forgets what a power cut took, in bytes of the drive.
+    pub fn forget(&mut self, range: std::ops::Range<u64>) {
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            self.0.remove(&block);
+        }
+    }
+
     /// Forgets everything, as a purge does.
     pub fn clear(&mut self) {
         self.0.clear();
