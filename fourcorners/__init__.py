@@ -25,12 +25,14 @@ from fourcorners.recording import OperationRecording, Recording
 from fourcorners.store import Run
 from fourcorners.suites import characterize
 from fourcorners.targets import Target, open_target
+from fourcorners.verification import Damage, Verification, verify
 from fourcorners.workload import (
     INCOMPRESSIBLE,
     REPEATED,
     Stream,
     Workload,
     compressible,
+    duplicated,
     hot_cold,
     zipf,
 )
@@ -40,19 +42,23 @@ __version__ = version("fourcorners")
 __all__ = [
     "INCOMPRESSIBLE",
     "REPEATED",
+    "Damage",
     "OperationRecording",
     "Recording",
     "Run",
     "Stream",
     "Target",
     "UserError",
+    "Verification",
     "Workload",
     "__version__",
     "characterize",
     "compressible",
+    "duplicated",
     "hot_cold",
     "open_run",
     "open_target",
+    "verify",
     "zipf",
 ]
 

@@ -87,7 +87,10 @@ class SimulatedDrive:
     @property
     def capacity_bytes(self) -> int: ...
     def run(
-        self, workload_json: str, watch: Callable[[int, int, int], bool] | None = None
+        self,
+        workload_json: str,
+        watch: Callable[[int, int, int], bool] | None = None,
+        verification: Verification | None = None,
     ) -> RawRecording:
         """Runs a workload; ``watch(elapsed_ns, ios, bytes)`` returns False to stop early."""
 
@@ -135,7 +138,10 @@ class RealTarget:
     @property
     def notes(self) -> list[str]: ...
     def run(
-        self, workload_json: str, watch: Callable[[int, int, int], bool] | None = None
+        self,
+        workload_json: str,
+        watch: Callable[[int, int, int], bool] | None = None,
+        verification: Verification | None = None,
     ) -> RawRecording:
         """Runs a workload, each worker on a thread and a ring of its own."""
 
@@ -144,3 +150,26 @@ class RealTarget:
 
     def filled(self) -> None:
         """Says that all of the capacity has been written."""
+
+class Verification:
+    """Which write every block of a target should hold, and which did not; kept between runs.
+
+    ``ValueError`` when the state's file exists already, or is not of this target.
+    """
+
+    def __init__(
+        self, capacity_bytes: int, drive: int, run: int, path: str | None = None
+    ) -> None: ...
+    @staticmethod
+    def open(path: str, capacity_bytes: int) -> Verification: ...
+    def end_load(self) -> None:
+        """Says that what follows is the pass over everything."""
+
+    @property
+    def checked(self) -> int: ...
+    @property
+    def unchecked(self) -> int: ...
+    @property
+    def damaged(self) -> int: ...
+    def take(self) -> list[tuple[str, int, int | None]]:
+        """Kind and address of each damaged block, and the address it was written for."""

@@ -51,8 +51,17 @@ class Target(ABC):
         """Reads would not reach the medium everywhere until all of it has been written."""
 
     @abstractmethod
-    def run(self, workload: Workload, watch: Watch | None = None) -> Recording:
+    def run(
+        self,
+        workload: Workload,
+        watch: Watch | None = None,
+        *,
+        verification: "_core.Verification | None" = None,
+    ) -> Recording:
         """Runs a workload and returns what happened.
+
+        With a ``verification`` (see :func:`fourcorners.verify`) written blocks carry a stamp and
+        what is read is compared.
 
         Raises :class:`UserError` when the workload does not fit or the target fails as a whole,
         and ``KeyboardInterrupt`` on Ctrl-C. Failed I/Os are counted in the recording.
@@ -212,8 +221,14 @@ class SimulatedTarget(Target):
     def notes(self) -> list[str]:
         return []
 
-    def run(self, workload: Workload, watch: Watch | None = None) -> Recording:
-        return _run(self._core, workload, watch, simulated=True)
+    def run(
+        self,
+        workload: Workload,
+        watch: Watch | None = None,
+        *,
+        verification: "_core.Verification | None" = None,
+    ) -> Recording:
+        return _run(self._core, workload, watch, verification, simulated=True)
 
     def purge(self) -> None:
         self._core.purge()
@@ -332,8 +347,14 @@ class RealTarget(Target):
     def needs_fill(self) -> bool:
         return self._core.needs_fill
 
-    def run(self, workload: Workload, watch: Watch | None = None) -> Recording:
-        return _run(self._core, workload, watch, simulated=False)
+    def run(
+        self,
+        workload: Workload,
+        watch: Watch | None = None,
+        *,
+        verification: "_core.Verification | None" = None,
+    ) -> Recording:
+        return _run(self._core, workload, watch, verification, simulated=False)
 
     def purge(self) -> None:
         try:
@@ -374,6 +395,7 @@ def _run(
     core: "_core.SimulatedDrive | _core.RealTarget",
     workload: Workload,
     watch: Watch | None,
+    verification: "_core.Verification | None",
     *,
     simulated: bool,
 ) -> Recording:
@@ -385,7 +407,7 @@ def _run(
             return watch(elapsed_ns * NS, ios, count)
 
     try:
-        raw = core.run(workload.to_json(), seen)
+        raw = core.run(workload.to_json(), seen, verification)
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
     return Recording.from_raw(raw, simulated=simulated)

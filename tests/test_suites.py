@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,7 +185,7 @@ def test_the_whole_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.Monk
 class _Failing(SimulatedTarget):
     """A drive that dies under writes."""
 
-    def run(self, workload: fc.Workload, watch: object = None) -> fc.Recording:
+    def run(self, workload: fc.Workload, watch: object = None, **options: Any) -> fc.Recording:
         if workload.streams[0].queue_depth == 32:
             raise fc.UserError("the device went away")
         return super().run(workload, None)

@@ -9,6 +9,8 @@ from fourcorners.cli import characterize as characterize_command
 from fourcorners.cli import drives as drives_command
 from fourcorners.cli import report as report_command
 from fourcorners.cli import reproduce as reproduce_command
+from fourcorners.cli import verify as verify_command
+from fourcorners.cli.progress import ProgressForm
 from fourcorners.units import parse_bytes
 
 
@@ -41,6 +43,7 @@ def characterize(
     seed: int = 1,
     out: Path = Path("runs"),
     json: Flag = False,
+    progress: ProgressForm = "auto",
     quiet: Flag = False,
 ) -> int:
     """Run the reviews' tests on drives and write a report.
@@ -73,6 +76,8 @@ def characterize(
         Folder for run folders.
     json
         Print the result as JSON.
+    progress
+        auto suits the terminal; json writes JSON lines to standard error.
     quiet
         No progress and no summary: only the paths of the run folders.
     """
@@ -89,6 +94,7 @@ def characterize(
             seed=seed,
             out=out,
             json=json,
+            progress=progress,
             quiet=quiet,
         ),
     )
@@ -144,4 +150,72 @@ def reproduce(
     """
     return reproduce_command.run(
         None if only is None else [name.strip() for name in only.split(",")], write, jobs, json
+    )
+
+
+@app.command
+def verify(
+    target: str,
+    /,
+    *,
+    seconds: float = 10.0,
+    span: str | None = None,
+    state: Path | None = None,
+    again: Flag = False,
+    size: str | None = None,
+    destroy_data: str | None = None,
+    overwrite: str | None = None,
+    io_limit: float | None = None,
+    seed: int = 1,
+    json: Flag = False,
+    progress: ProgressForm = "auto",
+    quiet: Flag = False,
+) -> int:
+    """Find out whether a target keeps what is written to it.
+
+    Parameters
+    ----------
+    target
+        What to verify, as in "characterize".
+    seconds
+        Duration of the mixed load between the fill and the pass over everything.
+    span
+        Use only so many bytes from the start, such as 4GiB.
+    state
+        File that keeps what every block should hold, for --again.
+    again
+        Write nothing: compare with the state that an earlier run left, also one that was killed.
+    size
+        Size of a file that is to be created, such as 4GiB.
+    destroy_data
+        The block device whose data may be destroyed.
+    overwrite
+        The existing file whose content may be overwritten.
+    io_limit
+        Seconds that one I/O may take before the verification is given up: 120 by default.
+    seed
+        Root of the load's randomness.
+    json
+        Print the result as JSON.
+    progress
+        auto suits the terminal; json writes JSON lines to standard error.
+    quiet
+        Print nothing: the exit code tells.
+    """
+    return verify_command.run(
+        target,
+        verify_command.Options(
+            seconds=seconds,
+            span=None if span is None else parse_bytes(span),
+            state=state,
+            again=again,
+            size=None if size is None else parse_bytes(size),
+            destroy_data=destroy_data,
+            overwrite=overwrite,
+            io_limit_s=io_limit,
+            seed=seed,
+            json=json,
+            progress=progress,
+            quiet=quiet,
+        ),
     )

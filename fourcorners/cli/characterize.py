@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fourcorners.cli.output import print_json, print_summary
-from fourcorners.cli.progress import choose_progress
+from fourcorners.cli.progress import ProgressForm, choose_progress
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.report import write_html
 from fourcorners.store import Run, schema
@@ -33,6 +33,7 @@ class Options:
     seed: int
     out: Path
     json: bool
+    progress: ProgressForm
     quiet: bool
 
 
@@ -56,7 +57,7 @@ def run(locators: Sequence[str], options: Options) -> int:
     for locator in locators:
         with (
             _open(locator, locators, options) as target,
-            choose_progress(options.quiet) as progress,
+            choose_progress(options.quiet, options.progress) as progress,
         ):
             finished = characterize(
                 target,
@@ -127,6 +128,8 @@ def _show(runs: Sequence[Run], comparison: Path | None, options: Options) -> Non
     if options.json:
         print_json(
             {
+                "schema": "fourcorners/characterize",
+                "schema_version": 1,
                 "runs": [
                     {
                         "path": str(run.path),

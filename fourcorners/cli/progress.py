@@ -1,10 +1,12 @@
 """Shows how a run goes, on standard error: a live line in a terminal, plain lines elsewhere."""
 
+import dataclasses
+import json
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Self
+from typing import Any, Literal, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
@@ -15,12 +17,18 @@ from fourcorners.units import format_duration, format_rate
 
 # Between two plain lines within a test: often enough to see that it lives.
 _PLAIN_INTERVAL_S = 15.0
+_JSON_INTERVAL_S = 1.0
 
 
-def choose_progress(quiet: bool) -> AbstractContextManager[Progress]:
-    """What suits standard error; with ``quiet``, nothing."""
+ProgressForm = Literal["auto", "json"]
+
+
+def choose_progress(quiet: bool, form: ProgressForm) -> AbstractContextManager[Progress]:
+    """What suits standard error, or JSON lines there; with ``quiet``, nothing."""
     if quiet:
         return nullcontext(Progress())
+    if form == "json":
+        return nullcontext(JsonProgress())
     return LiveProgress() if sys.stderr.isatty() else nullcontext(PlainProgress())
 
 
@@ -48,6 +56,28 @@ class PlainProgress(Progress):
         self._shown = now
         rate = format_rate(status.bytes_per_second)
         self.message(f"{status.test}: {status.activity}, {rate}; {_time(status)}")
+
+
+class JsonProgress(Progress):
+    """One JSON object a line, as fourcorners/schemas/progress.schema.json says: every message, and
+    the status at most once a second."""
+
+    def __init__(self) -> None:
+        """Shows the first status at once."""
+        self._shown = float("-inf")
+
+    def message(self, text: str) -> None:
+        self._print({"message": text})
+
+    def update(self, status: Status) -> None:
+        now = time.monotonic()
+        if now - self._shown >= _JSON_INTERVAL_S:
+            self._shown = now
+            self._print(dataclasses.asdict(status))
+
+    def _print(self, fields: dict[str, Any]) -> None:
+        line = {"schema": "fourcorners/progress", "schema_version": 1, **fields}
+        print(json.dumps(line, allow_nan=False), file=sys.stderr, flush=True)
 
 
 class LiveProgress(Progress):

@@ -1,0 +1,87 @@
+"""``fourcorners verify``: whether a target keeps what is written to it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fourcorners.cli.output import print_json
+from fourcorners.cli.progress import ProgressForm, choose_progress
+from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.suites.interrupt import InterruptRequest
+from fourcorners.targets import open_target
+from fourcorners.units import format_bytes
+from fourcorners.verification import BLOCK_BYTES, Verification, verify
+
+# Of more damages than this the rest is in --json.
+_SHOWN_MAX = 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, parsed."""
+
+    seconds: float
+    span: int | None
+    state: Path | None
+    again: bool
+    size: int | None
+    destroy_data: str | None
+    overwrite: str | None
+    io_limit_s: float | None
+    seed: int
+    json: bool
+    progress: ProgressForm
+    quiet: bool
+
+
+def run(locator: str, options: Options) -> int:
+    """Verifies one target and returns the exit code."""
+    interrupt = InterruptRequest()
+    with (
+        open_target(
+            locator,
+            size=options.size,
+            destroy_data=options.destroy_data,
+            overwrite=options.overwrite,
+            seed=options.seed,
+            io_limit_s=options.io_limit_s,
+        ) as target,
+        choose_progress(options.quiet, options.progress) as progress,
+        interrupt,
+    ):
+        found = verify(
+            target,
+            seconds=options.seconds,
+            span=options.span,
+            state=options.state,
+            again=options.again,
+            seed=options.seed,
+            watch=lambda *_: not interrupt.requested,
+            tell=lambda activity: progress.message(f"{target.name}: {activity}"),
+        )
+        if options.json:
+            print_json(found.to_dict(target))
+        elif not options.quiet:
+            _show(found)
+    if found.damages:
+        return EXIT_DAMAGED
+    if found.failure is not None:
+        return EXIT_FAILED
+    return EXIT_INTERRUPTED if found.interrupted else 0
+
+
+def _show(found: Verification) -> None:
+    checked = format_bytes(found.checked * BLOCK_BYTES)
+    if found.failure is not None:
+        print(f"Ended early: {found.failure}.")
+    elif found.interrupted:
+        print("Ended early by Ctrl-C.")
+    if not found.damages:
+        print(f"Checked {found.checked} blocks ({checked}): all as written.")
+        return
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items()))
+    print(f"Checked {found.checked} blocks ({checked}): DAMAGED: {kinds}.")
+    for damage in found.damages[:_SHOWN_MAX]:
+        origin = "" if damage.written_for is None else f", holds byte {damage.written_for}'s block"
+        print(f"  byte {damage.address}: {damage.kind}{origin}")
+    if len(found.damages) > _SHOWN_MAX:
+        print(f"  and {len(found.damages) - _SHOWN_MAX} more (--json lists them)")

@@ -1,0 +1,115 @@
+"""``fourcorners verify``: damage that is done to a file is found and named, soundness is not
+doubted, and a restart or a kill loses nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from command import COMMAND, fourcorners
+
+import fourcorners as fc
+from fourcorners.errors import EXIT_DAMAGED
+
+MIB = 1 << 20
+BLOCK = 4096
+SIZE = ("--size", "16MiB", "--seconds", "0.3")
+
+
+def checked(*arguments: str | Path, cwd: Path, code: int) -> dict[str, object]:
+    done = fourcorners("verify", *arguments, "--json", cwd=cwd)
+    assert done.returncode == code, (done.stdout, done.stderr)
+    document = json.loads(done.stdout)
+    assert document["schema"] == "fourcorners/verification"
+    return dict(document)
+
+
+def test_damage_is_found_after_a_restart_and_named(tmp_path: Path) -> None:
+    sound = checked("test.img", *SIZE, "--state", "state", cwd=tmp_path, code=0)
+    assert sound["damages"] == []
+    assert isinstance(sound["blocks_checked"], int)
+    assert sound["blocks_checked"] >= 16 * MIB // BLOCK
+
+    path = tmp_path / "test.img"
+    data = bytearray(path.read_bytes())
+    data[5 * BLOCK + 100] ^= 1
+    data[9 * BLOCK : 10 * BLOCK] = bytes(BLOCK)
+    data[20 * BLOCK : 21 * BLOCK], data[30 * BLOCK : 31 * BLOCK] = (
+        data[30 * BLOCK : 31 * BLOCK],
+        data[20 * BLOCK : 21 * BLOCK],
+    )
+    data[40 * BLOCK : 41 * BLOCK] = data[50 * BLOCK : 51 * BLOCK]
+    data[60 * BLOCK : 60 * BLOCK + 2048] = os.urandom(2048)
+    with path.open("r+b") as file:
+        file.write(data)
+    damaged = checked("test.img", "--again", "--state", "state", cwd=tmp_path, code=EXIT_DAMAGED)
+    assert damaged["damages"] == [
+        {"kind": "bit flip", "address": 5 * BLOCK, "written_for": None},
+        {"kind": "zeroed", "address": 9 * BLOCK, "written_for": None},
+        {"kind": "swapped", "address": 20 * BLOCK, "written_for": 30 * BLOCK},
+        {"kind": "swapped", "address": 30 * BLOCK, "written_for": 20 * BLOCK},
+        {"kind": "duplicated", "address": 40 * BLOCK, "written_for": 50 * BLOCK},
+        {"kind": "torn", "address": 60 * BLOCK, "written_for": None},
+    ]
+
+
+def test_another_drive_and_lost_writes_are_known(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        checked(f"{name}.img", *SIZE, "--state", name, cwd=tmp_path, code=0)
+    early = (tmp_path / "one.img").read_bytes()
+    (tmp_path / "one.img").write_bytes((tmp_path / "two.img").read_bytes())
+    found = checked("one.img", "--again", "--state", "one", cwd=tmp_path, code=EXIT_DAMAGED)
+    assert set(found["counts"]) == {"wrong drive"}  # type: ignore[call-overload]
+    (tmp_path / "one.img").write_bytes(early)
+    (tmp_path / "one").unlink()
+    over = ("--overwrite", "one.img", "--seconds", "0.3", "--state", "one")
+    checked("one.img", *over, cwd=tmp_path, code=0)
+    (tmp_path / "one.img").write_bytes(early)
+    found = checked("one.img", "--again", "--state", "one", cwd=tmp_path, code=EXIT_DAMAGED)
+    assert set(found["counts"]) == {"lost"}  # type: ignore[call-overload]
+
+
+def test_a_killed_run_leaves_a_state_that_accuses_nobody(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "verify", "test.img", "--size", "16MiB", "--seconds", "60", "--state", "state"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "mixed load" not in process.stderr.readline():
+        assert process.poll() is None
+    time.sleep(0.5)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    again = checked("test.img", "--again", "--state", "state", cwd=tmp_path, code=0)
+    assert isinstance(again["blocks_checked"], int)
+    # All but what was in flight, or had been written twice at a time.
+    assert again["blocks_checked"] > 16 * MIB // BLOCK * 0.8
+
+
+def test_simulated_drives_are_verified_as_well() -> None:
+    with fc.open_target("sim:ocz-core-64gb") as drive:
+        found = fc.verify(drive, seconds=0.5, span=32 * MIB)
+    assert found.checked >= 32 * MIB // BLOCK
+    assert found.damages == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["sim:ocz-core-64gb", "--again"], "--state"),
+        (["test.img", "--size", "64KiB"], "at least"),
+        (["test.img", "--size", "1MiB", "--again", "--state", "none"], "cannot open the state"),
+        (["sim:ocz-core-64gb", "--size", "1MiB"], "is simulated"),
+    ],
+)
+def test_mistakes(arguments: list[str], complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "test.img").touch()
+    done = fourcorners("verify", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
