@@ -109,13 +109,19 @@ impl Timers {
     /// Sets a timer, or stops it with [`NEVER_NS`].
     #[inline]
     pub fn set(&mut self, index: u32, at_ns: u64) {
-        let mut node = self.nodes_ns.len() / 2 + index as usize;
+        let nodes_ns = &mut *self.nodes_ns;
+        let mut node = nodes_ns.len() / 2 + index as usize;
+        assert!(node < nodes_ns.len(), "no such timer");
         let mut earliest_ns = at_ns;
-        self.nodes_ns[node] = earliest_ns;
+        nodes_ns[node] = earliest_ns;
         while node > 1 {
-            earliest_ns = earliest_ns.min(self.nodes_ns[node ^ 1]);
-            node /= 2;
-            self.nodes_ns[node] = earliest_ns;
+            // SAFETY: `node` only falls from a place in the tree, whose number
+            // of nodes is a power of two, so its sibling is in it as well.
+            unsafe {
+                earliest_ns = earliest_ns.min(*nodes_ns.get_unchecked(node ^ 1));
+                node /= 2;
+                *nodes_ns.get_unchecked_mut(node) = earliest_ns;
+            }
         }
     }
 

@@ -53,6 +53,24 @@ impl<T: Zeroable> Table<T> {
     }
 }
 
+impl<T: Zeroable> Table<T> {
+    /// Makes all entries zero, which gives their memory back.
+    pub fn clear(&mut self) {
+        #[cfg(target_os = "linux")]
+        {
+            let bytes = self.length.max(1) * size_of::<T>();
+            // SAFETY: the range was mapped in `zeroed` with this size; private
+            // anonymous pages read as zeroes after this advice.
+            let failed = unsafe { libc::madvise(self.pointer.cast(), bytes, libc::MADV_DONTNEED) };
+            if failed == 0 {
+                return;
+            }
+        }
+        // SAFETY: the mapping holds `length` entries, for which zero is a value.
+        unsafe { self.pointer.write_bytes(0, self.length) };
+    }
+}
+
 impl<T: Zeroable> Drop for Table<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping was made in `zeroed` with this size.

@@ -351,8 +351,8 @@ impl Device for PageMapped {
                 DieEvent::Released(bytes) => {
                     if bytes > 0 {
                         self.settled(die_ns, die, done);
+                        self.released(die_ns, bytes);
                     }
-                    self.released(die_ns, bytes);
                     self.drain(die_ns, die);
                 }
             }
@@ -392,9 +392,9 @@ impl Device for PageMapped {
 
     fn purge(&mut self, _at_ns: u64) {
         let power = self.power_so_far();
-        let wear = self.translation.wear_after_purge();
-        *self = Self::new(&self.specification.clone(), self.seed);
-        self.translation.set_wear(wear);
+        let fresh = Self::new(&self.specification, self.seed);
+        let used = std::mem::replace(self, fresh);
+        self.translation.inherit(used.translation);
         self.power = power;
     }
 

@@ -1,23 +1,21 @@
 //! Garbage collection: emptying blocks, and when.
 
+use super::bits;
 use super::frontier::Frontier;
-use super::geometry::{next_set, prefetch};
+use super::geometry::prefetch;
 use super::victim::{NOT_CLOSED, Victim, fewest};
 use super::{Pool, RowWork, Stream, Translation};
 use crate::page_mapped::flash::BackgroundWork;
 
-/// How far ahead of the collector map entries are prefetched, in slots: about
-/// the latency of memory divided by the time to move a unit.
-const PREFETCH_SLOTS: u32 = 64;
+/// Units that are moved together. Their map entries are all over memory; looked
+/// up in one tight loop, many of them are on their way at once.
+const BATCH: usize = 64;
+
+/// Owners in a cache line of the processor.
+const LINE: usize = 16;
 
 /// See [`Translation::slots_freed_min`].
 const ROWS_FREED_MIN: u32 = 2;
-
-/// What is left of a block that is being emptied.
-struct Source {
-    next_slot: u32,
-    end_slot: u32,
-}
 
 impl Translation {
     /// Collects what the units written to a pool make due.
@@ -114,9 +112,11 @@ impl Translation {
 
     /// Begins to empty a block of a pool.
     fn open_victim(&mut self, pool: u32, block: u32) {
+        self.approach(&[], self.geometry.first_slot(pool, block));
         let index = self.geometry.block_index(pool, block);
         let valid = self.counts[index];
-        let freed = self.written_slots(pool, block) - valid;
+        let capacity = self.written_slots(pool, block);
+        let freed = capacity - valid;
         self.counts[index] |= NOT_CLOSED;
         let enough = self.slots_freed_min();
         let space = self.pool(pool);
@@ -125,6 +125,7 @@ impl Translation {
             block,
             next_slot: 0,
             moves_per_write: f64::from(valid) / f64::from(freed.max(1)),
+            slots_per_write: capacity.div_ceil(freed.max(1)),
         });
     }
 
@@ -148,8 +149,35 @@ impl Translation {
         ROWS_FREED_MIN * self.geometry.slots_per_row
     }
 
+    /// Prefetches the map entries of units about to be moved, and the owners of
+    /// the slots from `next` on.
+    #[inline]
+    fn approach(&self, slots: &[u32], next: u32) {
+        for &slot in slots {
+            prefetch(&self.map[self.owner[slot as usize] as usize]);
+        }
+        let later = (next as usize + BATCH).min(self.owner.len());
+        self.owner[next as usize..later].iter().step_by(LINE).for_each(prefetch);
+    }
+
+    /// Prefetches what the collector will need when the host's row is full.
+    #[inline]
+    pub(super) fn approach_paced(&self, pool: u32) {
+        let Some(victim) = &self.pools[pool as usize].victim else { return };
+        let block = self.geometry.first_slot(pool, victim.block);
+        let (first, end) = (block + victim.next_slot, block + self.geometry.slots_per_block);
+        let slots = victim.slots_per_write * self.geometry.slots_per_row;
+        let middle = (first + slots).min(end) as usize;
+        for &unit in &self.owner[first as usize..middle] {
+            prefetch(&self.map[unit as usize]);
+        }
+        let later = (first + 2 * slots).min(end) as usize;
+        self.owner[middle..later].iter().step_by(LINE).for_each(prefetch);
+    }
+
     /// Moves up to `most` valid units out of the pool's victim; frees the
-    /// block when none is left.
+    /// block when none is left. The hot loops of a drive in steady state: units
+    /// are handled by the batch, and each loop does one small thing.
     fn move_units(&mut self, pool: u32, most: u32, work: &mut Vec<RowWork>) {
         let Some(mut victim) = self.pool(pool).victim.take() else {
             return;
@@ -157,30 +185,37 @@ impl Translation {
         let base = self.geometry.first_slot(pool, victim.block);
         let index = self.geometry.block_index(pool, victim.block);
         let stream = self.collector_stream;
-        let mut source = Source {
-            next_slot: base + victim.next_slot,
-            end_slot: base + self.geometry.slots_per_block,
-        };
+        let mut source = base + victim.next_slot..base + self.geometry.slots_per_block;
+        let mut batch = [0; BATCH];
         let mut moved = 0;
-        if self.separation.is_some() {
-            let slots = (source.next_slot, source.end_slot);
-            (moved, source.next_slot) = self.move_apart(pool, slots, most, work);
-        }
-        while moved < most {
-            let units = self.fill_row(pool, &mut source, most - moved);
-            moved += units;
-            if self.frontier(pool, stream).is_full(&self.geometry) {
-                self.close_row(pool, stream, work);
-            } else if source.next_slot == source.end_slot {
-                break;
-            } else if units == 0 {
-                // The next unit does not fit into what is left of the row.
-                self.close_row(pool, stream, work);
+        while moved < most && !source.is_empty() {
+            let room = batch.len().min((most - moved) as usize);
+            let first = source.start;
+            let count = bits::find(&self.valid, &mut source, &mut batch[..room]);
+            bits::unset(&mut self.valid, first..source.start);
+            if most == u32::MAX {
+                self.approach(&batch[..count], source.start);
             }
+            let mut left = &batch[..count];
+            if self.separation.is_some() {
+                self.place_apart(pool, left, work);
+                left = &[];
+            }
+            while !left.is_empty() {
+                let placed = match self.row_fill {
+                    None => self.place::<false>(pool, left),
+                    Some(_) => self.place::<true>(pool, left),
+                };
+                left = &left[placed..];
+                if placed == 0 || self.frontier(pool, stream).is_full(&self.geometry) {
+                    self.close_row(pool, stream, work);
+                }
+            }
+            moved += count as u32;
         }
         self.counts[index] -= moved;
         self.counters.moved_units += u64::from(moved);
-        victim.next_slot = source.next_slot - base;
+        victim.next_slot = source.start - base;
         if self.counts[index] == NOT_CLOSED {
             self.counters.erased_blocks += 1;
             self.reclaim(pool, victim.block);
@@ -193,45 +228,53 @@ impl Translation {
         }
     }
 
-    /// Moves valid units of `source` to the row that takes collected units,
-    /// until the row is full, `most` are moved or the source is exhausted.
-    /// Returns how many. The hot loop of a drive in steady state: what stays
-    /// the same over a row is kept out of it.
-    fn fill_row(&mut self, pool: u32, source: &mut Source, most: u32) -> u32 {
+    /// Places units that were in `slots` into the row that takes collected
+    /// units, as many as have room. Returns how many.
+    fn place<const COMPRESSED: bool>(&mut self, pool: u32, slots: &[u32]) -> usize {
         let geometry = &self.geometry;
-        let row = self.frontier(pool, self.collector_stream).clone();
-        let first = self.frontier_slot(pool, &row);
-        let frontier = self.pools[pool as usize].frontier_mut(self.collector_stream);
-        let mut moved = 0;
-        while moved < most {
-            let Some(slot) = next_set(&self.valid, source.next_slot, source.end_slot) else {
-                source.next_slot = source.end_slot;
-                break;
-            };
-            let source_row = slot / geometry.slots_per_row;
-            let stored_bytes = match &self.row_fill {
-                None => geometry.unit_bytes,
-                Some(fill) => geometry.row_bytes / u32::from(fill[source_row as usize]).max(1),
-            };
-            if !frontier.has_room(stored_bytes, geometry) {
-                break;
+        let row = self.pools[pool as usize].frontier_mut(self.collector_stream);
+        let first = (pool * geometry.blocks + row.block) * geometry.slots_per_block
+            + row.row * geometry.slots_per_row
+            + row.slots;
+        let room = slots.len().min((geometry.slots_per_row - row.slots) as usize);
+        // Of the row that is read: the slot after its last, and what each of
+        // its units takes.
+        let (mut row_end, mut stored_bytes) = (0, geometry.unit_bytes);
+        let mut placed = 0;
+        for &slot in &slots[..room] {
+            if slot >= row_end {
+                let source_row = slot / geometry.slots_per_row;
+                row_end = (source_row + 1) * geometry.slots_per_row;
+                if COMPRESSED && let Some(fill) = &self.row_fill {
+                    stored_bytes = geometry.row_bytes / u32::from(fill[source_row as usize]).max(1);
+                    if !row.has_room(stored_bytes, geometry) {
+                        break;
+                    }
+                }
+                row.read(source_row);
             }
-            source.next_slot = slot + 1;
-            // Owners are read in order, so the map entries that will change
-            // are known well ahead.
-            let ahead = self.owner[(slot + PREFETCH_SLOTS).min(source.end_slot - 1) as usize];
-            prefetch(&self.map[ahead as usize]);
-            let unit = self.owner[slot as usize];
-            let target = first + moved;
-            self.map[unit as usize] = target + 1;
-            self.owner[target as usize] = unit;
-            self.valid[slot as usize / 64] &= !(1 << (slot % 64));
-            self.valid[target as usize / 64] |= 1 << (target % 64);
-            frontier.add_moved(stored_bytes, source_row);
-            moved += 1;
+            if COMPRESSED {
+                if !row.has_room(stored_bytes, geometry) {
+                    break;
+                }
+                row.add_moved(1, stored_bytes);
+            }
+            placed += 1;
         }
-        self.counts[geometry.block_index(pool, row.block)] += moved;
-        moved
+        if !COMPRESSED {
+            row.add_moved(placed as u32, placed as u32 * stored_bytes);
+        }
+        let block = geometry.block_index(pool, row.block);
+        let targets = first..first + placed as u32;
+        let (map, owner) = (&mut *self.map, &mut *self.owner);
+        for (&slot, target) in slots[..placed].iter().zip(targets.clone()) {
+            let unit = owner[slot as usize];
+            map[unit as usize] = target + 1;
+            owner[target as usize] = unit;
+        }
+        bits::set(&mut self.valid, targets);
+        self.counts[block] += placed as u32;
+        placed
     }
 
     /// What each unit of a row takes in another one.

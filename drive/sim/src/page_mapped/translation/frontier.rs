@@ -48,16 +48,19 @@ impl Frontier {
         self.host_bytes += stored_bytes;
     }
 
-    /// Takes in a unit that the collector read from `row`.
+    /// The collector reads units of a row for this one.
     #[inline]
-    pub fn add_moved(&mut self, stored_bytes: u32, row: u32) {
-        self.slots += 1;
+    pub fn read(&mut self, row: u32) {
+        self.rows_read += u32::from(self.last_row_read != row);
+        self.last_row_read = row;
+    }
+
+    /// Takes in units that the collector has read, `stored_bytes` in all.
+    #[inline]
+    pub fn add_moved(&mut self, units: u32, stored_bytes: u32) {
+        self.slots += units;
         self.bytes += stored_bytes;
         self.bytes_read += stored_bytes;
-        if self.last_row_read != row {
-            self.last_row_read = row;
-            self.rows_read += 1;
-        }
     }
 
     /// Whether a unit that stores as `stored_bytes` has room in the row.

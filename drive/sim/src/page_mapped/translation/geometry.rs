@@ -90,24 +90,6 @@ impl Geometry {
     }
 }
 
-/// The first set bit at or after `from` and before `end`.
-#[inline]
-pub fn next_set(words: &[u64], from: u32, end: u32) -> Option<u32> {
-    let mut index = from as usize / 64;
-    let mut word = words.get(index)? & (u64::MAX << (from % 64));
-    loop {
-        if word != 0 {
-            let bit = index as u32 * 64 + word.trailing_zeros();
-            return (bit < end).then_some(bit);
-        }
-        index += 1;
-        if index as u64 * 64 >= u64::from(end) {
-            return None;
-        }
-        word = words[index];
-    }
-}
-
 /// Brings a place in memory closer to the processor.
 #[inline]
 pub fn prefetch<T>(place: &T) {

@@ -8,6 +8,7 @@
 //! In a superblock a collected row's reads are charged to the die that programs
 //! it: over a block every die reads as much as it programs.
 
+mod bits;
 mod collector;
 mod frontier;
 mod geometry;
@@ -192,6 +193,19 @@ impl Translation {
         translation
     }
 
+    /// Takes over what outlives a secure erase of `used`: the wear of the blocks,
+    /// and the memory of the tables. Only while nothing was written.
+    pub fn inherit(&mut self, mut used: Self) {
+        self.set_wear(used.wear_after_purge());
+        used.map.clear();
+        used.valid.clear();
+        if let Some(fill) = &mut used.row_fill {
+            fill.clear();
+        }
+        (self.map, self.owner) = (used.map, used.owner);
+        (self.valid, self.row_fill) = (used.valid, used.row_fill);
+    }
+
     /// A pool whose good blocks are all empty.
     fn erased_pool(&self, pool: u32) -> Pool {
         let good = |&block: &u32| !self.wear.is_bad(self.geometry.block_index(pool, block));
@@ -346,6 +360,9 @@ impl Translation {
         }
         self.occupy(slot, unit);
         self.counters.host_units += 1;
+        if self.pools[pool as usize].host.slots == 0 {
+            self.approach_paced(pool);
+        }
         let space = &mut self.pools[pool as usize];
         space.units_written += 1;
         let open = space.frontier_mut(stream);

@@ -6,12 +6,17 @@
 //! A drive laid out so is in steady state from the first write on, without the
 //! drive writes that it takes to get there.
 
+use super::bits;
+use super::geometry::prefetch;
 use super::victim::{NOT_CLOSED, VictimRule};
 use super::{Stream, Translation};
 use crate::page_mapped::specification::Policy;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Ordering;
+
+/// Units that are laid out together.
+const BATCH: usize = 64;
 
 impl Translation {
     /// Forgets everything and lays all units out as endless uniform random
@@ -49,25 +54,53 @@ impl Translation {
                 self.closed_at[index] = age as u64;
                 self.counts[index] = valid;
                 let first = self.geometry.first_slot(pool, block);
-                let mut left = valid;
-                for offset in 0..self.geometry.slots_per_block {
-                    let slots_left = u64::from(self.geometry.slots_per_block - offset);
-                    if below(&mut random, slots_left) >= u64::from(left) {
-                        continue;
-                    }
-                    left -= 1;
-                    let slot = first + offset;
-                    let unit = shuffled.next();
-                    self.map[unit as usize] = slot + 1;
-                    self.owner[slot as usize] = unit;
-                    self.valid[slot as usize / 64] |= 1 << (slot % 64);
-                }
+                self.make_valid(first, valid, &mut random);
+                self.lay_out(first, &mut shuffled);
                 placed += valid;
             }
         }
         assert_eq!(placed, units, "every unit has a place");
         self.blocks_closed = u64::from(self.geometry.blocks);
         Ok(())
+    }
+
+    /// Makes `valid` slots of an empty block valid, drawn at random.
+    fn make_valid(&mut self, first_slot: u32, valid: u32, random: &mut Xoshiro256PlusPlus) {
+        let slots = self.geometry.slots_per_block;
+        // Most are: the others are drawn.
+        let invert = valid > slots / 2;
+        if invert {
+            bits::set(&mut self.valid, first_slot..first_slot + slots);
+        }
+        let mut left = if invert { slots - valid } else { valid };
+        while left > 0 {
+            let slot = first_slot + below(random, slots.into()) as u32;
+            let (word, bit) = (&mut self.valid[slot as usize / 64], 1 << (slot % 64));
+            if (*word & bit != 0) == invert {
+                *word ^= bit;
+                left -= 1;
+            }
+        }
+    }
+
+    /// Gives the valid slots of a block to units.
+    fn lay_out(&mut self, first_slot: u32, shuffled: &mut Permutation) {
+        let mut range = first_slot..first_slot + self.geometry.slots_per_block;
+        let mut slots = [0; BATCH];
+        loop {
+            let count = bits::find(&self.valid, &mut range, &mut slots);
+            if count == 0 {
+                return;
+            }
+            let units: [u32; BATCH] =
+                std::array::from_fn(|index| if index < count { shuffled.next() } else { 0 });
+            // Together, so that many places in memory are looked up at once.
+            units.iter().for_each(|&unit| prefetch(&self.map[unit as usize]));
+            for (&slot, unit) in slots[..count].iter().zip(units) {
+                self.map[unit as usize] = slot + 1;
+                self.owner[slot as usize] = unit;
+            }
+        }
     }
 
     /// Free blocks of a pool at the moment when it has just opened its blocks

@@ -12,7 +12,6 @@
 //! long a part seems to have been written lately; it takes two such mistakes in
 //! a row to take one for hot.
 
-use super::geometry::next_set;
 use super::{RowWork, Stream, Translation};
 use crate::page_mapped::specification::{Specification, StreamRule};
 use crate::table::Table;
@@ -131,23 +130,11 @@ impl Translation {
         }
     }
 
-    /// Moves up to `most` valid units from `next_slot` on, before `end_slot`,
-    /// each to the row that takes collected units of its kind. Returns how
-    /// many, and the slot to go on from.
-    pub(super) fn move_apart(
-        &mut self,
-        pool: u32,
-        (mut next_slot, end_slot): (u32, u32),
-        most: u32,
-        work: &mut Vec<RowWork>,
-    ) -> (u32, u32) {
+    /// Places units that were in `slots`, each into the row that takes collected
+    /// units of its kind.
+    pub(super) fn place_apart(&mut self, pool: u32, slots: &[u32], work: &mut Vec<RowWork>) {
         let written = self.counters.host_units;
-        let mut moved = 0;
-        while moved < most {
-            let Some(slot) = next_set(&self.valid, next_slot, end_slot) else {
-                return (moved, end_slot);
-            };
-            next_slot = slot + 1;
+        for &slot in slots {
             let unit = self.owner[slot as usize];
             let hot = self.separation.as_mut().is_some_and(|s| s.is_hot(unit, written));
             let stream = if hot { Stream::HotCollector } else { Stream::Collector };
@@ -158,15 +145,13 @@ impl Translation {
             }
             let target = self.frontier_slot(pool, self.frontier(pool, stream));
             self.map[unit as usize] = target + 1;
-            self.valid[slot as usize / 64] &= !(1 << (slot % 64));
             self.occupy(target, unit);
             let frontier = self.pool(pool).frontier_mut(stream);
-            frontier.add_moved(stored_bytes, source_row);
-            moved += 1;
+            frontier.read(source_row);
+            frontier.add_moved(1, stored_bytes);
             if self.frontier(pool, stream).is_full(&self.geometry) {
                 self.close_row(pool, stream, work);
             }
         }
-        (moved, next_slot)
     }
 }

@@ -17,6 +17,8 @@ pub struct Victim {
     /// Units to move for each unit written, so that a block is free again
     /// when a block has been filled.
     pub moves_per_write: f64,
+    /// Slots that the collector passes meanwhile, rounded up.
+    pub slots_per_write: u32,
 }
 
 /// Chooses victims.

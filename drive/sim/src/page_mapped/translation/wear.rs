@@ -191,7 +191,7 @@ impl Translation {
 
     /// The wear after a secure erase: every block that held data was erased
     /// once more.
-    pub fn wear_after_purge(&self) -> Wear {
+    pub(in crate::page_mapped) fn wear_after_purge(&self) -> Wear {
         let mut wear = self.wear.clone();
         for (pool, space) in (0..).zip(&self.pools) {
             let mut clean = vec![false; self.geometry.blocks as usize];
@@ -213,7 +213,7 @@ impl Translation {
 
     /// Makes the wear of the drive's blocks another one. Only while they are
     /// empty.
-    pub fn set_wear(&mut self, wear: Wear) {
+    pub(in crate::page_mapped) fn set_wear(&mut self, wear: Wear) {
         self.wear = wear;
         for pool in 0..self.geometry.pools {
             self.pools[pool as usize] = self.erased_pool(pool);
