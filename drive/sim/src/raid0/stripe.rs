@@ -125,6 +125,17 @@ mod tests {
                 bytes.extend(extent.offset_bytes..extent.offset_bytes + extent.length_bytes);
             }
             prop_assert_eq!(dealt, expected);
+            // And back again.
+            let mut found: Vec<u64> = stripe
+                .extents(offset, length)
+                .flat_map(|extent| {
+                    let bytes = extent.offset_bytes..extent.offset_bytes + extent.length_bytes;
+                    stripe.on_array(extent.member as usize, bytes)
+                })
+                .flatten()
+                .collect();
+            found.sort_unstable();
+            prop_assert!(found.into_iter().eq(offset..offset + length));
         }
     }
 }
