@@ -38,9 +38,10 @@ fn mean_us(recording: &Recording) -> f64 {
     reads.latencies.sum_ns() as f64 / reads.ios as f64 * 1e-3
 }
 
-/// In us: host, firmware and 4 KiB over the link; a page read and 4 KiB over the
+/// In us: host, firmware and 4 KiB over the link, half a frame, which takes
+/// 600 B more; a page read and 4 KiB over the
 /// channel.
-const MEMORY_US: f64 = 18.0 + 10.0 + 4096.0 / 600.0;
+const MEMORY_US: f64 = 18.0 + 10.0 + (4096.0 + 300.0) / 600.0;
 const FLASH_US: f64 = 75.0 + 4096.0 / 200.0;
 
 const READ_CACHE: &str = "\n[read_cache]\nsize = { value = \"64 MiB\", source = \"t\" }\n";
