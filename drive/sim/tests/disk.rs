@@ -4,6 +4,7 @@
 mod support;
 
 use fourcorners_sim::SimulatedDrive;
+use fourcorners_sim::specification::Specification;
 use fourcorners_workload::Operation::{Read, Write};
 use fourcorners_workload::{Operation, Pattern};
 use support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
@@ -104,25 +105,69 @@ fn small_sequential_requests_are_streamed() {
     }
 }
 
-/// Mean of `sqrt(d)` over pairs of uniform places, d being their distance as a
-/// fraction of all cylinders. Cylinders hold data in proportion to the rate.
-fn mean_root_distance(outer: f64, inner: f64, steps: usize) -> f64 {
-    let middle = |i: usize| (i as f64 + 0.5) / steps as f64;
-    let weight = |x: f64| outer - x * (outer - inner);
-    let (mut sum, mut weights) = (0.0, 0.0);
-    for i in 0..steps {
-        for j in 0..steps {
-            let pair = weight(middle(i)) * weight(middle(j));
-            sum += pair * (middle(i) - middle(j)).abs().sqrt();
-            weights += pair;
-        }
-    }
-    sum / weights
+/// A disk's parameters, times in seconds.
+struct Disk {
+    /// Sectors of a track in each zone, as geometry has it: rates fall linearly
+    /// from zone to zone, and a track takes a turn and the switch to the next.
+    zones: Vec<f64>,
+    turn_s: f64,
+    track_s: f64,
+    seek_base_s: f64,
+    seek_stroke_s: f64,
+    /// Per read that needs the mechanism.
+    overhead_s: f64,
 }
 
-#[test]
-fn mean_access_is_seek_and_half_a_turn_and_overhead() {
-    let settings = [
+fn parameters(text: &str, settings: &[(&str, &str)]) -> Disk {
+    let owned: Vec<(String, String)> =
+        settings.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    let Ok(Specification::Disk(_, disk)) = Specification::parse(text, &owned) else {
+        panic!("the file is a disk's");
+    };
+    let seconds = |ns: u64| ns as f64 * 1e-9;
+    let (outer, inner) = (disk.geometry.outer_rate.0 as f64, disk.geometry.inner_rate.0 as f64);
+    let turn_s = 60.0 / f64::from(disk.geometry.rotation_rpm.value);
+    let track_s = turn_s + seconds(disk.seek.track_switch.0);
+    let zones = disk.geometry.zones.value;
+    let sectors = |zone: u32| {
+        let inwards = (f64::from(zone) + 0.5) / f64::from(zones);
+        ((outer - inwards * (outer - inner)) * track_s / 512.0).round()
+    };
+    let controller = &disk.controller;
+    Disk {
+        zones: (0..zones).map(sectors).collect(),
+        turn_s,
+        track_s,
+        seek_base_s: seconds(disk.seek.base.0),
+        seek_stroke_s: seconds(disk.seek.stroke.0),
+        overhead_s: seconds(
+            disk.host.overhead.0 + controller.command_overhead.0 + controller.access_overhead.0,
+        ),
+    }
+}
+
+/// Mean of `sqrt(d)` over pairs of uniform addresses, d being the distance of
+/// their cylinders as a fraction of all. Cylinders hold data in proportion to
+/// their zone's sectors.
+fn mean_root_distance(zones: &[f64]) -> f64 {
+    // Integrals of sqrt|x - y| over the unit squares of two zones: the second
+    // difference of (4/15) |x - y|^(5/2).
+    let integral = |distance: f64| 4.0 / 15.0 * distance.abs().powf(2.5);
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (i, a) in zones.iter().enumerate() {
+        for (j, b) in zones.iter().enumerate() {
+            let apart = i as f64 - j as f64;
+            let mean = integral(apart + 1.0) + integral(apart - 1.0) - 2.0 * integral(apart);
+            sum += a * b * mean;
+            weights += a * b;
+        }
+    }
+    sum / weights / (zones.len() as f64).sqrt()
+}
+
+/// The disks of the catalog, and variations: name, drive, parameters.
+fn disks() -> Vec<(String, SimulatedDrive, Disk)> {
+    let variation = [
         ("host.overhead", "10 us"),
         ("geometry.zones", "64"),
         ("geometry.outer_rate", "120 MB/s"),
@@ -133,10 +178,55 @@ fn mean_access_is_seek_and_half_a_turn_and_overhead() {
         ("controller.command_overhead", "20 us"),
         ("controller.access_overhead", "400 us"),
     ];
-    let iops = random_iops(&mut drive("wd6400aaks", &settings), Read, 512, 1, 2000);
-    let seek = 1.0 + 17.0 * mean_root_distance(120.0, 50.0, 1000);
-    let expected = seek + 0.5 * 60e3 / 5400.0 + 0.43;
-    assert_within("mean access in ms", 1e3 / iops, expected, 0.5);
+    let fast = [
+        ("geometry.rotation_rpm", "15000"),
+        ("geometry.heads", "8"),
+        ("capacity.user", "300 GB"),
+        ("seek.base", "0.5 ms"),
+        ("seek.stroke", "6 ms"),
+        ("seek.track_switch", "0.4 ms"),
+    ];
+    let folder = format!("{}/../../fourcorners/catalog/drives", env!("CARGO_MANIFEST_DIR"));
+    let mut disks = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_string();
+        let text = support::drive_file(&name);
+        for settings in [&[][..], &variation, &fast] {
+            if text.contains("kind = \"disk\"") {
+                let what = format!("{name}, {} settings", settings.len());
+                disks.push((what, drive(&name, settings), parameters(&text, settings)));
+            }
+        }
+    }
+    disks
+}
+
+#[test]
+fn mean_access_is_seek_and_half_a_turn_and_overhead() {
+    for (name, mut drive, disk) in disks() {
+        let iops = random_iops(&mut drive, Read, 512, 1, 3000);
+        let seek_s = disk.seek_base_s + disk.seek_stroke_s * mean_root_distance(&disk.zones);
+        let sectors = disk.zones.iter().sum::<f64>() / disk.zones.len() as f64;
+        let expected_s = seek_s + disk.turn_s * (0.5 + 1.0 / sectors) + disk.overhead_s;
+        assert_within(&format!("{name}: access in ms"), 1e3 / iops, expected_s * 1e3, 0.5);
+    }
+}
+
+#[test]
+fn the_rate_of_each_zone_is_that_of_its_tracks() {
+    for (name, mut drive, disk) in disks() {
+        let all: f64 = disk.zones.iter().sum();
+        for (index, sectors) in disk.zones.iter().enumerate().step_by(3) {
+            // From a quarter of the zone on; ten seconds stay well inside.
+            let before = disk.zones[..index].iter().sum::<f64>() + 0.25 * sectors;
+            let offset = (before / all * drive.capacity_bytes() as f64) as u64;
+            let expected = sectors * 512.0 / disk.track_s / MIB as f64;
+            for (block, depth) in [(128 * KIB, 4), (8 * MIB, 1)] {
+                let rate = sequential_rate(&mut drive, Read, block, depth, offset);
+                assert_within(&format!("{name}: zone {index}, {block} B"), rate, expected, 0.5);
+            }
+        }
+    }
 }
 
 #[test]
