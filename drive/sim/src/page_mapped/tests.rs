@@ -1,60 +1,19 @@
 //! The page map against conservation laws and against theory.
 
+/// What theory says, for the unit tests and the table in the documents.
+#[path = "../../tests/support/theory.rs"]
+mod closed_forms;
 mod streams;
+mod theory;
 mod wear;
 
 use super::specification::Specification;
 use super::translation::Translation;
 use crate::specification::Specification as Any;
+use closed_forms::{drive_file, greedy};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// A drive of `dies` dies with `blocks` blocks of `pages` 4 KiB pages each.
-fn drive_file(
-    dies: u32,
-    planes: u32,
-    blocks: u32,
-    pages: u32,
-    user_units: u64,
-    more: &str,
-) -> String {
-    let user = user_units * 4096;
-    format!(
-        r#"
-        name = "test"
-        kind = "page-mapped-ssd"
-        summary = "test"
-        host = {{ overhead = {{ value = "0 us", source = "test" }} }}
-        [link]
-        line_rate = {{ value = "6 Gb/s", source = "test" }}
-        command_overhead = {{ value = "0 B", source = "test" }}
-        queue_depth = {{ value = 32, source = "test" }}
-        [capacity]
-        user = {{ value = "{user} B", source = "test" }}
-        [controller]
-        read_overhead = {{ value = "0 us", source = "test" }}
-        write_overhead = {{ value = "0 us", source = "test" }}
-        [write_buffer]
-        size = {{ value = "1 MiB", source = "test" }}
-        [flash]
-        channels = {{ value = {dies}, source = "test" }}
-        dies = {{ value = {dies}, source = "test" }}
-        planes = {{ value = {planes}, source = "test" }}
-        page_size = {{ value = "4 KiB", source = "test" }}
-        pages_per_block = {{ value = {pages}, source = "test" }}
-        blocks_per_plane = {{ value = {blocks}, source = "test" }}
-        read_time = {{ value = "50 us", source = "test" }}
-        program_time = {{ value = "1 ms", source = "test" }}
-        erase_time = {{ value = "3 ms", source = "test" }}
-        bus_rate = {{ value = "200 MB/s", source = "test" }}
-        [translation]
-        unit = {{ value = "4 KiB", source = "test" }}
-        reserved_share = {{ value = 0.0, source = "test" }}
-        {more}
-        "#
-    )
-}
 
 fn parse(text: &str) -> Specification {
     match Any::parse(text, &[]).unwrap() {
@@ -68,34 +27,6 @@ const PACED: &str = r#"
         start_free_blocks = { value = 2, source = "test" }
         burst_blocks = { value = 0, source = "test" }
 "#;
-
-/// Write amplification of greedy collection under uniform random writes:
-/// exact mean field for `b` pages per block (Desnoyers, SYSTOR 2012).
-fn greedy_write_amplification(alpha: f64, b: f64) -> f64 {
-    let harmonic = |n: f64| (1..=n as u32).map(|k| 1.0 / f64::from(k)).sum::<f64>();
-    let logical_share = |x: f64| {
-        let j = x.floor();
-        let p = 1.0 - (x - j);
-        (b - x) / (b * (harmonic(b) - harmonic(j + 1.0) + p / (j + 1.0)))
-    };
-    let (mut low, mut high) = (0.0, b - 1e-9);
-    for _ in 0..100 {
-        let x = 0.5 * (low + high);
-        // The more valid units the victim holds, the fuller the drive.
-        if 1.0 / logical_share(x) > alpha { low = x } else { high = x }
-    }
-    b / (b - low)
-}
-
-#[test]
-fn the_closed_form_gives_the_published_table() {
-    for (spare, b, expected) in
-        [(0.07, 32.0, 6.3474), (0.07, 256.0, 7.5969), (0.28, 64.0, 2.4028), (1.0, 256.0, 1.2509)]
-    {
-        let value = greedy_write_amplification(1.0 + spare, b);
-        assert!((value - expected).abs() < 1e-3, "{spare} {b}: {value} against {expected}");
-    }
-}
 
 /// Writes units drawn by `draw` and returns the write amplification.
 fn amplification(map: &mut Translation, writes: u64, mut draw: impl FnMut() -> u32) -> f64 {
@@ -151,81 +82,9 @@ fn assert_near(what: &str, value: f64, expected: f64, percent: f64) {
     assert!(off.abs() <= percent, "{what}: {value:.4}, theory says {expected:.4} ({off:+.2} %)");
 }
 
-#[test]
-fn greedy_collection_amplifies_as_theory_says() {
-    let (blocks, pages) = (4_000, 64);
-    for spare in [0.07, 0.12, 0.28, 0.5, 1.0] {
-        let units = units_with_spare(blocks, pages, spare);
-        let text = drive_file(1, 1, blocks, pages, units, PACED);
-        let mut draw = uniform(units);
-        let mut map = overwritten(&text, units, 6, &mut draw);
-        let measured = amplification(&mut map, 8 * units, draw);
-        let expected = greedy_write_amplification(1.0 + spare, f64::from(pages));
-        assert_near(&format!("greedy, {spare}"), measured, expected, 0.7);
-        map.assert_consistent();
-    }
-}
-
 /// PACED with another rule.
 fn with_rule(rule: &str) -> String {
     format!("{PACED}\n{rule}\n")
-}
-
-#[test]
-fn first_in_first_out_amplifies_as_theory_says() {
-    // Desnoyers, SYSTOR 2012; Xiang and Kurkoski, arXiv 1110.4245.
-    let rule = with_rule(
-        "policy = { value = \"fifo\", source = \"t\" }\nshared_stream = { value = true, source = \"t\" }",
-    );
-    for (spare, expected) in [(0.12, 4.8463), (0.28, 2.4814), (0.30, 2.36)] {
-        let units = units_with_spare(4_000, 64, spare);
-        let mut draw = uniform(units);
-        let mut map = overwritten(&drive_file(1, 1, 4_000, 64, units, &rule), units, 6, &mut draw);
-        assert_near(
-            &format!("FIFO, {spare}"),
-            amplification(&mut map, 8 * units, draw),
-            expected,
-            1.0,
-        );
-    }
-}
-
-#[test]
-fn choosing_among_ten_blocks_amplifies_as_theory_says() {
-    // Van Houdt, SIGMETRICS 2013, simulated for 256 pages.
-    let rule = with_rule(
-        "policy = { value = \"d-choices\", source = \"t\" }\ncandidates = { value = 10, source = \"t\" }",
-    );
-    for (spare, expected) in [(0.12, 4.896), (0.28, 2.521)] {
-        let units = units_with_spare(2_000, 256, spare);
-        let mut draw = uniform(units);
-        let mut map = overwritten(&drive_file(1, 1, 2_000, 256, units, &rule), units, 5, &mut draw);
-        assert_near(
-            &format!("10 choices, {spare}"),
-            amplification(&mut map, 5 * units, draw),
-            expected,
-            1.5,
-        );
-    }
-}
-
-#[test]
-fn hot_and_cold_data_amplify_as_theory_says() {
-    // 20 % of the data take 80 % of the writes; one write frontier.
-    let fifo = with_rule(
-        "policy = { value = \"fifo\", source = \"t\" }\nshared_stream = { value = true, source = \"t\" }",
-    );
-    let greedy = with_rule("shared_stream = { value = true, source = \"t\" }");
-    for (name, rule, pages, expected) in
-        [("FIFO", &fifo, 64, 2.8196), ("greedy", &greedy, 256, 2.802)]
-    {
-        let blocks = 256_000 / pages;
-        let units = units_with_spare(blocks, pages, 0.28);
-        let mut draw = hot_cold(units, 0.2, 0.8);
-        let mut map =
-            overwritten(&drive_file(1, 1, blocks, pages, units, rule), units, 10, &mut draw);
-        assert_near(name, amplification(&mut map, 10 * units, draw), expected, 1.5);
-    }
 }
 
 #[test]
@@ -309,7 +168,7 @@ fn superblocks_amplify_like_their_size() {
     let mut draw = uniform(units);
     let mut map = overwritten(&text, units, 6, &mut draw);
     let measured = amplification(&mut map, 6 * units, draw);
-    assert_near("superblocks", measured, greedy_write_amplification(1.28, 64.0), 1.0);
+    assert_near("superblocks", measured, greedy(1.28, 64), 1.0);
     map.assert_consistent();
 }
 
@@ -328,7 +187,7 @@ fn trimmed_units_are_spare_area() {
     amplification(&mut map, 6 * kept, uniform(kept));
     let measured = amplification(&mut map, 6 * kept, uniform(kept));
     let alpha = 1.12 * units as f64 / kept as f64;
-    assert_near("after TRIM", measured, greedy_write_amplification(alpha, 64.0), 1.0);
+    assert_near("after TRIM", measured, greedy(alpha, 64), 1.0);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn bad_blocks_are_no_spare_area() {
     let mut map = overwritten(&drive_file(1, 1, blocks, pages, units, &more), units, 6, &mut draw);
     assert_eq!(map.bad_blocks(), 100);
     let alpha = f64::from((blocks - 100 - 4) * pages) / units as f64;
-    let expected = greedy_write_amplification(alpha, f64::from(pages));
+    let expected = greedy(alpha, pages);
     let measured = amplification(&mut map, 6 * units, &mut draw);
     assert_near("a tenth of the blocks bad", measured, expected, 1.0);
     map.assert_consistent();
