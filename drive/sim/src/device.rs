@@ -57,6 +57,13 @@ pub trait Device {
     /// analysis of a drive.
     fn counters(&self) -> Vec<(&'static str, f64)>;
 
+    /// Checks what must hold of the model's state at any time, such as every
+    /// unit mapped once and counts that add up; slow, for tests.
+    ///
+    /// # Panics
+    /// When something does not hold.
+    fn assert_consistent(&self) {}
+
     /// Energy that the drive took from time zero until `now_ns`, in joules;
     /// `None` where its power is not specified.
     fn energy_j(&self, _now_ns: u64) -> Option<f64> {

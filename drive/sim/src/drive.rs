@@ -176,6 +176,14 @@ impl SimulatedDrive {
         with_model!(&mut self.model, drive => drive.enter_steady_state())
     }
 
+    /// Checks what must hold of the model's state at any time; slow, for tests.
+    ///
+    /// # Panics
+    /// When something does not hold.
+    pub fn assert_consistent(&self) {
+        with_model!(&self.model, drive => drive.device().assert_consistent());
+    }
+
     /// What the model counted, by name.
     pub fn counters(&self) -> Vec<(&'static str, f64)> {
         with_model!(&self.model, drive => drive.counters())

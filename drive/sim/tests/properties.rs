@@ -1,4 +1,4 @@
-//! What holds for any block-mapped SSD and any disk under any workload.
+//! What holds for any drive under any workload.
 
 mod support;
 
@@ -7,6 +7,7 @@ use fourcorners_target::{Completion, Target};
 use fourcorners_workload::{Content, Operation, Request};
 use proptest::prelude::*;
 use support::arrays::array_of;
+use support::soak::{Dice, random_page_mapped};
 use support::{SECOND_NS, drive, drive_of, log_block_file};
 
 /// One command and how long the host waits after it, in microseconds; without
@@ -187,14 +188,22 @@ fn check(
     // So it does after a rest and a purge.
     first.idle(1000 * SECOND_NS);
     prop_assert_eq!(run(&mut first)?.len(), steps.len());
+    first.assert_consistent();
     first.purge();
     prop_assert_eq!(run(&mut first)?.len(), steps.len());
+    first.assert_consistent();
     Ok(())
 }
 
 proptest! {
     // A failure prints its settings and steps; there is no file to keep.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn page_mapped_ssds_serve_every_command_once(seed: u64, (depth, steps) in steps()) {
+        let text = random_page_mapped(&mut Dice::new(seed));
+        check(|| drive_of(&text, &[]), depth, &steps)?;
+    }
 
     #[test]
     fn block_mapped_ssds_serve_every_command_once(

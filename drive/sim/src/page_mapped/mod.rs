@@ -424,14 +424,19 @@ impl Device for PageMapped {
 
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
         self.purge(at_ns);
-        if let Some(cache) = &mut self.slc_cache {
+        let entered = self.translation.enter_steady_state(self.seed);
+        if let (Some(cache), Ok(())) = (&mut self.slc_cache, &entered) {
             cache.fill();
         }
         if let Some(cache) = &mut self.map_cache {
             cache.all_mapped();
         }
         self.rest(at_ns);
-        self.translation.enter_steady_state(self.seed)
+        entered
+    }
+
+    fn assert_consistent(&self) {
+        self.translation.assert_consistent();
     }
 
     fn energy_j(&self, now_ns: u64) -> Option<f64> {

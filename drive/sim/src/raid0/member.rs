@@ -90,6 +90,10 @@ impl Device for Member {
         with_member!(self, drive => drive.counters())
     }
 
+    fn assert_consistent(&self) {
+        with_member!(self, drive => drive.assert_consistent());
+    }
+
     fn energy_j(&self, now_ns: u64) -> Option<f64> {
         with_member!(self, drive => drive.energy_j(now_ns))
     }

@@ -244,6 +244,10 @@ impl Device for Raid0 {
         self.members.iter().map(|member| member.energy_j(now_ns)).sum()
     }
 
+    fn assert_consistent(&self) {
+        self.members.iter().for_each(Device::assert_consistent);
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let mut sums = vec![
             ("array_commands", self.counts.commands as f64),

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub mod arrays;
+pub mod soak;
+pub mod theory;
 
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;

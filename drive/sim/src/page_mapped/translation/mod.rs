@@ -558,7 +558,6 @@ impl Translation {
     ///
     /// # Panics
     /// When one is broken.
-    #[cfg(test)]
     pub fn assert_consistent(&self) {
         let mut counts = vec![0u32; self.counts.len()];
         let mut mapped = 0;
