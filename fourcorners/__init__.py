@@ -21,28 +21,34 @@ Times are float seconds, sizes bytes; names say so. What the user can put right 
 from importlib.metadata import version
 
 from fourcorners.errors import UserError
-from fourcorners.recording import OperationRecording, Recording
+from fourcorners.recording import LatencyDistribution, Offered, OperationRecording, Recording
 from fourcorners.store import Run
 from fourcorners.suites import characterize
 from fourcorners.targets import Target, open_target
 from fourcorners.verification import Damage, Verification, verify
 from fourcorners.workload import (
+    CLOSED_LOOP,
     INCOMPRESSIBLE,
     REPEATED,
     Stream,
     Workload,
     compressible,
     duplicated,
+    fixed_rate,
     hot_cold,
+    poisson_rate,
     zipf,
 )
 
 __version__ = version("fourcorners")
 
 __all__ = [
+    "CLOSED_LOOP",
     "INCOMPRESSIBLE",
     "REPEATED",
     "Damage",
+    "LatencyDistribution",
+    "Offered",
     "OperationRecording",
     "Recording",
     "Run",
@@ -55,9 +61,11 @@ __all__ = [
     "characterize",
     "compressible",
     "duplicated",
+    "fixed_rate",
     "hot_cold",
     "open_run",
     "open_target",
+    "poisson_rate",
     "verify",
     "zipf",
 ]

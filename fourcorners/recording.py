@@ -11,7 +11,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fourcorners._core import RawOperation, RawRecording
+    from fourcorners._core import RawLatencies, RawOperation, RawRecording
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -23,6 +23,59 @@ _LOST = {errno.ENODEV, errno.ENXIO, errno.ENOMEDIUM, errno.ESHUTDOWN, errno.ETIM
 
 
 @dataclass(frozen=True, eq=False)
+class LatencyDistribution:
+    """Times of I/Os: extremes and mean in seconds, and a histogram.
+
+    ``bucket_*`` have shape (buckets,), bounds are inclusive and in nanoseconds; only buckets that
+    hold something are there. Extremes and mean are ``None`` when there is nothing.
+    """
+
+    min_s: float | None
+    mean_s: float | None
+    max_s: float | None
+    bucket_low_ns: Integers = field(repr=False)
+    bucket_high_ns: Integers = field(repr=False)
+    bucket_count: Integers = field(repr=False)
+
+    def percentile_s(self, percent: float) -> float | None:
+        """Time in seconds that ``percent`` (0 to 100) of the I/Os did not exceed.
+
+        Interpolated within its bucket (at most 0.1 % wide) and kept between the exact minimum and
+        maximum; ``None`` when there is nothing.
+        """
+        if not 0 <= percent <= 100:
+            raise ValueError(f"percentile {percent}: use 0 to 100")
+        if self.min_s is None or self.max_s is None:
+            return None
+        cumulative = np.cumsum(self.bucket_count)
+        rank = percent / 100 * cumulative[-1]
+        bucket = min(int(np.searchsorted(cumulative, rank)), len(cumulative) - 1)
+        low, high = self.bucket_low_ns[bucket], self.bucket_high_ns[bucket]
+        before = cumulative[bucket] - self.bucket_count[bucket]
+        within = (rank - before) / self.bucket_count[bucket]
+        value = float(low + (high - low) * within) * NS
+        return min(max(value, self.min_s), self.max_s)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What streams at a given rate asked for.
+
+    ``ios`` were due within ``span_s`` seconds; ``unissued`` of them were not issued, because the
+    target had fallen too far behind or the run was stopped, and no latency shows them.
+    """
+
+    ios: int
+    unissued: int
+    span_s: float
+
+    @property
+    def iops(self) -> float:
+        """I/Os due per second."""
+        return self.ios / self.span_s if self.span_s > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class OperationRecording:
     """One operation's share of a recording.
 
@@ -30,6 +83,10 @@ class OperationRecording:
     ``bucket_*`` are the latency histogram (bounds inclusive, in nanoseconds, only buckets that
     hold something); ``second_*`` are one entry per second from the start of measuring, with NaN
     for the latency of a second without completions.
+
+    Latency counts from when an I/O was due, which in a closed loop is its submission. At a given
+    rate ``stages`` has its parts: ``queue`` (until it had a place among the outstanding I/Os),
+    ``lateness`` (from then to its submission) and ``service`` (to its completion).
     """
 
     ios: int
@@ -46,6 +103,7 @@ class OperationRecording:
     second_bytes: Integers = field(repr=False)
     second_latency_mean_s: Floats = field(repr=False)
     second_latency_max_s: Floats = field(repr=False)
+    stages: Mapping[str, LatencyDistribution] = field(default_factory=dict, repr=False)
 
     @property
     def iops(self) -> float:
@@ -65,21 +123,16 @@ class OperationRecording:
     def latency_percentile_s(self, percent: float) -> float | None:
         """Latency in seconds that ``percent`` (0 to 100) of the I/Os did not exceed.
 
-        Interpolated within its bucket (at most 0.1 % wide) and kept between the exact minimum and
-        maximum; ``None`` when no I/O succeeded.
+        See :meth:`LatencyDistribution.percentile_s`.
         """
-        if not 0 <= percent <= 100:
-            raise ValueError(f"percentile {percent}: use 0 to 100")
-        if self.latency_min_s is None or self.latency_max_s is None:
-            return None
-        cumulative = np.cumsum(self.bucket_count)
-        rank = percent / 100 * cumulative[-1]
-        bucket = min(int(np.searchsorted(cumulative, rank)), len(cumulative) - 1)
-        low, high = self.bucket_low_ns[bucket], self.bucket_high_ns[bucket]
-        before = cumulative[bucket] - self.bucket_count[bucket]
-        within = (rank - before) / self.bucket_count[bucket]
-        value = float(low + (high - low) * within) * NS
-        return min(max(value, self.latency_min_s), self.latency_max_s)
+        return LatencyDistribution(
+            self.latency_min_s,
+            self.latency_mean_s,
+            self.latency_max_s,
+            self.bucket_low_ns,
+            self.bucket_high_ns,
+            self.bucket_count,
+        ).percentile_s(percent)
 
 
 @dataclass(frozen=True)
@@ -90,8 +143,10 @@ class Recording:
     ``write`` and ``flush``.
     ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
     time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``.
-    CPU times are the process's own while measuring, ``None`` for simulated targets, and
-    ``generating_s`` is the time that all workers took to make the data of writes.
+    ``offered`` is ``None`` in a closed loop.
+    CPU times are the process's own while measuring, threads that the kernel runs for it included,
+    ``None`` for simulated targets, and ``generating_s`` is the time that all workers took to make
+    the data of writes.
     ``interrupted`` says that the workload was not carried out to its end, so that the recording is
     partial; ``failure`` is why, in one sentence, where the target was the reason.
     """
@@ -104,6 +159,7 @@ class Recording:
     interrupted: bool
     failure: str | None
     operations: Mapping[str, OperationRecording]
+    offered: Offered | None = None
 
     @classmethod
     def from_raw(cls, raw: "RawRecording", *, simulated: bool) -> "Recording":
@@ -124,6 +180,9 @@ class Recording:
             interrupted=raw.interrupted,
             failure=raw.failure,
             operations=operations,
+            offered=Offered(raw.offered_ios, raw.unissued_ios, raw.offered_ns * NS)
+            if raw.offered_ns
+            else None,
         )
 
     @property
@@ -176,25 +235,39 @@ def _integers(values: npt.NDArray[np.uint64]) -> Integers:
     return values.astype(np.int64)
 
 
+def _distribution(raw: "RawLatencies") -> LatencyDistribution:
+    count = _integers(raw.bucket_count)
+    total = int(count.sum())
+    return LatencyDistribution(
+        min_s=None if raw.min_ns is None else raw.min_ns * NS,
+        mean_s=raw.sum_ns / total * NS if total else None,
+        max_s=None if raw.max_ns is None else raw.max_ns * NS,
+        bucket_low_ns=_integers(raw.bucket_low_ns),
+        bucket_high_ns=_integers(raw.bucket_high_ns),
+        bucket_count=count,
+    )
+
+
 def _operation_from_raw(raw: "RawOperation", elapsed_s: float) -> OperationRecording:
     second_ios = _integers(raw.second_ios)
     silent = second_ios == 0
     latency_sum_s = raw.second_latency_sum_ns.astype(np.float64) * NS
     latency_max_s = raw.second_latency_max_ns.astype(np.float64) * NS
-    minimum, maximum = raw.latency_min_ns, raw.latency_max_ns
+    latencies = _distribution(raw.latencies)
     return OperationRecording(
         ios=raw.ios,
         bytes=raw.bytes,
         errors=dict(raw.errors),
         elapsed_s=elapsed_s,
-        latency_min_s=None if minimum is None else minimum * NS,
-        latency_mean_s=raw.latency_sum_ns / raw.ios * NS if raw.ios else None,
-        latency_max_s=None if maximum is None else maximum * NS,
-        bucket_low_ns=_integers(raw.bucket_low_ns),
-        bucket_high_ns=_integers(raw.bucket_high_ns),
-        bucket_count=_integers(raw.bucket_count),
+        latency_min_s=latencies.min_s,
+        latency_mean_s=latencies.mean_s,
+        latency_max_s=latencies.max_s,
+        bucket_low_ns=latencies.bucket_low_ns,
+        bucket_high_ns=latencies.bucket_high_ns,
+        bucket_count=latencies.bucket_count,
         second_ios=second_ios,
         second_bytes=_integers(raw.second_bytes),
         second_latency_mean_s=np.where(silent, np.nan, latency_sum_s / np.maximum(second_ios, 1)),
         second_latency_max_s=np.where(silent, np.nan, latency_max_s),
+        stages={name: _distribution(part) for name, part in raw.stages.items()},
     )

@@ -129,6 +129,7 @@ def open_target(
     overwrite: str | None = None,
     seed: int = 1,
     io_limit_s: float | None = None,
+    engine: str | None = None,
 ) -> Target:
     """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
 
@@ -144,6 +145,8 @@ def open_target(
         seed: root of the drive's own randomness and of written content.
         io_limit_s: longest that one I/O of a file or device may take, in seconds, before the
             workload is given up; 120 by default.
+        engine: how I/O of a file or device is passed to the system, ``NAME[,OPTION...]`` as
+            docs/real-targets.md lists them; ``"auto"`` by default.
 
     Raises:
         UserError: one sentence that says what is wrong and what to do.
@@ -164,12 +167,14 @@ def open_target(
             overwrite=overwrite,
             seed=seed,
             io_limit_s=io_limit_s,
+            engine=engine,
         )
     for option, value in (
         ("--size", size),
         ("--destroy-data", destroy_data),
         ("--overwrite", overwrite),
         ("--io-limit", io_limit_s),
+        ("--engine", engine),
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
@@ -299,7 +304,7 @@ class SimulatedTarget(Target):
 
 
 class RealTarget(Target):
-    """A file or block device, through io_uring."""
+    """A file or block device, through io_uring or synchronous calls."""
 
     def __init__(
         self,
@@ -310,6 +315,7 @@ class RealTarget(Target):
         overwrite: str | None,
         seed: int,
         io_limit_s: float | None,
+        engine: str | None,
     ) -> None:
         """Opens it; raises :class:`UserError` rather than touch what was not permitted."""
         limit = {}
@@ -324,11 +330,13 @@ class RealTarget(Target):
                 destroy_data=destroy_data,
                 overwrite=overwrite,
                 seed=seed,
+                engine="auto" if engine is None else engine,
                 **limit,
             )
         except (ValueError, OSError) as error:
             raise UserError(str(error)) from error
         self.locator = path
+        self._engine = engine
         self.kind = self._core.kind
         self.capacity_bytes = self._core.capacity_bytes
         self.request_alignment_bytes = self._core.request_alignment_bytes
@@ -379,7 +387,7 @@ class RealTarget(Target):
             "name": self.name,
             "capacity_bytes": self.capacity_bytes,
             "summary": f"A {self.kind} of {size} at {self.locator}.",
-            "settings": {},
+            "settings": {} if self._engine is None else {"engine": self._engine},
             "specification_sha256": None,
         }
 

@@ -24,6 +24,22 @@ def duplicated(percent: int) -> str:
     return f"duplicated:{percent}"
 
 
+CLOSED_LOOP = "closed"
+
+
+def fixed_rate(iops: float) -> str:
+    """Open loop: ``iops`` requests are due per second (0.001 to 10^9), at equal distances."""
+    return f"fixed:{iops}"
+
+
+def poisson_rate(iops: float) -> str:
+    """Open loop: ``iops`` requests are due per second (0.001 to 10^9), as a Poisson process.
+
+    Its count is fixed: in a run of up to a million arrivals exactly rate times time are due.
+    """
+    return f"poisson:{iops}"
+
+
 def zipf(exponent: float) -> str:
     """Random pattern by Zipf's law: the k-th most popular place is drawn in proportion to
     ``k ** -exponent`` (above 0, up to 10; 0.99 is usual for key-value stores).
@@ -52,6 +68,11 @@ class Stream:
     write, the same in every write, so that it can be deduplicated and not compressed),
     :func:`compressible` or :func:`duplicated`.
 
+    ``arrival`` is :data:`CLOSED_LOOP` (``queue_depth`` I/Os are always outstanding), or
+    :func:`fixed_rate` or :func:`poisson_rate` over all workers: a request is issued when it is due,
+    whatever the target does, its latency counts from then, and ``queue_depth`` is the most that a
+    worker has outstanding.
+
     Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
     fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in
     the recording. ``fua`` has every write complete only when it is durable (force unit access;
@@ -66,6 +87,7 @@ class Stream:
     alignment_bytes: int | None = None
     misalignment_bytes: int = 0
     queue_depth: int = 1
+    arrival: str = CLOSED_LOOP
     workers: int = 1
     content: str = INCOMPRESSIBLE
     flush_every_writes: int | None = None
@@ -127,8 +149,17 @@ def _stream_to_dict(stream: Stream) -> dict[str, Any]:
     kind, _, percent = stream.content.partition(":")
     if percent:
         fields["content"] = {kind: int(percent)}
+    fields["arrival"] = _arrival_to_json(stream.arrival)
     fields["pattern"] = _pattern_to_json(stream.pattern)
     return fields
+
+
+def _arrival_to_json(arrival: str) -> str | dict[str, float]:
+    kind, _, rate = arrival.partition(":")
+    try:
+        return {kind: float(rate)} if rate else kind
+    except ValueError:
+        return arrival  # The core refuses what it does not know.
 
 
 def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:

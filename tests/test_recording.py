@@ -120,3 +120,37 @@ def test_what_a_power_cut_takes_depends_on_flushes_and_capacitors() -> None:
         assert isinstance(drive, SimulatedTarget)
         with pytest.raises(fc.UserError, match="page-mapped SSDs and disks"):
             drive.power_cut()
+
+
+def test_open_loop_tells_queue_from_service_and_offers_its_rate() -> None:
+    with fc.open_target("sim:wd6400aaks") as drive:
+        stream = fc.Stream.read(
+            "random", 4096, queue_depth=1, arrival=fc.poisson_rate(40), workers=1
+        )
+        recording = drive.run(fc.Workload([stream], seconds=50))
+    reads, offered = recording.read, recording.offered
+    assert offered is not None
+    assert offered.unissued == 0
+    assert offered.ios == reads.ios
+    assert offered.iops == pytest.approx(40, rel=1e-3)
+    means = {name: part.mean_s or 0.0 for name, part in reads.stages.items()}
+    assert means["lateness"] == 0
+    assert means["queue"] + means["service"] == pytest.approx(reads.latency_mean_s)
+    # One disk arm at more than a third of its rate: some requests wait, and the law of Little holds
+    # for those that it serves.
+    assert means["queue"] > 0.05 * means["service"]
+    assert recording.mean_queue_depth == pytest.approx(reads.iops * means["service"], rel=1e-6)
+    median_s, worst_s = reads.stages["service"].percentile_s(50), reads.latency_percentile_s(99)
+    assert median_s is not None
+    assert worst_s is not None
+    assert median_s < worst_s
+
+
+def test_a_rate_beyond_the_drive_is_told() -> None:
+    with fc.open_target("sim:wd6400aaks") as drive:
+        stream = fc.Stream.read("random", 4096, queue_depth=1, arrival=fc.fixed_rate(1000))
+        recording = drive.run(fc.Workload([stream], seconds=2))
+    assert recording.offered is not None
+    assert recording.offered.iops == pytest.approx(1000, rel=1e-3)
+    assert recording.offered.unissued > 1000
+    assert 3.9 < recording.elapsed_s < 4.1

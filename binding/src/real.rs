@@ -5,7 +5,7 @@ use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
 use fourcorners_execution::execute_parallel;
-use fourcorners_real::{Access, Kind, Plan, RealFile};
+use fourcorners_real::{Access, Engine, Kind, Plan, RealFile};
 use fourcorners_verified::Verified;
 use fourcorners_workload::Workload;
 use pyo3::prelude::*;
@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// a slow disk.
 const IO_LIMIT_NS: u64 = 120_000_000_000;
 
-/// An open file or block device. Each worker of a workload gets an io_uring
-/// and a thread of its own.
+/// An open file or block device. Each worker of a workload gets a thread and a
+/// way to the kernel of its own.
 #[pyclass(module = "fourcorners._core")]
 pub struct RealTarget {
     file: RealFile,
@@ -30,7 +30,7 @@ pub struct RealTarget {
 #[pymethods]
 impl RealTarget {
     #[new]
-    #[pyo3(signature = (path, *, size_bytes=None, destroy_data=None, overwrite=None, seed=1, io_limit_ns=IO_LIMIT_NS))]
+    #[pyo3(signature = (path, *, size_bytes=None, destroy_data=None, overwrite=None, seed=1, io_limit_ns=IO_LIMIT_NS, engine="auto"))]
     fn new(
         path: PathBuf,
         size_bytes: Option<u64>,
@@ -38,10 +38,13 @@ impl RealTarget {
         overwrite: Option<PathBuf>,
         seed: u64,
         io_limit_ns: u64,
+        engine: &str,
     ) -> PyResult<Self> {
         let access = Access { size_bytes, destroy_data, overwrite };
+        let engine: Engine = engine.parse().map_err(value_error)?;
         let plan = Plan::examine(&path, &access).map_err(value_error)?;
-        let file = RealFile::open(plan).map_err(value_error)?;
+        let file =
+            RealFile::open(plan).and_then(|file| file.with_engine(engine)).map_err(value_error)?;
         Ok(Self { file, seed, io_limit_ns })
     }
 

@@ -93,13 +93,19 @@ def _balances(run: RunData) -> list[_Balance]:
         _Balance(
             recording=recording,
             integrated=operations[0].number("mean_queue_depth") or 0.0,
-            from_latency=sum(m.iops * (m.number("latency_mean_s") or 0.0) for m in operations),
+            from_latency=sum(m.iops * _outstanding_s(m) for m in operations),
             nominal=operations[0].queue_depth,
             errors=errors[recording],
             edge=_edge(operations) if recording in ramped else 0.0,
         )
         for recording, operations in rows.items()
     ]
+
+
+def _outstanding_s(row: Measured) -> float:
+    """Mean time that an I/O was outstanding: at a given rate its service, else all its latency."""
+    service_s = row.number("service_mean_s")
+    return service_s if service_s is not None else row.number("latency_mean_s") or 0.0
 
 
 def _ramped(run: RunData) -> set[str]:

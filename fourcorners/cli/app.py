@@ -40,6 +40,7 @@ def characterize(
     destroy_data: str | None = None,
     overwrite: str | None = None,
     io_limit: float | None = None,
+    engine: str | None = None,
     seed: int = 1,
     out: Path = Path("runs"),
     json: Flag = False,
@@ -70,6 +71,9 @@ def characterize(
     io_limit
         Seconds that one I/O may take before the test is given up: 120 by default. Files and devices
         only.
+    engine
+        How I/O is passed to the system: auto, io_uring or sync, with options such as
+        io_uring,batch=32,cpus=0-3 (docs/real-targets.md). Files and devices only.
     seed
         Root of all randomness: the same seed repeats a simulated run exactly.
     out
@@ -91,6 +95,7 @@ def characterize(
             destroy_data=destroy_data,
             overwrite=overwrite,
             io_limit_s=io_limit,
+            engine=engine,
             seed=seed,
             out=out,
             json=json,

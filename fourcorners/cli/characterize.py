@@ -30,6 +30,7 @@ class Options:
     destroy_data: str | None
     overwrite: str | None
     io_limit_s: float | None
+    engine: str | None
     seed: int
     out: Path
     json: bool
@@ -104,6 +105,7 @@ def _open(locator: str, locators: Sequence[str], options: Options) -> Target:
         overwrite=_if_about(options.overwrite, locator, alone),
         seed=options.seed,
         io_limit_s=options.io_limit_s if alone or not simulated else None,
+        engine=options.engine if alone or not simulated else None,
     )
 
 

@@ -176,6 +176,12 @@ def _row(
             for column, percent in schema.PERCENTILES.items()
         },
         "latency_max_s": operation.latency_max_s,
+        **{
+            f"{name}_mean_s": operation.stages[name].mean_s if operation.stages else None
+            for name in ("queue", "lateness", "service")
+        },
+        "offered_iops": recording.offered.iops if recording.offered else None,
+        "unissued_ios": recording.offered.unissued if recording.offered else None,
         "mean_queue_depth": recording.mean_queue_depth,
         "cpu_user_s": recording.cpu_user_s,
         "cpu_system_s": recording.cpu_system_s,

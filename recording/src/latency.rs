@@ -141,6 +141,20 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_are_within_half_a_percent_from_100_ns_to_100_s() {
+        let mut value = 100u64;
+        while value <= 100_000_000_000 {
+            let mut latencies = Latencies::default();
+            latencies.record(value);
+            let (low, high, _) = latencies.buckets().next().unwrap();
+            for bound in [low, high] {
+                assert!((bound as f64 / value as f64 - 1.0).abs() < 0.005, "{value}: {bound}");
+            }
+            value += value / 97 + 1;
+        }
+    }
+
+    #[test]
     fn nothing_recorded_has_no_extremes() {
         assert_eq!(Latencies::default().min_ns(), None);
         assert_eq!(Latencies::default().max_ns(), None);
