@@ -28,8 +28,8 @@ pub struct Engine {
     pub io_poll: bool,
     /// A kernel thread per worker takes requests (`IORING_SETUP_SQPOLL`).
     pub sq_poll: bool,
-    /// Requests that are passed to the kernel at a time, whatever that does to
-    /// latency; `None` lets the target decide.
+    /// Requests that are passed to the kernel, and waited for, at a time, whatever
+    /// that does to latency; `None` lets the target decide.
     pub batch: Option<u32>,
     /// Buffers lie in reserved huge pages (`MAP_HUGETLB`).
     pub huge_pages: bool,

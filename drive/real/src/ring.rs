@@ -251,8 +251,8 @@ impl Ring {
         }
     }
 
-    /// Passes what is queued to the kernel and waits for a completion, at most
-    /// until `deadline_ns`. Ends early without an error on a signal.
+    /// Passes what is queued to the kernel and waits for a completion, or a batch
+    /// of them, at most until `deadline_ns`. Ends early without an error on a signal.
     fn enter(&mut self, deadline_ns: u64) -> Result<(), TargetError> {
         let timeout_ns = deadline_ns.saturating_sub(self.clock_ns);
         if self.io_poll && self.outstanding == 0 {
@@ -264,7 +264,8 @@ impl Ring {
             .sec(timeout_ns / 1_000_000_000)
             .nsec((timeout_ns % 1_000_000_000) as u32);
         let arguments = types::SubmitArgs::new().timespec(&timeout);
-        let result = self.ring.submitter().submit_with_args(1, &arguments);
+        let wanted = self.batch.unwrap_or(1).min(self.outstanding).max(1);
+        let result = self.ring.submitter().submit_with_args(wanted as usize, &arguments);
         self.count_queued();
         match result {
             Ok(_) => Ok(()),
