@@ -6,6 +6,7 @@ use super::geometry::prefetch;
 use super::victim::{NOT_CLOSED, Victim, fewest};
 use super::{Pool, RowWork, Stream, Translation};
 use crate::page_mapped::flash::BackgroundWork;
+use std::cell::Cell;
 
 /// Units that are moved together. Their map entries are all over memory; looked
 /// up in one tight loop, many of them are on their way at once.
@@ -236,45 +237,31 @@ impl Translation {
         let first = (pool * geometry.blocks + row.block) * geometry.slots_per_block
             + row.row * geometry.slots_per_row
             + row.slots;
-        let room = slots.len().min((geometry.slots_per_row - row.slots) as usize);
-        // Of the row that is read: the slot after its last, and what each of
-        // its units takes.
-        let (mut row_end, mut stored_bytes) = (0, geometry.unit_bytes);
+        let room = (geometry.slots_per_row - row.slots) as usize;
+        let owner = Cell::from_mut(&mut *self.owner).as_slice_of_cells();
+        let targets = &owner[first as usize..first as usize + room];
         let mut placed = 0;
-        for &slot in &slots[..room] {
-            if slot >= row_end {
-                let source_row = slot / geometry.slots_per_row;
-                row_end = (source_row + 1) * geometry.slots_per_row;
-                if COMPRESSED && let Some(fill) = &self.row_fill {
-                    stored_bytes = geometry.row_bytes / u32::from(fill[source_row as usize]).max(1);
-                    if !row.has_room(stored_bytes, geometry) {
-                        break;
-                    }
-                }
-                row.read(source_row);
-            }
-            if COMPRESSED {
+        for (&slot, target) in slots.iter().zip(targets) {
+            let source_row = geometry.row_of_slot(slot);
+            if COMPRESSED && let Some(fill) = &self.row_fill {
+                let stored_bytes = geometry.stored_bytes(fill[source_row as usize]);
                 if !row.has_room(stored_bytes, geometry) {
                     break;
                 }
                 row.add_moved(1, stored_bytes);
             }
+            row.read(source_row);
+            let unit = owner[slot as usize].get();
+            target.set(unit);
+            self.map[unit as usize] = first + placed + 1;
             placed += 1;
         }
         if !COMPRESSED {
-            row.add_moved(placed as u32, placed as u32 * stored_bytes);
+            row.add_moved(placed, placed * geometry.unit_bytes);
         }
-        let block = geometry.block_index(pool, row.block);
-        let targets = first..first + placed as u32;
-        let (map, owner) = (&mut *self.map, &mut *self.owner);
-        for (&slot, target) in slots[..placed].iter().zip(targets.clone()) {
-            let unit = owner[slot as usize];
-            map[unit as usize] = target + 1;
-            owner[target as usize] = unit;
-        }
-        bits::set(&mut self.valid, targets);
-        self.counts[block] += placed as u32;
-        placed
+        bits::set(&mut self.valid, first..first + placed);
+        self.counts[geometry.block_index(pool, row.block)] += placed;
+        placed as usize
     }
 
     /// What each unit of a row takes in another one.
@@ -282,7 +269,7 @@ impl Translation {
     pub(super) fn stored_bytes_of_row(&self, row: u32) -> u32 {
         match &self.row_fill {
             None => self.geometry.unit_bytes,
-            Some(fill) => self.geometry.row_bytes / u32::from(fill[row as usize]).max(1),
+            Some(fill) => self.geometry.stored_bytes(fill[row as usize]),
         }
     }
 

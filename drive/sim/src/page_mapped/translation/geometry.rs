@@ -24,6 +24,31 @@ pub struct Geometry {
     pub row_bytes: u32,
     /// Least room that another unit can use in a row.
     pub stored_bytes_min: u32,
+    by_row: Divisor,
+    by_block: Divisor,
+    by_pool: Divisor,
+}
+
+/// A divisor that is often a power of two, when a shift is several times as
+/// fast.
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    value: u32,
+    shift: Option<u32>,
+}
+
+impl Divisor {
+    fn new(value: u32) -> Self {
+        Self { value, shift: value.is_power_of_two().then(|| value.trailing_zeros()) }
+    }
+
+    #[inline]
+    fn divide(self, number: u32) -> u32 {
+        match self.shift {
+            Some(shift) => number >> shift,
+            None => number / self.value,
+        }
+    }
 }
 
 impl Geometry {
@@ -53,7 +78,28 @@ impl Geometry {
             unit_bytes,
             row_bytes,
             stored_bytes_min: unit_bytes.div_ceil(density),
+            by_row: Divisor::new(slots_per_row),
+            by_block: Divisor::new(slots_per_block),
+            by_pool: Divisor::new(slots_per_block * blocks),
         }
+    }
+
+    /// The row of a slot, counted over the whole drive.
+    #[inline]
+    pub fn row_of_slot(&self, slot: u32) -> u32 {
+        self.by_row.divide(slot)
+    }
+
+    /// The block of a slot, counted over the whole drive.
+    #[inline]
+    pub fn block_of_slot(&self, slot: u32) -> u32 {
+        self.by_block.divide(slot)
+    }
+
+    /// Bytes that each unit takes in a row that holds `units`.
+    #[inline]
+    pub fn stored_bytes(&self, units: u8) -> u32 {
+        self.row_bytes / u32::from(units).max(1)
     }
 
     /// All slots of the drive.
@@ -64,7 +110,7 @@ impl Geometry {
     /// The die of a slot.
     #[inline]
     pub fn die_of_slot(&self, slot: u32) -> u32 {
-        let pool = slot / self.slots_per_pool;
+        let pool = self.by_pool.divide(slot);
         if self.dies_per_pool == 1 {
             return pool;
         }

@@ -267,7 +267,7 @@ impl Translation {
     /// in one that has not been programmed.
     #[inline]
     pub fn is_buffered(&self, slot: u32) -> bool {
-        let row = slot / self.geometry.slots_per_row;
+        let row = self.geometry.row_of_slot(slot);
         self.is_open(slot) || self.unsettled.holds(|| self.die(slot), row)
     }
 
@@ -281,9 +281,7 @@ impl Translation {
 
     #[inline]
     fn is_in_open_row(&self, slot: u32, pool: u32, stream: Stream) -> bool {
-        slot / self.geometry.slots_per_pool == pool
-            && slot / self.geometry.slots_per_row
-                == self.frontier_row(pool, self.frontier(pool, stream))
+        self.geometry.row_of_slot(slot) == self.frontier_row(pool, self.frontier(pool, stream))
     }
 
     /// Where a unit is on its way to flash.
@@ -295,7 +293,7 @@ impl Translation {
             return Settling::Open;
         }
         let die = self.die(slot);
-        match self.unsettled.position(die, slot / self.geometry.slots_per_row) {
+        match self.unsettled.position(die, self.geometry.row_of_slot(slot)) {
             Some(position) => Settling::Given { die, position },
             None => Settling::Settled,
         }
@@ -329,7 +327,7 @@ impl Translation {
     pub fn prefetch_slot(&self, unit: u32) {
         if let Some(slot) = self.slot(unit) {
             prefetch(&self.valid[slot as usize / 64]);
-            prefetch(&self.counts[(slot / self.geometry.slots_per_block) as usize]);
+            prefetch(&self.counts[self.geometry.block_of_slot(slot) as usize]);
         }
     }
 
@@ -488,9 +486,15 @@ impl Translation {
         ));
         if closed.row + 1 < self.geometry.rows_per_block {
             *self.pool(pool).frontier_mut(stream) = closed.next_row();
-            return;
+        } else {
+            self.close_block(pool, stream, closed.block, work);
         }
-        let index = self.geometry.block_index(pool, closed.block);
+    }
+
+    /// Ends the block that a stream has filled, and opens the next one.
+    #[inline(never)]
+    fn close_block(&mut self, pool: u32, stream: Stream, block: u32, work: &mut Vec<RowWork>) {
+        let index = self.geometry.block_index(pool, block);
         self.counts[index] &= !NOT_CLOSED;
         self.closed_at[index] = self.blocks_closed;
         self.blocks_closed += 1;
@@ -512,13 +516,13 @@ impl Translation {
     fn occupy(&mut self, slot: u32, unit: u32) {
         self.owner[slot as usize] = unit;
         self.valid[slot as usize / 64] |= 1 << (slot % 64);
-        self.counts[(slot / self.geometry.slots_per_block) as usize] += 1;
+        self.counts[self.geometry.block_of_slot(slot) as usize] += 1;
     }
 
     #[inline]
     fn invalidate(&mut self, slot: u32) {
         self.valid[slot as usize / 64] &= !(1 << (slot % 64));
-        self.counts[(slot / self.geometry.slots_per_block) as usize] -= 1;
+        self.counts[self.geometry.block_of_slot(slot) as usize] -= 1;
     }
 
     #[inline]
@@ -567,7 +571,7 @@ impl Translation {
                 mapped += 1;
                 assert_eq!(self.owner[slot as usize] as usize, unit, "owner of slot {slot}");
                 assert_ne!(self.valid[slot as usize / 64] >> (slot % 64) & 1, 0, "slot {slot}");
-                counts[(slot / self.geometry.slots_per_block) as usize] += 1;
+                counts[self.geometry.block_of_slot(slot) as usize] += 1;
             }
         }
         let valid: u32 = self.valid.iter().map(|word| word.count_ones()).sum();

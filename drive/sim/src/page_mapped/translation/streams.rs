@@ -138,7 +138,7 @@ impl Translation {
             let unit = self.owner[slot as usize];
             let hot = self.separation.as_mut().is_some_and(|s| s.is_hot(unit, written));
             let stream = if hot { Stream::HotCollector } else { Stream::Collector };
-            let source_row = slot / self.geometry.slots_per_row;
+            let source_row = self.geometry.row_of_slot(slot);
             let stored_bytes = self.stored_bytes_of_row(source_row);
             if !self.frontier(pool, stream).has_room(stored_bytes, &self.geometry) {
                 self.close_row(pool, stream, work);
