@@ -49,7 +49,17 @@ def _mounted(point: Path, *options: str) -> Iterator[Path]:
     try:
         yield point
     finally:
-        _run("umount", str(point))
+        _unmount(point)
+
+
+def _unmount(point: Path) -> None:
+    """A loop device lets go of its file some time after it was told to."""
+    for _ in range(100):
+        done = subprocess.run(["umount", point], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+        time.sleep(0.1)
+    raise AssertionError(done.stderr)
 
 
 @contextlib.contextmanager
