@@ -2,6 +2,7 @@
 
 use fourcorners_execution::Progress;
 use pyo3::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -19,9 +20,9 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 pub fn run_watched<R: Send>(
     py: Python<'_>,
     watch: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Progress) -> R + Send,
+    work: impl FnOnce(&Arc<Progress>) -> R + Send,
 ) -> PyResult<R> {
-    let progress = Progress::default();
+    let progress: Arc<Progress> = Arc::default();
     std::thread::scope(|scope| {
         let (sender, mut receiver) = mpsc::channel();
         let shared = &progress;

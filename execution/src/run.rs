@@ -8,6 +8,9 @@ use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Content, Lane, Operation, Request, Workload, WorkloadError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// Completions between two looks at [`Progress::stop`], at simulated speed some
 /// milliseconds ...
@@ -61,38 +64,60 @@ pub fn execute<T: Target>(
 /// Runs each lane of `workload` on a target and a thread of its own, opened by
 /// `open`, and merges what they recorded.
 ///
+/// A worker whose target hangs is left behind: a request that the kernel cannot
+/// cancel keeps its thread from ending, and must not keep the run.
+///
 /// # Errors
 /// As [`execute`]; the first failing thread's error.
-pub fn execute_parallel<T: Target + Send>(
+pub fn execute_parallel<T: Target + Send + 'static>(
     workload: &Workload,
     capacity_bytes: u64,
     open: impl Fn() -> Result<T, TargetError>,
-    progress: &Progress,
+    progress: &Arc<Progress>,
 ) -> Result<Recording, ExecutionError> {
     workload.check(capacity_bytes)?;
     let lanes = Lane::all(workload, capacity_bytes);
     let targets = lanes.iter().map(|_| open()).collect::<Result<Vec<T>, _>>()?;
     let before = cpu::process_cpu_time();
-    let parts = std::thread::scope(|scope| {
-        let threads: Vec<_> = lanes
-            .into_iter()
-            .zip(targets)
-            .map(|(lane, mut target)| {
-                scope.spawn(move || {
-                    run_lanes(workload, vec![lane], &mut target, progress)
-                        .inspect_err(|_| progress.failed.store(true, Ordering::Relaxed))
-                })
+    let workload = Arc::new(workload.clone());
+    let (sender, receiver) = mpsc::channel();
+    let threads: Vec<JoinHandle<()>> = lanes
+        .into_iter()
+        .zip(targets)
+        .map(|(lane, mut target)| {
+            let (workload, progress) = (Arc::clone(&workload), Arc::clone(progress));
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                let part = run_lanes(&workload, vec![lane], &mut target, &progress)
+                    .inspect_err(|_| progress.failed.store(true, Ordering::Relaxed));
+                // Without a receiver nobody waits for it any more. The receiver
+                // ends with the last sender, and dropping the target may hang.
+                let _ = sender.send(part);
+                drop(sender);
             })
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect::<Result<Vec<Recording>, TargetError>>()
-    })?;
-    let mut recording = Recording::merge(parts);
+        })
+        .collect();
+    drop(sender);
+    let parts = receiver.iter().collect::<Result<Vec<Recording>, TargetError>>();
+    let give_up = Instant::now() + LEAVE_BEHIND;
+    for thread in threads {
+        while !thread.is_finished() && Instant::now() < give_up {
+            std::thread::sleep(JOIN_INTERVAL);
+        }
+        if thread.is_finished() {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    }
+    let mut recording = Recording::merge(parts?);
     recording.cpu = cpu::difference(before, cpu::process_cpu_time());
     Ok(recording)
 }
+
+/// What a worker gets to end in once it has told its result; targets themselves
+/// wait for two seconds for what is outstanding.
+const LEAVE_BEHIND: Duration = Duration::from_secs(3);
+/// A worker usually ends within microseconds.
+const JOIN_INTERVAL: Duration = Duration::from_micros(100);
 
 /// What a slot holds before its first request at a given rate.
 const NO_REQUEST: Request = Request {
@@ -348,7 +373,7 @@ mod tests {
         let mut three = workload(2, Stop { ios: Some(30), ..Stop::default() }, 0);
         three.streams[0].workers = 3;
         let open = || Ok(NoopTarget::new(1 << 30, 10 * MS));
-        let recording = execute_parallel(&three, 1 << 30, open, &Progress::default()).unwrap();
+        let recording = execute_parallel(&three, 1 << 30, open, &Arc::default()).unwrap();
         assert_eq!(recording.operations[0].ios, 30);
         assert_eq!(recording.elapsed_ns, 50 * MS);
     }

@@ -160,7 +160,7 @@ fn a_target_that_fails_leaves_a_partial_recording_and_ends_the_other_workers() {
         let first = opened.fetch_add(1, Ordering::Relaxed) == 0;
         Ok(Failing::after(if first { 100 } else { u64::MAX }, Then::Fails))
     };
-    let recording = execute_parallel(&two, 1 << 30, open, &Progress::default()).unwrap();
+    let recording = execute_parallel(&two, 1 << 30, open, &Default::default()).unwrap();
     assert_eq!(recording.failure.as_deref(), Some("the target is gone"));
     assert!(recording.interrupted && recording.operations[0].ios > 100);
 }
@@ -177,4 +177,48 @@ fn at_a_given_rate_a_hang_ends_the_run_and_what_was_due_is_told() {
     assert_eq!((reads.ios, reads.errors.get(&libc::ETIMEDOUT)), (100, Some(&4)));
     // One second of service and two of hang; 104 were issued.
     assert!((185..215).contains(&recording.offered.unissued), "{:?}", recording.offered);
+}
+
+/// Hangs, and keeps its thread from ending, as a request in the kernel does that
+/// cannot be cancelled.
+struct Stuck(Failing);
+
+impl Drop for Stuck {
+    fn drop(&mut self) {
+        std::thread::sleep(std::time::Duration::from_secs(60));
+    }
+}
+
+impl Target for Stuck {
+    fn capacity_bytes(&self) -> u64 {
+        self.0.capacity_bytes()
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        self.0.now_ns()
+    }
+
+    fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
+        self.0.prepare(slots, block_bytes_max)
+    }
+
+    fn submit(&mut self, slot: u32, request: &Request) -> u64 {
+        self.0.submit(slot, request)
+    }
+
+    fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
+        self.0.wait(deadline_ns, done)
+    }
+}
+
+#[test]
+fn a_worker_that_cannot_end_is_left_behind() {
+    let stop = Stop { ios: Some(1000), io_ns: Some(1_000 * MS), ..Stop::default() };
+    let started = std::time::Instant::now();
+    let open = || Ok(Stuck(Failing::after(100, Then::Hangs)));
+    let recording =
+        execute_parallel(&workload(4, stop), 1 << 30, open, &Default::default()).unwrap();
+    assert!(started.elapsed().as_secs() < 30);
+    assert_eq!(recording.operations[0].ios, 100);
+    assert!(recording.failure.is_some());
 }

@@ -3,7 +3,7 @@
 //! `engine PATH|noop WORKLOAD [ENGINE [SIZE_BYTES]]`. It serves comparisons with
 //! other tools; people use the `fourcorners` command.
 
-use fourcorners_execution::{Progress, execute_parallel};
+use fourcorners_execution::execute_parallel;
 use fourcorners_real::{Access, Plan, RealFile};
 use fourcorners_recording::{Latencies, Recording};
 use fourcorners_target::NoopTarget;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let result = if path == "noop" {
         let open = || Ok(NoopTarget::new(NOOP_BYTES, NOOP_LATENCY_NS));
         let started = Instant::now();
-        let recording = execute_parallel(&workload, NOOP_BYTES, open, &Progress::default())?;
+        let recording = execute_parallel(&workload, NOOP_BYTES, open, &Default::default())?;
         described(&recording, started.elapsed().as_secs_f64(), json!({}))
     } else {
         on_file(path, &workload, options)?
@@ -46,7 +46,7 @@ fn on_file(path: &str, workload: &Workload, options: &[String]) -> Result<Value,
     let capacity_bytes = file.plan().capacity_bytes;
     let open = || Ok(file.target(workload.seed));
     let started = Instant::now();
-    let recording = execute_parallel(workload, capacity_bytes, open, &Progress::default())?;
+    let recording = execute_parallel(workload, capacity_bytes, open, &Default::default())?;
     let wall_s = started.elapsed().as_secs_f64();
     let target = json!({ "path": path, "direct": file.plan().direct, "notes": file.notes() });
     Ok(described(&recording, wall_s, target))

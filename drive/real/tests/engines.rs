@@ -40,7 +40,7 @@ fn every_engine_completes_every_request() {
         both.streams[0].fua = true;
         both.streams[0].flush_every_writes = Some(4);
         let open = || Ok(file.target(1));
-        let recording = execute_parallel(&both, 16 * MIB, open, &Progress::default()).unwrap();
+        let recording = execute_parallel(&both, 16 * MIB, open, &Default::default()).unwrap();
         let [reads, writes, flushes] = &recording.operations;
         assert_eq!((reads.ios + writes.ios, recording.errors()), (500, 0), "{engine}");
         assert!(flushes.ios > 0, "{engine}");
@@ -113,7 +113,7 @@ fn kernel_workers_are_told_and_their_cpu_time_is_counted() {
         let file = with(folder.own_file("test", 16 * MIB), engine);
         let workload = workload(0.0, 65_536, 8, ios(5_000));
         let open = || Ok(file.target(1));
-        let recording = execute_parallel(&workload, 16 * MIB, open, &Progress::default()).unwrap();
+        let recording = execute_parallel(&workload, 16 * MIB, open, &Default::default()).unwrap();
         (file.notes(), recording.cpu.user_ns + recording.cpu.system_ns)
     };
     let told = |notes: &[String]| notes.iter().any(|note| note.contains("kernel workers"));

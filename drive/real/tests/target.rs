@@ -176,7 +176,7 @@ fn several_workers_share_one_file() {
     let mut four = workload(0.5, 4096, 8, ios(4000));
     four.streams[0].workers = 4;
     let open = || Ok(file.target(1));
-    let recording = execute_parallel(&four, 16 * MIB, open, &Progress::default()).unwrap();
+    let recording = execute_parallel(&four, 16 * MIB, open, &Default::default()).unwrap();
     let [reads, writes, _] = &recording.operations;
     assert_eq!((reads.ios + writes.ios, recording.errors()), (4000, 0));
 }
