@@ -1,6 +1,7 @@
 """Run folders: what goes in comes out, and a failure leaves the last checkpoint whole."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_a_failed_write_keeps_the_last_checkpoint(
         writer.checkpoint(MANIFEST)
     assert str(writer.path) in str(caught.value)
     assert [row["recording"] for row in Run(writer.path).recordings] == ["a/read/1"]
-    assert not list(writer.path.glob(".*"))
+    assert not list(writer.path.glob(".*.partial"))
 
 
 def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
@@ -123,3 +124,26 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
 def test_run_names_are_plain() -> None:
     assert re.fullmatch(r"\d{8}-\d{6}-ocz-core-64gb", run_name("OCZ Core 64GB"))
     assert re.fullmatch(r"\d{8}-\d{6}-a-b-img", run_name("/tmp/../a b.img").replace("tmp-", ""))
+
+
+def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) -> None:
+    """A run that was killed no longer holds its lock; a run that goes on does."""
+    for saved in (True, False):
+        killed = RunWriter(tmp_path, f"killed-{saved}")
+        if saved:
+            killed.add("a/read/1", "a", _recording([1000]))
+            tests = [{"status": "complete"}, {"status": "running"}]
+            killed.checkpoint({**MANIFEST, "status": "running", "tests": tests})
+        os.close(killed._lock)
+    alive = RunWriter(tmp_path, "alive")
+    (tmp_path / ".somebody-else.partial").mkdir()
+    RunWriter(tmp_path, "next")
+
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"killed-True", ".alive.partial", ".next.partial", ".somebody-else.partial"}
+    run = Run(tmp_path / "killed-True")
+    assert run.manifest["status"] == "interrupted"
+    assert [test["status"] for test in run.manifest["tests"]] == ["complete", "interrupted"]
+    assert len(run.recordings) == 1
+    alive.checkpoint(MANIFEST)
+    assert [path.name for path in alive.finish().path.iterdir() if path.name == ".lock"] == []

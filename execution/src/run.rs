@@ -7,6 +7,7 @@ use crate::trouble::{Outstanding, Trouble};
 use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Content, Lane, Operation, Request, Workload, WorkloadError};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -88,8 +89,10 @@ pub fn execute_parallel<T: Target + Send + 'static>(
             let (workload, progress) = (Arc::clone(&workload), Arc::clone(progress));
             let sender = sender.clone();
             std::thread::spawn(move || {
-                let part = run_lanes(&workload, vec![lane], &mut target, &progress)
-                    .inspect_err(|_| progress.failed.store(true, Ordering::Relaxed));
+                let part = catch_unwind(AssertUnwindSafe(|| {
+                    run_lanes(&workload, vec![lane], &mut target, &progress)
+                        .inspect_err(|_| progress.failed.store(true, Ordering::Relaxed))
+                }));
                 // Without a receiver nobody waits for it any more. The receiver
                 // ends with the last sender, and dropping the target may hang.
                 let _ = sender.send(part);
@@ -98,16 +101,15 @@ pub fn execute_parallel<T: Target + Send + 'static>(
         })
         .collect();
     drop(sender);
-    let parts = receiver.iter().collect::<Result<Vec<Recording>, TargetError>>();
+    let parts: Vec<_> =
+        receiver.iter().map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect();
+    // Targets tell what they observed as they are dropped. The threads are not
+    // joined: the kernel may keep them for as long as a device hangs.
     let give_up = Instant::now() + LEAVE_BEHIND;
-    for thread in threads {
-        while !thread.is_finished() && Instant::now() < give_up {
-            std::thread::sleep(JOIN_INTERVAL);
-        }
-        if thread.is_finished() {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
+    while threads.iter().any(|thread| !thread.is_finished()) && Instant::now() < give_up {
+        std::thread::sleep(JOIN_INTERVAL);
     }
+    let parts = parts.into_iter().collect::<Result<Vec<Recording>, TargetError>>();
     let mut recording = Recording::merge(parts?);
     recording.cpu = cpu::difference(before, cpu::process_cpu_time());
     Ok(recording)

@@ -1,5 +1,6 @@
 """Writes a run folder: under a temporary name, flushed, and renamed when the run has ended."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -18,6 +19,9 @@ from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.recording import OperationRecording, Recording
 from fourcorners.store import schema
 from fourcorners.store.reader import Run
+
+# In the folder of a run that goes on.
+_LOCK = ".lock"
 
 
 class RunWriter:
@@ -39,7 +43,9 @@ class RunWriter:
         self._histograms: list[pa.Table] = []
         try:
             self._parent.mkdir(parents=True, exist_ok=True)
+            recover(self._parent)
             self.name, self.path = _create(self._parent, name)
+            self._lock = _locked(self.path)
         except OSError as error:
             raise _cannot_create(parent, error) from error
 
@@ -85,6 +91,8 @@ class RunWriter:
         """Flushes the folder, gives it its name and returns it."""
         final = self._parent / self.name
         try:
+            (self.path / _LOCK).unlink()
+            os.close(self._lock)
             _flush_directory(self.path)
             self.path.rename(final)
             _flush_directory(self._parent)
@@ -115,6 +123,62 @@ class RunWriter:
         else:
             shutil.rmtree(self.path, ignore_errors=True)
         return UserError(message, EXIT_FAILED)
+
+
+def recover(parent: str | Path) -> list[Path]:
+    """Brings to an end what killed runs left in ``parent``, and returns their run folders.
+
+    What they had saved gets its name and the status ``interrupted``; a folder in which nothing was
+    saved yet is removed. Folders of runs that still go on, and everything else, are left alone.
+    """
+    recovered = []
+    for partial in sorted(Path(parent).glob(".*.partial")):
+        named = partial.with_name(partial.name.removeprefix(".").removesuffix(".partial"))
+        if not (partial / _LOCK).is_file() or named.exists():
+            continue
+        try:
+            lock = _locked(partial)
+        except OSError:
+            continue
+        try:
+            if _concluded(partial, named):
+                recovered.append(named)
+        finally:
+            os.close(lock)
+    return recovered
+
+
+def _concluded(partial: Path, named: Path) -> bool:
+    """Whether anything had been saved."""
+    manifest = partial / schema.MANIFEST
+    if not manifest.exists():
+        shutil.rmtree(partial)
+        return False
+    document = json.loads(manifest.read_text("utf-8"))
+    document["status"] = "interrupted"
+    for test in document["tests"]:
+        if test["status"] == "running":
+            test.update(status="interrupted", reason="the run was killed")
+    temporary = partial / f".{schema.MANIFEST}.partial"
+    temporary.write_text(_to_json(document), "utf-8")
+    temporary.replace(manifest)
+    (partial / _LOCK).unlink()
+    partial.rename(named)
+    return True
+
+
+def _locked(partial: Path) -> int:
+    """The descriptor of the folder's lock, which a run holds until it ends, however it does.
+
+    Raises ``OSError`` where another process has it.
+    """
+    descriptor = os.open(partial / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def ensure_writable(parent: str | Path) -> None:

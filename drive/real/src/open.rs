@@ -208,6 +208,14 @@ fn allocate(
     is_new: bool,
     was_empty: bool,
 ) -> Result<(), TargetError> {
+    // Before it is allocated: what a killed run leaves is known as ours. A file
+    // that came with content was named for this run only.
+    if was_empty && !regular::mark_as_ours(file) {
+        plan.notes.push(format!(
+            "the file system of {0} keeps no extended attributes: a later run needs --overwrite {0}",
+            plan.path.display()
+        ));
+    }
     let allocated = match fallocate(file, 0, plan.capacity_bytes) {
         // Without allocation in the file system, the fill allocates.
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
@@ -221,13 +229,6 @@ fn allocate(
             let _ = std::fs::remove_file(&plan.path);
         }
         return Err(refusal(&plan.path, &error));
-    }
-    // A file that came with content was named for this run only.
-    if was_empty && !regular::mark_as_ours(file) {
-        plan.notes.push(format!(
-            "the file system of {0} keeps no extended attributes: a later run needs --overwrite {0}",
-            plan.path.display()
-        ));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use fourcorners_execution::{Progress, execute_parallel};
+use fourcorners_execution::execute_parallel;
 use fourcorners_real::RealFile;
 use fourcorners_workload::Stop;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn the_kernel_counts_what_was_recorded() {
         mixed.streams[0].workers = 2;
         let open = || Ok(file.target(1));
         let before = device_bytes(&disk.device).unwrap();
-        let recording = execute_parallel(&mixed, 64 * MIB, open, &Progress::default()).unwrap();
+        let recording = execute_parallel(&mixed, 64 * MIB, open, &Default::default()).unwrap();
         let after = device_bytes(&disk.device).unwrap();
         assert_eq!(recording.errors(), 0);
         let [reads, writes, _] = &recording.operations;
