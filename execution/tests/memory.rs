@@ -1,6 +1,6 @@
 //! Memory does not grow with the number of I/Os, and little with time.
 
-use fourcorners_execution::{Progress, execute_parallel};
+use fourcorners_execution::execute_parallel;
 use fourcorners_target::NoopTarget;
 use fourcorners_workload::Workload;
 
@@ -35,7 +35,7 @@ fn a_day_of_four_workers_fits_in_64_mib() {
     let workload = Workload::from_json(&text).unwrap();
     let before_kib = peak_kib();
     let open = || Ok(NoopTarget::new(1 << 30, 90_000_000));
-    let recording = execute_parallel(&workload, 1 << 30, open, &Progress::default()).unwrap();
+    let recording = execute_parallel(&workload, 1 << 30, open, &Default::default()).unwrap();
     let grown_kib = peak_kib() - before_kib;
     let ios: u64 = recording.operations.iter().map(|operation| operation.ios).sum();
     assert!(ios.abs_diff(4 * 10 * DAY_S) < 100, "{ios}");
