@@ -40,10 +40,20 @@ impl DirectIo {
 /// Puts an open file into direct mode or out of it; false where the file system
 /// refuses.
 pub(crate) fn switch(file: &File, on: bool) -> bool {
+    set_flag(file, libc::O_DIRECT, on)
+}
+
+/// Has reads leave the file's time of access alone, where that is permitted: to
+/// look at it costs every read of the page cache.
+pub(crate) fn leave_access_time(file: &File) {
+    set_flag(file, libc::O_NOATIME, true);
+}
+
+fn set_flag(file: &File, flag: libc::c_int, on: bool) -> bool {
     // SAFETY: both calls act on the flags of a descriptor that `file` owns.
     unsafe {
         let flags = libc::fcntl(file.as_raw_fd(), libc::F_GETFL);
-        let wanted = if on { flags | libc::O_DIRECT } else { flags & !libc::O_DIRECT };
+        let wanted = if on { flags | flag } else { flags & !flag };
         flags >= 0 && libc::fcntl(file.as_raw_fd(), libc::F_SETFL, wanted) == 0
     }
 }

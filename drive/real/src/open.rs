@@ -46,6 +46,7 @@ impl RealFile {
             .custom_flags(flags)
             .open(&plan.path)
             .map_err(|error| refusal(&plan.path, &error))?;
+        direct::leave_access_time(&file);
         if plan.kind == Kind::File && plan.writable && !lock(&file) {
             return Err(TargetError(format!(
                 "{} is used by another run of fourcorners: nothing was written; wait until that has ended",
