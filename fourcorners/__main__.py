@@ -1,7 +1,5 @@
 """``python -m fourcorners``: the command line without its entry point."""
 
-import sys
+from fourcorners.cli import entry
 
-from fourcorners.cli import main
-
-sys.exit(main())
+entry()

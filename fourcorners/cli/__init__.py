@@ -1,9 +1,11 @@
 """The command line: the same calls as the Python API, and one sentence for every mistake."""
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 import cyclopts
 
@@ -38,6 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             EXIT_FAILED,
         )
     return int(code)
+
+
+def entry() -> NoReturn:
+    """The command as a process."""
+    code = main()
+    # All is said: Ctrl-C while the interpreter ends would only spoil the exit code.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def _complain(message: str, code: int) -> int:
