@@ -115,6 +115,12 @@ class SimulatedDrive:
         """Offset and length of what was acknowledged and is lost, ascending; ``ValueError`` where
         the model cannot say."""
 
+    def save(self, path: str) -> None:
+        """Writes the drive's state; ``ValueError`` says why it cannot."""
+
+    def load(self, path: str) -> None:
+        """Takes over a saved state; ``ValueError`` says why it cannot be used."""
+
     def enter_steady_state(self) -> None:
         """Enters the steady state of uniform random writes; ``ValueError`` where there is none."""
 

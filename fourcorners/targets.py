@@ -130,6 +130,7 @@ def open_target(
     seed: int = 1,
     io_limit_s: float | None = None,
     engine: str | None = None,
+    state: str | Path | None = None,
 ) -> Target:
     """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
 
@@ -143,6 +144,8 @@ def open_target(
         destroy_data: the block device whose data may be destroyed; must be the target itself.
         overwrite: the existing file whose content may be overwritten; must be the target itself.
         seed: root of the drive's own randomness and of written content.
+        state: a file that :meth:`SimulatedTarget.save` wrote of the same drive with the same
+            settings: the drive goes on from there.
         io_limit_s: longest that one I/O of a file or device may take, in seconds, before the
             workload is given up; 120 by default.
         engine: how I/O of a file or device is passed to the system, ``NAME[,OPTION...]`` as
@@ -160,6 +163,8 @@ def open_target(
         drive = catalog.load_path(locator)
     else:
         _refuse_real_mistakes(locator, size, settings)
+        if state is not None:
+            raise UserError(f"a state is for simulated drives, and {locator} is a file or device")
         return RealTarget(
             locator,
             size=size,
@@ -178,7 +183,10 @@ def open_target(
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
-    return SimulatedTarget(locator, drive, settings or {}, seed)
+    target = SimulatedTarget(locator, drive, settings or {}, seed)
+    if state is not None:
+        target.load(state)
+    return target
 
 
 def _refuse_real_mistakes(locator: str, size: int | None, settings: Any) -> None:
@@ -273,6 +281,26 @@ class SimulatedTarget(Target):
             self._core.enter_steady_state()
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
+
+    def save(self, path: str | Path) -> None:
+        """Writes the drive's state, so that preconditioning is done once; see :func:`open_target`.
+
+        Raises :class:`UserError` when the file cannot be written.
+        """
+        try:
+            self._core.save(str(path))
+        except ValueError as error:
+            raise UserError(f"cannot save the state to {path}: {error}", EXIT_FAILED) from error
+
+    def load(self, path: str | Path) -> None:
+        """Takes over a state that :meth:`save` wrote: of the same drive with the same settings.
+
+        Raises :class:`UserError` when it cannot be used; the drive stays as it is.
+        """
+        try:
+            self._core.load(str(path))
+        except ValueError as error:
+            raise UserError(f"cannot use the state {path}: {error}") from error
 
     def counters(self) -> dict[str, float]:
         """What the model counted since it was made, such as erased blocks and seeks."""

@@ -5,11 +5,14 @@ use crate::value_error;
 use crate::verification::Verification;
 use crate::watch::run_watched;
 use fourcorners_execution::execute;
-use fourcorners_sim::with_model;
+use fourcorners_sim::{StateError, with_model};
 use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::Workload;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A simulated drive and its virtual clock.
@@ -118,7 +121,33 @@ impl SimulatedDrive {
         py.detach(|| self.drive.enter_steady_state()).map_err(value_error)
     }
 
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| write_whole(&path, |file| self.drive.save(file))).map_err(value_error)
+    }
+
+    fn load(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.drive.load(File::open(&path)?)).map_err(value_error)
+    }
+
     fn counters(&self) -> BTreeMap<&'static str, f64> {
         self.drive.counters().into_iter().collect()
+    }
+}
+
+/// Writes a file under another name first, so that there is never half of it.
+fn write_whole(
+    path: &Path,
+    write: impl FnOnce(BufWriter<&File>) -> Result<(), StateError>,
+) -> Result<(), StateError> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let file = File::create(&unfinished)?;
+    let written = write(BufWriter::new(&file)).and_then(|()| Ok(file.sync_all()?));
+    match written {
+        Ok(()) => Ok(fs::rename(&unfinished, path)?),
+        Err(error) => {
+            let _ = fs::remove_file(&unfinished);
+            Err(error)
+        }
     }
 }

@@ -54,7 +54,7 @@ pub enum Content {
 }
 
 /// One I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// What it does.
     pub operation: Operation,

@@ -2,6 +2,7 @@
 
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::Request;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A drive model. It owns its state and its pending events, and is driven from
@@ -52,6 +53,14 @@ pub trait Device {
         Err("only page-mapped SSDs have a steady state that can be entered at once".into())
     }
 
+    /// Adds to a loaded state what is not in it and a drive that was just made
+    /// from the same drive file has.
+    fn complete(&mut self, _made: &Self)
+    where
+        Self: Sized,
+    {
+    }
+
     /// What the model counted since it was made, as name and value: for
     /// findings about the model itself (write amplification, seeks), never for
     /// analysis of a drive.
@@ -72,7 +81,7 @@ pub trait Device {
 }
 
 /// A device and its virtual clock: the simulated side of the target seam.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Simulated<D> {
     device: D,
     now_ns: u64,
@@ -90,6 +99,12 @@ impl<D: Device> Simulated<D> {
         let mut counters = self.device.counters();
         counters.extend(self.device.energy_j(self.now_ns).map(|energy_j| ("energy_j", energy_j)));
         counters
+    }
+
+    /// Takes over a saved state.
+    pub fn restore(&mut self, mut saved: Self) {
+        saved.device.complete(&self.device);
+        *self = saved;
     }
 
     /// The device.

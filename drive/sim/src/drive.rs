@@ -7,6 +7,7 @@ use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::raid0::{self, Member, Raid0};
 use crate::specification::{Header, Kind, Specification, SpecificationError};
+use crate::state::Identity;
 use std::ops::Range;
 
 /// A drive made from its specification. A caller matches on the kind once per
@@ -15,6 +16,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct SimulatedDrive {
     header: Header,
+    identity: Identity,
     keeps_state: bool,
     /// The model and its clock.
     pub model: Model,
@@ -93,10 +95,10 @@ impl SimulatedDrive {
                 let specifications = member_specifications(&s, members)?;
                 keeps_state = specifications.iter().any(|m| m.header().kind != Kind::Disk);
                 let seeds = (0..).map(|index| seed.wrapping_add(index));
-                let members = (specifications.iter().zip(seeds))
+                let drives = (specifications.iter().zip(seeds))
                     .map(|(specification, seed)| Member::new(specification, seed))
                     .collect::<Result<_, _>>()?;
-                let array = Raid0::new(&s, members);
+                let array = Raid0::new(&s, drives);
                 if array.capacity_bytes() == 0 {
                     let message = "array.chunk: use at most the size of the smallest member";
                     return Err(SpecificationError(message.into()));
@@ -104,7 +106,13 @@ impl SimulatedDrive {
                 Model::Raid0(Box::new(Simulated::new(array)))
             }
         };
-        Ok(Self { header, keeps_state, model })
+        let identity = Identity {
+            name: header.name.clone(),
+            text: text.into(),
+            members: members.into(),
+            settings: settings.into(),
+        };
+        Ok(Self { header, identity, keeps_state, model })
     }
 
     /// Names of the drive files that the members of an array are made from,
@@ -124,6 +132,11 @@ impl SimulatedDrive {
             }
         }
         Ok(names)
+    }
+
+    /// What it was made from.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Name, kind and summary.

@@ -5,6 +5,7 @@
 //! fall, so its events wait in a plain queue, and only the heads of the queues
 //! are compared. That is several times as fast as a heap of all events.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// An event of a drive model: what happens, to which command or part.
@@ -19,7 +20,7 @@ pub trait Kinds: Copy {
 
 /// A queue of events. The order of events that are due at once depends on
 /// their kinds and on when they were added, and on nothing else.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EventQueue<E> {
     /// By kind, in order of time.
     queues: Box<[VecDeque<(u64, E)>]>,
@@ -93,7 +94,7 @@ impl<E: Kinds> EventQueue<E> {
 
 /// One timer for each of a number of things: a tree in which every node holds
 /// the earlier time of its two children.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timers {
     /// Node 1 is the root, node `n` has the children `2n` and `2n + 1`; the
     /// leaves are the second half.

@@ -14,9 +14,11 @@ mod log_block;
 mod page_mapped;
 mod raid0;
 pub mod specification;
+mod state;
 mod table;
 
 pub use device::{Device, Simulated};
 pub use drive::{Model, SimulatedDrive};
 pub use event::NEVER_NS;
 pub use specification::SpecificationError;
+pub use state::{Identity, StateError};

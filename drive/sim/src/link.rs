@@ -2,6 +2,7 @@
 
 use crate::specification;
 use crate::specification::Interface;
+use serde::{Deserialize, Serialize};
 
 /// A link, and when it is free.
 ///
@@ -13,7 +14,7 @@ use crate::specification::Interface;
 /// SATA is half-duplex: one frame exchange at a time. PCIe carries data in both
 /// directions at once; a command's doorbell, fetch and completion entry are
 /// round trips that delay it and occupy nothing.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// Payload bytes per second.
     rate: u64,

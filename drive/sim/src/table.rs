@@ -3,6 +3,10 @@
 //! A page map is accessed at random: with 4 KiB pages most accesses miss the
 //! TLB as well as the cache.
 
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 /// A fixed-size table of zeroes at first, untouched parts of which cost no
@@ -68,6 +72,52 @@ impl<T: Zeroable> Table<T> {
         }
         // SAFETY: the mapping holds `length` entries, for which zero is a value.
         unsafe { self.pointer.write_bytes(0, self.length) };
+    }
+}
+
+impl<T: Zeroable> Default for Table<T> {
+    fn default() -> Self {
+        Self::zeroed(0)
+    }
+}
+
+// As one run of bytes: element by element it would take many times as long.
+#[cfg(target_endian = "big")]
+compile_error!("saved tables are little-endian");
+
+impl<T: Zeroable> Serialize for Table<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // SAFETY: the mapping holds `length` plain integers.
+        let bytes = unsafe {
+            std::slice::from_raw_parts(self.pointer.cast::<u8>(), self.length * size_of::<T>())
+        };
+        serializer.serialize_bytes(bytes)
+    }
+}
+
+impl<'de, T: Zeroable> Deserialize<'de> for Table<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes<T>(PhantomData<T>);
+        impl<T: Zeroable> Visitor<'_> for Bytes<T> {
+            type Value = Table<T>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "the bytes of a table")
+            }
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Table<T>, E> {
+                if !bytes.len().is_multiple_of(size_of::<T>()) {
+                    return Err(E::invalid_length(bytes.len(), &self));
+                }
+                let table: Table<T> = Table::zeroed(bytes.len() / size_of::<T>());
+                // SAFETY: the table has room for these bytes and is nobody
+                // else's; any bytes are valid integers.
+                unsafe {
+                    let target = table.pointer.cast::<u8>();
+                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+                }
+                Ok(table)
+            }
+        }
+        deserializer.deserialize_bytes(Bytes(PhantomData))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::specification;
 use crate::link::transfer_ns;
+use serde::{Deserialize, Serialize};
 
 /// Times at which the flash becomes free. All channels do the same at the same
 /// time, so one channel's timeline stands for all.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Flash {
     read_ns: u64,
     program_ns: u64,

@@ -24,10 +24,11 @@ use crate::link::Link;
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The model.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct BlockMapped {
     capacity_bytes: u64,
     row_bytes: u64,
@@ -47,7 +48,7 @@ pub struct BlockMapped {
 }
 
 /// The cluster that takes writes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LogCluster {
     cluster: u64,
     /// Whether writing began at the cluster's first byte.
@@ -56,7 +57,7 @@ struct LogCluster {
     next_byte: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Counts {
     host_written_bytes: u64,
     rows_appended: u64,

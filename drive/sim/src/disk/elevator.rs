@@ -1,5 +1,6 @@
 //! The host's elevator: which of the commands that wait at the host goes next.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Commands at the host, in the order in which they came.
@@ -7,7 +8,7 @@ use std::collections::VecDeque;
 /// The host knows addresses, not angles: it sweeps up over the addresses of the
 /// oldest commands and begins again at the lowest (C-LOOK). The drive reorders
 /// what it has been sent by position.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Elevator {
     /// Tag and first sector.
     waiting: VecDeque<(u32, u64)>,

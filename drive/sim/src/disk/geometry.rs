@@ -7,12 +7,13 @@
 //! the difference of two track times is the time of a sequential transfer.
 
 use super::specification;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// A place on the platters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Track, counted surface by surface, cylinder by cylinder.
     pub track: u64,
@@ -25,7 +26,7 @@ pub struct Place {
 }
 
 /// Cylinders with equal sectors per track.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Zone {
     first_sector: u64,
     first_track: u64,
@@ -33,7 +34,7 @@ struct Zone {
 }
 
 /// Zones from the outer edge inwards.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Geometry {
     zones: Vec<Zone>,
     heads: u64,

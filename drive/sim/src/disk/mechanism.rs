@@ -2,9 +2,10 @@
 
 use super::geometry::{Geometry, Place};
 use super::specification::Specification;
+use serde::{Deserialize, Serialize};
 
 /// The arm over the turning platters. It has one piece of work at a time.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Mechanism {
     geometry: Geometry,
     base_ns: f64,

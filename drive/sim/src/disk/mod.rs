@@ -26,6 +26,7 @@ use fourcorners_workload::{Operation, Request};
 use geometry::{Place, SECTOR_BYTES};
 use mechanism::Mechanism;
 use read_ahead::{Find, ReadAhead};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 use write_cache::{Piece, WriteCache};
@@ -39,7 +40,7 @@ const LINK_CHUNK_BYTES: u64 = 4096;
 const STORE_CHUNK_BYTES: u64 = 256 * 1024;
 
 /// The model.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Disk {
     command_ns: u64,
     read_access_ns: u64,
@@ -71,7 +72,7 @@ pub struct Disk {
 }
 
 /// What happens at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Event {
     /// The mechanism ends its work.
     Passed,
@@ -99,7 +100,7 @@ impl Kinds for Event {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Command {
     request: Request,
     /// Bytes of a write that have been given room in the cache, and those of
@@ -110,7 +111,7 @@ struct Command {
     link_end_ns: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Access {
     tag: u32,
     ready_ns: u64,
@@ -119,14 +120,14 @@ struct Access {
     write: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Work {
     None,
     Command(u32),
     Destage(Piece),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Counts {
     accesses: u64,
     destages: u64,

@@ -1,9 +1,10 @@
 //! Reading on after a read: the one segment of the cache that holds read data.
 
 use super::mechanism::Mechanism;
+use serde::{Deserialize, Serialize};
 
 /// What a read finds in the segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Find {
     /// All of it.
     Hit,
@@ -16,7 +17,7 @@ pub enum Find {
 /// The sectors around the latest read. While the mechanism has nothing else to
 /// do it reads on, up to a limit beyond what the host has fetched. How far it
 /// has come is worked out when somebody asks.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ReadAhead {
     size_sectors: u64,
     start: u64,

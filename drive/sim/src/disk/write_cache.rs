@@ -2,10 +2,11 @@
 
 use super::geometry::{Geometry, Place, SECTOR_BYTES};
 use super::mechanism::Mechanism;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A run of sectors to be written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Extent {
     start: u64,
     end: u64,
@@ -13,7 +14,7 @@ struct Extent {
 }
 
 /// Part of an extent that the mechanism is given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Piece {
     /// First sector.
     pub start: u64,
@@ -27,7 +28,7 @@ pub struct Piece {
 
 /// Dirty data, as extents that neither overlap nor touch. Room is taken when
 /// the host may send data and given back when the data is on the platters.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct WriteCache {
     extents: Vec<Extent>,
     size_bytes: u64,

@@ -3,10 +3,11 @@
 
 use super::specification;
 use crate::link::transfer_ns;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// An operation of a die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// Reads part of a row for a command.
     Read { tag: u32, bytes: u32 },
@@ -18,7 +19,7 @@ pub enum Operation {
     Erase,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Die {
     waiting: VecDeque<Operation>,
     /// What it does, and whether its array is done and its transfer under way.
@@ -26,7 +27,7 @@ struct Die {
 }
 
 /// All dies and channels.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Flash {
     dies: Vec<Die>,
     channel_free_ns: Vec<u64>,

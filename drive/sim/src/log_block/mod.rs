@@ -24,14 +24,16 @@ pub use specification::Specification;
 use crate::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
+use crate::state::Blueprint;
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use translation::{Translation, Work};
 
 /// Pending events; the number is a command's tag or a die.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Event {
     /// The firmware has taken up a command.
     Admitted(u32),
@@ -58,7 +60,7 @@ impl Kinds for Event {
 }
 
 /// A command in the device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Command {
     request: Request,
     /// Reads: rows still to come. Writes: bytes that are in the buffer.
@@ -66,7 +68,7 @@ struct Command {
 }
 
 /// A row in the buffer that waits for the writes that may go on in it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct OpenRow {
     row: u32,
     /// Bytes of it that are known.
@@ -75,9 +77,10 @@ struct OpenRow {
 }
 
 /// The model.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LogBlock {
-    specification: Specification,
+    #[serde(skip)]
+    specification: Blueprint<Specification>,
     capacity_bytes: u64,
     row_bytes: u64,
     host_overhead_ns: u64,
@@ -113,7 +116,7 @@ impl LogBlock {
         let row_bytes = specification.flash.row_bytes();
         let link = Link::new(&specification.link);
         Self {
-            specification: specification.clone(),
+            specification: Blueprint::new(specification.clone()),
             capacity_bytes: specification.capacity.user.0,
             row_bytes,
             host_overhead_ns: specification.host.overhead.0 + link.command_latency_ns(),
@@ -377,6 +380,10 @@ impl Device for LogBlock {
 
     fn purge(&mut self, _at_ns: u64) {
         *self = Self::new(&self.specification.clone());
+    }
+
+    fn complete(&mut self, made: &Self) {
+        self.specification = made.specification.clone();
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

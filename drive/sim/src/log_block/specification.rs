@@ -1,7 +1,7 @@
 //! Parameters of a log-block SSD.
 
 use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A log-block SSD.
 #[derive(Clone, Debug, Deserialize)]
@@ -83,7 +83,7 @@ pub struct Mapping {
 }
 
 /// Associativity of log blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// All of the bank's (fully associative: FAST, Lee et al., ACM TECS 6(3),

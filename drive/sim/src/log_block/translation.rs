@@ -9,12 +9,13 @@
 use super::flash::Operation;
 use super::specification::{Sharing, Specification};
 use crate::table::Table;
+use serde::{Deserialize, Serialize};
 
 /// Work for a die.
 pub type Work = (u32, Operation);
 
 /// A log block and what was written to it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Log {
     /// The data block that it is for; `None`: free, or shared by all.
     owner: Option<u32>,
@@ -29,7 +30,7 @@ struct Log {
 }
 
 /// A group of dies and its log blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Bank {
     /// With shared logs, the first is for writes in order.
     logs: Vec<Log>,
@@ -39,7 +40,7 @@ struct Bank {
 }
 
 /// What was done since the drive was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub host_rows: u64,
     pub copied_rows: u64,
@@ -50,7 +51,7 @@ pub struct Counts {
 }
 
 /// The mapping.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Translation {
     rows_per_block: u32,
     dies_per_block: u32,

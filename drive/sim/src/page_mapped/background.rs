@@ -13,9 +13,10 @@
 use super::idle_timer::{IdleTimer, Rest};
 use super::specification::GarbageCollection;
 use super::{Event, IdleWork, PageMapped};
+use serde::{Deserialize, Serialize};
 
 /// When to collect in the background, and how far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BackgroundCollection {
     /// Free blocks that pools collect up to while the drive is in use.
     busy_free_blocks: u32,

@@ -1,9 +1,10 @@
 //! Commands in the device, and the mapping units that they touch.
 
 use fourcorners_workload::Request;
+use serde::{Deserialize, Serialize};
 
 /// A command in the device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Command {
     /// What the host asked for.
     pub request: Request,
@@ -12,7 +13,7 @@ pub struct Command {
 }
 
 /// A piece of a write: units that enter the buffer together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Piece {
     /// The write.
     pub request: Request,
@@ -33,7 +34,7 @@ impl Piece {
 }
 
 /// The grid of mapping units.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct UnitGrid {
     /// Bytes of a unit, a power of two.
     pub unit_bytes: u64,

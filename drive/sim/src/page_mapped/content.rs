@@ -9,9 +9,10 @@
 
 use super::specification::Specification;
 use fourcorners_workload::Content;
+use serde::{Deserialize, Serialize};
 
 /// Bytes that a mapping unit takes on flash, by its content.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StoredSizes {
     unit_bytes: u32,
     /// A unit that repeats another one.

@@ -16,11 +16,12 @@ use super::translation::Settling;
 use super::{Event, PageMapped};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A command that waits for rows to be programmed: by die, how many of those
 /// that it has been given.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Barrier {
     tag: u32,
     rows: Vec<(u32, u32)>,

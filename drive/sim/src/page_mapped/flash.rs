@@ -13,10 +13,11 @@
 use super::specification::{self, Specification};
 use crate::event::{NEVER_NS, Timers};
 use crate::link::transfer_ns;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A page read for a command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PageRead {
     /// The command that waits for it.
     pub command: u32,
@@ -27,7 +28,7 @@ pub struct PageRead {
 }
 
 /// Work that no command waits for directly.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct BackgroundWork {
     /// Time on the channel; it comes first.
     pub bus_ns: u32,
@@ -39,7 +40,7 @@ pub struct BackgroundWork {
 
 /// Page program times by the row of a block. Rows hold lower and upper pages of
 /// the same cells in turn, and upper ones take longer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProgramTimes {
     /// Repeats over the rows; one entry: all rows alike.
     ns: Box<[u32]>,
@@ -76,7 +77,7 @@ pub enum DieEvent {
     Released(u32),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum State {
     Idle,
     Reading(PageRead),
@@ -90,13 +91,13 @@ enum State {
 }
 
 /// Background work that was stopped for reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Suspended {
     remaining_ns: u64,
     release_bytes: u32,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Die {
     state: State,
     channel: u32,
@@ -118,14 +119,14 @@ impl Die {
 }
 
 /// What it takes to stop background work for reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Suspend {
     suspend_ns: u64,
     resume_ns: u64,
 }
 
 /// Time that arrays spent, all dies added up, from the start of each operation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct ArrayTime {
     /// Reads for the host, or ahead of it.
     pub read_ns: u64,
@@ -136,7 +137,7 @@ pub struct ArrayTime {
 }
 
 /// All dies and channels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flash {
     dies: Vec<Die>,
     /// When each die's state ends.

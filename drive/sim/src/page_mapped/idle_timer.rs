@@ -1,7 +1,9 @@
 //! How a part of the drive learns that no command has come for some time.
 
+use serde::{Deserialize, Serialize};
+
 /// Asks for one event at a time, however many commands come and go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct IdleTimer {
     delay_ns: u64,
     idle_since_ns: u64,

@@ -16,6 +16,7 @@ use super::flash::{BackgroundWork, PageRead};
 use super::recent::{Recent, recent};
 use super::specification::Specification;
 use crate::link::transfer_ns;
+use serde::{Deserialize, Serialize};
 
 /// Set in the command number of page reads of the map; the rest is the map page.
 const MAP: u32 = 1 << 30;
@@ -28,11 +29,12 @@ pub fn page(command: u32) -> Option<u32> {
 }
 
 /// The part of the map that is in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MapCache {
     units_per_page: u32,
     page_bytes: u32,
     /// Map pages, and whether each has changed since it was read.
+    #[serde(with = "super::recent::in_order")]
     pages: Recent<bool>,
     /// Map pages that flash holds a version of.
     on_flash: Vec<bool>,

@@ -35,6 +35,7 @@ pub use specification::Specification;
 use crate::device::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
+use crate::state::Blueprint;
 use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
 use content::StoredSizes;
@@ -46,6 +47,7 @@ use map_cache::MapCache;
 use power::Power;
 use read_ahead::ReadAhead;
 use read_cache::ReadCache;
+use serde::{Deserialize, Serialize};
 use slc_cache::SlcCache;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -53,7 +55,7 @@ use translation::{RowWork, Translation};
 use writes::PIECE_BYTES_MAX;
 
 /// Pending events other than those of the dies; the number is a command's tag.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum Event {
     /// The firmware has taken up a command.
     Admitted(u32),
@@ -68,7 +70,7 @@ enum Event {
 }
 
 /// What a drive does when it has been idle.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum IdleWork {
     /// Empties the SLC cache.
     SlcCache,
@@ -92,9 +94,10 @@ impl Kinds for Event {
 }
 
 /// A page-mapped SSD.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PageMapped {
-    specification: Specification,
+    #[serde(skip)]
+    specification: Blueprint<Specification>,
     seed: u64,
     capacity_bytes: u64,
     units: UnitGrid,
@@ -157,7 +160,7 @@ impl PageMapped {
         let buffer_bytes = specification.write_buffer.size.0;
         let link = Link::new(&specification.link);
         Self {
-            specification: specification.clone(),
+            specification: Blueprint::new(specification.clone()),
             seed,
             capacity_bytes: specification.capacity.user.0,
             units,
@@ -437,6 +440,11 @@ impl Device for PageMapped {
 
     fn assert_consistent(&self) {
         self.translation.assert_consistent();
+    }
+
+    fn complete(&mut self, made: &Self) {
+        self.specification = made.specification.clone();
+        self.translation.restore_owners();
     }
 
     fn energy_j(&self, now_ns: u64) -> Option<f64> {

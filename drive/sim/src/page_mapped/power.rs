@@ -2,12 +2,13 @@
 
 use super::flash::ArrayTime;
 use super::specification;
+use serde::{Deserialize, Serialize};
 
 /// Energy of one milliwatt for one nanosecond, in joules.
 const MILLIWATT_NANOSECOND_J: f64 = 1e-12;
 
 /// Powers in milliwatts, and the times that only this module keeps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Power {
     idle_mw: f64,
     interface_mw: f64,

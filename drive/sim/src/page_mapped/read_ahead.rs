@@ -14,6 +14,7 @@
 use super::command::{UnitGrid, end_bytes};
 use super::specification;
 use fourcorners_workload::Request;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Set in the command number of page reads that no command asked for; the rest
@@ -31,7 +32,7 @@ pub fn line(command: u32) -> Option<u32> {
 }
 
 /// Consecutive units that one page read brings.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Line {
     first_unit: u32,
     end_unit: u32,
@@ -40,7 +41,7 @@ struct Line {
     dropped: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Stream {
     /// Where the host goes on; no request begins at `u64::MAX`.
     next_byte: u64,
@@ -63,7 +64,7 @@ pub struct Found {
 }
 
 /// Streams, and what has been read ahead for them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadAhead {
     units: UnitGrid,
     share_units: u32,

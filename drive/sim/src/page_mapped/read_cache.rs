@@ -8,10 +8,12 @@ use super::command::UnitGrid;
 use super::recent::{Recent, recent};
 use super::specification;
 use fourcorners_workload::Request;
+use serde::{Deserialize, Serialize};
 
 /// Units by their last use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadCache {
+    #[serde(with = "super::recent::in_order")]
     units: Recent<()>,
 }
 

@@ -13,3 +13,31 @@ pub fn recent<V>(entries: u64) -> Recent<V> {
     let entries = NonZeroUsize::new(entries as usize).unwrap_or(NonZeroUsize::MIN);
     LruCache::with_hasher(entries, BuildHasherDefault::default())
 }
+
+/// A saved state has the entries in order of their last use.
+pub mod in_order {
+    use super::{Recent, recent};
+    use serde::de::DeserializeOwned;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// The number of entries that there is room for, and the entries.
+    pub fn serialize<V: Serialize, S: Serializer>(
+        entries: &Recent<V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let oldest_first: Vec<(&u32, &V)> = entries.iter().rev().collect();
+        (entries.cap().get() as u64, oldest_first).serialize(serializer)
+    }
+
+    /// What [`serialize`] wrote.
+    pub fn deserialize<'de, V: DeserializeOwned, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Recent<V>, D::Error> {
+        let (room, oldest_first) = <(u64, Vec<(u32, V)>)>::deserialize(deserializer)?;
+        let mut entries = recent(room);
+        for (key, value) in oldest_first {
+            entries.put(key, value);
+        }
+        Ok(entries)
+    }
+}

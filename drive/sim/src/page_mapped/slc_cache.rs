@@ -12,9 +12,10 @@ use super::flash::BackgroundWork;
 use super::idle_timer::{IdleTimer, Rest};
 use super::specification::{Specification, WhenFull};
 use crate::link::transfer_ns;
+use serde::{Deserialize, Serialize};
 
 /// How full the cache is, and what it has to do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SlcCache {
     program_ns: u32,
     fold: BackgroundWork,

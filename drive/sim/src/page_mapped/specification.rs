@@ -3,7 +3,7 @@
 use crate::specification::{
     Bytes, BytesPerSecond, Host, Link, Milliwatts, Nanoseconds, Parameter, require,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A page-mapped SSD.
 #[derive(Clone, Debug, Deserialize)]
@@ -171,7 +171,7 @@ pub struct GarbageCollection {
 }
 
 /// Which block the collector empties first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// The one with the fewest valid units.
@@ -228,7 +228,7 @@ pub struct Wear {
 }
 
 /// How wear is evened out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Levelling {
     /// Of the free blocks the host's data gets the least worn, collected data

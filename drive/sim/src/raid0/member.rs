@@ -8,11 +8,12 @@ use crate::page_mapped::PageMapped;
 use crate::specification::{Specification, SpecificationError};
 use fourcorners_target::Completion;
 use fourcorners_workload::Request;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A drive in an array. A choice between known models, so that no I/O pays for
 /// a call through a table.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Member {
     PageMapped(Box<PageMapped>),
     BlockMapped(Box<BlockMapped>),
@@ -84,6 +85,14 @@ impl Device for Member {
 
     fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
         with_member!(self, drive => drive.enter_steady_state(at_ns))
+    }
+
+    fn complete(&mut self, made: &Self) {
+        match (self, made) {
+            (Self::PageMapped(drive), Self::PageMapped(made)) => drive.complete(made),
+            (Self::LogBlock(drive), Self::LogBlock(made)) => drive.complete(made),
+            _ => {}
+        }
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

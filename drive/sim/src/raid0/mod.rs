@@ -19,12 +19,13 @@ use crate::event::NEVER_NS;
 use crate::link::transfer_ns;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
 use stripe::Stripe;
 
 /// A RAID 0 array.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Raid0 {
     members: Vec<Member>,
     /// When each member's earliest event is due.
@@ -41,12 +42,13 @@ pub struct Raid0 {
     /// time.
     completing: VecDeque<(u64, u32)>,
     /// Scratch: what a member's step completed.
+    #[serde(skip)]
     done: Vec<Completion>,
     counts: Counts,
 }
 
 /// A command in the array.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Command {
     submitted_ns: u64,
     request_bytes: u32,
@@ -55,7 +57,7 @@ struct Command {
     errno: i32,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Counts {
     commands: u64,
     parts: u64,
@@ -237,6 +239,12 @@ impl Device for Raid0 {
             self.look_again(member);
         }
         Ok(())
+    }
+
+    fn complete(&mut self, made: &Self) {
+        for (member, made) in self.members.iter_mut().zip(&made.members) {
+            member.complete(made);
+        }
     }
 
     /// What the members counted, added up, and what the array did itself.

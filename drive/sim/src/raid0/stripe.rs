@@ -1,16 +1,17 @@
 //! Which bytes lie on which member.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Addresses dealt to the members in chunks, in turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Stripe {
     chunk_shift: u32,
     members: u64,
 }
 
 /// A member's share of a range of the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// Which member.
     pub member: u32,

@@ -1,10 +1,11 @@
 //! The row that a write stream fills.
 
 use super::geometry::Geometry;
+use serde::{Deserialize, Serialize};
 
 /// Where the next unit of a write stream goes in a pool, and what the open row
 /// holds so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frontier {
     pub block: u32,
     pub row: u32,

@@ -7,9 +7,10 @@
 
 use crate::page_mapped::content::StoredSizes;
 use crate::page_mapped::specification::Specification;
+use serde::{Deserialize, Serialize};
 
 /// Sizes derived from the specification.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Geometry {
     pub pools: u32,
     pub dies_per_pool: u32,

@@ -25,6 +25,7 @@ use crate::link::transfer_ns;
 use crate::table::Table;
 use frontier::Frontier;
 use geometry::{Geometry, prefetch};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use streams::Separation;
 use unsettled::Unsettled;
@@ -36,7 +37,7 @@ use wear::Wear;
 pub type RowWork = (u32, BackgroundWork);
 
 /// Who fills a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stream {
     Host,
     Collector,
@@ -53,14 +54,14 @@ impl Stream {
 }
 
 /// The open rows for hot data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct HotFrontiers {
     host: Frontier,
     collector: Frontier,
 }
 
 /// One pool's blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pool {
     free: VecDeque<u32>,
     host: Frontier,
@@ -84,7 +85,7 @@ struct Pool {
 }
 
 /// What translation did since the drive was made or erased.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct TranslationCounters {
     /// Units written for the host.
     pub host_units: u64,
@@ -110,12 +111,13 @@ pub enum Settling {
 }
 
 /// The page map and its garbage collector.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Translation {
     geometry: Geometry,
     /// Logical unit to slot + 1; 0 is unmapped.
     map: Table<u32>,
     /// Slot to logical unit.
+    #[serde(skip)]
     owner: Table<u32>,
     /// One bit per slot.
     valid: Table<u64>,
@@ -211,6 +213,16 @@ impl Translation {
         let good = |&block: &u32| !self.wear.is_bad(self.geometry.block_index(pool, block));
         let free = (0..self.geometry.blocks).filter(good).collect();
         Pool::erased(free, self.separation.is_some())
+    }
+
+    /// Fills in which unit each slot holds; a saved state has only the map.
+    pub fn restore_owners(&mut self) {
+        self.owner = Table::zeroed(self.geometry.slots());
+        for (unit, &entry) in (0..).zip(self.map.iter()) {
+            if entry != 0 {
+                self.owner[entry as usize - 1] = unit;
+            }
+        }
     }
 
     /// What was done so far.

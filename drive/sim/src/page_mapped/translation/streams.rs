@@ -15,6 +15,7 @@
 use super::{RowWork, Stream, Translation};
 use crate::page_mapped::specification::{Specification, StreamRule};
 use crate::table::Table;
+use serde::{Deserialize, Serialize};
 
 /// Rewrites within the window, less writes after a longer time, that make a
 /// unit hot; at most [`HEAT_MAX`] are counted.
@@ -27,14 +28,14 @@ const WINDOW_STEPS: u8 = 8;
 const STEPS: u8 = 1 << (8 - HEAT_BITS);
 
 /// Tells hot units from cold ones.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Separation {
     rule: Rule,
     /// Pool that takes the host's hot units now.
     pub hot_pool: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Rule {
     /// Units below this one are hot.
     Known(u32),
@@ -42,7 +43,7 @@ enum Rule {
 }
 
 /// Finds out which units are hot.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Detector {
     /// By unit: the step of its last write, and its heat in the low bits.
     history: Table<u8>,

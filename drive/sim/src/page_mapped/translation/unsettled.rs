@@ -1,9 +1,10 @@
 //! The host's rows that the dies have been given and have not programmed yet.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Rows by die, oldest first. A die programs them in this order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Unsettled {
     by_die: Vec<VecDeque<u32>>,
     rows: u32,

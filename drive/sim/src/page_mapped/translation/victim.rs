@@ -3,13 +3,14 @@
 use crate::page_mapped::specification::{GarbageCollection, Policy};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// Set in a block's count of valid units while the collector must not choose
 /// it: it is free, being filled, or being emptied.
 pub const NOT_CLOSED: u32 = 1 << 31;
 
 /// A block that is being emptied.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Victim {
     pub block: u32,
     /// Slots below this one are done.
@@ -22,7 +23,7 @@ pub struct Victim {
 }
 
 /// Chooses victims.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct VictimRule {
     pub policy: Policy,
     /// Blocks that d-choices looks at.

@@ -13,10 +13,11 @@ use super::{Stream, Translation};
 use crate::page_mapped::specification::{Levelling, Specification};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The wear of all blocks. It outlives a secure erase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wear {
     /// Erases of each block, all pools in a row.
     erases: Vec<u32>,
