@@ -32,7 +32,7 @@ pub struct Geometry {
 
 /// A divisor that is often a power of two, when a shift is several times as
 /// fast.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Divisor {
     value: u32,
     shift: Option<u32>,
