@@ -23,7 +23,7 @@ from importlib.metadata import version
 from fourcorners.errors import UserError
 from fourcorners.recording import LatencyDistribution, Offered, OperationRecording, Recording
 from fourcorners.store import Run
-from fourcorners.suites import characterize
+from fourcorners.suites import characterize, prepare
 from fourcorners.targets import Target, open_target
 from fourcorners.verification import Damage, Verification, verify
 from fourcorners.workload import (
@@ -66,6 +66,7 @@ __all__ = [
     "open_run",
     "open_target",
     "poisson_rate",
+    "prepare",
     "verify",
     "zipf",
 ]

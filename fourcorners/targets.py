@@ -27,7 +27,8 @@ class Target(ABC):
     """Something that serves I/O. Opened with :func:`open_target`; a context manager.
 
     ``locator`` is what it was opened by, ``name`` is for people, ``request_alignment_bytes`` the
-    multiple that offsets and lengths must have, ``notes`` what a reader of results should know.
+    multiple that offsets and lengths must have, ``notes`` what a reader of results should know,
+    ``state`` the saved state that a simulated drive was opened from.
     ``read_only_reason`` is ``None`` where writing is permitted. ``keeps_state`` says that earlier
     writes change later speed, as in every SSD and in no plain disk.
     """
@@ -39,6 +40,7 @@ class Target(ABC):
     request_alignment_bytes: int
     read_only_reason: str | None
     keeps_state: bool
+    state: str | None = None
 
     @property
     @abstractmethod
@@ -77,6 +79,13 @@ class Target(ABC):
     @abstractmethod
     def filled(self) -> None:
         """Says that all of the capacity has been written since the last purge."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Goes back to ``state``.
+
+        Raises :class:`UserError` where there is none, or none that can be used any more.
+        """
 
     @abstractmethod
     def idle(self, seconds: float) -> None:
@@ -186,6 +195,7 @@ def open_target(
     target = SimulatedTarget(locator, drive, settings or {}, seed)
     if state is not None:
         target.load(state)
+        target.state = str(state)
     return target
 
 
@@ -248,6 +258,11 @@ class SimulatedTarget(Target):
 
     def filled(self) -> None:
         pass
+
+    def restore(self) -> None:
+        if self.state is None:
+            raise UserError(f"{self.name} was not opened from a saved state")
+        self.load(self.state)
 
     def idle(self, seconds: float) -> None:
         self._core.idle(round(seconds * 1e9))
@@ -403,6 +418,9 @@ class RealTarget(Target):
             self._core.filled()
         except (ValueError, OSError) as error:
             raise UserError(str(error), EXIT_FAILED) from error
+
+    def restore(self) -> None:
+        raise UserError(f"{self.name} is a {self.kind}, and only simulated drives have saved states")
 
     def idle(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from command import fourcorners
 
 import fourcorners as fc
 from fourcorners.errors import UserError
@@ -43,3 +44,36 @@ def test_a_state_that_does_not_fit_is_refused_in_one_sentence(tmp_path: Path) ->
         fc.open_target(DRIVE, state=tmp_path / "none")
     with pytest.raises(UserError, match="a state is for simulated drives"):
         fc.open_target(str(tmp_path / "file"), size=1 << 20, state=state)
+
+
+def test_the_suite_starts_every_phase_from_a_saved_state(tmp_path: Path) -> None:
+    quick = ("--profile", "quick", "--quiet")
+    done = fourcorners("prepare", DRIVE, "core.state", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("OCZ Core 64GB: core.state, ")
+    consistency = ("characterize", DRIVE, "--tests", "consistency", *quick)
+    runs = []
+    for options in [(), ("--state", "core.state")]:
+        done = fourcorners(*consistency, *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        runs.append(fc.open_run(str(tmp_path / done.stdout.strip())))
+    filled, restored = (run.manifest["tests"][0] for run in runs)
+    assert restored["preparation"] == ["the state saved in core.state"]
+    assert len(filled["preparation"]) == 2
+    # The fill of everything is the consistency test's own preparation.
+    series = [run.series("consistency/write", "write")["ios"] for run in runs]
+    assert (series[0] == series[1]).all()
+
+
+def test_what_cannot_be_prepared_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    for arguments, reason in [
+        (("prepare", "sim:wd6400aaks", "f", "--steady-state"), "steady state"),
+        (("prepare", "./file", "f"), "file"),
+        (("characterize", DRIVE, "sim:wd6400aaks", "--state", "f"), "name that target only"),
+        (("characterize", DRIVE, "--state", "none"), "cannot use the state none: No such file"),
+    ]:
+        done = fourcorners(*arguments, cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        assert reason in done.stderr.splitlines()[-1]
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "f").exists()

@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 
 from fourcorners.cli import characterize as characterize_command
 from fourcorners.cli import drives as drives_command
+from fourcorners.cli import prepare as prepare_command
 from fourcorners.cli import report as report_command
 from fourcorners.cli import reproduce as reproduce_command
 from fourcorners.cli import verify as verify_command
@@ -41,6 +42,7 @@ def characterize(
     overwrite: str | None = None,
     io_limit: float | None = None,
     engine: str | None = None,
+    state: Path | None = None,
     seed: int = 1,
     out: Path = Path("runs"),
     json: Flag = False,
@@ -74,6 +76,9 @@ def characterize(
     engine
         How I/O is passed to the system: auto, io_uring or sync, with options such as
         io_uring,batch=32,cpus=0-3 (docs/real-targets.md). Files and devices only.
+    state
+        File that "prepare" wrote of the simulated drive: the tests start from that state instead of
+        erasing and filling the drive.
     seed
         Root of all randomness: the same seed repeats a simulated run exactly.
     out
@@ -96,6 +101,7 @@ def characterize(
             overwrite=overwrite,
             io_limit_s=io_limit,
             engine=engine,
+            state=state,
             seed=seed,
             out=out,
             json=json,
@@ -117,6 +123,44 @@ def drives(name: str | None = None, /, *, json: Flag = False) -> int:
         Print as JSON.
     """
     return drives_command.run(name, json)
+
+
+@app.command
+def prepare(
+    target: str,
+    state: Path,
+    /,
+    *,
+    steady_state: Flag = False,
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    seed: int = 1,
+    quiet: Flag = False,
+) -> int:
+    """Erase and fill a simulated drive once and save its state, for "characterize --state".
+
+    Parameters
+    ----------
+    target
+        A simulated drive, as in "characterize".
+    state
+        The file to write.
+    steady_state
+        Put the drive into the steady state of random writes instead of filling it in sequence.
+    set_
+        Replace a parameter, as in "characterize"; the same are needed to use the state.
+    seed
+        Root of all randomness.
+    quiet
+        Print nothing.
+    """
+    return prepare_command.run(
+        target,
+        state,
+        steady_state=steady_state,
+        settings=characterize_command.parse_settings(set_),
+        seed=seed,
+        quiet=quiet,
+    )
 
 
 @app.command

@@ -31,6 +31,7 @@ class Options:
     overwrite: str | None
     io_limit_s: float | None
     engine: str | None
+    state: Path | None
     seed: int
     out: Path
     json: bool
@@ -88,6 +89,8 @@ def _check(locators: Sequence[str], options: Options) -> None:
             _if_about(word, name, len(locators) == 1) for name in locators
         ):
             raise UserError(f"{option} names {word}, which is none of the targets")
+    if options.state is not None and len(locators) > 1:
+        raise UserError("--state is the state of one drive: name that target only")
     for locator in locators:
         with _open(locator, locators, options) as target:
             plan_suite(Subject.of(target), profile=options.profile, tests=options.tests)
@@ -106,6 +109,7 @@ def _open(locator: str, locators: Sequence[str], options: Options) -> Target:
         seed=options.seed,
         io_limit_s=options.io_limit_s if alone or not simulated else None,
         engine=options.engine if alone or not simulated else None,
+        state=options.state,
     )
 
 

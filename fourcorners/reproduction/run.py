@@ -11,7 +11,7 @@ from fourcorners.reproduction.experiment import Experiment, Measured, Rest, Resu
 from fourcorners.reproduction.experiments import SOURCES
 from fourcorners.reproduction.figure import FigureRow, figure_row
 from fourcorners.reproduction.source import Source
-from fourcorners.suites.test import Fill, Purge, Step
+from fourcorners.suites.test import Fill, Purge, Restore, Step
 from fourcorners.targets import SimulatedTarget, open_target
 
 SEED = 1
@@ -127,5 +127,7 @@ def _prepare(target: SimulatedTarget, step: Step | Rest | Trim) -> None:
         # What was written to a plain disk does not change what comes later.
         for workload in step.workloads(SEED) if target.keeps_state else ():
             target.run(workload)
+    elif isinstance(step, Restore):
+        target.restore()
     else:
         target.idle(step.seconds)

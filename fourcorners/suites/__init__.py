@@ -1,6 +1,7 @@
 """Tests as the reviews define them, and the runner that carries them out."""
 
 from fourcorners.suites.catalog import TEST_NAMES, SuitePlan, plan_suite
+from fourcorners.suites.prepare import prepare
 from fourcorners.suites.profile import PROFILES, Profile
 from fourcorners.suites.progress import Progress, Status
 from fourcorners.suites.runner import characterize
@@ -19,4 +20,5 @@ __all__ = [
     "Test",
     "characterize",
     "plan_suite",
+    "prepare",
 ]

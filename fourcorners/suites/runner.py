@@ -21,7 +21,16 @@ from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
 from fourcorners.suites.host_limit import host_limit
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.progress import Estimate, Progress, Status
-from fourcorners.suites.test import Fill, Measurement, Purge, Settle, Step, Subject, Test
+from fourcorners.suites.test import (
+    Fill,
+    Measurement,
+    Purge,
+    Restore,
+    Settle,
+    Step,
+    Subject,
+    Test,
+)
 from fourcorners.targets import Target, open_target
 from fourcorners.units import format_duration
 from fourcorners.workload import Workload
@@ -217,6 +226,9 @@ class _Runner:
             case Settle():
                 self._show(text, 0.0, 0.0)
                 self._target.idle(step.seconds)
+            case Restore():
+                self._show(text, 0.0, 0.0)
+                self._target.restore()
             case Fill():
                 if not self._fill(step, text):
                     return

@@ -27,6 +27,7 @@ class Subject:
     keeps_state: bool = True
     needs_fill: bool = False
     request_alignment_bytes: int = 512
+    state: str | None = None
 
     @classmethod
     def of(cls, target: Target) -> "Subject":
@@ -38,6 +39,7 @@ class Subject:
             keeps_state=target.keeps_state,
             needs_fill=target.needs_fill,
             request_alignment_bytes=target.request_alignment_bytes,
+            state=target.state,
         )
 
     @property
@@ -119,7 +121,19 @@ class Settle:
         return f"pause of {SETTLE_S:g} s"
 
 
-Step = Purge | Fill | Settle
+@dataclass(frozen=True)
+class Restore:
+    """Back to the saved state that the target was opened from."""
+
+    state: str
+    seconds = 1.0
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        return f"the state saved in {self.state}"
+
+
+Step = Purge | Fill | Settle | Restore
 
 
 @dataclass(frozen=True)
@@ -187,7 +201,8 @@ class Test:
         """The test without what the subject does not permit or need.
 
         On a read-only target measurements that write, and preparation, fall away; a test left
-        with nothing is skipped. Fills and purges fall away where they change nothing.
+        with nothing is skipped. Fills and purges fall away where they change nothing. A subject
+        with a saved state goes back to it instead, before every phase.
         """
         if self.skip_reason is not None:
             return self
@@ -196,7 +211,11 @@ class Test:
             measurements = tuple(
                 m for m in phase.measurements if subject.writable or m.stream.operation == "read"
             )
-            steps = tuple(s for s in phase.preparation if isinstance(s, Settle) or subject.fills)
+            steps: tuple[Step, ...] = phase.preparation
+            if subject.state is not None or not subject.fills:
+                steps = tuple(step for step in steps if isinstance(step, Settle))
+            if subject.state is not None:
+                steps = (Restore(subject.state), *steps)
             if measurements:
                 phases.append(Phase(steps, measurements))
         if not phases:
