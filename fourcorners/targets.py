@@ -420,7 +420,9 @@ class RealTarget(Target):
             raise UserError(str(error), EXIT_FAILED) from error
 
     def restore(self) -> None:
-        raise UserError(f"{self.name} is a {self.kind}, and only simulated drives have saved states")
+        raise UserError(
+            f"{self.name} is a {self.kind}, and only simulated drives have saved states"
+        )
 
     def idle(self, seconds: float) -> None:
         time.sleep(seconds)
