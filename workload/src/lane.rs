@@ -80,11 +80,11 @@ impl Lane {
                         },
                         Pattern::Random => Addresses::Uniform { positions: aligned },
                         Pattern::Zipf { exponent } => {
-                            Addresses::Zipf(Zipf::new(aligned, exponent), Scatter::new(aligned))
+                            Addresses::Zipf(Zipf::new(aligned, exponent), Scatter::fixed(aligned))
                         }
                         Pattern::HotCold { data, accesses } => Addresses::HotCold(
                             HotCold::new(aligned, data, accesses),
-                            Scatter::new(aligned),
+                            Scatter::fixed(aligned),
                         ),
                     },
                     base_bytes: stream.offset_bytes + u64::from(stream.misalignment_bytes),

@@ -105,24 +105,35 @@ pub fn below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u64
 }
 
-/// A fixed bijection of the numbers below a limit that looks random: one on the
-/// next power of two, applied until it falls below the limit.
+/// A bijection of the numbers below a limit that looks random: one on the next
+/// power of two, applied until it falls below the limit.
 #[derive(Clone, Debug)]
 pub struct Scatter {
     limit: u64,
     mask: u64,
     shift: u32,
+    /// Odd, so invertible modulo a power of two.
+    factors: [u64; 3],
 }
 
-/// Odd, so invertible modulo a power of two: the fractional parts of the golden
-/// ratio and of the square roots of 3 and 5, in 64 bits.
+/// The fractional parts of the golden ratio and of the square roots of 3 and 5,
+/// in 64 bits.
 const FACTORS: [u64; 3] = [0x9E37_79B9_7F4A_7C15, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
 
 impl Scatter {
-    /// For numbers below `limit`, from 1.
-    pub fn new(limit: u64) -> Self {
+    /// The same for every seed; for numbers below `limit`, from 1.
+    pub fn fixed(limit: u64) -> Self {
+        Self::new(limit, FACTORS)
+    }
+
+    /// One of many; for numbers below `limit`, from 1.
+    pub fn drawn(limit: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+        Self::new(limit, [(); 3].map(|()| random.next_u64() | 1))
+    }
+
+    fn new(limit: u64, factors: [u64; 3]) -> Self {
         let mask = limit.next_power_of_two() - 1;
-        Self { limit, mask, shift: mask.count_ones() / 2 + 1 }
+        Self { limit, mask, shift: mask.count_ones() / 2 + 1, factors }
     }
 
     /// The place of a number.
@@ -131,8 +142,8 @@ impl Scatter {
         let mut value = number;
         loop {
             // Zero would stay where it is.
-            value = value.wrapping_add(FACTORS[0]) & self.mask;
-            for factor in FACTORS {
+            value = value.wrapping_add(self.factors[0]) & self.mask;
+            for factor in self.factors {
                 value = value.wrapping_mul(factor) & self.mask;
                 value ^= value >> self.shift;
             }
@@ -248,7 +259,7 @@ mod tests {
     #[test]
     fn every_rank_has_a_place_of_its_own() {
         for limit in [1, 2, 3, 5, 100, 4096, 4097] {
-            let scatter = Scatter::new(limit);
+            let scatter = Scatter::fixed(limit);
             let mut places: Vec<u64> = (0..limit).map(|rank| scatter.place(rank)).collect();
             places.sort_unstable();
             assert!(places.into_iter().eq(0..limit), "{limit}");
@@ -259,7 +270,7 @@ mod tests {
     fn neighbours_in_rank_are_not_neighbours_in_place() {
         // Sixteen equal parts of the span: the first 1600 ranks fill them alike.
         let limit = 62_500_000;
-        let scatter = Scatter::new(limit);
+        let scatter = Scatter::fixed(limit);
         let mut counts = vec![0u64; 16];
         for rank in 0..1_600 {
             counts[(scatter.place(rank) * 16 / limit) as usize] += 1;

@@ -11,6 +11,7 @@ use super::geometry::prefetch;
 use super::victim::{NOT_CLOSED, VictimRule};
 use super::{Stream, Translation};
 use crate::page_mapped::specification::Policy;
+use fourcorners_workload::{Scatter, below};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Ordering;
@@ -31,7 +32,7 @@ impl Translation {
         }
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let units = self.map.len() as u32;
-        let mut shuffled = Permutation::new(units, &mut random);
+        let scatter = Scatter::drawn(units.into(), &mut random);
         self.valid.fill(0);
         self.counts.fill(NOT_CLOSED);
         let pools = self.geometry.pools;
@@ -55,7 +56,7 @@ impl Translation {
                 self.counts[index] = valid;
                 let first = self.geometry.first_slot(pool, block);
                 self.make_valid(first, valid, &mut random);
-                self.lay_out(first, &mut shuffled);
+                self.lay_out(first, placed, &scatter);
                 placed += valid;
             }
         }
@@ -83,8 +84,8 @@ impl Translation {
         }
     }
 
-    /// Gives the valid slots of a block to units.
-    fn lay_out(&mut self, first_slot: u32, shuffled: &mut Permutation) {
+    /// Gives the valid slots of a block to units, after `placed` others.
+    fn lay_out(&mut self, first_slot: u32, mut placed: u32, scatter: &Scatter) {
         let mut range = first_slot..first_slot + self.geometry.slots_per_block;
         let mut slots = [0; BATCH];
         loop {
@@ -92,8 +93,11 @@ impl Translation {
             if count == 0 {
                 return;
             }
-            let units: [u32; BATCH] =
-                std::array::from_fn(|index| if index < count { shuffled.next() } else { 0 });
+            let mut units = [0; BATCH];
+            for unit in &mut units[..count] {
+                *unit = scatter.place(placed.into()) as u32;
+                placed += 1;
+            }
             // Together, so that many places in memory are looked up at once.
             units.iter().for_each(|&unit| prefetch(&self.map[unit as usize]));
             for (&slot, unit) in slots[..count].iter().zip(units) {
@@ -291,68 +295,9 @@ fn power(base: f64, mut exponent: u32) -> f64 {
     result
 }
 
-/// A number below `limit`; the bias is below 2^-32 for the limits used here.
-#[inline]
-fn below(random: &mut Xoshiro256PlusPlus, limit: u64) -> u64 {
-    ((u128::from(random.next_u64()) * u128::from(limit)) >> 64) as u64
-}
-
-/// All numbers below a limit in an order that looks random, one by one and
-/// without memory: a bijection on the next power of two, whose values beyond
-/// the limit are skipped.
-struct Permutation {
-    limit: u32,
-    mask: u32,
-    shift: u32,
-    factors: [u32; 3],
-    offset: u32,
-    index: u32,
-}
-
-impl Permutation {
-    fn new(limit: u32, random: &mut Xoshiro256PlusPlus) -> Self {
-        let mask = limit.next_power_of_two().wrapping_sub(1);
-        Self {
-            limit,
-            mask,
-            shift: mask.count_ones() / 2 + 1,
-            // Odd factors are invertible modulo a power of two.
-            factors: [(); 3].map(|()| random.next_u32() | 1),
-            offset: random.next_u32(),
-            index: 0,
-        }
-    }
-
-    #[inline]
-    fn next(&mut self) -> u32 {
-        loop {
-            let mut value = self.index.wrapping_add(self.offset) & self.mask;
-            self.index += 1;
-            for factor in self.factors {
-                value = value.wrapping_mul(factor) & self.mask;
-                value ^= value >> self.shift;
-            }
-            if value < self.limit {
-                return value;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_permutation_gives_every_number_once() {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
-        for limit in [1, 2, 3, 100, 1000, 4096] {
-            let mut permutation = Permutation::new(limit, &mut random);
-            let mut seen: Vec<u32> = (0..limit).map(|_| permutation.next()).collect();
-            seen.sort_unstable();
-            assert!(seen.into_iter().eq(0..limit), "{limit}");
-        }
-    }
 
     fn rule(policy: Policy) -> VictimRule {
         VictimRule { policy, candidates: 10, random: Xoshiro256PlusPlus::seed_from_u64(2) }

@@ -1,7 +1,8 @@
 //! Which block the collector empties next.
 
 use crate::page_mapped::specification::{GarbageCollection, Policy};
-use rand_core::{Rng, SeedableRng};
+use fourcorners_workload::below;
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
@@ -83,8 +84,7 @@ impl VictimRule {
         let mut fewest_seen = u32::MAX;
         let mut drawn = 0;
         while drawn < self.candidates {
-            let product = u128::from(self.random.next_u64()) * counts.len() as u128;
-            let block = (product >> 64) as usize;
+            let block = below(&mut self.random, counts.len() as u64) as usize;
             if counts[block] >= NOT_CLOSED {
                 continue;
             }
