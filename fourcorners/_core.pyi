@@ -121,8 +121,9 @@ class SimulatedDrive:
     def load(self, path: str) -> None:
         """Takes over a saved state; ``ValueError`` says why it cannot be used."""
 
-    def enter_steady_state(self) -> None:
-        """Enters the steady state of uniform random writes; ``ValueError`` where there is none."""
+    def enter_steady_state(self, filled_share: float) -> None:
+        """Enters the steady state of uniform random writes to the first ``filled_share`` of the
+        drive; ``ValueError`` where there is none."""
 
     def counters(self) -> dict[str, float]: ...
 

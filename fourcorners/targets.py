@@ -286,14 +286,16 @@ class SimulatedTarget(Target):
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 
-    def enter_steady_state(self) -> None:
+    def enter_steady_state(self, filled_share: float = 1.0) -> None:
         """Erases the drive and puts it at once into the state that endless uniform random writes
-        over all of it lead to under greedy collection.
+        of mapping units to the first ``filled_share`` of it lead to under its policy of
+        collection. The rest is never written, and so is spare area.
 
-        Raises :class:`UserError` for drives that have no such state or that compress.
+        Raises :class:`UserError` for drives that have no such state or that compress, and for a
+        share that is not above 0 and up to 1.
         """
         try:
-            self._core.enter_steady_state()
+            self._core.enter_steady_state(filled_share)
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 

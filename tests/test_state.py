@@ -77,3 +77,41 @@ def test_what_cannot_be_prepared_is_refused_in_one_sentence(tmp_path: Path) -> N
         assert reason in done.stderr.splitlines()[-1]
         assert "Traceback" not in done.stderr
     assert not (tmp_path / "f").exists()
+
+
+SMALL = {
+    "flash.dies": "8",
+    "flash.blocks_per_plane": "100",
+    "flash.pages_per_block": "64",
+    "capacity.user": "512 MiB",
+}
+
+
+def _amplification(drive: fc.Target, share: float, ios: int) -> float:
+    """Of random writes to the first ``share`` of the drive."""
+    assert isinstance(drive, SimulatedTarget)
+    span = int(share * drive.capacity_bytes)
+    before = drive.counters()
+    drive.run(fc.Workload([fc.Stream.write("random", 4096, span_bytes=span)], ios=ios))
+    after = drive.counters()
+    moved, written = (after[name] - before[name] for name in ("units_moved", "host_units_written"))
+    return 1 + moved / written
+
+
+def test_a_part_filled_drive_enters_the_steady_state_of_its_part(tmp_path: Path) -> None:
+    def prepared(steady_state: bool) -> fc.Target:
+        state = tmp_path / f"{steady_state}.state"
+        with fc.open_target("sim:ocz-vector-256gb", settings=SMALL) as drive:
+            fc.prepare(drive, state, filled_share=0.75, steady_state=steady_state)
+        return fc.open_target("sim:ocz-vector-256gb", settings=SMALL, state=state)
+
+    with prepared(steady_state=False) as long_way, prepared(steady_state=True) as at_once:
+        _amplification(long_way, 0.75, 500_000)
+        expected = _amplification(long_way, 0.75, 300_000)
+        assert expected > 1.1
+        assert _amplification(at_once, 0.75, 300_000) == pytest.approx(expected, rel=0.02)
+        assert isinstance(at_once, SimulatedTarget)
+        with pytest.raises(UserError, match=r"filled share 1\.5: use more than 0"):
+            at_once.enter_steady_state(1.5)
+    with pytest.raises(UserError, match=r"--filled 0: use more than 0"):
+        fc.characterize(DRIVE, filled_share=0, out=tmp_path)

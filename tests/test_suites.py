@@ -208,3 +208,18 @@ def test_a_failed_test_leaves_the_others_alone(tmp_path: Path) -> None:
     assert {row["recording"] for row in run.recordings} >= {
         "four-corners/random-write-qd3-incompressible"
     }
+
+
+def test_a_part_filled_drive_is_filled_and_used_in_that_part_alone() -> None:
+    half = DRIVE.capacity_bytes // 2
+    subject = dataclasses.replace(DRIVE, filled_share=0.5)
+    for name, test in _tests(subject).items():
+        for phase in test.phases:
+            counts = [step.count for step in phase.preparation if isinstance(step, Fill)]
+            assert all(half - 4096 < c <= half or c == 8 * GB for c in counts), name
+            for measurement in phase.measurements:
+                stream = measurement.stream
+                assert stream.span_bytes is not None
+                assert stream.offset_bytes + stream.span_bytes <= half, measurement.id
+    consistency = _measurements(_tests(subject)["consistency"])["write"]
+    assert half - 4096 < (consistency.stream.span_bytes or 0)

@@ -117,8 +117,8 @@ impl SimulatedDrive {
         Ok(lost.into_iter().map(|range| (range.start, range.end - range.start)).collect())
     }
 
-    fn enter_steady_state(&mut self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.drive.enter_steady_state()).map_err(value_error)
+    fn enter_steady_state(&mut self, py: Python<'_>, filled_share: f64) -> PyResult<()> {
+        py.detach(|| self.drive.enter_steady_state(filled_share)).map_err(value_error)
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

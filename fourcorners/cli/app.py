@@ -43,6 +43,7 @@ def characterize(
     io_limit: float | None = None,
     engine: str | None = None,
     state: Path | None = None,
+    filled: float = 1.0,
     seed: int = 1,
     out: Path = Path("runs"),
     json: Flag = False,
@@ -79,6 +80,9 @@ def characterize(
     state
         File that "prepare" wrote of the simulated drive: the tests start from that state instead of
         erasing and filling the drive.
+    filled
+        Share of the target that is filled and used, from its start, such as 0.5. The rest stays
+        empty, which a drive uses as spare area.
     seed
         Root of all randomness: the same seed repeats a simulated run exactly.
     out
@@ -102,6 +106,7 @@ def characterize(
             io_limit_s=io_limit,
             engine=engine,
             state=state,
+            filled_share=filled,
             seed=seed,
             out=out,
             json=json,
@@ -131,6 +136,7 @@ def prepare(
     state: Path,
     /,
     *,
+    filled: float = 1.0,
     steady_state: Flag = False,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     seed: int = 1,
@@ -144,6 +150,8 @@ def prepare(
         A simulated drive, as in "characterize".
     state
         The file to write.
+    filled
+        Share of the drive that is filled, from its start, such as 0.5. The rest stays empty.
     steady_state
         Put the drive into the steady state of random writes instead of filling it in sequence.
     set_
@@ -156,6 +164,7 @@ def prepare(
     return prepare_command.run(
         target,
         state,
+        filled_share=filled,
         steady_state=steady_state,
         settings=characterize_command.parse_settings(set_),
         seed=seed,

@@ -32,6 +32,7 @@ class Options:
     io_limit_s: float | None
     engine: str | None
     state: Path | None
+    filled_share: float
     seed: int
     out: Path
     json: bool
@@ -65,6 +66,7 @@ def run(locators: Sequence[str], options: Options) -> int:
                 target,
                 profile=options.profile,
                 tests=options.tests,
+                filled_share=options.filled_share,
                 seed=options.seed,
                 out=options.out,
                 command=shlex.join(["fourcorners", *sys.argv[1:]]),
@@ -93,7 +95,8 @@ def _check(locators: Sequence[str], options: Options) -> None:
         raise UserError("--state is the state of one drive: name that target only")
     for locator in locators:
         with _open(locator, locators, options) as target:
-            plan_suite(Subject.of(target), profile=options.profile, tests=options.tests)
+            subject = Subject.of(target, options.filled_share)
+            plan_suite(subject, profile=options.profile, tests=options.tests)
 
 
 def _open(locator: str, locators: Sequence[str], options: Options) -> Target:

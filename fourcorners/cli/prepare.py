@@ -12,6 +12,7 @@ def run(
     locator: str,
     state: Path,
     *,
+    filled_share: float,
     steady_state: bool,
     settings: Mapping[str, str],
     seed: int,
@@ -19,7 +20,7 @@ def run(
 ) -> int:
     """Prepares the drive and says how to go on."""
     with open_target(locator, settings=settings, seed=seed) as target:
-        prepare(target, state, steady_state=steady_state, seed=seed)
+        prepare(target, state, filled_share=filled_share, steady_state=steady_state, seed=seed)
     if not quiet:
         print(f"{target.name}: {state}, {format_bytes(state.stat().st_size)}")
     return 0

@@ -19,8 +19,8 @@ SPAN_BYTES = 8 * 10**9
 
 def plan(subject: Subject, profile: Profile, seed: int) -> Test:
     """4 KiB random reads, then writes, by one worker at queue depths 1, 4, ... 31."""
-    span = subject.span_bytes(SPAN_BYTES, profile) if subject.keeps_state else None
-    area = span or subject.area_bytes(profile)
+    area = subject.area_bytes(profile)
+    span = subject.span_bytes(SPAN_BYTES, profile) if subject.keeps_state else area
 
     def measure(operation: Literal["read", "write"], depth: int) -> Measurement:
         stream = Stream(

@@ -47,6 +47,7 @@ def characterize(
     *,
     profile: str = "standard",
     tests: Sequence[str] | None = None,
+    filled_share: float = 1.0,
     seed: int = 1,
     out: str | Path = "runs",
     command: str | None = None,
@@ -58,6 +59,8 @@ def characterize(
         target: an open target, or the locator of one that needs no permissions.
         profile: ``quick``, ``standard`` (the reviews' durations) or ``full``.
         tests: names of tests; all of them by default.
+        filled_share: how much of the target is filled and used, from its start; the rest of
+            a drive stays empty, and so is spare area.
         seed: root of all randomness.
         out: folder in which the run folder is made.
         command: what the user typed, for the manifest.
@@ -76,12 +79,14 @@ def characterize(
                 opened,
                 profile=profile,
                 tests=tests,
+                filled_share=filled_share,
                 seed=seed,
                 out=out,
                 command=command,
                 progress=progress,
             )
-    plan = plan_suite(Subject.of(target), profile=profile, tests=tests, seed=seed)
+    subject = Subject.of(target, filled_share)
+    plan = plan_suite(subject, profile=profile, tests=tests, seed=seed)
     writer = RunWriter(out, run_name(target.name))
     return _Runner(target, plan, writer, command, progress or Progress()).run()
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from fourcorners.errors import UserError
 from fourcorners.suites.profile import Profile
 from fourcorners.targets import Target
 from fourcorners.units import format_bytes
@@ -17,6 +18,19 @@ FILL_BYTES_PER_SECOND = 200e6
 SETTLE_S = 5.0
 
 
+def filled_bytes(capacity_bytes: int, filled_share: float) -> int:
+    """Bytes of a share of a target, in whole 4 KiB where they are not all of it.
+
+    Raises :class:`UserError` when that is not above 0 and up to all of it.
+    """
+    if filled_share == 1.0:
+        return capacity_bytes
+    count = int(filled_share * capacity_bytes) // 4096 * 4096 if filled_share < 1.0 else 0
+    if count <= 0:
+        raise UserError(f"--filled {filled_share:g}: use more than 0, and at most 1")
+    return count
+
+
 @dataclass(frozen=True)
 class Subject:
     """What a plan needs to know of a target; see :class:`fourcorners.targets.Target`."""
@@ -28,10 +42,11 @@ class Subject:
     needs_fill: bool = False
     request_alignment_bytes: int = 512
     state: str | None = None
+    filled_share: float = 1.0
 
     @classmethod
-    def of(cls, target: Target) -> "Subject":
-        """The facts of an open target."""
+    def of(cls, target: Target, filled_share: float = 1.0) -> "Subject":
+        """The facts of an open target, of which the first ``filled_share`` is to be used."""
         return cls(
             kind=target.kind,
             capacity_bytes=target.capacity_bytes,
@@ -40,6 +55,7 @@ class Subject:
             needs_fill=target.needs_fill,
             request_alignment_bytes=target.request_alignment_bytes,
             state=target.state,
+            filled_share=filled_share,
         )
 
     @property
@@ -47,11 +63,17 @@ class Subject:
         """Whether filling changes anything: not on a disk whose every part was written once."""
         return self.writable and (self.keeps_state or self.needs_fill)
 
+    @property
+    def filled_bytes(self) -> int:
+        """What is filled and written, from the start of the target; the rest stays empty."""
+        return filled_bytes(self.capacity_bytes, self.filled_share)
+
     def area_bytes(self, profile: Profile) -> int:
         """The part of the target that a profile tests, from its start."""
+        area = self.filled_bytes
         if profile.filled_bytes_max is None or self.kind == "simulated" or not self.fills:
-            return self.capacity_bytes
-        return self.rounded(min(profile.filled_bytes_max, self.capacity_bytes))
+            return area
+        return self.rounded(min(profile.filled_bytes_max, area))
 
     def span_bytes(self, wanted_bytes: int, profile: Profile) -> int:
         """A span of ``wanted_bytes``, or as much of it as the tested part has."""

@@ -44,12 +44,13 @@ pub trait Device {
     }
 
     /// Secure erase, then the state that endless uniform random writes of
-    /// mapping units over all of the drive lead to.
+    /// mapping units to the first `filled_bytes`, at least one, lead to. The rest
+    /// is never written.
     ///
     /// # Errors
     /// Why the model has no such state, or none that can be entered at once.
-    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
-        let _ = at_ns;
+    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
+        let _ = (at_ns, filled_bytes);
         Err("only page-mapped SSDs have a steady state that can be entered at once".into())
     }
 
@@ -141,12 +142,13 @@ impl<D: Device> Simulated<D> {
         self.device.power_cut(self.now_ns)
     }
 
-    /// The steady state of uniform random writes, at once.
+    /// The steady state of uniform random writes to the first `filled_bytes`, at
+    /// once.
     ///
     /// # Errors
     /// See [`Device::enter_steady_state`].
-    pub fn enter_steady_state(&mut self) -> Result<(), String> {
-        self.device.enter_steady_state(self.now_ns)
+    pub fn enter_steady_state(&mut self, filled_bytes: u64) -> Result<(), String> {
+        self.device.enter_steady_state(self.now_ns, filled_bytes)
     }
 }
 

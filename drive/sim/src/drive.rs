@@ -180,13 +180,18 @@ impl SimulatedDrive {
         with_model!(&mut self.model, drive => drive.power_cut())
     }
 
-    /// Secure erase, then the steady state of uniform random writes over all of
-    /// the drive, at once.
+    /// Secure erase, then the steady state of uniform random writes to the first
+    /// `filled_share` of the drive, at once. The rest is never written.
     ///
     /// # Errors
-    /// Why the drive has none that can be entered at once.
-    pub fn enter_steady_state(&mut self) -> Result<(), String> {
-        with_model!(&mut self.model, drive => drive.enter_steady_state())
+    /// Why the drive has none that can be entered at once, or a share that is
+    /// not above 0 and up to 1.
+    pub fn enter_steady_state(&mut self, filled_share: f64) -> Result<(), String> {
+        if !(filled_share > 0.0 && filled_share <= 1.0) {
+            return Err(format!("filled share {filled_share}: use more than 0, and at most 1"));
+        }
+        let filled_bytes = ((self.capacity_bytes() as f64 * filled_share) as u64).max(1);
+        with_model!(&mut self.model, drive => drive.enter_steady_state(filled_bytes))
     }
 
     /// Checks what must hold of the model's state at any time; slow, for tests.

@@ -251,13 +251,13 @@ fn trim_and_steady_state_reach_the_members() {
     };
     let mut one = drive(X25, &[]);
     let mut pair = array(X25, 2, &[("array.chunk", "4 KiB")]);
-    one.enter_steady_state().unwrap();
-    pair.enter_steady_state().unwrap();
+    one.enter_steady_state(1.0).unwrap();
+    pair.enter_steady_state(1.0).unwrap();
     let (alone, both) = (rate(&mut one, Write, 32), rate(&mut pair, Write, 64));
     assert_within("steady writes of two against one", both / alone, 2.0, 2.0);
     // Reads of what was trimmed need no flash.
     let full = rate(&mut pair, Read, 1);
     pair.trim(0, pair.capacity_bytes());
     assert!(rate(&mut pair, Read, 1) > 1.5 * full, "{full}");
-    assert!(array(WD, 2, &[]).enter_steady_state().is_err());
+    assert!(array(WD, 2, &[]).enter_steady_state(1.0).is_err());
 }

@@ -96,9 +96,11 @@ impl MapCache {
         self
     }
 
-    /// All units were written, and their map pages are on flash.
-    pub fn all_mapped(&mut self) {
-        self.on_flash.fill(true);
+    /// The first `units` units, at least one, were written, and their map pages
+    /// are on flash.
+    pub fn mapped(&mut self, units: u32) {
+        let last_page = *self.pages_of(0, units - 1).end();
+        self.on_flash[..=last_page as usize].fill(true);
     }
 
     /// Rows of map pages programmed so far.

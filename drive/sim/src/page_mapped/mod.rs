@@ -425,17 +425,18 @@ impl Device for PageMapped {
         self.lose_power(at_ns)
     }
 
-    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
+    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
         self.purge(at_ns);
-        let entered = self.translation.enter_steady_state(self.seed);
-        if let (Some(cache), Ok(())) = (&mut self.slc_cache, &entered) {
-            cache.fill();
+        let units = filled_bytes.div_ceil(self.units.unit_bytes) as u32;
+        self.translation.enter_steady_state(units, self.seed)?;
+        if let Some(cache) = &mut self.slc_cache {
+            cache.fill(units);
         }
         if let Some(cache) = &mut self.map_cache {
-            cache.all_mapped();
+            cache.mapped(units);
         }
         self.rest(at_ns);
-        entered
+        Ok(())
     }
 
     fn assert_consistent(&self) {

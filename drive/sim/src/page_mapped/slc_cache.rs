@@ -86,9 +86,9 @@ impl SlcCache {
         self.free_units += 1;
     }
 
-    /// The whole drive holds data, and the cache all that it can.
-    pub fn fill(&mut self) {
-        self.free_units = 0;
+    /// So many units of the empty drive hold data, and the cache all that it can.
+    pub fn fill(&mut self, units: u32) {
+        self.free_units -= u64::from(units);
         self.level_bytes = self.capacity_bytes();
     }
 

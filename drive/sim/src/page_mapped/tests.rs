@@ -120,36 +120,44 @@ fn the_steady_state_entered_at_once_is_the_one_reached_the_long_way() {
     let choices = policy("d-choices") + "candidates = { value = 4, source = \"t\" }\n";
     let bursts = "burst_blocks = { value = 3, source = \"t\" }\n";
     let slow_bursts = format!("{bursts}burst_pace = {{ value = 3.0, source = \"t\" }}\n");
-    for (dies, blocks, pages, spare, start, rule) in [
-        (1, 1_000, 64, 0.07, 2, paced),
-        (4, 250, 256, 0.15, 6, paced),
-        (1, 300, 1024, 0.28, 6, paced),
-        (2, 1_000, 64, 0.5, 4, paced),
-        (1, 1_000, 64, 0.15, 4, &format!("{paced}{shared}")),
-        (1, 1_000, 64, 0.15, 4, &format!("{}{shared}", policy("fifo"))),
-        (2, 1_000, 64, 0.10, 4, &policy("fifo")),
-        (1, 1_000, 64, 0.15, 4, &policy("cost-benefit")),
-        (1, 1_000, 64, 0.15, 4, &choices),
-        (4, 500, 64, 0.15, 4, bursts),
-        (4, 500, 64, 0.15, 4, &slow_bursts),
+    for (dies, blocks, pages, spare, share, start, rule) in [
+        (1, 1_000, 64, 0.07, 1.0, 2, paced),
+        (4, 250, 256, 0.15, 1.0, 6, paced),
+        (1, 300, 1024, 0.28, 1.0, 6, paced),
+        (2, 1_000, 64, 0.5, 1.0, 4, paced),
+        (1, 1_000, 64, 0.15, 1.0, 4, &format!("{paced}{shared}")),
+        (1, 1_000, 64, 0.15, 1.0, 4, &format!("{}{shared}", policy("fifo"))),
+        (2, 1_000, 64, 0.10, 1.0, 4, &policy("fifo")),
+        (1, 1_000, 64, 0.15, 1.0, 4, &policy("cost-benefit")),
+        (1, 1_000, 64, 0.15, 1.0, 4, &choices),
+        (4, 500, 64, 0.15, 1.0, 4, bursts),
+        (4, 500, 64, 0.15, 1.0, 4, &slow_bursts),
+        (1, 1_000, 64, 0.07, 0.75, 2, paced),
+        (2, 1_000, 64, 0.07, 0.5, 4, bursts),
+        (1, 1_000, 64, 0.07, 0.75, 4, &policy("fifo")),
+        (1, 1_000, 64, 0.07, 0.5, 4, &choices),
+        // So little that some blocks hold nothing.
+        (1, 1_000, 64, 0.07, 0.1, 4, paced),
     ] {
-        let what = format!("{dies} dies, {spare}, start {start}, {rule}");
-        let units = units_with_spare(blocks, pages, spare) * u64::from(dies);
+        let what = format!("{dies} dies, {spare}, {share} filled, start {start}, {rule}");
+        let all = units_with_spare(blocks, pages, spare) * u64::from(dies);
+        let units = (all as f64 * share) as u64;
         let more = format!(
             "[garbage_collection]\nstart_free_blocks = {{ value = {start}, source = \"t\" }}\n{rule}"
         );
-        let text = drive_file(dies, 1, blocks, pages, units, &more);
+        let text = drive_file(dies, 1, blocks, pages, all, &more);
         let mut draw = uniform(units);
-        let mut long = overwritten(&text, units, 4, &mut draw);
-        let expected = amplification(&mut long, 3 * units, draw);
+        // However little is filled, all blocks have been written some times.
+        let mut long = overwritten(&text, units, 4 * all / units, &mut draw);
+        let expected = amplification(&mut long, 3 * all, draw);
         let mut map = Translation::new(&parse(&text), 1);
-        map.enter_steady_state(9).unwrap();
+        map.enter_steady_state(units as u32, 9).unwrap();
         map.assert_consistent();
         let at_once = map.closed_counts();
         let mut draw = uniform(units);
         // From the first write on: a tenth of the drive's units, then more.
-        let first = amplification(&mut map, units / 10, &mut draw);
-        let then = amplification(&mut map, units / 2, draw);
+        let first = amplification(&mut map, all / 10, &mut draw);
+        let then = amplification(&mut map, all / 2, draw);
         let apart = distance(&at_once, &long.closed_counts());
         assert_near(&format!("at once: {what}"), first, expected, 1.5);
         assert_near(&format!("later: {what}"), (first + 5.0 * then) / 6.0, expected, 0.8);

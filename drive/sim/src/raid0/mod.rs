@@ -233,9 +233,16 @@ impl Device for Raid0 {
     }
 
     /// Uniform random writes over the array are such writes over each member.
-    fn enter_steady_state(&mut self, at_ns: u64) -> Result<(), String> {
-        for member in 0..self.members.len() {
-            self.members[member].enter_steady_state(at_ns)?;
+    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
+        let mut filled_of = vec![0; self.members.len()];
+        for extent in self.stripe.extents(0, filled_bytes) {
+            filled_of[extent.member as usize] = extent.length_bytes;
+        }
+        for (member, filled_bytes) in filled_of.into_iter().enumerate() {
+            match filled_bytes {
+                0 => self.members[member].purge(at_ns),
+                _ => self.members[member].enter_steady_state(at_ns, filled_bytes)?,
+            }
             self.look_again(member);
         }
         Ok(())

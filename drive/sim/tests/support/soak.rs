@@ -295,7 +295,7 @@ fn step(dice: &mut Dice, drives: &mut [SimulatedDrive; 2]) -> u64 {
         }
         _ => {
             // Refused by models that have none, and by drives that compress.
-            let entered = drives.each_mut().map(|drive| drive.enter_steady_state().is_ok());
+            let entered = drives.each_mut().map(|drive| drive.enter_steady_state(1.0).is_ok());
             assert_eq!(entered[0], entered[1]);
         }
     }

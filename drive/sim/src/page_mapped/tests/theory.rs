@@ -33,7 +33,7 @@ fn in_steady_state(blocks: u32, pages: u32, spare: f64, rule: &str, rounds: u64)
     let units = units_with_spare(blocks, pages, spare);
     let mut map =
         Translation::new(&parse(&drive_file(1, 1, blocks, pages, units, &paced(rule))), 1);
-    map.enter_steady_state(3).unwrap();
+    map.enter_steady_state(units as u32, 3).unwrap();
     let mut draw = uniform(units);
     // Nothing of how the drive was laid out is left after that.
     amplification(&mut map, units, &mut draw);
@@ -48,6 +48,25 @@ fn greedy_collection_amplifies_as_theory_says() {
         let measured = in_steady_state(4_000, 64, spare, "", 3);
         let expected = closed_forms::greedy(1.0 + spare, 64);
         assert_near(&format!("greedy, {spare}"), measured, expected, 0.2);
+    }
+}
+
+#[test]
+fn what_is_never_written_is_spare_area() {
+    let (blocks, pages) = (4_000, 64);
+    let all = units_with_spare(blocks, pages, 0.07);
+    for share in [0.25, 0.5, 0.75, 0.9] {
+        let filled = (all as f64 * share) as u64;
+        let text = drive_file(1, 1, blocks, pages, all, &paced(""));
+        let mut map = Translation::new(&parse(&text), 1);
+        map.enter_steady_state(filled as u32, 3).unwrap();
+        assert_eq!((map.slot(filled as u32 - 1).is_some(), map.slot(filled as u32)), (true, None));
+        let mut draw = uniform(filled);
+        amplification(&mut map, filled, &mut draw);
+        let measured = amplification(&mut map, 4 * filled, draw);
+        let expected = closed_forms::greedy(1.07 * all as f64 / filled as f64, pages);
+        assert_near(&format!("{share} filled"), measured, expected, 0.2);
+        map.assert_consistent();
     }
 }
 

@@ -20,19 +20,20 @@ use std::cmp::Ordering;
 const BATCH: usize = 64;
 
 impl Translation {
-    /// Forgets everything and lays all units out as endless uniform random
-    /// writes of incompressible data leave them under the drive's policy of
-    /// collection. `seed` decides which unit is where.
+    /// Forgets everything and lays the first `units` units out as endless uniform
+    /// random writes of incompressible data to them leave them under the drive's
+    /// policy of collection. The others are as if never written: spare area.
+    /// `seed` decides which unit is where.
     ///
     /// # Errors
     /// A drive that compresses: what it holds depends on the data.
-    pub fn enter_steady_state(&mut self, seed: u64) -> Result<(), String> {
+    pub fn enter_steady_state(&mut self, units: u32, seed: u64) -> Result<(), String> {
         if self.row_fill.is_some() {
             return Err("the steady state of a drive that compresses depends on its data".into());
         }
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let units = self.map.len() as u32;
         let scatter = Scatter::drawn(units.into(), &mut random);
+        self.map[units as usize..].fill(0);
         self.valid.fill(0);
         self.counts.fill(NOT_CLOSED);
         let pools = self.geometry.pools;
