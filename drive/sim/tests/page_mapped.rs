@@ -68,6 +68,37 @@ fn only_dies(dies: &str) -> Vec<(&str, &str)> {
 }
 
 #[test]
+fn planes_add_up_only_where_they_work_together() {
+    const PAGE_BYTES: f64 = 8192.0;
+    for (multi_plane, planes_together) in [("true", 2.0), ("false", 1.0)] {
+        let mut settings = only_dies("8");
+        settings
+            .retain(|setting| !["capacity.user", "flash.blocks_per_plane"].contains(&setting.0));
+        settings.extend([
+            ("capacity.user", "1 GiB"),
+            ("flash.blocks_per_plane", "250"),
+            ("flash.pages_per_block", "64"),
+            ("flash.planes", "2"),
+            ("flash.multi_plane", multi_plane),
+            ("flash.program_time", "2 ms"),
+            ("flash.erase_time", "20 ms"),
+        ]);
+        let mut drive = drive("ocz-vector-256gb", &settings);
+        let mut writes = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 1);
+        writes.stop.bytes = Some(3 << 30);
+        // From then on a block is erased for each that is filled.
+        run(&mut drive, &writes);
+        let recording = run(&mut drive, &writes);
+        // What is overwritten in sequence leaves blocks without valid data: 64
+        // programs and an erase for a block.
+        let block_bytes = 64.0 * planes_together * PAGE_BYTES;
+        let expected = 8.0 * block_bytes / (64.0 * 2e-3 + 20e-3);
+        let rate = recording.operations[1].bytes as f64 / (recording.elapsed_ns as f64 * 1e-9);
+        assert_within(&format!("multi-plane {multi_plane}, B/s"), rate, expected, 1.0);
+    }
+}
+
+#[test]
 fn a_lone_read_takes_the_sum_of_its_parts() {
     let mut drive = drive("ocz-vector-256gb", &[]);
     fill_8_gb(&mut drive, Content::Incompressible);

@@ -8,8 +8,9 @@
 //! has been programmed. Units that were never written, or that are still in the
 //! buffer, are read without touching the flash.
 //!
-//! Left out: read disturb and retention; what a flush, the collector and TRIM
-//! write of the map.
+//! Left out: read disturb and retention; cache reads and programs (a die's
+//! transfers do not overlap with its own array); two planes that do different
+//! things; what a flush, the collector and TRIM write of the map.
 
 mod background;
 mod command;

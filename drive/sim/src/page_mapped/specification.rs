@@ -96,8 +96,13 @@ pub struct Flash {
     pub channels: Parameter<u32>,
     /// Dies in all; die `i` is on channel `i mod channels`.
     pub dies: Parameter<u32>,
-    /// Planes that a die reads, programs and erases together.
+    /// Planes of a die.
     pub planes: Parameter<u32>,
+    /// Whether a die programs and erases its planes together, and reads them
+    /// together to collect. If not, one operation is for one plane, and an erase
+    /// block is on one. The host's reads are of one page each in either case.
+    /// Absent: yes.
+    pub multi_plane: Option<Parameter<bool>>,
     /// User bytes of a page.
     pub page_size: Parameter<Bytes>,
     /// Pages of an erase block.
@@ -209,7 +214,8 @@ pub enum StreamRule {
 }
 
 /// Bad blocks, endurance and wear levelling. Blocks count in each pool of dies
-/// by itself, over all planes (see `translation.superblock_dies`).
+/// by itself, over the planes that work together (see
+/// `translation.superblock_dies`).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wear {
@@ -534,12 +540,19 @@ impl Specification {
         Ok(())
     }
 
-    /// Bytes that one program operation writes: a page on each plane.
-    pub fn row_bytes(&self) -> u64 {
-        self.flash.page_size.0 * u64::from(self.flash.planes.value)
+    /// Planes that a die programs and erases together.
+    pub fn planes_together(&self) -> u32 {
+        let together = self.flash.multi_plane.as_ref().is_none_or(|together| together.value);
+        if together { self.flash.planes.value } else { 1 }
     }
 
-    /// Mapping units of an erase block over all planes, uncompressed.
+    /// Bytes that one program operation writes: a page on each of the planes
+    /// that it is for.
+    pub fn row_bytes(&self) -> u64 {
+        self.flash.page_size.0 * u64::from(self.planes_together())
+    }
+
+    /// Mapping units of an erase block, uncompressed.
     pub fn units_per_block(&self) -> u64 {
         self.row_bytes() / self.translation.unit.0 * u64::from(self.flash.pages_per_block.value)
     }
@@ -580,9 +593,11 @@ impl Specification {
         u32::try_from(data).unwrap_or(u32::MAX).saturating_add(kept)
     }
 
-    /// Erase blocks (over all planes) of a die that data may use.
+    /// Erase blocks of a die, over the planes that work together, that data may
+    /// use.
     pub fn blocks_per_die(&self) -> u32 {
-        let raw = f64::from(self.flash.blocks_per_plane.value);
+        let apart = self.flash.planes.value / self.planes_together();
+        let raw = f64::from(self.flash.blocks_per_plane.value * apart);
         (raw * (1.0 - self.translation.reserved_share.value)).floor() as u32
     }
 }

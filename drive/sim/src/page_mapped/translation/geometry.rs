@@ -1,7 +1,7 @@
 //! Where things are: units, slots, rows, blocks, pools and dies.
 //!
 //! A slot holds one mapping unit. A row is what one program operation writes:
-//! a page on each plane of a die. A block is what is erased together, and a
+//! a page on each plane of a die, or on one where planes work one at a time. A block is what is erased together, and a
 //! pool the dies that it spans: one die, or all dies of a superblock, whose
 //! rows go round the dies.
 
@@ -73,7 +73,7 @@ impl Geometry {
             blocks,
             rows_per_block,
             slots_per_row,
-            slots_per_page: (slots_per_row / specification.flash.planes.value).max(1),
+            slots_per_page: (slots_per_row / specification.planes_together()).max(1),
             slots_per_block,
             slots_per_pool: slots_per_block * blocks,
             unit_bytes,
