@@ -71,22 +71,25 @@ def describe_host(root: str | Path = "/") -> dict[str, Fact]:
 def describe_path(path: str | Path, root: str | Path = "/") -> dict[str, Fact]:
     """The file system and the device behind an existing file, or the block device itself."""
     root = Path(root)
-    status = os.stat(path)  # noqa: PTH116 - also for paths given as text
-    if stat.S_ISBLK(status.st_mode):
-        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-        return describe_block_device(_block_directory(root, number))
-    number = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
-    mount = _mount_of(os.path.realpath(path), number, root)
-    directory = _block_directory(root, number)
-    if directory is None and mount is not None and mount.source.startswith("/dev/"):
-        # File systems over several devices have a number of their own; the source names one.
-        name = (root / mount.source.lstrip("/")).resolve().name
-        directory = _existing(root / "sys/class/block" / name)
+    mount, directory = _mount_and_device(path, root)
+    described = describe_block_device(directory)
+    if stat.S_ISBLK(os.stat(path).st_mode):  # noqa: PTH116 - also for paths given as text
+        return described
     return {
         "file_system": mount.file_system if mount else None,
         "mount_options": mount.options if mount else None,
-        **describe_block_device(directory),
+        **described,
     }
+
+
+def disk_directory(path: str | Path, root: str | Path = "/") -> Path | None:
+    """The directory in ``/sys`` of the whole disk below an existing file or block device.
+
+    Of a partition, and of a mapping over one device, that is the disk below; ``None`` where the
+    system does not tell.
+    """
+    _, directory = _mount_and_device(path, Path(root))
+    return None if directory is None else _bottom(_whole(directory))
 
 
 def describe_block_device(directory: Path | None) -> dict[str, Fact]:
@@ -124,6 +127,33 @@ def describe_block_device(directory: Path | None) -> dict[str, Fact]:
         "transport": transport,
         "link": _link(disk, controller),
     }
+
+
+def _mount_and_device(path: str | Path, root: Path) -> tuple["_Mount | None", Path | None]:
+    """The mount that a file is on, and the directory in ``/sys`` of its device."""
+    status = os.stat(path)  # noqa: PTH116 - also for paths given as text
+    if stat.S_ISBLK(status.st_mode):
+        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+        return None, _block_directory(root, number)
+    number = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+    mount = _mount_of(os.path.realpath(path), number, root)
+    directory = _block_directory(root, number)
+    if directory is None and mount is not None and mount.source.startswith("/dev/"):
+        # File systems over several devices have a number of their own; the source names one.
+        name = (root / mount.source.lstrip("/")).resolve().name
+        directory = _existing(root / "sys/class/block" / name)
+    return mount, directory
+
+
+def _whole(directory: Path) -> Path:
+    return directory.parent if (directory / "partition").exists() else directory
+
+
+def _bottom(disk: Path) -> Path:
+    """The disk below mappings over one device."""
+    while (below := _only_slave(disk)) is not None:
+        disk = below
+    return disk
 
 
 @dataclass(frozen=True)
@@ -171,7 +201,7 @@ def _only_slave(disk: Path) -> Path | None:
     if len(slaves) != 1:
         return None
     slave = slaves[0].resolve()
-    return slave.parent if (slave / "partition").exists() else slave
+    return _whole(slave)
 
 
 def _controller(disk: Path) -> Path:

@@ -1,0 +1,179 @@
+"""Reads counters before, during and after a measurement."""
+
+import os
+import stat
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fourcorners.conditions import medium
+from fourcorners.conditions.block_io import BlockIo, Caps, read_block_io, read_caps
+from fourcorners.conditions.clock import ClockReading, read_clock
+from fourcorners.conditions.conditions import Conditions
+from fourcorners.conditions.files import difference, text
+from fourcorners.conditions.power import (
+    PowerReading,
+    PowerSamples,
+    governor,
+    idle_exit_s,
+    link_power,
+    read_power,
+)
+from fourcorners.conditions.processors import CpuTimes, Threads, read_cpu_times
+from fourcorners.environment import describe_path, disk_directory
+
+# Frequencies and temperatures change slowly, and reading them of many processors takes time.
+_POWER_INTERVAL_S = 1.0
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """All counters at one moment."""
+
+    monotonic_s: float
+    block_io: BlockIo
+    cpu: CpuTimes | None
+    clock: ClockReading
+    power: PowerReading
+
+
+class Observer:
+    """Observes measurements of one path, one after the other.
+
+    Call :meth:`begin`, then :meth:`tick` some ten times a second, then :meth:`end`; a measurement
+    that failed is left out. A second without a tick costs precision, nothing else.
+    """
+
+    def __init__(self, path: str, *, direct: bool, root: str | Path = "/") -> None:
+        """For an existing file or block device; ``direct`` is whether I/O to it passes the page
+        cache by, ``root`` is where ``proc`` and ``sys`` are found."""
+        self._path = path
+        self._direct = direct
+        self._root = Path(root)
+        self._device = stat.S_ISBLK(os.stat(path).st_mode)  # noqa: PTH116 - a text
+        self._facts = describe_path(path, self._root)
+        self._disk = disk_directory(path, self._root)
+        self._before: _Reading | None = None
+        self._threads = Threads()
+        self._samples = PowerSamples()
+        self._sampled_at = 0.0
+
+    def begin(self) -> None:
+        """Right before a measurement."""
+        self._threads = Threads.begin(self._root)
+        self._samples = PowerSamples()
+        self._sampled_at = float("-inf")
+        self._before = self._read()
+
+    def tick(self) -> None:
+        """While it runs."""
+        self._threads.read(self._root)
+        now = time.monotonic()
+        if now - self._sampled_at >= _POWER_INTERVAL_S:
+            self._sampled_at = now
+            self._samples.read(self._root, self._disk)
+
+    def end(self, *, offset: int, span: int, reads: bool, writes: bool) -> Conditions:
+        """Right after it: what it read or wrote lies in ``span`` bytes from ``offset`` on.
+
+        Looks at the blocks that were read, and flushes what was written.
+        """
+        before, after = self._before, self._read()
+        assert before is not None, "begin comes first"
+        sampled = medium.sample(self._path, offset, span) if reads else None
+        copies, compressed = medium.copies_and_compresses(
+            self._path, _text(self._facts.get("file_system")), self._mount_options
+        )
+        elapsed_s = after.monotonic_s - before.monotonic_s
+        disk = self._disk
+        caps = read_caps(self._root, text(disk / "dev")) if disk is not None else Caps()
+        loop = text(disk / "loop/dio") if disk is not None else None
+        threads = self._threads
+        return Conditions(
+            observed_s=elapsed_s,
+            direct=self._direct,
+            file_system=_text(self._facts.get("file_system")),
+            mount_options=self._mount_options,
+            transport=_text(self._facts.get("transport")),
+            loop_direct=None if loop is None else loop == "1",
+            hole_share=None if self._device else medium.hole_share(self._path, offset, span),
+            sampled_blocks=sampled.blocks if sampled else None,
+            zero_share=sampled.zero_share if sampled else None,
+            repeated_share=sampled.repeated_share if sampled else None,
+            copy_on_write=copies,
+            compressed=compressed,
+            flush_s=medium.flush_s(self._path) if writes else None,
+            cap_read_iops=caps.read_iops,
+            cap_write_iops=caps.write_iops,
+            cap_read_bytes_per_second=caps.read_bytes_per_second,
+            cap_write_bytes_per_second=caps.write_bytes_per_second,
+            **_block_io(before.block_io, after.block_io),
+            cores=len(os.sched_getaffinity(0)),
+            **_cpu(before.cpu, after.cpu),
+            issuers_wait_s=threads.wait_s("issuer"),
+            kernel_workers=threads.count("iou-wrk"),
+            kernel_workers_cpu_s=threads.cpu_s("iou-wrk"),
+            pollers=threads.count("iou-sqp"),
+            pollers_cpu_s=threads.cpu_s("iou-sqp"),
+            pollers_wait_s=threads.wait_s("iou-sqp"),
+            clock_source=before.clock.source,
+            clock_source_after=after.clock.source,
+            clock_drift=_drift(before.clock, after.clock),
+            cpu_governor=governor(self._root),
+            cpu_frequency_share=self._samples.frequency_share,
+            idle_exit_s=idle_exit_s(before.power, after.power),
+            link_power=link_power(disk),
+            suspended_s=_milli(difference(before.power.suspended_ms, after.power.suspended_ms)),
+            cpu_throttled=_whole(difference(before.power.throttled, after.power.throttled)),
+            drive_temperature_c=self._samples.temperature_c,
+            drive_temperature_limit_c=self._samples.temperature_limit_c,
+        )
+
+    @property
+    def _mount_options(self) -> str | None:
+        return _text(self._facts.get("mount_options"))
+
+    def _read(self) -> _Reading:
+        return _Reading(
+            monotonic_s=time.monotonic(),
+            block_io=read_block_io(self._root, self._disk),
+            cpu=read_cpu_times(self._root),
+            clock=read_clock(self._root),
+            power=read_power(self._root, self._disk),
+        )
+
+
+def _block_io(before: BlockIo, after: BlockIo) -> dict[str, int | None]:
+    return {
+        name: _whole(difference(getattr(before, name), getattr(after, name)))
+        for name in BlockIo.__dataclass_fields__
+    }
+
+
+def _cpu(before: CpuTimes | None, after: CpuTimes | None) -> dict[str, float]:
+    if before is None or after is None or after.total <= before.total:
+        return {}
+    total = after.total - before.total
+    others = (after.busy - before.busy) - (after.own - before.own)
+    return {
+        "steal_share": (after.steal - before.steal) / total,
+        # The process's times and the machine's are read one after the other.
+        "other_cpu_share": max(others / total, 0.0),
+    }
+
+
+def _drift(before: ClockReading, after: ClockReading) -> float | None:
+    raw = after.raw_ns - before.raw_ns
+    return (after.monotonic_ns - before.monotonic_ns) / raw - 1 if raw > 0 else None
+
+
+def _milli(value: float | None) -> float | None:
+    return None if value is None else value / 1000
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
