@@ -21,6 +21,7 @@ Times are float seconds, sizes bytes; names say so. What the user can put right 
 from importlib.metadata import version
 
 from fourcorners.errors import UserError
+from fourcorners.observing import Observed, observe
 from fourcorners.recording import LatencyDistribution, Offered, OperationRecording, Recording
 from fourcorners.store import Run
 from fourcorners.suites import characterize, prepare
@@ -48,6 +49,7 @@ __all__ = [
     "REPEATED",
     "Damage",
     "LatencyDistribution",
+    "Observed",
     "Offered",
     "OperationRecording",
     "Recording",
@@ -63,6 +65,7 @@ __all__ = [
     "duplicated",
     "fixed_rate",
     "hot_cold",
+    "observe",
     "open_run",
     "open_target",
     "poisson_rate",

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from fourcorners import _core, catalog
+from fourcorners.conditions import Observer
 from fourcorners.environment import describe_path
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.recording import NS, Recording
@@ -98,6 +99,10 @@ class Target(ABC):
     @abstractmethod
     def environment(self) -> dict[str, Any]:
         """What the system tells about the path under test; empty for simulated drives."""
+
+    def observer(self) -> Observer | None:
+        """What observes the machine while this target is measured; none for simulated drives."""
+        return None
 
     @property
     def drive_text(self) -> str | None:
@@ -443,6 +448,9 @@ class RealTarget(Target):
 
     def environment(self) -> dict[str, Any]:
         return self._environment
+
+    def observer(self) -> Observer:
+        return Observer(self.locator, direct=self._core.direct)
 
     def close(self) -> None:
         # The core gives the file back with its last reference.

@@ -11,6 +11,7 @@ from typing import Any
 
 from fourcorners.analysis import (
     access_findings,
+    artefacts,
     consistency_findings,
     corners,
     littles_law,
@@ -24,7 +25,9 @@ __all__ = ["Finding", "RunData", "analyze", "find"]
 
 
 def find(run: RunData) -> list[Finding]:
-    """All findings of a run, the summary first; tests that did not run leave theirs out."""
+    """All findings of a run: the summary, what may mislead about it, and what the tests showed.
+
+    Tests that did not run leave theirs out."""
     findings = [
         *corners.find(run),
         *access_findings.find(run),
@@ -32,7 +35,7 @@ def find(run: RunData) -> list[Finding]:
         *consistency_findings.find(run),
         *littles_law.find(run),
     ]
-    return [*summary.find(run, findings), *findings]
+    return [*summary.find(run, findings), *artefacts.find(run), *findings]
 
 
 def analyze(run: RunData) -> list[dict[str, Any]]:

@@ -53,13 +53,15 @@ class Conditions:
     other_cpu_share: float | None = None
     """CPU time of other processes, of all."""
     issuers_wait_s: float | None = None
-    """Time that the threads which issue I/O were ready and had no processor."""
+    """Longest time that a thread which issues I/O was ready and had no processor."""
     kernel_workers: int | None = None
     kernel_workers_cpu_s: float | None = None
     pollers: int | None = None
     """Kernel threads that polled for requests (SQPOLL)."""
     pollers_cpu_s: float | None = None
+    """CPU time of all of them."""
     pollers_wait_s: float | None = None
+    """Longest time that one of them was ready and had no processor."""
 
     # Clock
     clock_source: str | None = None

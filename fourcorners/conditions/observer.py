@@ -5,6 +5,7 @@ import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fourcorners.conditions import medium
 from fourcorners.conditions.block_io import BlockIo, Caps, read_block_io, read_caps
@@ -21,9 +22,12 @@ from fourcorners.conditions.power import (
 )
 from fourcorners.conditions.processors import CpuTimes, Threads, read_cpu_times
 from fourcorners.environment import describe_path, disk_directory
+from fourcorners.workload import Workload
 
 # Frequencies and temperatures change slowly, and reading them of many processors takes time.
 _POWER_INTERVAL_S = 1.0
+# Longest measurement in units of the time that threads were seen, for which that is scaled up.
+_UNSEEN_MAX = 2.0
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Observer:
         self._threads = Threads()
         self._samples = PowerSamples()
         self._sampled_at = 0.0
+        self._ticked_at = 0.0
 
     def begin(self) -> None:
         """Right before a measurement."""
@@ -67,19 +72,22 @@ class Observer:
 
     def tick(self) -> None:
         """While it runs."""
+        now = self._ticked_at = time.monotonic()
         self._threads.read(self._root)
-        now = time.monotonic()
         if now - self._sampled_at >= _POWER_INTERVAL_S:
             self._sampled_at = now
             self._samples.read(self._root, self._disk)
 
-    def end(self, *, offset: int, span: int, reads: bool, writes: bool) -> Conditions:
-        """Right after it: what it read or wrote lies in ``span`` bytes from ``offset`` on.
+    def end(self, workload: Workload, capacity_bytes: int) -> Conditions:
+        """Right after it: what was measured, and the size of the target.
 
         Looks at the blocks that were read, and flushes what was written.
         """
         before, after = self._before, self._read()
         assert before is not None, "begin comes first"
+        offset, span = _extent(workload, capacity_bytes)
+        reads = any(stream.read_fraction > 0 for stream in workload.streams)
+        writes = any(stream.read_fraction < 1 for stream in workload.streams)
         sampled = medium.sample(self._path, offset, span) if reads else None
         copies, compressed = medium.copies_and_compresses(
             self._path, _text(self._facts.get("file_system")), self._mount_options
@@ -89,6 +97,9 @@ class Observer:
         caps = read_caps(self._root, text(disk / "dev")) if disk is not None else Caps()
         loop = text(disk / "loop/dio") if disk is not None else None
         threads = self._threads
+        # Threads end with the measurement, so that what they did after the last tick is not seen.
+        unseen = elapsed_s / max(self._ticked_at - before.monotonic_s, 1e-9)
+        unseen = min(unseen, _UNSEEN_MAX)
         return Conditions(
             observed_s=elapsed_s,
             direct=self._direct,
@@ -110,12 +121,12 @@ class Observer:
             **_block_io(before.block_io, after.block_io),
             cores=len(os.sched_getaffinity(0)),
             **_cpu(before.cpu, after.cpu),
-            issuers_wait_s=threads.wait_s("issuer"),
+            issuers_wait_s=threads.wait_s("issuer") * unseen,
             kernel_workers=threads.count("iou-wrk"),
-            kernel_workers_cpu_s=threads.cpu_s("iou-wrk"),
+            kernel_workers_cpu_s=threads.cpu_s("iou-wrk") * unseen,
             pollers=threads.count("iou-sqp"),
-            pollers_cpu_s=threads.cpu_s("iou-sqp"),
-            pollers_wait_s=threads.wait_s("iou-sqp"),
+            pollers_cpu_s=threads.cpu_s("iou-sqp") * unseen,
+            pollers_wait_s=threads.wait_s("iou-sqp") * unseen,
             clock_source=before.clock.source,
             clock_source_after=after.clock.source,
             clock_drift=_drift(before.clock, after.clock),
@@ -143,14 +154,24 @@ class Observer:
         )
 
 
-def _block_io(before: BlockIo, after: BlockIo) -> dict[str, int | None]:
+def _extent(workload: Workload, capacity_bytes: int) -> tuple[int, int]:
+    """Offset and length of what all streams together reach."""
+    low = min(stream.offset_bytes for stream in workload.streams)
+    high = max(
+        capacity_bytes if stream.span_bytes is None else stream.offset_bytes + stream.span_bytes
+        for stream in workload.streams
+    )
+    return low, min(high, capacity_bytes) - low
+
+
+def _block_io(before: BlockIo, after: BlockIo) -> dict[str, Any]:
     return {
         name: _whole(difference(getattr(before, name), getattr(after, name)))
         for name in BlockIo.__dataclass_fields__
     }
 
 
-def _cpu(before: CpuTimes | None, after: CpuTimes | None) -> dict[str, float]:
+def _cpu(before: CpuTimes | None, after: CpuTimes | None) -> dict[str, Any]:
     if before is None or after is None or after.total <= before.total:
         return {}
     total = after.total - before.total

@@ -66,12 +66,13 @@ class Threads:
         return sum(key[0] == kind for key in self._cpu_ns)
 
     def cpu_s(self, kind: str) -> float:
-        """Their CPU time."""
+        """Their CPU time, all together."""
         return NS * sum(value for key, value in self._cpu_ns.items() if key[0] == kind)
 
     def wait_s(self, kind: str) -> float:
-        """Time that they were ready to run and had no processor."""
-        return NS * sum(value for key, value in self._wait_ns.items() if key[0] == kind)
+        """Longest time that one of them was ready to run and had no processor."""
+        waits = [value for key, value in self._wait_ns.items() if key[0] == kind]
+        return NS * max(waits, default=0)
 
 
 def _tasks(root: Path) -> list[Path]:

@@ -13,11 +13,12 @@ from .run import Run
 from .view import report_view
 
 SHOWN_ABOVE = ("corner_", "access_model_")
+SEVERITY_STYLES = {"severe": "bold red", "moderate": "yellow", "slight": "dim"}
 VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": "yellow"}
 
 
 def render_summary(run: Run) -> RenderableType:
-    """The verdict, the four corners, the access model and the other findings of one run."""
+    """What may mislead, the verdict, the four corners, the access model and the other findings."""
     view = report_view([run])
     drive = view["drives"][0]
     facts = [drive["capacity"], drive["kind"], f"profile {drive['profile']}", drive["date"]]
@@ -31,6 +32,8 @@ def render_summary(run: Run) -> RenderableType:
     ]
     parts += [Text(line, style="red") for line in view["errors"]]
     parts += [Text(f"Note: {note}", style="yellow") for note in drive["notes"]]
+    if drive["misleading"]:
+        parts += [Text(""), _misleading(drive["misleading"])]
     for sentence in drive["verdict"]:
         parts += [Text(""), Text(sentence)]
     for title, _, lines in drive["sides"][:2]:  # the verdict has already given the advice
@@ -44,6 +47,17 @@ def render_summary(run: Run) -> RenderableType:
         parts += [Text(""), _findings(shown)]
     parts += [Text(""), Text(f"Report: {run.path / 'report.html'}")]
     return Group(*parts)
+
+
+def _misleading(rows: list[dict[str, str]]) -> Group:
+    lines: list[RenderableType] = [Text("What may mislead", style="bold")]
+    for row in rows:
+        severity = row["severity"]
+        lines.append(
+            Text.assemble(row["title"], "  ", (severity, SEVERITY_STYLES.get(severity, "dim")))
+        )
+        lines.append(_item(row["text"]))
+    return Group(*lines)
 
 
 def _item(text: str) -> Padding:

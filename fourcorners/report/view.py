@@ -19,6 +19,7 @@ CORNER_TITLES = {
 SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("Advice", "avoid"))
 DRIVE_FILE_LIMIT_BYTES = 100_000
 SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
+ARTEFACT = "artefact_"  # findings that have a list of their own
 IN_THE_FIGURE = "corner_"  # findings whose sentence repeats what a figure writes out
 
 
@@ -58,6 +59,7 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "summary": str(target.get("summary") or ""),
         "capacity": formatting.capacity(target.get("capacity_bytes")),
         "verdict": [str(f["text"]) for f in said if f.get("text")],
+        "misleading": _misleading(run),
         "sides": [
             (title, key, lines)
             for title, key in SIDES
@@ -78,6 +80,18 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "trouble": [t for t in _tests(run) if t["status"] not in ("complete", "skipped")],
         "drive_file": _drive_file(run),
     }
+
+
+def _misleading(run: Run) -> list[dict[str, str]]:
+    """What may mislead about the run, the severest first, as the analysis sorted it."""
+    return [
+        {
+            "title": str(finding.get("title") or ""),
+            "severity": str((finding.get("detail") or {}).get("severity") or ""),
+            "text": str(finding.get("text") or ""),
+        }
+        for finding in findings(run, f"{ARTEFACT}*")
+    ]
 
 
 def _tests(run: Run) -> list[dict[str, Any]]:
@@ -267,7 +281,7 @@ def _findings(run: Run) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
         name = str(finding.get("name") or "")
-        if name.startswith("summary"):
+        if name.startswith(("summary", ARTEFACT)):
             continue
         unit = finding.get("unit")
         rows.append(

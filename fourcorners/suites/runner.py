@@ -6,11 +6,13 @@ import os
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from fourcorners.analysis import analyze
+from fourcorners.conditions import Conditions, Observer
 from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
 from fourcorners.recording import Recording
@@ -18,8 +20,8 @@ from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.writer import run_name
 from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
-from fourcorners.suites.host_limit import host_limit
 from fourcorners.suites.interrupt import InterruptRequest
+from fourcorners.suites.past import Past
 from fourcorners.suites.progress import Estimate, Progress, Status
 from fourcorners.suites.test import (
     Fill,
@@ -108,6 +110,8 @@ class _Runner:
         self._progress = progress
         self._estimate = Estimate(plan.seconds, target.kind)
         self._interrupt = InterruptRequest()
+        self._observer = target.observer()
+        self._past = Past(target)
         self._lost_reason: str | None = None
         self._run_notes: list[str] = []
         self._test_title = ""
@@ -226,6 +230,7 @@ class _Runner:
                 self._show(text, 0.0, 0.0)
                 try:
                     self._target.purge()
+                    self._past.purged()
                 except UserError as error:
                     text = f"no purge: {error}"
             case Settle():
@@ -256,7 +261,7 @@ class _Runner:
 
     def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> None:
         self._stop_if_requested()
-        recording = self._execute(measurement.workload, measurement.label, measurement.seconds)
+        recording, conditions = self._observe(measurement)
         if recording.operations:
             self._writer.add(measurement.id, test, recording)
             entry["recordings"].append(
@@ -266,14 +271,27 @@ class _Runner:
                     "point": measurement.point,
                     "workload": measurement.workload.to_dict(),
                     "partial": recording.interrupted,
+                    "conditions": conditions.to_dict(),
                 }
             )
-        limit = host_limit(recording, measurement.workload)
-        if limit is not None:
-            self._note(f"{measurement.label}: {limit}")
         self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
         self._estimate.done(measurement.seconds)
+
+    def _observe(self, measurement: Measurement) -> tuple[Recording, Conditions]:
+        """Measures, and what the machine did meanwhile. After a failure nothing more is asked of
+        the target than was measured: it may hang."""
+        past, observer = self._past, self._observer
+        written, purged = past.written_bytes, past.is_purged
+        if observer is not None:
+            observer.begin()
+        recording = self._execute(
+            measurement.workload, measurement.label, measurement.seconds, observer=observer
+        )
+        conditions = Conditions()
+        if observer is not None and recording.failure is None:
+            conditions = observer.end(measurement.workload, self._target.capacity_bytes)
+        return recording, replace(conditions, written_before_bytes=written, purged=purged)
 
     def _end_test_on_failure(self, activity: str, recording: Recording) -> None:
         if recording.failure is None:
@@ -286,16 +304,26 @@ class _Runner:
         raise UserError(failure)
 
     def _execute(
-        self, workload: Workload, activity: str, planned_s: float, total_bytes: int | None = None
+        self,
+        workload: Workload,
+        activity: str,
+        planned_s: float,
+        *,
+        total_bytes: int | None = None,
+        observer: Observer | None = None,
     ) -> Recording:
         def watch(elapsed_s: float, _: int, count: int) -> bool:
+            if observer is not None:
+                observer.tick()
             share = count / total_bytes if total_bytes else elapsed_s / max(planned_s, 1e-9)
             rate = count / elapsed_s if elapsed_s > 0 else 0.0
             self._show(activity, min(share, 1.0) * planned_s, rate)
             return not self._interrupt.requested
 
         self._show(activity, 0.0, 0.0)
-        return self._target.run(workload, watch)
+        recording = self._target.run(workload, watch)
+        self._past.ran(recording)
+        return recording
 
     def _show(self, activity: str, current_s: float, bytes_per_second: float) -> None:
         self._progress.update(

@@ -1,0 +1,159 @@
+"""The device under test, as others use it, limit it and heat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.artefacts.artefact import Artefact
+from fourcorners.analysis.artefacts.case import Case
+
+FOREIGN_SHARE_MIN = 0.05
+FOREIGN_BYTES_MIN = 2**20
+"""A journal and a few log lines are less."""
+
+FOREIGN_IOS_MIN = 50
+UNSPLIT_BYTES_MAX = 64 * 2**10
+"""Requests up to this size pass every block layer in one piece, so that I/Os can be compared."""
+
+CAP_SHARE_MIN = 0.9
+"""Of the limit that is set: a bucket that starts full lets a little more pass."""
+
+TEMPERATURE_FALL_MIN = 0.9
+"""Rate of the last third over that of the first from which heat has cost something."""
+
+
+def detect(case: Case) -> Iterator[Artefact]:
+    """What else happened at the device."""
+    yield from _foreign_load(case)
+    yield from _set_cap(case)
+    yield from _heat(case)
+
+
+def _foreign_load(case: Case) -> Iterator[Artefact]:
+    at = case.conditions
+    if (
+        not at.direct
+        or at.disk_read_bytes is None
+        or at.disk_write_bytes is None
+        or at.own_read_bytes is None
+        or at.own_write_bytes is None
+    ):
+        return
+    own = at.own_read_bytes + at.own_write_bytes
+    reads = max(at.disk_read_bytes - at.own_read_bytes, 0)
+    writes = max(at.disk_write_bytes - at.own_write_bytes, 0)
+    foreign = reads + writes
+    share = foreign / max(foreign + own, 1)
+    ios = _foreign_ios(case)
+    total_ios = (at.disk_reads or 0) + (at.disk_writes or 0)
+    ios_share = ios / total_ios if total_ios else 0.0
+    by_bytes = share >= FOREIGN_SHARE_MIN and foreign >= FOREIGN_BYTES_MIN
+    by_ios = ios_share >= FOREIGN_SHARE_MIN and ios >= FOREIGN_IOS_MIN
+    if not by_bytes and not by_ios:
+        return
+    yield Artefact(
+        name="foreign_load",
+        title="Others used the device",
+        severity="moderate",
+        seen=(
+            f"Others read {wording.amount(reads)} and wrote {wording.amount(writes)} on the "
+            f"device meanwhile, {wording.percent(share)} of all that passed"
+            + (f", and {wording.percent(ios_share)} of the I/Os." if by_ios else ".")
+        ),
+        effect="They took their part of the drive's time: rates are too low, latencies too long.",
+        mend="Stop what uses the device (its other partitions and file systems, too).",
+        evidence={
+            "foreign_read_bytes": reads,
+            "foreign_write_bytes": writes,
+            "foreign_share": share,
+            "foreign_ios": ios,
+            "foreign_ios_share": ios_share,
+        },
+    )
+
+
+def _foreign_ios(case: Case) -> int:
+    """I/Os of the disk beyond the case's, where they can be told apart."""
+    at = case.conditions
+    comparable = (
+        case.block_bytes is not None and case.block_bytes <= UNSPLIT_BYTES_MAX and not case.ramp_s
+    )
+    if not comparable or at.disk_reads is None or at.disk_writes is None:
+        return 0
+    reads = max(at.disk_reads - case.ios.get("read", 0), 0)
+    # A flush may count as a write, and a write of the drive's own is none of ours.
+    writes = max(at.disk_writes - case.ios.get("write", 0) - case.ios.get("flush", 0), 0)
+    return reads + writes
+
+
+def _set_cap(case: Case) -> Iterator[Artefact]:
+    at = case.conditions
+    if case.elapsed_s <= 0:
+        return
+    for operation, iops_cap, rate_cap in (
+        ("read", at.cap_read_iops, at.cap_read_bytes_per_second),
+        ("write", at.cap_write_iops, at.cap_write_bytes_per_second),
+    ):
+        rates = (
+            (case.ios.get(operation, 0) / case.elapsed_s, iops_cap, "I/Os"),
+            (case.bytes.get(operation, 0) / case.elapsed_s, rate_cap, "bytes"),
+        )
+        for rate, cap, unit in rates:
+            if cap and rate >= CAP_SHARE_MIN * cap:
+                shown = wording.amount(cap) if unit == "bytes" else f"{wording.number(cap)} I/Os"
+                yield Artefact(
+                    name="rate_cap",
+                    title="Rate cap",
+                    severity="severe",
+                    seen=f"A control group limits {operation}s to {shown} per second, and they "
+                    f"ran at {wording.percent(rate / cap)} of that.",
+                    effect="The figure is the limit's, not the drive's.",
+                    mend="Measure outside the control group, or lift its limit.",
+                    evidence={f"cap_{unit.lower().replace('/', '')}": cap, "share": rate / cap},
+                )
+                return
+
+
+def _heat(case: Case) -> Iterator[Artefact]:
+    at = case.conditions
+    if at.cpu_throttled:
+        yield Artefact(
+            name="thermal_throttling",
+            title="Heat",
+            severity="moderate",
+            seen=f"Processors were slowed down {wording.number(at.cpu_throttled)} times "
+            "because of heat.",
+            effect="The host became slower while it measured: latencies are too long.",
+            mend="Cool the machine.",
+            evidence={"cpu_throttled": at.cpu_throttled},
+        )
+        return
+    temperature, limit = at.drive_temperature_c, at.drive_temperature_limit_c
+    if temperature is None or limit is None or temperature < limit:
+        return
+    seconds = case.full_seconds
+    third = len(seconds) // 3
+    first, last = (
+        (float(np.mean(seconds[:third])), float(np.mean(seconds[-third:])))
+        if (third)
+        else (0.0, 0.0)
+    )
+    fallen = first > 0 and last < TEMPERATURE_FALL_MIN * first
+    yield Artefact(
+        name="thermal_throttling",
+        title="Heat",
+        severity="severe" if fallen else "moderate",
+        seen=f"The drive reached {wording.number(temperature)} °C, its limit is "
+        f"{wording.number(limit)} °C"
+        + (f"; its rate fell to {wording.percent(last / first)}." if fallen else "."),
+        effect="A drive slows down at its limit: the figures are those of a hot drive.",
+        mend="Cool the drive, and let it cool down between measurements.",
+        evidence={
+            "drive_temperature_c": temperature,
+            "drive_temperature_limit_c": limit,
+            "rate_left": last / first if first else None,
+        },
+    )

@@ -1,0 +1,201 @@
+"""What only several recordings, or one recording's seconds, can tell: caches, caps, the past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.artefacts.artefact import Artefact
+from fourcorners.analysis.artefacts.case import Case
+from fourcorners.analysis.source import Array
+
+FALL_MIN = 1.5
+"""Rate before over rate after. Disks fall by less than that from track to track, and to half from
+edge to centre by and by."""
+
+EDGE_MIN = 1.3
+"""The same from one pair of seconds to the next, which tells a step from a slope."""
+
+SPREADS_MIN = 6
+"""Height of the step over the spread of the seconds after it, which tells a step from the best of
+many uneven seconds."""
+
+SIDE_SHARE_MIN = 0.9
+"""Seconds before and after that must lie on their side of the middle."""
+
+SECONDS_MIN = 6
+
+CAP_TOLERANCE = 0.01
+"""Points at a cap agree within the bucket's depth; points of a drive differ by its physics."""
+
+CAP_POINTS_MIN = 4
+CAP_RANGE_MIN = 4
+"""Largest over smallest block size, for an IOPS cap and a rate cap alike, and queue depth."""
+
+
+def write_caches(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
+    """Sequential writes that a cache took, in part or all."""
+    falls = [(case, fall) for case in cases if (fall := _fall(case)) is not None]
+    for case, (bytes_until, fast, slow) in falls:
+        yield (
+            case,
+            Artefact(
+                name="write_cache",
+                title="Write cache, then the drive",
+                severity="moderate",
+                seen=(
+                    f"After {wording.amount(bytes_until)} the writes fell from "
+                    f"{wording.amount(fast)}/s to {wording.amount(slow)}/s."
+                ),
+                effect="The mean mixes a cache (fast cells, a buffer) with the drive behind it.",
+                mend="Read the two rates by the second, and write for longer.",
+                evidence={
+                    "bytes_until_fall": bytes_until,
+                    "fast_bytes_per_second": fast,
+                    "slow_bytes_per_second": slow,
+                },
+            ),
+        )
+    if not falls:
+        return
+    size = min(bytes_until for _, (bytes_until, _, _) in falls)
+    fast = min(fast for _, (_, fast, _) in falls)
+    fallen = {case.id for case, _ in falls}
+    for case in cases:
+        written = case.bytes.get("write", 0)
+        if case.id in fallen or not _sequential_writes(case) or written >= size:
+            continue
+        if case.bytes_per_second < fast / FALL_MIN:
+            continue
+        yield (
+            case,
+            Artefact(
+                name="write_cache",
+                title="Write cache only",
+                severity="severe",
+                seen=(
+                    f"It wrote {wording.amount(written)}; another measurement of this run left "
+                    f"the cache after {wording.amount(size)}."
+                ),
+                effect="Only the cache was measured: longer writes are slower.",
+                mend="Write for longer.",
+                evidence={"written_bytes": written, "cache_bytes": size},
+            ),
+        )
+
+
+def _sequential_writes(case: Case) -> bool:
+    # Random writes fall for other reasons, too: the consistency test's finding is about them.
+    return case.only == "write" and case.pattern == "sequential"
+
+
+def _fall(case: Case) -> tuple[float, float, float] | None:
+    """Bytes until the fall, rate before and rate after."""
+    rates: Array = case.full_seconds
+    if not _sequential_writes(case) or len(rates) < SECONDS_MIN:
+        return None
+    at = _split(rates)
+    before, after = rates[:at], rates[at:]
+    fast, slow = float(np.median(before)), float(np.median(after))
+    if slow <= 0 or fast < FALL_MIN * slow:
+        return None
+    # The second of the fall belongs to both sides.
+    edge_fast, edge_slow = np.mean(rates[max(at - 2, 0) : at]), np.mean(rates[at + 1 : at + 3])
+    if edge_fast < EDGE_MIN * edge_slow:
+        return None
+    # 1.4826 makes the median deviation the standard one, where the distribution is normal.
+    spread = 1.4826 * float(np.median(np.abs(after - slow)))
+    if fast - slow < SPREADS_MIN * spread:
+        return None
+    middle = (fast + slow) / 2
+    if np.mean(before > middle) < SIDE_SHARE_MIN or np.mean(after < middle) < SIDE_SHARE_MIN:
+        return None
+    return float(before.sum()), fast, slow
+
+
+def _split(values: Array) -> int:
+    """Where to cut a series in two so that the parts differ most, at least two values after it."""
+    n = len(values)
+    sums = np.cumsum(values)
+    at = np.arange(1, n - 1)
+    left, right = sums[at - 1] / at, (sums[-1] - sums[at - 1]) / (n - at)
+    return int(at[np.argmax(at * (n - at) * (left - right) ** 2)])
+
+
+def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
+    """A ceiling that reads and writes of several sizes and depths meet alike: no drive has one."""
+    usable = [case for case in cases if case.only in ("read", "write") and case.block_bytes]
+    for unit in ("IOPS", "bytes"):
+        rates = {case.id: _plateau(case, unit) for case in usable}
+        ceiling = max(rates.values(), default=0.0)
+        at = [case for case in usable if rates[case.id] >= (1 - CAP_TOLERANCE) * ceiling]
+        if ceiling <= 0 or not _unlike(at):
+            continue
+        shown = wording.amount(ceiling) if unit == "bytes" else f"{wording.number(ceiling)} I/Os"
+        for case in at:
+            yield (
+                case,
+                Artefact(
+                    name="rate_cap",
+                    title="Rate cap",
+                    severity="severe",
+                    seen=(
+                        f"{len(at)} measurements, reads and writes of different sizes and queue "
+                        f"depths, all end at {shown} per second, and none goes beyond."
+                    ),
+                    effect="A limit of the volume or its connection was measured, not a drive.",
+                    mend="Ask for the volume's limits; compare with a volume that has others.",
+                    evidence={"ceiling": ceiling, "unit": unit, "points": len(at)},
+                ),
+            )
+        return
+
+
+def _plateau(case: Case, unit: str) -> float:
+    """Rate of the second half, after a bucket's burst: bytes or I/Os per second."""
+    seconds = case.full_seconds
+    half = seconds[len(seconds) // 2 :]
+    rate = float(np.median(half)) if len(half) else case.bytes_per_second
+    return rate if unit == "bytes" else rate / (case.block_bytes or 1)
+
+
+def _unlike(cases: Sequence[Case]) -> bool:
+    """Whether a drive would have given these measurements different rates."""
+    if len(cases) < CAP_POINTS_MIN or {case.only for case in cases} != {"read", "write"}:
+        return False
+    sizes = [case.block_bytes or 1 for case in cases]
+    depths = [round(case.mean_queue_depth) or 1 for case in cases]
+    return max(sizes) >= CAP_RANGE_MIN * min(sizes) and max(depths) >= CAP_RANGE_MIN * min(depths)
+
+
+def preconditioning(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
+    """Writes to a drive that had not been written once since its purge, or since the run began."""
+    for case in cases:
+        written = case.conditions.written_before_bytes
+        if written is None or not case.capacity_bytes or not case.bytes.get("write"):
+            continue
+        share = written / case.capacity_bytes
+        if share >= 1:
+            continue
+        since = "its purge" if case.conditions.purged else "this run began"
+        yield (
+            case,
+            Artefact(
+                name="preconditioning",
+                title="Less than a drive write before",
+                severity="slight",
+                seen=f"{wording.percent(share)} of the target's capacity had been written since "
+                f"{since}.",
+                effect=(
+                    "Writes met a drive with free blocks: they may be faster than in a drive that "
+                    "has been in use."
+                ),
+                mend=(
+                    "For the steady state, write the whole drive first and go on until the rate no "
+                    "longer changes (the consistency test)."
+                ),
+                evidence={"drive_writes": share, "purged": case.conditions.purged},
+            ),
+        )
