@@ -1,5 +1,7 @@
 """Artefacts by made-up conditions, by the second and across recordings; none where none is."""
 
+import dataclasses
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -7,11 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
+from rich.console import Console
 
 import fourcorners as fc
 from fourcorners.analysis import find
 from fourcorners.analysis.artefacts import PREFIX, Artefact, Case, detect
 from fourcorners.conditions import Conditions, Observer
+from fourcorners.report import render_summary
+from fourcorners.suites import PROFILES
+from fourcorners.suites.test import Settle
 
 GOOD: dict[str, Any] = {
     "observed_s": 10.0,
@@ -341,3 +347,47 @@ def test_the_observer_reads_another_machine(tmp_path: Path) -> None:
 def test_conditions_survive_the_run_folder() -> None:
     conditions = Conditions.from_dict({**GOOD, "of_another_version": 1})
     assert Conditions.from_dict(conditions.to_dict()) == conditions
+
+
+def test_fast_cells_of_a_simulated_drive() -> None:
+    cells = {"slc_cache.static_size": "8 GB", "slc_cache.dynamic_share": "0.001"}
+    writes = fc.Stream.write("sequential", 131072, queue_depth=8)
+    with fc.open_target("sim:class-tlc-nvme-consumer-1tb", settings=cells) as drive:
+        [artefact] = fc.observe(drive, fc.Workload([writes], seconds=14)).artefacts
+    assert artefact.name == "write_cache"
+    assert artefact.evidence["bytes_until_fall"] == pytest.approx(8e9, rel=0.15)
+
+
+def test_a_run_keeps_and_shows_what_may_mislead(tmp_path: Path) -> None:
+    run = fc.characterize(
+        "sim:ocz-core-64gb", profile="quick", tests=["four-corners"], out=tmp_path
+    )
+    [finding] = [f for f in run.findings if f["name"].startswith(PREFIX)]
+    assert finding["name"] == "artefact_preconditioning"
+    assert finding["detail"]["severity"] == "slight"
+    recordings = run.manifest["tests"][0]["recordings"]
+    fresh = next(r for r in recordings if r["id"] == finding["evidence"][0])
+    # Purged, then filled with 8 GB.
+    assert fresh["conditions"] == {"purged": True, "written_before_bytes": 8 * 10**9}
+    console = Console(file=io.StringIO(), width=100)
+    console.print(render_summary(run))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "What may mislead" in shown
+    page = (run.path / "report.html").read_text()
+    assert "What may mislead" in page
+    assert finding["title"] in page
+    assert finding["title"] in shown
+
+
+def test_a_file_is_observed_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = dataclasses.replace(PROFILES["quick"], random_corner_s=0.3, sequential_corner_s=0.3)
+    monkeypatch.setitem(PROFILES, "quick", short)
+    monkeypatch.setattr(Settle, "seconds", 0.0)
+    path = tmp_path / "file"
+    with fc.open_target(str(path), size=1 << 24, engine="sync,buffered") as target:
+        run = fc.characterize(target, profile="quick", tests=["four-corners"], out=tmp_path)
+    found = {finding["name"]: finding for finding in run.findings}
+    assert found["artefact_page_cache"]["detail"]["severity"] == "severe"
+    conditions = run.manifest["tests"][0]["recordings"][0]["conditions"]
+    assert conditions["direct"] is False
+    assert conditions["observed_s"] > 0
