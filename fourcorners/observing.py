@@ -38,8 +38,8 @@ def observe(target: Target, workload: Workload, watch: Watch | None = None) -> O
         observer.begin()
     recording = target.run(workload, ticking)
     conditions = Conditions()
-    # A target that failed may hang: nothing more is asked of it.
-    if observer is not None and recording.failure is None:
+    # A target that failed may hang: nothing more is asked of it. Nor after Ctrl-C.
+    if observer is not None and not recording.interrupted:
         conditions = observer.end(workload, target.capacity_bytes)
     case = Case.of_recording(recording, workload, conditions, target.capacity_bytes)
     return Observed(recording, conditions, [artefact for _, artefact in detect([case])])

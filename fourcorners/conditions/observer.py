@@ -1,11 +1,14 @@
 """Reads counters before, during and after a measurement."""
 
+import contextlib
 import os
 import stat
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fourcorners.conditions import medium
 from fourcorners.conditions.block_io import BlockIo, Caps, read_block_io, read_caps
@@ -24,6 +27,10 @@ from fourcorners.conditions.processors import CpuTimes, Threads, read_cpu_times
 from fourcorners.environment import describe_path, disk_directory
 from fourcorners.workload import Workload
 
+Found = TypeVar("Found")
+
+# A disk's cache is written back within this time.
+_LOOK_LIMIT_S = 30.0
 # Frequencies and temperatures change slowly, and reading them of many processors takes time.
 _POWER_INTERVAL_S = 1.0
 # Longest measurement in units of the time that threads were seen, for which that is scaled up.
@@ -88,7 +95,7 @@ class Observer:
         offset, span = _extent(workload, capacity_bytes)
         reads = any(stream.read_fraction > 0 for stream in workload.streams)
         writes = any(stream.read_fraction < 1 for stream in workload.streams)
-        sampled = medium.sample(self._path, offset, span) if reads else None
+        sampled = _within(lambda: medium.sample(self._path, offset, span)) if reads else None
         copies, compressed = medium.copies_and_compresses(
             self._path, _text(self._facts.get("file_system")), self._mount_options
         )
@@ -107,13 +114,15 @@ class Observer:
             mount_options=self._mount_options,
             transport=_text(self._facts.get("transport")),
             loop_direct=None if loop is None else loop == "1",
-            hole_share=None if self._device else medium.hole_share(self._path, offset, span),
+            hole_share=None
+            if self._device
+            else _within(lambda: medium.hole_share(self._path, offset, span)),
             sampled_blocks=sampled.blocks if sampled else None,
             zero_share=sampled.zero_share if sampled else None,
             repeated_share=sampled.repeated_share if sampled else None,
             copy_on_write=copies,
             compressed=compressed,
-            flush_s=medium.flush_s(self._path) if writes else None,
+            flush_s=_flush_s(self._path) if writes else None,
             cap_read_iops=caps.read_iops,
             cap_write_iops=caps.write_iops,
             cap_read_bytes_per_second=caps.read_bytes_per_second,
@@ -152,6 +161,29 @@ class Observer:
             clock=read_clock(self._root),
             power=read_power(self._root, self._disk),
         )
+
+
+def _within(look: Callable[[], Found | None]) -> Found | None:
+    """What ``look`` returns; ``None`` when that fails, or takes too long: a target that hangs must
+    not take the run with it."""
+    found: list[Found | None] = []
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            found.append(look())
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(_LOOK_LIMIT_S)
+    return found[0] if found else None
+
+
+def _flush_s(path: str) -> float | None:
+    started = time.monotonic()
+    flushed = _within(lambda: medium.flush_s(path))
+    waited = time.monotonic() - started
+    # A flush that was given up took at least that long.
+    return waited if flushed is None and waited >= _LOOK_LIMIT_S else flushed
 
 
 def _extent(workload: Workload, capacity_bytes: int) -> tuple[int, int]:

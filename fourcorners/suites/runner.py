@@ -279,8 +279,8 @@ class _Runner:
         self._estimate.done(measurement.seconds)
 
     def _observe(self, measurement: Measurement) -> tuple[Recording, Conditions]:
-        """Measures, and what the machine did meanwhile. After a failure nothing more is asked of
-        the target than was measured: it may hang."""
+        """Measures, and what the machine did meanwhile. After a failure or Ctrl-C nothing more is
+        asked of the target: it may hang."""
         past, observer = self._past, self._observer
         written, purged = past.written_bytes, past.is_purged
         if observer is not None:
@@ -289,7 +289,7 @@ class _Runner:
             measurement.workload, measurement.label, measurement.seconds, observer=observer
         )
         conditions = Conditions()
-        if observer is not None and recording.failure is None:
+        if observer is not None and not recording.interrupted:
             conditions = observer.end(measurement.workload, self._target.capacity_bytes)
         return recording, replace(conditions, written_before_bytes=written, purged=purged)
 
