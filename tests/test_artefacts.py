@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from rich.console import Console
 import fourcorners as fc
 from fourcorners.analysis import find
 from fourcorners.analysis.artefacts import PREFIX, Artefact, Case, detect
-from fourcorners.conditions import Conditions, Observer
+from fourcorners.conditions import Conditions, Observer, medium
+from fourcorners.conditions import observer as observing
 from fourcorners.report import render_summary
 from fourcorners.suites import PROFILES
 from fourcorners.suites.test import Settle
@@ -391,3 +393,28 @@ def test_a_file_is_observed_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     conditions = run.manifest["tests"][0]["recordings"][0]["conditions"]
     assert conditions["direct"] is False
     assert conditions["observed_s"] > 0
+
+
+def test_a_target_that_hangs_does_not_take_the_run_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(1 << 20))
+
+    def hang(*_: object) -> None:
+        time.sleep(2)
+
+    def fail(*_: object) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(observing, "_LOOK_LIMIT_S", 0.1)
+    monkeypatch.setattr(medium, "flush_s", hang)
+    monkeypatch.setattr(medium, "sample", fail)
+    observer = Observer(str(path), direct=True)
+    observer.begin()
+    mixed = fc.Stream(read_fraction=0.5, block_bytes=4096, pattern="random")
+    both = fc.Workload([mixed], seconds=1)
+    seen = observer.end(both, 1 << 20)
+    assert seen.sampled_blocks is None
+    assert seen.flush_s == pytest.approx(0.1, abs=0.5)
+    assert seen.hole_share == 0

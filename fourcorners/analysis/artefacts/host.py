@@ -35,6 +35,9 @@ FREQUENCY_SHARE_MIN = 0.7
 IDLE_EXIT_SHARE_MIN = 0.1
 """Of the mean latency, with less than two I/Os outstanding: deeper queues keep processors awake."""
 
+IDLE_EXIT_S_MIN = 5e-6
+"""The lightest idle states take a microsecond or two to leave, and no drive answers as fast."""
+
 SHALLOW_QUEUE = 2.0
 
 _SLOW_GOVERNORS = frozenset(["conservative", "powersave"])
@@ -201,7 +204,7 @@ def _power_saving(case: Case) -> Iterator[Artefact]:
     waking = None
     if at.idle_exit_s and case.latency_mean_s and case.mean_queue_depth < SHALLOW_QUEUE:
         waking = at.idle_exit_s / case.latency_mean_s
-        if waking >= IDLE_EXIT_SHARE_MIN:
+        if waking >= IDLE_EXIT_SHARE_MIN and at.idle_exit_s >= IDLE_EXIT_S_MIN:
             parts.append(
                 f"leaving an idle state took {wording.duration(at.idle_exit_s)}, "
                 f"{wording.percent(waking)} of the mean latency"
