@@ -9,7 +9,8 @@ from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
 
 BUSY_SHARE_MIN = 0.9
-"""A worker that is busy for more of its time than this has none left to wait for the drive."""
+"""A worker that computes or waits for a processor for more of its time than this has none left to
+wait for the drive."""
 
 WAIT_SHARE_MIN = 0.05
 """Time that an issuing thread was ready and had no processor, of all its time: that much of the
@@ -57,11 +58,11 @@ def detect(case: Case) -> Iterator[Artefact]:
 def _saturated(case: Case) -> Iterator[Artefact]:
     if case.cpu_s is None or case.workers is None or case.elapsed_s <= 0:
         return
-    # The CPU time is the process's own, ramp included. Time in which a worker had no processor is
-    # time in which it did not wait for the drive either.
-    waited_s = case.conditions.issuers_wait_s or 0.0
-    available_s = (case.elapsed_s + case.ramp_s - waited_s) * case.workers
-    if available_s <= 0 or (busy := case.cpu_s / available_s) < BUSY_SHARE_MIN:
+    # The CPU time is the process's own, ramp included. A worker that is ready and has no processor
+    # does not wait for the drive either.
+    available_s = (case.elapsed_s + case.ramp_s) * case.workers
+    busy = case.cpu_s / available_s + (_wait_share(case) or 0.0)
+    if busy < BUSY_SHARE_MIN:
         return
     making = (case.generating_s or 0.0) / available_s
     yield Artefact(
@@ -69,8 +70,8 @@ def _saturated(case: Case) -> Iterator[Artefact]:
         title="The host was the limit",
         severity="severe",
         seen=(
-            f"The CPU was busy {wording.percent(min(busy, 1.0))} of the workers' time, "
-            f"{wording.percent(making)} with making data."
+            f"The workers computed, or waited for a processor, {wording.percent(min(busy, 1.0))} "
+            f"of the time, {wording.percent(making)} of it to make data."
         ),
         effect="The host, not the drive, was the limit: the drive may be faster.",
         mend=(
@@ -83,9 +84,7 @@ def _saturated(case: Case) -> Iterator[Artefact]:
 
 def _contention(case: Case) -> Iterator[Artefact]:
     at = case.conditions
-    waited = None
-    if at.issuers_wait_s is not None and at.observed_s:
-        waited = at.issuers_wait_s / at.observed_s
+    waited = _wait_share(case)
     steal = at.steal_share or 0.0
     if (waited is None or waited < WAIT_SHARE_MIN) and steal < STEAL_SHARE_MIN:
         return
@@ -113,6 +112,14 @@ def _contention(case: Case) -> Iterator[Artefact]:
             "cores": at.cores,
         },
     )
+
+
+def _wait_share(case: Case) -> float | None:
+    """Part of its time that an issuing thread was ready and had no processor."""
+    at = case.conditions
+    if at.issuers_wait_s is None or not at.observed_s:
+        return None
+    return min(at.issuers_wait_s / at.observed_s, 1.0)
 
 
 def _kernel_workers(case: Case) -> Iterator[Artefact]:
