@@ -274,3 +274,14 @@ def _own_group(version_1: bool) -> str:
         if ("blkio" in controllers.split(",")) if version_1 else not controllers:
             return path.lstrip("/")
     return ""
+
+
+def test_nothing_planted_nothing_found(filled: Path) -> None:
+    """Whether this machine's processors are busy is not the test's to say."""
+    with (
+        loop(filled, "--direct-io=on") as device,
+        fc.open_target(device, destroy_data=device) as target,
+    ):
+        for workload in (read(), write(), read(depth=32), write(block_bytes=65536), read()):
+            names = {artefact.name for artefact in fc.observe(target, workload).artefacts}
+            assert names <= {"cpu_contention", "host_saturated"}
