@@ -106,7 +106,7 @@ def describe_block_device(directory: Path | None) -> dict[str, Fact]:
         directory = below
         transport = f"{transport} over {_transport(directory) or 'a disk'}"
     disk = directory or Path(os.devnull)
-    controller = _controller(disk)
+    controller = controller_of(disk)
     size, rotational = _number(disk / "size"), _number(disk / "queue/rotational")
     if transport == "virtio" and rotational == 1:
         # The driver says so of every disk: it does not know.
@@ -204,7 +204,7 @@ def _only_slave(disk: Path) -> Path | None:
     return _whole(slave)
 
 
-def _controller(disk: Path) -> Path:
+def controller_of(disk: Path) -> Path:
     """Where model and firmware stand: the SCSI device, or the NVMe controller."""
     device = disk / "device"
     if disk.name.startswith("nvme") and not (device / "transport").exists():
@@ -241,7 +241,7 @@ def _transport(disk: Path) -> str | None:
         if re.fullmatch(re.escape(name) + r"\d+.*", disk.name):
             return transport
     if disk.name.startswith("nvme"):
-        kind = _text(_controller(disk) / "transport")
+        kind = _text(controller_of(disk) / "transport")
         return f"NVMe over {kind}" if kind else "NVMe"
     if any(re.fullmatch(r"usb\d+", part) for part in parts):
         return "USB"

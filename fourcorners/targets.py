@@ -4,14 +4,16 @@ import hashlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from fourcorners import _core, catalog
+from fourcorners import _core, catalog, purge
 from fourcorners.conditions import Observer
 from fourcorners.environment import describe_path
 from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.purge import Drive, Method
 from fourcorners.recording import NS, Recording
 from fourcorners.units import format_bytes
 from fourcorners.workload import Workload
@@ -42,6 +44,10 @@ class Target(ABC):
     read_only_reason: str | None
     keeps_state: bool
     state: str | None = None
+    no_purge_reason: str | None = None
+    """Why :meth:`purge` is not permitted; ``None`` where it is."""
+    purge_plan: str | None = None
+    """What :meth:`purge` will do to a device, as one sentence."""
 
     @property
     @abstractmethod
@@ -72,7 +78,8 @@ class Target(ABC):
 
     @abstractmethod
     def purge(self) -> None:
-        """Forgets all data: secure erase, or discard where that is what the system offers.
+        """Forgets all data: a simulated drive's by secure erase, a file's by taking new blocks,
+        a device's by the method that was named when it was opened.
 
         Raises :class:`UserError` where it is not possible.
         """
@@ -141,6 +148,7 @@ def open_target(
     settings: Mapping[str, str] | None = None,
     destroy_data: str | None = None,
     overwrite: str | None = None,
+    purge_method: str | None = None,
     seed: int = 1,
     io_limit_s: float | None = None,
     engine: str | None = None,
@@ -157,6 +165,8 @@ def open_target(
             ``{"cache.write_back": "false"}``.
         destroy_data: the block device whose data may be destroyed; must be the target itself.
         overwrite: the existing file whose content may be overwritten; must be the target itself.
+        purge_method: how :meth:`Target.purge` erases a device that ``destroy_data`` names, one of
+            ``fourcorners.purge.METHODS``; without one it is never erased.
         seed: root of the drive's own randomness and of written content.
         state: a file that :meth:`SimulatedTarget.save` wrote of the same drive with the same
             settings: the drive goes on from there.
@@ -184,6 +194,7 @@ def open_target(
             size=size,
             destroy_data=destroy_data,
             overwrite=overwrite,
+            purge_method=purge_method,
             seed=seed,
             io_limit_s=io_limit_s,
             engine=engine,
@@ -192,6 +203,7 @@ def open_target(
         ("--size", size),
         ("--destroy-data", destroy_data),
         ("--overwrite", overwrite),
+        ("--purge", purge_method),
         ("--io-limit", io_limit_s),
         ("--engine", engine),
     ):
@@ -202,6 +214,20 @@ def open_target(
         target.load(state)
         target.state = str(state)
     return target
+
+
+def _purge_method(name: str | None, path: str, destroy_data: str | None) -> Method | None:
+    """The method of that name, where the device is named to be destroyed as well."""
+    for method in purge.METHODS:
+        if method == name:
+            if destroy_data is None:
+                raise UserError(
+                    f"--purge {name} erases a device: it needs --destroy-data {path} as well"
+                )
+            return method
+    if name is not None:
+        raise UserError(f"--purge {name}: use {', '.join(purge.METHODS)}")
+    return None
 
 
 def _refuse_real_mistakes(locator: str, size: int | None, settings: Any) -> None:
@@ -363,6 +389,7 @@ class RealTarget(Target):
         size: int | None,
         destroy_data: str | None,
         overwrite: str | None,
+        purge_method: str | None,
         seed: int,
         io_limit_s: float | None,
         engine: str | None,
@@ -373,37 +400,56 @@ class RealTarget(Target):
             if not 1e-3 <= io_limit_s <= 1e6:
                 raise UserError(f"--io-limit {io_limit_s:g}: use seconds from 0.001 to 1000000")
             limit["io_limit_ns"] = round(io_limit_s / NS)
+        method = _purge_method(purge_method, path, destroy_data)
+        self._open = partial(
+            _core.RealTarget,
+            path,
+            size_bytes=size,
+            destroy_data=destroy_data,
+            overwrite=overwrite,
+            seed=seed,
+            engine="auto" if engine is None else engine,
+            **limit,
+        )
         try:
-            self._core = _core.RealTarget(
-                path,
-                size_bytes=size,
-                destroy_data=destroy_data,
-                overwrite=overwrite,
-                seed=seed,
-                engine="auto" if engine is None else engine,
-                **limit,
-            )
+            core = self._open()
         except (ValueError, OSError) as error:
             raise UserError(str(error)) from error
+        # Not held while a tool erases it.
+        self._core: _core.RealTarget | None = core
+        self._purge_method = method
+        self._earlier_notes: list[str] = []
+        self._erased = False
         self.locator = path
         self._engine = engine
-        self.kind = self._core.kind
-        self.capacity_bytes = self._core.capacity_bytes
-        self.request_alignment_bytes = self._core.request_alignment_bytes
-        self.read_only_reason = self._core.read_only_reason
+        self.kind = core.kind
+        self.capacity_bytes = core.capacity_bytes
+        self.request_alignment_bytes = core.request_alignment_bytes
+        self.read_only_reason = core.read_only_reason
         self._environment = describe_path(path)
         # A drive of unknown kind is treated as one whose past matters.
         self.keeps_state = self._environment.get("rotational") is not True
         model = self._environment.get("device_model") or path
         self.name = str(model) if self.kind == "device" else Path(path).name
+        if method is not None:
+            drive = purge.examine(path)
+            purge.check(drive, method)
+            self.purge_plan = purge.plan(drive, method)
+        elif self.kind == "device":
+            self.no_purge_reason = (
+                f"not purged, so its state is what earlier writes left: name --purge "
+                f"({', '.join(purge.METHODS)}) to erase {path} before a test"
+            )
 
     @property
     def notes(self) -> list[str]:
-        return list(self._core.notes)
+        return list(
+            dict.fromkeys([*self._earlier_notes, *(self._core.notes if self._core else [])])
+        )
 
     @property
     def needs_fill(self) -> bool:
-        return self._core.needs_fill
+        return self._erased or self._held.needs_fill
 
     def run(
         self,
@@ -412,19 +458,54 @@ class RealTarget(Target):
         *,
         verification: "_core.Verification | None" = None,
     ) -> Recording:
-        return _run(self._core, workload, watch, verification, simulated=False)
+        return _run(self._held, workload, watch, verification, simulated=False)
 
     def purge(self) -> None:
+        if self.no_purge_reason is not None:
+            raise UserError(self.no_purge_reason)
+        if self._purge_method is not None and self._purge_method != "discard":
+            self._erase(self._purge_method)
+            return
         try:
-            self._core.purge()
+            self._held.purge()
         except (ValueError, OSError) as error:
             raise UserError(str(error), EXIT_FAILED) from error
+
+    def _erase(self, method: Method) -> None:
+        """Lets go of the device, so that a tool can have it, and claims the same one again."""
+        before = purge.examine(self.locator)
+        purge.check(before, method)
+        self._earlier_notes = self.notes
+        self._core = None
+        self._erased = True
+        try:
+            purge.erase(before, method)
+        finally:
+            # After a failure, too: the other tests go on.
+            self._reclaim(before)
+
+    def _reclaim(self, before: Drive) -> None:
+        """Opens the device under all the checks of the first time. Unless it is the same drive, it
+        is given up, and nothing more is written."""
+        try:
+            core = self._open()
+        except (ValueError, OSError) as error:
+            raise UserError(str(error), EXIT_FAILED) from error
+        purge.check_same(before, purge.examine(self.locator))
+        self._core = core
+
+    @property
+    def _held(self) -> "_core.RealTarget":
+        if self._core is None:
+            raise UserError(f"{self.locator} was given up after its purge failed", EXIT_FAILED)
+        return self._core
 
     def filled(self) -> None:
         try:
-            self._core.filled()
+            self._held.filled()
         except (ValueError, OSError) as error:
             raise UserError(str(error), EXIT_FAILED) from error
+        self._erased = False
 
     def restore(self) -> None:
         raise UserError(
@@ -450,11 +531,11 @@ class RealTarget(Target):
         return self._environment
 
     def observer(self) -> Observer:
-        return Observer(self.locator, direct=self._core.direct)
+        return Observer(self.locator, direct=self._held.direct)
 
     def close(self) -> None:
         # The core gives the file back with its last reference.
-        del self._core
+        self._core = None
 
 
 def _run(

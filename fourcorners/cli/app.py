@@ -12,6 +12,7 @@ from fourcorners.cli import report as report_command
 from fourcorners.cli import reproduce as reproduce_command
 from fourcorners.cli import verify as verify_command
 from fourcorners.cli.progress import ProgressForm
+from fourcorners.purge import Method
 from fourcorners.units import parse_bytes
 
 
@@ -40,6 +41,7 @@ def characterize(
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     destroy_data: str | None = None,
     overwrite: str | None = None,
+    purge: Method | None = None,
     io_limit: float | None = None,
     engine: str | None = None,
     state: Path | None = None,
@@ -71,6 +73,9 @@ def characterize(
         The block device whose data may be destroyed. Without it, devices are only read.
     overwrite
         The existing file whose content may be overwritten. Without it, such files are only read.
+    purge
+        How the device that --destroy-data names is erased where a test begins with an erased drive:
+        discard, nvme-format, nvme-sanitize or ata-secure-erase. Without it, no device is erased.
     io_limit
         Seconds that one I/O may take before the test is given up: 120 by default. Files and devices
         only.
@@ -103,6 +108,7 @@ def characterize(
             settings=characterize_command.parse_settings(set_),
             destroy_data=destroy_data,
             overwrite=overwrite,
+            purge=purge,
             io_limit_s=io_limit,
             engine=engine,
             state=state,

@@ -29,6 +29,7 @@ class Options:
     settings: Mapping[str, str]
     destroy_data: str | None
     overwrite: str | None
+    purge: str | None
     io_limit_s: float | None
     engine: str | None
     state: Path | None
@@ -91,6 +92,10 @@ def _check(locators: Sequence[str], options: Options) -> None:
             _if_about(word, name, len(locators) == 1) for name in locators
         ):
             raise UserError(f"{option} names {word}, which is none of the targets")
+    if options.purge is not None and options.destroy_data is None:
+        raise UserError(
+            f"--purge {options.purge} erases a device: it needs --destroy-data naming it as well"
+        )
     if options.state is not None and len(locators) > 1:
         raise UserError("--state is the state of one drive: name that target only")
     for locator in locators:
@@ -103,12 +108,14 @@ def _open(locator: str, locators: Sequence[str], options: Options) -> Target:
     """Opens one of the targets with those of the options that are about it."""
     alone = len(locators) == 1
     simulated = is_simulated(locator)
+    destroy_data = _if_about(options.destroy_data, locator, alone)
     return open_target(
         locator,
         size=options.size if alone or not simulated else None,
         settings=options.settings if alone or simulated else None,
-        destroy_data=_if_about(options.destroy_data, locator, alone),
+        destroy_data=destroy_data,
         overwrite=_if_about(options.overwrite, locator, alone),
+        purge_method=options.purge if alone or destroy_data is not None else None,
         seed=options.seed,
         io_limit_s=options.io_limit_s if alone or not simulated else None,
         engine=options.engine if alone or not simulated else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fourcorners.errors import UserError
 from fourcorners.suites import consistency, four_corners, queue_depth, transfer_size
 from fourcorners.suites.profile import PROFILES, Profile
-from fourcorners.suites.test import Subject, Test
+from fourcorners.suites.test import Purge, Subject, Test
 
 SUITE_NAME = "reviews"
 _TESTS = (four_corners, queue_depth, transfer_size, consistency)
@@ -27,6 +27,12 @@ class SuitePlan:
     def seconds(self) -> float:
         """Estimated time of everything that will run."""
         return sum(test.seconds for test in self.tests)
+
+    @property
+    def purges(self) -> bool:
+        """Whether any test begins with an erased drive."""
+        phases = [phase for test in self.tests for phase in test.phases]
+        return any(isinstance(step, Purge) for phase in phases for step in phase.preparation)
 
 
 def plan_suite(

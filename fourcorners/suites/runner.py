@@ -139,6 +139,7 @@ class _Runner:
             self._checkpoint()
             if self._target.read_only_reason is not None:
                 self._note(self._target.read_only_reason)
+            self._note_purge()
             tests = len(self._plan.tests)
             self._progress.message(
                 f"{self._target.name}: {tests} test{'s' if tests != 1 else ''}, "
@@ -228,11 +229,7 @@ class _Runner:
         match step:
             case Purge():
                 self._show(text, 0.0, 0.0)
-                try:
-                    self._target.purge()
-                    self._past.purged()
-                except UserError as error:
-                    text = f"no purge: {error}"
+                text = self._purge(text)
             case Settle():
                 self._show(text, 0.0, 0.0)
                 self._target.idle(step.seconds)
@@ -244,6 +241,31 @@ class _Runner:
                     return
         entry["preparation"].append(text)
         self._estimate.done(step.seconds)
+
+    def _note_purge(self) -> None:
+        """Says what will be erased and how, before it is."""
+        planned, missing = self._target.purge_plan, self._target.no_purge_reason
+        if planned is not None and not self._plan.purges:
+            planned = "nothing is purged: no test of this run begins with an erased drive"
+        if planned is not None:
+            self._note(planned)
+        elif missing is not None and self._plan.purges:
+            self._note(missing)
+
+    def _purge(self, text: str) -> str:
+        """What happened, as one phrase. A device's purge was asked for by name: it works, or the
+        test ends. Not every file system can take a file's blocks back."""
+        target = self._target
+        if target.no_purge_reason is not None:
+            return target.no_purge_reason
+        try:
+            target.purge()
+        except UserError as error:
+            if target.kind == "device":
+                raise
+            return f"no purge: {error}"
+        self._past.purged()
+        return text
 
     def _fill(self, step: Fill, text: str) -> bool:
         """Whether it was carried out: a disk that was written through once needs no other."""

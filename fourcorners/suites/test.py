@@ -101,7 +101,7 @@ class Purge:
         if subject.kind == "simulated":
             return "secure erase"
         if subject.kind == "device":
-            return "discard of all blocks"
+            return "purge of the drive"
         return "all blocks given back to the file system and allocated anew"
 
 
