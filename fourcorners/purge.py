@@ -141,11 +141,11 @@ def erase(drive: Drive, method: Method) -> None:
 
 
 def check_same(before: Drive, after: Drive) -> None:
-    """Refuses to go on with a drive that is not the one that was erased."""
+    """Refuses to go on with a drive that is not the one that was examined."""
     if before != after:
         raise UserError(
-            f"{before.path} is no longer the same drive after its purge (serial, size or the "
-            "kernel's number of it changed): nothing more was written; repeat the command",
+            f"{before.path} is no longer the same drive (its serial number, size or the "
+            "kernel's count of it changed): nothing more was written; repeat the command",
             EXIT_FAILED,
         )
 

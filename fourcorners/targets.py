@@ -420,6 +420,7 @@ class RealTarget(Target):
         self._purge_method = method
         self._earlier_notes: list[str] = []
         self._erased = False
+        self._drive: Drive | None = None
         self.locator = path
         self._engine = engine
         self.kind = core.kind
@@ -432,9 +433,9 @@ class RealTarget(Target):
         model = self._environment.get("device_model") or path
         self.name = str(model) if self.kind == "device" else Path(path).name
         if method is not None:
-            drive = purge.examine(path)
-            purge.check(drive, method)
-            self.purge_plan = purge.plan(drive, method)
+            self._drive = purge.examine(path)
+            purge.check(self._drive, method)
+            self.purge_plan = purge.plan(self._drive, method)
         elif self.kind == "device":
             self.no_purge_reason = (
                 f"not purged, so its state is what earlier writes left: name --purge "
@@ -474,6 +475,8 @@ class RealTarget(Target):
     def _erase(self, method: Method) -> None:
         """Lets go of the device, so that a tool can have it, and claims the same one again."""
         before = purge.examine(self.locator)
+        if self._drive is not None:
+            purge.check_same(self._drive, before)
         purge.check(before, method)
         self._earlier_notes = self.notes
         self._core = None
