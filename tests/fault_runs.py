@@ -1,5 +1,5 @@
 """Runs of the command during which something goes wrong, by mechanisms of the system: signals, a
-loop device whose file is truncated, shrunk, frozen, or finds no room.
+loop device whose file is truncated, shrunk, frozen, finds no room, or is failed by its server.
 
 :func:`run_with` stages one and holds what the command leaves against its contract: exit code, JSON
 documents, nothing but sentences on standard error. ``tests/test_faults.py`` runs a few, and
@@ -21,6 +21,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from fault_disk import Fault, FaultDisk
 
 import fourcorners
 
@@ -66,7 +67,15 @@ def _unmount(point: Path) -> None:
 def _loop(image: Path) -> Iterator[str]:
     with image.open("wb") as file:
         file.truncate(IMAGE_BYTES)
-    device = _run("losetup", "--find", "--show", "--direct-io=off", str(image))
+    with loop_device(image, direct=False) as device:
+        yield device
+
+
+@contextlib.contextmanager
+def loop_device(image: Path, *, direct: bool) -> Iterator[str]:
+    """A loop device over a file; ``direct`` keeps it from the page cache of the file."""
+    how = "--direct-io=on" if direct else "--direct-io=off"
+    device = _run("losetup", "--find", "--show", how, str(image))
     try:
         yield device
     finally:
@@ -136,6 +145,23 @@ def _frozen(folder: Path) -> Iterator[tuple[str, Act]]:
             subprocess.run(["fsfreeze", "--unfreeze", point], check=False, capture_output=True)
 
 
+def _medium(*faults: Fault) -> Any:
+    """The file behind the device is served by a process that is told to fail it."""
+
+    @contextlib.contextmanager
+    def stage(folder: Path) -> Iterator[tuple[str, Act]]:
+        with (
+            FaultDisk(folder, IMAGE_BYTES) as disk,
+            loop_device(disk.path, direct=True) as device,
+        ):
+            try:
+                yield device, lambda process: disk.tell(*faults)
+            finally:
+                disk.tell()
+
+    return stage
+
+
 # How each is staged, and the exit codes that it may have. A fault that comes too late changes
 # nothing; a device that lost data may be called damaged.
 FAULTS: dict[str, tuple[Any, set[int]]] = {
@@ -147,11 +173,22 @@ FAULTS: dict[str, tuple[Any, set[int]]] = {
     "enospc": (_full, {FAILED}),
     "hang": (_frozen, {FAILED, COMPLETE}),
 }
+# More of them, for benches/fault-injection; tests/test_fault_disk.py looks at them closely.
+MEDIUM_FAULTS: dict[str, tuple[Any, set[int]]] = {
+    "read eio": (_medium(Fault("read", "eio")), {FAILED, COMPLETE}),
+    "write eio": (_medium(Fault("write", "eio")), {FAILED, COMPLETE}),
+    "write enospc": (_medium(Fault("write", "enospc")), {FAILED, COMPLETE}),
+    "slow": (_medium(*[Fault(how, "delay", seconds=0.1) for how in ("read", "write")]), {COMPLETE}),
+    "read hang": (_medium(Fault("read", "hang")), {FAILED, COMPLETE}),
+    "write hang": (_medium(Fault("write", "hang")), {FAILED, COMPLETE}),
+    "bit flip": (_medium(Fault("read", "flip", 5, 1)), {DAMAGED, COMPLETE}),
+    "lost write": (_medium(Fault("write", "lose")), {DAMAGED, COMPLETE}),
+}
 
 
 def run_with(fault: str, folder: Path, seed: int) -> int:
     """One run; returns its exit code. Raises ``AssertionError`` where the contract is broken."""
-    stage, codes = FAULTS[fault]
+    stage, codes = (FAULTS | MEDIUM_FAULTS)[fault]
     folder.mkdir()
     with stage(folder) as (device, act):
         code, out, err = _verify(device, act, random.Random(seed), folder)
