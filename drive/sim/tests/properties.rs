@@ -254,8 +254,19 @@ fn impossible_values_are_refused_by_name() {
         ("wd6400aaks", "geometry.outer_rate", "10 MB/s"),
         ("wd6400aaks", "cache.write_size", "1 KiB"),
         ("wd6400aaks", "seek.base", "10 s"),
+        ("ocz-vector-256gb", "garbage_collection.start_free_blocks", "4294967295"),
+        ("ocz-vector-256gb", "flash.page_size", "4 GiB"),
     ] {
         let message = refusal(name, path, value);
         assert!(message.starts_with(&format!("{path}: use ")), "{message}");
+    }
+    for (path, value, why) in [
+        ("host.overhead", "9000000000 s", "a time must be between 0 and 3600 s"),
+        ("capacity.user", "9000000000 GB", "a size must be between 0 and 1000 TB"),
+        ("link.command_overhead", "100 GB", "command overheads of at most 1 MiB"),
+        ("flash.pages_per_block", "16384", "more than 2^32"),
+    ] {
+        let message = refusal("ocz-vector-256gb", path, value);
+        assert!(message.contains(why), "{message}");
     }
 }

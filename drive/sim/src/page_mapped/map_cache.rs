@@ -66,7 +66,7 @@ impl MapCache {
         Some(Self {
             units_per_page: units_per_page as u32,
             page_bytes: cache.page_size.0 as u32,
-            pages: recent(cache.size.0 / cache.page_size.0),
+            pages: recent((cache.size.0 / cache.page_size.0).min(units.div_ceil(units_per_page))),
             on_flash: vec![false; units.div_ceil(units_per_page) as usize],
             waiting: Vec::new(),
             dies: flash.dies.value,

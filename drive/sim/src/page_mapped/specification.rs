@@ -1,5 +1,6 @@
 //! Parameters of a page-mapped SSD.
 
+use super::content::StoredSizes;
 use crate::specification::{
     Bytes, BytesPerSecond, Host, Link, Milliwatts, Nanoseconds, Parameter, require,
 };
@@ -398,6 +399,7 @@ impl Specification {
             self.capacity.user.0 > 0 && self.capacity.user.0.is_multiple_of(unit),
             "capacity.user: use a multiple of translation.unit",
         )?;
+        require(flash.page_size.0 <= 1 << 20, "flash.page_size: use at most 1 MiB")?;
         require(
             (0.0..0.5).contains(&self.translation.reserved_share.value),
             "translation.reserved_share: use 0 to 0.5",
@@ -415,9 +417,20 @@ impl Specification {
         let draws = collection.policy.as_ref().is_some_and(|p| p.value == Policy::DChoices);
         let candidates = collection.candidates.as_ref().map(|c| c.value);
         require(
-            draws == candidates.is_some() && candidates != Some(0),
-            "garbage_collection.candidates: give at least 1 with the policy d-choices, and only with it",
+            draws == candidates.is_some() && candidates.is_none_or(|c| (1..=65_536).contains(&c)),
+            "garbage_collection.candidates: give 1 to 65536 with the policy d-choices, and only with it",
         )?;
+        for (name, blocks) in [
+            ("start_free_blocks", Some(&collection.start_free_blocks)),
+            ("burst_blocks", Some(&collection.burst_blocks)),
+            ("background_free_blocks", collection.background_free_blocks.as_ref()),
+            ("idle_free_blocks", collection.idle_free_blocks.as_ref()),
+        ] {
+            require(
+                blocks.is_none_or(|blocks| blocks.value <= 65_536),
+                &format!("garbage_collection.{name}: use at most 65536"),
+            )?;
+        }
         if let Some(pace) = &collection.burst_pace {
             require(
                 pace.value > 1.0 && pace.value <= 100.0 && collection.burst_blocks.value > 0,
@@ -484,8 +497,8 @@ impl Specification {
         }
         if let Some(cache) = &self.read_cache {
             require(
-                (unit..=1 << 40).contains(&cache.size.0),
-                "read_cache.size: use a mapping unit to 1 TiB",
+                (unit..=self.capacity.user.0).contains(&cache.size.0),
+                "read_cache.size: use a mapping unit to capacity.user",
             )?;
         }
         if let Some(cache) = &self.map_cache {
@@ -537,6 +550,24 @@ impl Specification {
                 "deduplication.reference_size: use a tenth of translation.unit to all of it",
             )?;
         }
+        let slots_per_row =
+            self.row_bytes() / unit * (unit / u64::from(StoredSizes::new(self).least()));
+        // A row's fill is kept in a byte.
+        require(
+            self.compression.is_none() || slots_per_row <= 255,
+            "compression.smallest: a row (a page on each plane) may hold at most 255 of such units",
+        )?;
+        require(
+            slots_per_row * flash.read_time.0 <= 2_000_000_000,
+            "flash.read_time: reading a page for every unit of a row must not take more than 2 s",
+        )?;
+        let rows = u64::from(flash.dies.value)
+            * u64::from(flash.blocks_per_plane.value)
+            * u64::from(flash.pages_per_block.value);
+        require(
+            rows * slots_per_row < u64::from(u32::MAX),
+            "translation.unit: the flash holds more than 2^32 of them, use a larger one",
+        )?;
         Ok(())
     }
 

@@ -88,6 +88,15 @@ impl Link {
     /// Rates that no generation has, and an impossible queue depth.
     pub fn check(&self) -> Result<(), String> {
         let depth = self.queue_depth.value;
+        let overheads = match &self.interface {
+            Interface::Sata { command_overhead, write_command_overhead, .. } => {
+                [Some(command_overhead), write_command_overhead.as_ref()]
+            }
+            Interface::Pcie { command_overhead, .. } => [Some(command_overhead), None],
+        };
+        if overheads.into_iter().flatten().any(|overhead| overhead.0 > 1 << 20) {
+            return Err("link: use command overheads of at most 1 MiB".into());
+        }
         match &self.interface {
             Interface::Sata { line_rate, .. } => {
                 if ![1_500_000_000, 3_000_000_000, 6_000_000_000].contains(&line_rate.0) {

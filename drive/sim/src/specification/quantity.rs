@@ -48,11 +48,18 @@ const RATE_UNITS: &[(&str, f64)] = &[
 const BIT_RATE_UNITS: &[(&str, f64)] = &[("Mb/s", 1e6), ("Gb/s", 1e9)];
 const POWER_UNITS: &[(&str, f64)] = &[("mW", 1.0), ("W", 1e3)];
 
-/// Parses a number, a space and a unit into the smallest unit.
+/// Parses a number, a space and a unit into the smallest unit, up to `most`, a
+/// number with a unit as well.
 ///
 /// # Errors
 /// One sentence that says what was expected.
-fn parse(text: &str, what: &str, example: &str, units: &[(&str, f64)]) -> Result<u64, String> {
+fn parse(
+    text: &str,
+    what: &str,
+    example: &str,
+    most: &str,
+    units: &[(&str, f64)],
+) -> Result<u64, String> {
     let known = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let expected = || format!("expected {what} such as \"{example}\", found \"{text}\"");
     let (number, unit) = text.trim().split_once(char::is_whitespace).ok_or_else(|| {
@@ -67,21 +74,25 @@ fn parse(text: &str, what: &str, example: &str, units: &[(&str, f64)]) -> Result
             || format!("{}: unknown unit \"{}\", use one of {}", expected(), unit.trim(), known()),
         )?;
     let value = number * factor;
-    if !(0.0..=9e18).contains(&value) {
-        return Err(format!("{}: {what} cannot be negative or beyond 9e18", expected()));
+    // The limit itself is a plain number of its unit.
+    let (number, unit) = most.split_once(' ').unwrap_or((most, ""));
+    let factor = units.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, factor)| *factor);
+    let most_value = number.parse::<f64>().unwrap_or(f64::INFINITY) * factor;
+    if !(0.0..=most_value).contains(&value) {
+        return Err(format!("{}: {what} must be between 0 and {most}", expected()));
     }
     Ok(value.round() as u64)
 }
 
 macro_rules! quantity {
-    ($type:ident, $what:literal, $example:literal, $units:ident) => {
+    ($type:ident, $what:literal, $example:literal, $most:literal, $units:ident) => {
         impl $type {
             /// Parses a number with a unit.
             ///
             /// # Errors
             /// One sentence that says what was expected.
             pub fn parse(text: &str) -> Result<Self, String> {
-                parse(text, $what, $example, $units).map(Self)
+                parse(text, $what, $example, $most, $units).map(Self)
             }
         }
 
@@ -103,11 +114,11 @@ macro_rules! quantity {
     };
 }
 
-quantity!(Nanoseconds, "a time", "60 us", TIME_UNITS);
-quantity!(Bytes, "a size", "4 KiB", SIZE_UNITS);
-quantity!(BytesPerSecond, "a data rate", "300 MB/s", RATE_UNITS);
-quantity!(BitsPerSecond, "a line rate", "3 Gb/s", BIT_RATE_UNITS);
-quantity!(Milliwatts, "a power", "3 W", POWER_UNITS);
+quantity!(Nanoseconds, "a time", "60 us", "3600 s", TIME_UNITS);
+quantity!(Bytes, "a size", "4 KiB", "1000 TB", SIZE_UNITS);
+quantity!(BytesPerSecond, "a data rate", "300 MB/s", "1000 GB/s", RATE_UNITS);
+quantity!(BitsPerSecond, "a line rate", "3 Gb/s", "1000 Gb/s", BIT_RATE_UNITS);
+quantity!(Milliwatts, "a power", "3 W", "1000 W", POWER_UNITS);
 
 #[cfg(test)]
 mod tests {
