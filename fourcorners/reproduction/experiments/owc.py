@@ -93,8 +93,14 @@ def little(results: Results) -> list[float]:
     return [one.latency_mean_s * one.iops for one in measured]
 
 
-def _rate(id: str, drive: str, recording: str, words: tuple[str, ...] = ()) -> Figure:
-    return Figure(id, lambda results: rate(results, drive, recording), words=words)
+def _rate(
+    id: str,
+    drive: str,
+    recording: str,
+    words: tuple[str, ...] = (),
+    reason: str | None = None,
+) -> Figure:
+    return Figure(id, lambda results: rate(results, drive, recording), words=words, reason=reason)
 
 
 def _latency(id: str, drive: str, follows_from: str) -> Figure:
@@ -105,6 +111,12 @@ def _latency(id: str, drive: str, follows_from: str) -> Figure:
     )
 
 
+_USED = (
+    "The model writes the whole drive at random for ten minutes first and then collects in every "
+    "write. How long the site used its drives, and how much flash the firmware keeps free, is not "
+    "known."
+)
+
 FIGURES = (
     _rate("owc-50-write", OWC_50, WRITE),
     _rate("owc-100-write", OWC_100, WRITE),
@@ -113,9 +125,9 @@ FIGURES = (
     _latency("owc-100-latency", OWC_100, "owc-100-write"),
     _rate("owc-x25m-80-write", X25_M_80, WRITE),
     _rate("owc-x25m-160-write", X25_M_160, WRITE),
-    _rate("owc-x25m-80-used-write", X25_M_80, USED_WRITE),
-    _rate("owc-x25m-160-used-write", X25_M_160, USED_WRITE),
-    _rate("owc-x25m-80-used-sequential", X25_M_80, USED_SEQUENTIAL),
+    _rate("owc-x25m-80-used-write", X25_M_80, USED_WRITE, reason=_USED),
+    _rate("owc-x25m-160-used-write", X25_M_160, USED_WRITE, reason=_USED),
+    _rate("owc-x25m-80-used-sequential", X25_M_80, USED_SEQUENTIAL, reason=_USED),
     Figure(
         "owc-x25m-latency-max",
         lambda results: results(f"owc/{X25_M_160}", WRITE).latency_max_s * 1e3,

@@ -116,7 +116,7 @@ def _scaling(results: Results) -> Judgement:
         *(
             all_of(
                 at_least(
-                    f"{drive_name(drive)}, depth 1 to 2", _latency_growth(results, drive, 1), 1.01
+                    f"{drive_name(drive)}, depth 1 to 2", _latency_growth(results, drive, 1), 1.002
                 ),
                 between(f"{deep} to {2 * deep}", _latency_growth(results, drive, deep), 1.7, 2.1),
             )
