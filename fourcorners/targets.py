@@ -323,7 +323,7 @@ class SimulatedTarget(Target):
         collection. The rest is never written, and so is spare area.
 
         Raises :class:`UserError` for drives that have no such state or that compress, and for a
-        share that is not above 0 and up to 1.
+        share that is not above 0 and up to 1; the drive stays as it is.
         """
         try:
             self._core.enter_steady_state(filled_share)

@@ -43,16 +43,18 @@ pub trait Device {
         Err("what a loss of power takes is modelled for page-mapped SSDs and disks".into())
     }
 
-    /// Secure erase, then the state that endless uniform random writes of
-    /// mapping units to the first `filled_bytes`, at least one, lead to. The rest
-    /// is never written.
+    /// Whether [`Device::enter_steady_state`] may be called.
     ///
     /// # Errors
-    /// Why the model has no such state, or none that can be entered at once.
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
-        let _ = (at_ns, filled_bytes);
+    /// Why the model has no steady state, or none that can be entered at once.
+    fn has_steady_state(&self) -> Result<(), String> {
         Err("only page-mapped SSDs have a steady state that can be entered at once".into())
     }
+
+    /// Secure erase, then the state that endless uniform random writes of
+    /// mapping units to the first `filled_bytes`, at least one, lead to. The rest
+    /// is never written. Only called where there is such a state.
+    fn enter_steady_state(&mut self, _at_ns: u64, _filled_bytes: u64) {}
 
     /// Adds to a loaded state what is not in it and a drive that was just made
     /// from the same drive file has.
@@ -146,9 +148,11 @@ impl<D: Device> Simulated<D> {
     /// once.
     ///
     /// # Errors
-    /// See [`Device::enter_steady_state`].
+    /// See [`Device::has_steady_state`]; the drive stays as it is.
     pub fn enter_steady_state(&mut self, filled_bytes: u64) -> Result<(), String> {
-        self.device.enter_steady_state(self.now_ns, filled_bytes)
+        self.device.has_steady_state()?;
+        self.device.enter_steady_state(self.now_ns, filled_bytes);
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ mod support;
 
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Content, Operation, Pattern};
-use support::{KIB, SECOND_NS, assert_within, drive, run, workload};
+use support::{KIB, MIB, SECOND_NS, assert_within, counter, drive, run, workload};
 
 const GB: u64 = 1_000_000_000;
 /// Share of a SATA link's rate that is left for data.
@@ -430,4 +430,46 @@ fn reads_suspend_programs() {
     assert!(waits_ms > 1.3, "longest read {waits_ms} ms");
     assert!(suspends_ms < 0.6, "longest read {suspends_ms} ms");
     assert!(rate > 10.0, "writes go on: {rate} MB/s");
+}
+
+#[test]
+fn what_was_trimmed_does_not_come_back_from_the_data_path() {
+    let mut drive = drive("ocz-vertex-le-100gb", &[]);
+    let mut write = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 8);
+    write.stop.bytes = Some(2 * MIB);
+    run(&mut drive, &write);
+    let mut read_ns = || {
+        drive.trim(0, drive.capacity_bytes());
+        drive.idle(SECOND_NS);
+        let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1);
+        reads.streams[0].span_bytes = Some(2 * MIB);
+        reads.stop.ios = Some(500);
+        run(&mut drive, &reads).operations[0].latencies.sum_ns()
+    };
+    let (first, second) = (read_ns(), read_ns());
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_steady_state_that_is_refused_leaves_the_drive_as_it_is() {
+    let mut drive = drive("ocz-vertex-le-100gb", &[]);
+    let mut write = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 8);
+    write.stop.bytes = Some(64 * MIB);
+    run(&mut drive, &write);
+    drive.idle(SECOND_NS);
+    let before = drive.counters();
+    assert!(drive.enter_steady_state(1.0).is_err());
+    assert_eq!(drive.counters(), before);
+}
+
+#[test]
+fn parts_of_mapping_units_amplify_writes() {
+    let parts = [("translation.unit", "16 KiB"), ("capacity.user", "256 GB")];
+    let mut drive = drive("ocz-vector-256gb", &parts);
+    let mut writes = workload(Operation::Write, Pattern::Random, 4 * KIB, 32);
+    writes.streams[0].alignment_bytes = Some(4096);
+    writes.stop.ios = Some(10_000);
+    run(&mut drive, &writes);
+    assert_eq!(counter(&drive, "host_bytes_written"), 10_000.0 * 4096.0);
+    assert_within("amplification", counter(&drive, "write_amplification"), 4.0, 0.1);
 }

@@ -268,3 +268,15 @@ fn trim_and_steady_state_reach_the_members() {
     assert!(rate(&mut pair, Read, 1) > 1.5 * full, "{full}");
     assert!(array(WD, 2, &[]).enter_steady_state(1.0).is_err());
 }
+
+#[test]
+fn an_array_of_which_one_member_has_no_steady_state_stays_as_it_is() {
+    let mut mixed = array_of(&[X25, "ocz-vertex-le-100gb"], &[]);
+    let mut writes = workload(Write, Pattern::Sequential, 128 * KIB, 8);
+    writes.stop.bytes = Some(64 * MIB);
+    run(&mut mixed, &writes);
+    mixed.idle(SECOND_NS);
+    let before = mixed.counters();
+    assert!(mixed.enter_steady_state(1.0).is_err());
+    assert_eq!(mixed.counters(), before);
+}

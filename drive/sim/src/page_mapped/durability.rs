@@ -57,6 +57,8 @@ impl PageMapped {
         let piece = self.data_path.pop_front().expect("an event stands for a piece");
         match piece.request.operation {
             Operation::Flush => self.flush(now_ns, piece.tag, done),
+            // A TRIM had it stored.
+            _ if piece.units == 0 => {}
             _ => self.store(now_ns, piece, done),
         }
     }
@@ -151,12 +153,13 @@ impl PageMapped {
 
     /// Starts the controller anew over what is on flash.
     fn restart(&mut self, at_ns: u64) {
-        let power = self.power_so_far();
+        let power = self.power_so_far(at_ns);
         let mut restarted = Self::new(&self.specification.clone(), self.seed);
         std::mem::swap(&mut restarted.translation, &mut self.translation);
         restarted.slc_cache = self.slc_cache.take().map(SlcCache::restarted);
         restarted.map_cache = self.map_cache.take().map(MapCache::restarted);
         restarted.power = power;
+        restarted.host_bytes = self.host_bytes;
         *self = restarted;
         self.rest(at_ns);
     }

@@ -109,6 +109,8 @@ pub struct PageMapped {
     write_overhead_ns: u64,
     modify_overhead_ns: u64,
     firmware_free_ns: u64,
+    /// Taken from the host since the last secure erase.
+    host_bytes: u64,
     write_data_rate: Option<u64>,
     data_path_free_ns: u64,
     /// Pieces in the data path, and flushes behind them; only drives whose data
@@ -180,6 +182,7 @@ impl PageMapped {
                 .as_ref()
                 .map_or(0, |t| t.0),
             firmware_free_ns: 0,
+            host_bytes: 0,
             write_data_rate: specification.controller.write_data_rate.as_ref().map(|rate| rate.0),
             data_path_free_ns: 0,
             data_path: VecDeque::new(),
@@ -296,9 +299,9 @@ impl PageMapped {
     }
 
     /// The account of energy, for a drive that starts anew.
-    fn power_so_far(&self) -> Option<Power> {
+    fn power_so_far(&self, now_ns: u64) -> Option<Power> {
         let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
-        self.power.as_ref().map(|power| power.carried_over(link_ns, array))
+        self.power.as_ref().map(|power| power.carried_over(now_ns, link_ns, array))
     }
 
     /// The slot of a unit that has to be read from flash; `None` when it was
@@ -394,8 +397,8 @@ impl Device for PageMapped {
         }
     }
 
-    fn purge(&mut self, _at_ns: u64) {
-        let power = self.power_so_far();
+    fn purge(&mut self, at_ns: u64) {
+        let power = self.power_so_far(at_ns);
         let fresh = Self::new(&self.specification, self.seed);
         let used = std::mem::replace(self, fresh);
         self.translation.inherit(used.translation);
@@ -403,6 +406,7 @@ impl Device for PageMapped {
     }
 
     fn trim(&mut self, at_ns: u64, offset_bytes: u64, length_bytes: u64) {
+        self.store_data_path(at_ns);
         // Only units that lie in the range as a whole hold nothing else.
         let unit_bytes = self.units.unit_bytes;
         let first = offset_bytes.div_ceil(unit_bytes);
@@ -426,10 +430,14 @@ impl Device for PageMapped {
         self.lose_power(at_ns)
     }
 
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
+    fn has_steady_state(&self) -> Result<(), String> {
+        self.translation.has_steady_state()
+    }
+
+    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) {
         self.purge(at_ns);
         let units = filled_bytes.div_ceil(self.units.unit_bytes) as u32;
-        self.translation.enter_steady_state(units, self.seed)?;
+        self.translation.enter_steady_state(units, self.seed);
         if let Some(cache) = &mut self.slc_cache {
             cache.fill(units);
         }
@@ -437,7 +445,6 @@ impl Device for PageMapped {
             cache.mapped(units);
         }
         self.rest(at_ns);
-        Ok(())
     }
 
     fn assert_consistent(&self) {
@@ -463,22 +470,27 @@ impl Device for PageMapped {
         let erases = self.translation.erase_counts();
         let padded = counters.padded_bytes as f64 / self.units.unit_bytes as f64;
         let map_rows = self.map_cache.as_ref().map_or(0, MapCache::rows_programmed);
-        let row_units = self.specification.row_bytes() / self.units.unit_bytes;
-        let map_units = (map_rows * row_units) as f64;
-        let programmed = host + moved + folded + padded + map_units;
+        let row_bytes = self.specification.row_bytes();
+        let map_units = (map_rows * (row_bytes / self.units.unit_bytes)) as f64;
+        // Programming a row takes all of it, whatever it holds.
+        let rows = counters.programmed_rows + map_rows;
+        let programmed_bytes = (rows * row_bytes + folded_bytes) as f64;
+        let host_bytes = self.host_bytes as f64;
         vec![
             ("host_units_written", host),
             ("units_moved", moved),
             ("units_folded", folded),
             ("units_padded", padded),
             ("units_of_map", map_units),
+            ("host_bytes_written", host_bytes),
+            ("bytes_programmed", programmed_bytes),
             ("blocks_erased", counters.erased_blocks as f64),
             ("erase_count_min", f64::from(erases.min)),
             ("erase_count_mean", erases.mean),
             ("erase_count_max", f64::from(erases.max)),
             ("free_blocks_min", f64::from(self.translation.free_blocks_min())),
             ("bad_blocks", f64::from(self.translation.bad_blocks())),
-            ("write_amplification", programmed / host.max(1.0)),
+            ("write_amplification", programmed_bytes / host_bytes.max(1.0)),
         ]
     }
 }

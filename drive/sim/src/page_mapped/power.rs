@@ -16,7 +16,9 @@ pub struct Power {
     read_mw: f64,
     program_mw: f64,
     erase_mw: f64,
-    busy_since_ns: u64,
+    /// Since when there are commands in the drive.
+    busy_since_ns: Option<u64>,
+    /// Before that.
     busy_ns: u64,
     /// Spent beyond idling before the last secure erase.
     spent_j: f64,
@@ -33,7 +35,7 @@ impl Power {
             read_mw: milliwatts(power.read.0),
             program_mw: milliwatts(power.program.0),
             erase_mw: milliwatts(power.erase.0),
-            busy_since_ns: 0,
+            busy_since_ns: None,
             busy_ns: 0,
             spent_j: 0.0,
         }
@@ -41,19 +43,26 @@ impl Power {
 
     /// A command comes while there was none.
     pub fn busy(&mut self, now_ns: u64) {
-        self.busy_since_ns = now_ns;
+        self.busy_since_ns = Some(now_ns);
     }
 
     /// The last command is done.
     pub fn rest(&mut self, now_ns: u64) {
-        self.busy_ns += now_ns - self.busy_since_ns;
+        self.busy_ns += self.busy_for_ns(now_ns);
+        self.busy_since_ns = None;
+    }
+
+    /// How long the commands that are in the drive have kept it busy. The first
+    /// one may still be on its way.
+    fn busy_for_ns(&self, now_ns: u64) -> u64 {
+        self.busy_since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns))
     }
 
     /// What was spent beyond idling so far.
-    fn work_j(&self, link_ns: u64, array: &ArrayTime) -> f64 {
+    fn work_j(&self, now_ns: u64, link_ns: u64, array: &ArrayTime) -> f64 {
         let parts = [
             (self.interface_mw, link_ns),
-            (self.controller_mw, self.busy_ns),
+            (self.controller_mw, self.busy_ns + self.busy_for_ns(now_ns)),
             (self.read_mw, array.read_ns),
             (self.program_mw, array.program_ns),
             (self.erase_mw, array.erase_ns),
@@ -64,11 +73,14 @@ impl Power {
 
     /// Energy since the drive was made.
     pub fn energy_j(&self, now_ns: u64, link_ns: u64, array: &ArrayTime) -> f64 {
-        self.idle_mw * now_ns as f64 * MILLIWATT_NANOSECOND_J + self.work_j(link_ns, array)
+        let idling_j = self.idle_mw * now_ns as f64 * MILLIWATT_NANOSECOND_J;
+        idling_j + self.work_j(now_ns, link_ns, array)
     }
 
-    /// The account after a secure erase, which starts the other times anew.
-    pub fn carried_over(&self, link_ns: u64, array: &ArrayTime) -> Self {
-        Self { busy_ns: 0, spent_j: self.work_j(link_ns, array), ..self.clone() }
+    /// The account after a secure erase or a loss of power, which start the other
+    /// times anew; no command is in the drive.
+    pub fn carried_over(&self, now_ns: u64, link_ns: u64, array: &ArrayTime) -> Self {
+        let spent_j = self.work_j(now_ns, link_ns, array);
+        Self { busy_since_ns: None, busy_ns: 0, spent_j, ..self.clone() }
     }
 }

@@ -151,7 +151,7 @@ fn the_steady_state_entered_at_once_is_the_one_reached_the_long_way() {
         let mut long = overwritten(&text, units, 4 * all / units, &mut draw);
         let expected = amplification(&mut long, 3 * all, draw);
         let mut map = Translation::new(&parse(&text), 1);
-        map.enter_steady_state(units as u32, 9).unwrap();
+        map.enter_steady_state(units as u32, 9);
         map.assert_consistent();
         let at_once = map.closed_counts();
         let mut draw = uniform(units);

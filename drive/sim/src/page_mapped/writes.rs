@@ -40,6 +40,7 @@ impl PageMapped {
         self.buffer_free_bytes -= stored_bytes;
         let last = piece.last_unit() == self.units.touched(&piece.request).1;
         let bytes = self.units.overlap(piece.first_unit, piece.last_unit(), &piece.request);
+        self.host_bytes += bytes;
         self.events.push(self.link.send_to_drive(now_ns, bytes, last), Event::Arrived(tag));
         true
     }
@@ -103,6 +104,19 @@ impl PageMapped {
         }
         if piece.last_unit() == last_unit && self.is_forced(&piece.request) {
             self.force(now_ns, &piece, done);
+        }
+    }
+
+    /// Stores what is in the data path at once; no command is in the drive. The
+    /// pieces stay there without units, for the events that stand for them.
+    pub(super) fn store_data_path(&mut self, now_ns: u64) {
+        for index in 0..self.data_path.len() {
+            let piece = self.data_path[index];
+            if piece.units > 0 {
+                self.data_path[index].units = 0;
+                // Their commands are complete: nothing waits for them.
+                self.store(now_ns, piece, &mut Vec::new());
+            }
         }
     }
 

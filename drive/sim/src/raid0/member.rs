@@ -83,8 +83,12 @@ impl Device for Member {
         with_member!(self, drive => drive.power_cut(at_ns))
     }
 
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
-        with_member!(self, drive => drive.enter_steady_state(at_ns, filled_bytes))
+    fn has_steady_state(&self) -> Result<(), String> {
+        with_member!(self, drive => drive.has_steady_state())
+    }
+
+    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) {
+        with_member!(self, drive => drive.enter_steady_state(at_ns, filled_bytes));
     }
 
     fn complete(&mut self, made: &Self) {

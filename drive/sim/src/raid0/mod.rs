@@ -232,8 +232,12 @@ impl Device for Raid0 {
         Ok(lost)
     }
 
+    fn has_steady_state(&self) -> Result<(), String> {
+        self.members.iter().try_for_each(Device::has_steady_state)
+    }
+
     /// Uniform random writes over the array are such writes over each member.
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) -> Result<(), String> {
+    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) {
         let mut filled_of = vec![0; self.members.len()];
         for extent in self.stripe.extents(0, filled_bytes) {
             filled_of[extent.member as usize] = extent.length_bytes;
@@ -241,11 +245,10 @@ impl Device for Raid0 {
         for (member, filled_bytes) in filled_of.into_iter().enumerate() {
             match filled_bytes {
                 0 => self.members[member].purge(at_ns),
-                _ => self.members[member].enter_steady_state(at_ns, filled_bytes)?,
+                _ => self.members[member].enter_steady_state(at_ns, filled_bytes),
             }
             self.look_again(member);
         }
-        Ok(())
     }
 
     fn complete(&mut self, made: &Self) {
@@ -254,7 +257,6 @@ impl Device for Raid0 {
         }
     }
 
-    /// What the members counted, added up, and what the array did itself.
     fn energy_j(&self, now_ns: u64) -> Option<f64> {
         self.members.iter().map(|member| member.energy_j(now_ns)).sum()
     }
@@ -263,6 +265,7 @@ impl Device for Raid0 {
         self.members.iter().for_each(Device::assert_consistent);
     }
 
+    /// What the members counted, added up, and what the array did itself.
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let mut sums = vec![
             ("array_commands", self.counts.commands as f64),

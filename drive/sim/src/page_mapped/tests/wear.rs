@@ -45,7 +45,7 @@ fn bad_blocks_are_no_spare_area() {
     let measured = amplification(&mut map, 6 * units, &mut draw);
     assert_near("a tenth of the blocks bad", measured, expected, 1.0);
     map.assert_consistent();
-    map.enter_steady_state(units as u32, 3).unwrap();
+    map.enter_steady_state(units as u32, 3);
     map.assert_consistent();
     assert_near("at once", amplification(&mut map, 6 * units, draw), expected, 1.5);
 }

@@ -91,6 +91,8 @@ pub struct TranslationCounters {
     pub host_units: u64,
     /// Units moved by the collector.
     pub moved_units: u64,
+    /// Rows programmed, full or not.
+    pub programmed_rows: u64,
     /// Blocks erased.
     pub erased_blocks: u64,
     /// Bytes of rows that were programmed without data, to have the rest of
@@ -482,6 +484,7 @@ impl Translation {
                 self.geometry.block_index(pool, closed.block) as u32 * self.geometry.rows_per_block;
             fill[(rows + closed.row) as usize] = closed.slots as u8;
         }
+        self.counters.programmed_rows += 1;
         let page = closed.row / self.geometry.dies_per_pool;
         let die = self.geometry.die_of_row(pool, closed.row);
         if closed.host_bytes > 0 {

@@ -20,17 +20,23 @@ use std::cmp::Ordering;
 const BATCH: usize = 64;
 
 impl Translation {
-    /// Forgets everything and lays the first `units` units out as endless uniform
-    /// random writes of incompressible data to them leave them under the drive's
-    /// policy of collection. The others are as if never written: spare area.
-    /// `seed` decides which unit is where.
+    /// Whether there is one steady state.
     ///
     /// # Errors
     /// A drive that compresses: what it holds depends on the data.
-    pub fn enter_steady_state(&mut self, units: u32, seed: u64) -> Result<(), String> {
+    pub fn has_steady_state(&self) -> Result<(), String> {
         if self.row_fill.is_some() {
             return Err("the steady state of a drive that compresses depends on its data".into());
         }
+        Ok(())
+    }
+
+    /// Forgets everything and lays the first `units` units out as endless uniform
+    /// random writes of incompressible data to them leave them under the drive's
+    /// policy of collection. The others are as if never written: spare area.
+    /// `seed` decides which unit is where. Only for drives that have a steady
+    /// state.
+    pub fn enter_steady_state(&mut self, units: u32, seed: u64) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let scatter = Scatter::drawn(units.into(), &mut random);
         self.map[units as usize..].fill(0);
@@ -63,7 +69,6 @@ impl Translation {
         }
         assert_eq!(placed, units, "every unit has a place");
         self.blocks_closed = u64::from(self.geometry.blocks);
-        Ok(())
     }
 
     /// Makes `valid` slots of an empty block valid, drawn at random.
