@@ -147,6 +147,8 @@ class Recording:
     CPU times are the process's own while measuring, threads that the kernel runs for it included,
     ``None`` for simulated targets, and ``generating_s`` is the time that all workers took to make
     the data of writes.
+    ``energy_j`` is what the drive took in the measured time, in joules: ``None`` for real targets
+    and where the drive file gives no powers.
     ``interrupted`` says that the workload was not carried out to its end, so that the recording is
     partial; ``failure`` is why, in one sentence, where the target was the reason.
     """
@@ -160,6 +162,7 @@ class Recording:
     failure: str | None
     operations: Mapping[str, OperationRecording]
     offered: Offered | None = None
+    energy_j: float | None = None
 
     @classmethod
     def from_raw(cls, raw: "RawRecording", *, simulated: bool) -> "Recording":
@@ -183,6 +186,7 @@ class Recording:
             offered=Offered(raw.offered_ios, raw.unissued_ios, raw.offered_ns * NS)
             if raw.offered_ns
             else None,
+            energy_j=raw.energy_j,
         )
 
     @property
@@ -209,6 +213,13 @@ class Recording:
     def bytes_per_second(self) -> float:
         """Completed bytes per second, all operations."""
         return sum(operation.bytes_per_second for operation in self.operations.values())
+
+    @property
+    def mean_power_w(self) -> float | None:
+        """Mean power of the drive in the measured time, in watts; ``None`` where not known."""
+        if self.energy_j is None or self.elapsed_s <= 0:
+            return None
+        return self.energy_j / self.elapsed_s
 
     @property
     def error_count(self) -> int:

@@ -123,3 +123,15 @@ def test_a_change_within_chance_is_not_told_as_one() -> None:
 
 def test_one_depth_says_nothing() -> None:
     assert queue_finding({8: 1000})["verdict"] == "not identifiable"
+
+
+def test_power_is_of_the_recording_that_stands_for_a_corner() -> None:
+    run = write_pair(10_000, 40_000)
+    assert all(finding["name"] != "power" for finding in analyze(run))
+    for row, energy_j in zip(run.recordings, (540.0, 900.0), strict=True):
+        row["energy_j"] = energy_j
+    finding = named(analyze(run), "power")
+    assert (finding["value"], finding["unit"]) == (3.0, "W")
+    # 10,000 times 4096 B a second for 180 s.
+    assert finding["detail"]["corners"][0]["energy_per_gb_j"] == pytest.approx(540 / 7.3728)
+    assert "3 W in random writes (73.24 J/GB)" in finding["text"]

@@ -69,6 +69,21 @@ def test_parts_agree_with_the_whole() -> None:
     assert recording.cpu_user_s is None
 
 
+def test_energy_is_recorded_where_the_drive_file_gives_powers() -> None:
+    workload = fc.Workload([fc.Stream.read("random", 4096, queue_depth=4)], seconds=1)
+    with fc.open_target("sim:class-tlc-nvme-consumer-1tb") as drive:
+        assert isinstance(drive, SimulatedTarget)
+        before_j = drive.counters()["energy_j"]
+        recording = drive.run(workload)
+        assert recording.energy_j == pytest.approx(drive.counters()["energy_j"] - before_j)
+        watts = (recording.energy_j or 0.0) / recording.elapsed_s
+        assert recording.mean_power_w == pytest.approx(watts)
+    with fc.open_target("sim:ocz-vector-256gb") as drive:
+        recording = drive.run(workload)
+        assert recording.energy_j is None
+        assert recording.mean_power_w is None
+
+
 def test_a_seed_repeats_a_run_exactly() -> None:
     def run(seed: int) -> list[int]:
         with fc.open_target("sim:wd6400aaks", seed=seed) as drive:

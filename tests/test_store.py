@@ -35,7 +35,8 @@ def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
         second_latency_mean_s=np.array([1e-3, np.nan, np.nan]),
         second_latency_max_s=np.array([2e-3, np.nan, np.nan]),
     )
-    return Recording(elapsed_s, 1.0, None, None, None, False, None, {"read": operation})
+    operations = {"read": operation}
+    return Recording(elapsed_s, 1.0, None, None, None, False, None, operations, energy_j=6.0)
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -52,6 +53,7 @@ def test_round_trip(tmp_path: Path) -> None:
     assert row["ios"] == 4
     assert row["errors"] == 2
     assert row["cpu_user_s"] is None
+    assert (row["energy_j"], row["mean_power_w"]) == (6.0, 2.0)
     assert row["latency_p50_s"] == pytest.approx(2e-6)
     assert row["latency_max_s"] == pytest.approx(9e-6)
     series = run.series("transfer-size/read/4096", "read")

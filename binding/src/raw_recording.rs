@@ -90,6 +90,8 @@ pub struct RawRecording {
     cpu_user_ns: u64,
     cpu_system_ns: u64,
     generating_ns: u64,
+    /// Of the drive in the measured time, in joules.
+    energy_j: Option<f64>,
     interrupted: bool,
     /// The failure that ended the run, in one sentence.
     failure: Option<String>,
@@ -116,6 +118,7 @@ impl RawRecording {
             cpu_user_ns: recording.cpu.user_ns,
             cpu_system_ns: recording.cpu.system_ns,
             generating_ns: recording.generating_ns,
+            energy_j: recording.energy_j,
             interrupted: recording.interrupted,
             failure: recording.failure,
             operations,

@@ -18,6 +18,8 @@ pub(crate) struct Measurement {
     /// the start of measuring: the time integral of the outstanding I/Os.
     outstanding_integral_ns: i128,
     offered: Offered,
+    /// What the target had taken when measuring started, in joules.
+    energy_before_j: Option<f64>,
 }
 
 impl Measurement {
@@ -34,7 +36,18 @@ impl Measurement {
             },
             outstanding_integral_ns: 0,
             offered: Offered::default(),
+            energy_before_j: None,
         }
+    }
+
+    /// Whether nothing is measured yet.
+    pub(crate) fn is_in_ramp(&self) -> bool {
+        self.ramp_end_ns.is_some()
+    }
+
+    /// Takes the target's energy as that at which measuring starts.
+    pub(crate) fn count_energy_from(&mut self, energy_j: Option<f64>) {
+        self.energy_before_j = energy_j;
     }
 
     /// When the time is up.
@@ -111,10 +124,12 @@ impl Measurement {
         progress.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn finish(self) -> Recording {
+    /// `energy_j` is the target's energy at the end.
+    pub(crate) fn finish(self, energy_j: Option<f64>) -> Recording {
         let mut recording = self.recorder.finish();
         recording.outstanding_integral_ns = self.outstanding_integral_ns.unsigned_abs();
         recording.offered = self.offered;
+        recording.energy_j = energy_j.zip(self.energy_before_j).map(|(end, start)| end - start);
         recording
     }
 }

@@ -169,6 +169,7 @@ fn run_lanes<T: Target>(
     let mut slots = first_requests(&mut lanes, target);
     let started_ns = target.now_ns();
     let mut measurement = Measurement::new(workload, started_ns);
+    measurement.count_energy_from(target.energy_j());
     let mut open_loop = OpenLoop::new(started_ns, &lanes, &slots);
     let mut outstanding = 0;
     for (index, slot) in slots.iter_mut().enumerate() {
@@ -214,6 +215,7 @@ fn run_lanes<T: Target>(
         }
         issuing = issuing && !trouble.ends_the_run() && now_ns < measurement.end_ns();
         // What stays in `done` is answered by a request whose data is ready.
+        let in_ramp = measurement.is_in_ramp();
         let mut answers = 0;
         for index in 0..done.len() {
             let completion = done[index];
@@ -236,6 +238,9 @@ fn run_lanes<T: Target>(
             } else {
                 slot.submitted_ns = FREE;
             }
+        }
+        if in_ramp && !measurement.is_in_ramp() {
+            measurement.count_energy_from(target.energy_j());
         }
         outstanding -= done.len() - answers;
         for completion in &done[..answers] {
@@ -261,7 +266,8 @@ fn run_lanes<T: Target>(
     measurement.publish(progress, ended_ns - started_ns);
     let (interrupted, failure) = trouble.conclude();
     let generating_ns = target.generating_ns();
-    Ok(Recording { generating_ns, interrupted, failure, ..measurement.finish() })
+    let measured = measurement.finish(target.energy_j());
+    Ok(Recording { generating_ns, interrupted, failure, ..measured })
 }
 
 fn outstanding_now(slots: &[Slot]) -> Option<Outstanding> {

@@ -15,6 +15,7 @@ from fourcorners.analysis import (
     consistency_findings,
     corners,
     littles_law,
+    power,
     queue_depth,
     summary,
 )
@@ -30,6 +31,7 @@ def find(run: RunData) -> list[Finding]:
     Tests that did not run leave theirs out."""
     findings = [
         *corners.find(run),
+        *power.find(run),
         *access_findings.find(run),
         *queue_depth.find(run),
         *consistency_findings.find(run),

@@ -40,12 +40,12 @@ def find(run: RunData) -> list[Finding]:
     corners = [
         _corner(run, pattern, operation, points)
         for pattern, operation in CORNERS
-        if (points := _points(run, pattern, operation))
+        if (points := corner_points(run, pattern, operation))
     ]
     return [*corners, _compression(run)] if corners else []
 
 
-def _points(run: RunData, pattern: str, operation: str) -> list[Measured]:
+def corner_points(run: RunData, pattern: str, operation: str) -> list[Measured]:
     """The corner's recordings, the one that stands for it first: shallow queue, then the data
     that no controller can shorten."""
     points = [m for m in measured(run, TEST, operation) if m.point.get("pattern") == pattern]

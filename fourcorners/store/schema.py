@@ -49,6 +49,8 @@ RECORDINGS_SCHEMA = pa.schema(
         ("cpu_user_s", pa.float64()),
         ("cpu_system_s", pa.float64()),
         ("generating_s", pa.float64()),
+        ("energy_j", pa.float64()),
+        ("mean_power_w", pa.float64()),
         ("interrupted", pa.bool_()),
     ]
 )

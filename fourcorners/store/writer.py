@@ -250,6 +250,8 @@ def _row(
         "cpu_user_s": recording.cpu_user_s,
         "cpu_system_s": recording.cpu_system_s,
         "generating_s": recording.generating_s,
+        "energy_j": recording.energy_j,
+        "mean_power_w": recording.mean_power_w,
         "interrupted": recording.interrupted,
     }
 

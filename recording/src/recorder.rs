@@ -98,6 +98,9 @@ pub struct Recording {
     /// Time spent making the data of writes, over all workers; zero for a
     /// simulated target.
     pub generating_ns: u64,
+    /// Energy that the drive took in the measured time, in joules; `None` where
+    /// the target does not know it.
+    pub energy_j: Option<f64>,
     /// A failure or a request to stop ended the run before its own stop did:
     /// the recording is partial.
     pub interrupted: bool,

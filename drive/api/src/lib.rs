@@ -67,6 +67,12 @@ pub trait Target {
         0
     }
 
+    /// Energy taken since an arbitrary start, in joules; `None` where nobody
+    /// knows.
+    fn energy_j(&self) -> Option<f64> {
+        None
+    }
+
     /// Hands over a request under a free slot and returns the clock's value that
     /// its latency counts from. The target knows how often its clock must be
     /// read. It may hold the request back until [`Target::wait`].

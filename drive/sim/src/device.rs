@@ -100,7 +100,7 @@ impl<D: Device> Simulated<D> {
     /// drive's power is specified.
     pub fn counters(&self) -> Vec<(&'static str, f64)> {
         let mut counters = self.device.counters();
-        counters.extend(self.device.energy_j(self.now_ns).map(|energy_j| ("energy_j", energy_j)));
+        counters.extend(self.energy_j().map(|energy_j| ("energy_j", energy_j)));
         counters
     }
 
@@ -167,6 +167,10 @@ impl<D: Device> Target for Simulated<D> {
 
     fn prepare(&mut self, _slots: u32, _block_bytes_max: u32) -> Result<(), TargetError> {
         Ok(())
+    }
+
+    fn energy_j(&self) -> Option<f64> {
+        self.device.energy_j(self.now_ns)
     }
 
     #[inline]

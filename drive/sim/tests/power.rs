@@ -83,7 +83,23 @@ fn the_controller_draws_while_a_command_is_in_the_drive() {
 }
 
 #[test]
+fn a_recording_has_the_energy_of_the_measured_time() {
+    let mut drive = drawing(&[("controller", 1_000)]);
+    // At queue depth 4 the controller is busy from the ramp's first command on.
+    let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 4);
+    reads.ramp_ns = 2 * SECOND_NS;
+    reads.stop.time_ns = Some(SECOND_NS);
+    let recording = run(&mut drive, &reads);
+    let elapsed_s = recording.elapsed_ns as f64 * 1e-9;
+    assert_within("measured, J", recording.energy_j.unwrap(), elapsed_s, 0.01);
+    assert_within("ramp included, J", energy_j(&drive), 2.0 + elapsed_s, 0.01);
+}
+
+#[test]
 fn without_powers_there_is_no_energy() {
-    let drive = support::drive("ocz-vector-256gb", &[]);
+    let mut drive = support::drive("ocz-vector-256gb", &[]);
     assert!(drive.counters().iter().all(|counter| counter.0 != "energy_j"));
+    let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1);
+    reads.stop.ios = Some(10);
+    assert_eq!(run(&mut drive, &reads).energy_j, None);
 }

@@ -156,4 +156,8 @@ impl<T: Target> Target for Verified<T> {
     fn generating_ns(&self) -> u64 {
         self.inner.generating_ns()
     }
+
+    fn energy_j(&self) -> Option<f64> {
+        self.inner.energy_j()
+    }
 }

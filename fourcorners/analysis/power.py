@@ -1,0 +1,52 @@
+"""Finding ``power``: mean power and energy per gigabyte in the four corners.
+
+Energy is known of drives whose target tells it, today simulated ones with powers in their drive
+file. It is that of the whole recording: what the drive draws in rest is part of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.corners import CORNERS, corner_points
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import RunData
+
+
+def find(run: RunData) -> list[Finding]:
+    """The finding, from the recording that stands for each corner; none without energies."""
+    corners: list[dict[str, Any]] = []
+    for pattern, operation in CORNERS:
+        point = next(iter(corner_points(run, pattern, operation)), None)
+        energy_j = None if point is None else point.number("energy_j")
+        if point is None or energy_j is None:
+            continue
+        corners.append(
+            {
+                "recording": point.recording,
+                "corner": f"{pattern} {operation}s",
+                "energy_j": energy_j,
+                "mean_power_w": energy_j / float(point.row["elapsed_s"]),
+                "energy_per_gb_j": energy_j / (float(point.row["bytes"]) / 1e9),
+            }
+        )
+    if not corners:
+        return []
+    said = [
+        f"{wording.number(corner['mean_power_w'])} W in {corner['corner']} "
+        f"({wording.number(corner['energy_per_gb_j'])} J/GB)"
+        for corner in corners
+    ]
+    return [
+        Finding(
+            name="power",
+            title="Power",
+            verdict="measured",
+            text=f"The drive takes {wording.sentence_list(said)} on average.",
+            value=max(corner["mean_power_w"] for corner in corners),
+            unit="W",
+            evidence=[corner["recording"] for corner in corners],
+            detail={"corners": corners},
+        )
+    ]
