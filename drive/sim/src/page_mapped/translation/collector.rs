@@ -15,7 +15,7 @@ const BATCH: usize = 64;
 /// Owners in a cache line of the processor.
 const LINE: usize = 16;
 
-/// See [`Translation::slots_freed_min`].
+/// Rows that a victim must free; a pool that cannot offer as much is crowded.
 const ROWS_FREED_MIN: u32 = 2;
 
 impl Translation {
@@ -33,7 +33,8 @@ impl Translation {
         }
         if self.burst_blocks > 0 && self.burst_pace == f64::INFINITY {
             let enough = self.start_free_blocks + self.burst_blocks;
-            while self.pools[pool as usize].free.len() < enough {
+            // A pool over its share may never have as many.
+            while self.pools[pool as usize].free.len() < enough && self.has_room(pool) {
                 self.collect_block(pool, work);
             }
             return;
@@ -80,13 +81,31 @@ impl Translation {
         if !self.pools[pool as usize].crowded {
             return true;
         }
-        let first = self.geometry.block_index(pool, 0);
-        let counts = &self.counts[first..first + self.geometry.blocks as usize];
-        let fewest = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
-        let enough = self.slots_freed_min();
-        let crowded = fewest.saturating_add(enough) > self.geometry.slots_per_block;
+        let crowded = !self.can_free(pool, ROWS_FREED_MIN);
         self.pool(pool).crowded = crowded;
         !crowded
+    }
+
+    /// Whether emptying one of a pool's closed blocks frees so many rows, and
+    /// anything at all.
+    pub(super) fn can_free(&self, pool: u32, rows: u32) -> bool {
+        let first = self.geometry.block_index(pool, 0);
+        let counts = &self.counts[first..first + self.geometry.blocks as usize];
+        if self.row_fill.is_none() {
+            let fewest = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
+            return fewest < NOT_CLOSED && self.frees(fewest, self.geometry.slots_per_block, rows);
+        }
+        (0..).zip(counts).any(|(block, &valid)| {
+            valid < NOT_CLOSED && self.frees(valid, self.written_slots(pool, block), rows)
+        })
+    }
+
+    /// Whether a block with room for `capacity` units, of which `valid` are
+    /// valid, frees so many rows, and anything at all.
+    fn frees(&self, valid: u32, capacity: u32, rows: u32) -> bool {
+        let needed = u64::from(rows) * u64::from(capacity);
+        let freed = u64::from(capacity - valid) * u64::from(self.geometry.rows_per_block);
+        freed > 0 && freed >= needed
     }
 
     /// The block that a pool empties; chooses one if there is none.
@@ -119,9 +138,9 @@ impl Translation {
         let capacity = self.written_slots(pool, block);
         let freed = capacity - valid;
         self.counts[index] |= NOT_CLOSED;
-        let enough = self.slots_freed_min();
+        let crowded = !self.frees(valid, capacity, ROWS_FREED_MIN);
         let space = self.pool(pool);
-        space.crowded |= freed < enough;
+        space.crowded |= crowded;
         space.victim = Some(Victim {
             block,
             next_slot: 0,
@@ -137,17 +156,13 @@ impl Translation {
         let counts = &self.counts[first..first + self.geometry.blocks as usize];
         let block = fewest(counts) as u32;
         let valid = counts[block as usize];
-        if valid >= NOT_CLOSED || self.written_slots(pool, block) < valid + self.slots_freed_min() {
+        if valid >= NOT_CLOSED
+            || !self.frees(valid, self.written_slots(pool, block), ROWS_FREED_MIN)
+        {
             return false;
         }
         self.open_victim(pool, block);
         true
-    }
-
-    /// Slots that a victim must free; a pool that cannot offer as much is
-    /// crowded.
-    fn slots_freed_min(&self) -> u32 {
-        ROWS_FREED_MIN * self.geometry.slots_per_row
     }
 
     /// Prefetches the map entries of units about to be moved, and the owners of

@@ -70,6 +70,13 @@ impl Frontier {
         self.slots < geometry.slots_per_row && self.bytes + stored_bytes <= geometry.row_bytes
     }
 
+    /// Units that the row would hold, full of units as large as those in it.
+    pub fn units_when_full(&self, geometry: &Geometry) -> u32 {
+        let units = u64::from(self.slots) * u64::from(geometry.row_bytes);
+        let units = units / u64::from(self.bytes.max(1));
+        units.min(u64::from(geometry.slots_per_row)) as u32
+    }
+
     /// Whether the row takes no further unit, however small.
     #[inline]
     pub fn is_full(&self, geometry: &Geometry) -> bool {

@@ -123,7 +123,8 @@ pub struct Translation {
     owner: Table<u32>,
     /// One bit per slot.
     valid: Table<u64>,
-    /// Compressing drives: filled slots of each row.
+    /// Compressing drives: units of each row, as many as it would hold if none
+    /// of its room were wasted.
     row_fill: Option<Table<u8>>,
     /// Valid units of each block, all pools in a row.
     counts: Vec<u32>,
@@ -359,12 +360,12 @@ impl Translation {
 
     #[inline(always)]
     fn write_to(&mut self, stream: Stream, unit: u32, stored_bytes: u32, work: &mut Vec<RowWork>) {
-        let pool = *self.write_pool(stream);
-        let open = self.frontier(pool, stream);
-        if !open.has_room(stored_bytes, &self.geometry) {
+        let mut pool = *self.write_pool(stream);
+        // The next pool's row, too, may be nearly full: of collected units.
+        while !self.frontier(pool, stream).has_room(stored_bytes, &self.geometry) {
             self.close_host_row(stream, work);
+            pool = *self.write_pool(stream);
         }
-        let pool = *self.write_pool(stream);
         let slot = self.frontier_slot(pool, self.frontier(pool, stream));
         let old = std::mem::replace(&mut self.map[unit as usize], slot + 1);
         if old != 0 {
@@ -416,10 +417,10 @@ impl Translation {
         if open.slots == 0 {
             return;
         }
-        let (slots, bytes) = (open.slots, open.bytes);
-        self.counters.padded_bytes += u64::from(self.geometry.row_bytes - bytes);
+        let wasted_units = open.units_when_full(&self.geometry) - open.slots;
+        self.counters.padded_bytes += u64::from(self.geometry.row_bytes - open.bytes);
         // What is wasted has to be collected like what is written.
-        self.pool(pool).units_written += self.geometry.slots_per_row - slots;
+        self.pool(pool).units_written += wasted_units;
         self.close_host_row(stream, work);
     }
 
@@ -479,10 +480,11 @@ impl Translation {
     /// put into the row was read row by row and passed the channel twice.
     fn close_row(&mut self, pool: u32, stream: Stream, work: &mut Vec<RowWork>) {
         let closed = self.frontier(pool, stream).clone();
+        debug_assert!(closed.bytes <= self.geometry.row_bytes, "an overfilled row");
         if let Some(fill) = &mut self.row_fill {
             let rows =
                 self.geometry.block_index(pool, closed.block) as u32 * self.geometry.rows_per_block;
-            fill[(rows + closed.row) as usize] = closed.slots as u8;
+            fill[(rows + closed.row) as usize] = closed.units_when_full(&self.geometry) as u8;
         }
         self.counters.programmed_rows += 1;
         let page = closed.row / self.geometry.dies_per_pool;
@@ -517,10 +519,13 @@ impl Translation {
         let space = self.pool(pool);
         *space.frontier_mut(stream) = Frontier::at_start_of(next);
         // The collector must always find a block for what it moves. While it
-        // is at work itself it gives a block back for each that it takes.
+        // is at work itself it gives a block back for each that it takes. A pool
+        // over its share ends with fewer free ones, once nothing is left to free.
         if !stream.is_collected() && !space.collecting {
             space.collecting = true;
-            while self.pools[pool as usize].free.len() < self.free_blocks_kept {
+            while self.pools[pool as usize].free.len() < self.free_blocks_kept
+                && (self.pools[pool as usize].victim.is_some() || self.can_free(pool, 0))
+            {
                 self.collect_block(pool, work);
             }
             self.pool(pool).collecting = false;
