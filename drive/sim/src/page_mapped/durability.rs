@@ -127,24 +127,25 @@ impl PageMapped {
     /// See [`crate::Device::power_cut`].
     pub(super) fn lose_power(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
         let mut lost = Vec::new();
-        for piece in std::mem::take(&mut self.data_path) {
-            let units = piece.first_unit..piece.first_unit + piece.units;
-            if self.protected {
-                let stored_bytes = self.stored_sizes.of(piece.request.content);
-                units.for_each(|unit| self.map_unit(unit, stored_bytes));
-            } else {
-                lost.extend(units);
-            }
-        }
         if self.protected {
+            for piece in std::mem::take(&mut self.data_path) {
+                let stored_bytes = self.stored_sizes.of(piece.request.content);
+                for unit in piece.first_unit..piece.first_unit + piece.units {
+                    self.map_unit(unit, stored_bytes);
+                }
+            }
             self.translation.pad(&mut self.work);
             self.translation.settle_all();
         } else {
+            // First, since a drive that refuses goes on as it is.
             for unit in self.translation.lose_unsettled(&mut self.work)? {
                 lost.push(unit);
                 if let Some(cache) = &mut self.slc_cache {
                     cache.trimmed();
                 }
+            }
+            for piece in &self.data_path {
+                lost.extend(piece.first_unit..piece.first_unit + piece.units);
             }
         }
         self.restart(at_ns);
