@@ -79,7 +79,7 @@ fn parse(
     let factor = units.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, factor)| *factor);
     let most_value = number.parse::<f64>().unwrap_or(f64::INFINITY) * factor;
     if !(0.0..=most_value).contains(&value) {
-        return Err(format!("{}: {what} must be between 0 and {most}", expected()));
+        return Err(format!("{}: {what} cannot be negative or beyond {most}", expected()));
     }
     Ok(value.round() as u64)
 }
