@@ -15,6 +15,7 @@
 
 mod access;
 mod buffers;
+mod claim;
 mod clock;
 mod content;
 mod copies;

@@ -1,5 +1,6 @@
 //! Opens what was planned, and claims it.
 
+use crate::claim::ClaimedFile;
 use crate::direct::{self, DirectIo};
 use crate::engine::Engine;
 use crate::identity::{DeviceIdentity, Identity};
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct RealFile {
     plan: Plan,
-    file: Arc<File>,
+    file: Arc<ClaimedFile>,
     /// Targets made so far: each gets content of its own.
     targets: AtomicU64,
     engine: Arc<Engine>,
@@ -47,12 +48,16 @@ impl RealFile {
             .open(&plan.path)
             .map_err(|error| refusal(&plan.path, &error))?;
         direct::leave_access_time(&file);
-        if plan.kind == Kind::File && plan.writable && !lock(&file) {
-            return Err(TargetError(format!(
-                "{} is used by another run of fourcorners: nothing was written; wait until that has ended",
-                plan.path.display()
-            )));
-        }
+        let file = if plan.kind == Kind::File && plan.writable {
+            ClaimedFile::locked(file).ok_or_else(|| {
+                TargetError(format!(
+                    "{} is used by another run of fourcorners: nothing was written; wait until that has ended",
+                    plan.path.display()
+                ))
+            })?
+        } else {
+            ClaimedFile::unlocked(file)
+        };
         let metadata = file.metadata().map_err(|error| refusal(&plan.path, &error))?;
         let identity = match plan.kind {
             Kind::File => Identity::of_file(&metadata),
@@ -191,15 +196,6 @@ impl RealFile {
         self.plan.needs_fill = false;
         Ok(())
     }
-}
-
-/// Takes the lock that keeps two runs from writing one file; it is released
-/// with the descriptor. False if another run has it. File systems without
-/// locks have none to take.
-fn lock(file: &File) -> bool {
-    // SAFETY: the call acts on a descriptor that `file` owns.
-    let result = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
-    result == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EWOULDBLOCK)
 }
 
 /// Allocates all room of a file that is ours to size.

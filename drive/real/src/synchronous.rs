@@ -2,10 +2,10 @@
 //! outstanding request at others. They work where io_uring does not, and are the
 //! faster way where io_uring would hand requests to threads of its own.
 
+use crate::claim::ClaimedFile;
 use crate::clock::monotonic_ns;
 use crate::transfer::Transfer;
 use fourcorners_target::{Completion, TargetError};
-use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -17,12 +17,12 @@ const STACK_BYTES: usize = 64 << 10;
 
 /// The worker carries out one transfer at a time.
 pub(crate) struct Inline {
-    file: Arc<File>,
+    file: Arc<ClaimedFile>,
     ready: Option<Completion>,
 }
 
 impl Inline {
-    pub(crate) fn new(file: Arc<File>) -> Self {
+    pub(crate) fn new(file: Arc<ClaimedFile>) -> Self {
         Self { file, ready: None }
     }
 
@@ -61,7 +61,7 @@ pub(crate) struct Threads {
 impl Threads {
     /// # Errors
     /// The system makes no more threads.
-    pub(crate) fn new(slots: u32, file: &Arc<File>) -> Result<Self, TargetError> {
+    pub(crate) fn new(slots: u32, file: &Arc<ClaimedFile>) -> Result<Self, TargetError> {
         let (report, completions) = mpsc::channel();
         let (mut jobs, mut threads) = (Vec::new(), Vec::new());
         for _ in 0..slots {

@@ -1,6 +1,7 @@
 //! A file or device behind the [`Target`] seam: one worker's way to it.
 
 use crate::buffers::Buffers;
+use crate::claim::ClaimedFile;
 use crate::clock::monotonic_ns;
 use crate::content::{ContentSource, Held};
 use crate::engine::{Engine, Way, bind_to_cpu};
@@ -11,7 +12,6 @@ use crate::synchronous::{Inline, Threads};
 use crate::transfer::Transfer;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Operation, Request};
-use std::fs::File;
 use std::sync::Arc;
 
 /// Longest that dropping a target waits for what is outstanding.
@@ -66,7 +66,7 @@ impl Path {
 /// One worker's way to a [`crate::RealFile`]. It is made on any thread, but the
 /// thread that calls [`Target::prepare`] must go on to use it.
 pub struct RealTarget {
-    file: Arc<File>,
+    file: Arc<ClaimedFile>,
     capacity_bytes: u64,
     engine: Arc<Engine>,
     /// How many targets the file had before: it chooses the processor.
@@ -79,7 +79,7 @@ pub struct RealTarget {
 
 impl RealTarget {
     pub(crate) fn new(
-        file: Arc<File>,
+        file: Arc<ClaimedFile>,
         capacity_bytes: u64,
         engine: Arc<Engine>,
         index: u64,

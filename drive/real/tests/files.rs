@@ -4,7 +4,9 @@
 mod support;
 
 use fourcorners_real::{Access, Kind, RealFile};
+use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use support::*;
 
@@ -118,6 +120,30 @@ fn our_own_file_is_written_again_without_a_word() {
     assert!(grown.writable && grown.creates && grown.needs_fill);
     assert_eq!(RealFile::open(grown).unwrap().plan().capacity_bytes, 12 * MIB);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 12 * MIB);
+}
+
+#[test]
+fn a_run_that_has_ended_holds_no_file_though_a_process_was_forked_in_it() {
+    let folder = Folder::new();
+    let file = folder.own_file("test", 8 * MIB);
+    let path = folder.path("test");
+    let (mut forked, mut report) = std::io::pipe().unwrap();
+    let (mut wait, mut ended) = std::io::pipe().unwrap();
+    let mut command = std::process::Command::new("true");
+    // SAFETY: the child only writes to a pipe and reads from another.
+    unsafe {
+        command.pre_exec(move || {
+            report.write_all(&[1])?;
+            wait.read_exact(&mut [0])
+        });
+    }
+    let child = std::thread::spawn(move || command.status().unwrap());
+    forked.read_exact(&mut [0]).unwrap();
+    drop(file);
+    let again = RealFile::open(plan(&path, &overwriting(&path)).unwrap());
+    ended.write_all(&[1]).unwrap();
+    assert!(child.join().unwrap().success());
+    assert_eq!(again.unwrap().plan().capacity_bytes, 8 * MIB);
 }
 
 #[test]
