@@ -40,6 +40,16 @@ def poisson_rate(iops: float) -> str:
     return f"poisson:{iops}"
 
 
+def bursts(iops: float, ios: int, peak_iops: float | None = None) -> str:
+    """Open loop: bursts of ``ios`` requests (1 to 2**20) at equal distances, nothing between them.
+
+    ``iops`` requests per second are due in the mean (0.001 to 10^9), so that a burst begins every
+    ``ios / iops`` seconds. Inside it they are due at ``peak_iops`` (``iops`` to 10^9), or all at
+    once. All workers together make a burst.
+    """
+    return f"bursts:{iops}:{ios}" + ("" if peak_iops is None else f":{peak_iops}")
+
+
 def zipf(exponent: float) -> str:
     """Random pattern by Zipf's law: the k-th most popular place is drawn in proportion to
     ``k ** -exponent`` (above 0, up to 10; 0.99 is usual for key-value stores).
@@ -69,9 +79,9 @@ class Stream:
     :func:`compressible` or :func:`duplicated`.
 
     ``arrival`` is :data:`CLOSED_LOOP` (``queue_depth`` I/Os are always outstanding), or
-    :func:`fixed_rate` or :func:`poisson_rate` over all workers: a request is issued when it is due,
-    whatever the target does, its latency counts from then, and ``queue_depth`` is the most that a
-    worker has outstanding.
+    :func:`fixed_rate`, :func:`poisson_rate` or :func:`bursts` over all workers: a request is issued
+    when it is due, whatever the target does, its latency counts from then, and ``queue_depth`` is
+    the most that a worker has outstanding.
 
     Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
     fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in
@@ -154,12 +164,23 @@ def _stream_to_dict(stream: Stream) -> dict[str, Any]:
     return fields
 
 
-def _arrival_to_json(arrival: str) -> str | dict[str, float]:
-    kind, _, rate = arrival.partition(":")
+def _arrival_to_json(arrival: str) -> str | dict[str, Any]:
+    kind, *values = arrival.split(":")
     try:
-        return {kind: float(rate)} if rate else kind
+        match kind, values:
+            case "bursts", [rate, ios, *peak] if len(peak) <= 1:
+                return {
+                    kind: {
+                        "rate": float(rate),
+                        "ios": int(ios),
+                        "peak": float(peak[0]) if peak else None,
+                    }
+                }
+            case _, [rate]:
+                return {kind: float(rate)}
     except ValueError:
-        return arrival  # The core refuses what it does not know.
+        pass
+    return arrival  # The core refuses what it does not know.
 
 
 def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:

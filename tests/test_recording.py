@@ -161,6 +161,20 @@ def test_open_loop_tells_queue_from_service_and_offers_its_rate() -> None:
     assert median_s < worst_s
 
 
+def test_a_burst_queues_at_a_drive_that_serves_one_after_the_other() -> None:
+    with fc.open_target("sim:wd6400aaks") as drive:
+        stream = fc.Stream.read("random", 4096, arrival=fc.bursts(10, 10))
+        recording = drive.run(fc.Workload([stream], seconds=20))
+    reads, offered = recording.read, recording.offered
+    assert offered is not None
+    assert (offered.ios, offered.unissued) == (200, 0)
+    # The k-th of a burst of ten waits for the k - 1 before it: 4.5 of them in the mean.
+    queue_s, service_s = reads.stages["queue"].mean_s, reads.stages["service"].mean_s
+    assert queue_s is not None
+    assert service_s is not None
+    assert queue_s == pytest.approx(4.5 * service_s, rel=0.1)
+
+
 def test_a_rate_beyond_the_drive_is_told() -> None:
     with fc.open_target("sim:wd6400aaks") as drive:
         stream = fc.Stream.read("random", 4096, queue_depth=1, arrival=fc.fixed_rate(1000))

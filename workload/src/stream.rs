@@ -1,6 +1,5 @@
 //! Streams and workloads: the access specification, and its checks.
 
-use crate::arrival::{RATE_MAX, RATE_MIN};
 use crate::{Arrival, Content};
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +140,7 @@ pub struct Workload {
 #[error("{0}")]
 pub struct WorkloadError(pub String);
 
-fn reject<T>(message: impl Into<String>) -> Result<T, WorkloadError> {
+pub(crate) fn reject<T>(message: impl Into<String>) -> Result<T, WorkloadError> {
     Err(WorkloadError(message.into()))
 }
 
@@ -254,11 +253,7 @@ impl Stream {
         if self.workers == 0 {
             return reject("0 workers: use at least 1");
         }
-        if let Some(rate) = self.arrival.rate_per_s()
-            && !(RATE_MIN..=RATE_MAX).contains(&rate)
-        {
-            return reject(format!("rate of {rate} per second: use {RATE_MIN} to {RATE_MAX}"));
-        }
+        self.arrival.check()?;
         if let Content::Compressible(percent) = self.content
             && (percent == 0 || percent > 100)
         {
