@@ -1,0 +1,22 @@
+"""Whether a drive has reached its steady state, from what was measured alone.
+
+The input is a :class:`Series`: the tracked value round by round (or second by second), how long
+each round took and how much was written meanwhile. :func:`judge` answers for a whole series,
+:class:`OnlineJudge` while it grows. :func:`snia_window` is the rule of SNIA's specification.
+"""
+
+from fourcorners.analysis.steady_state.judge import SPARE_SHARE_MAX, OnlineJudge, judge
+from fourcorners.analysis.steady_state.series import Series
+from fourcorners.analysis.steady_state.verdict import State, Verdict
+from fourcorners.analysis.steady_state.window_rules import SniaWindow, snia_window
+
+__all__ = [
+    "SPARE_SHARE_MAX",
+    "OnlineJudge",
+    "Series",
+    "SniaWindow",
+    "State",
+    "Verdict",
+    "judge",
+    "snia_window",
+]

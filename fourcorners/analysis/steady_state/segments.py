@@ -1,0 +1,61 @@
+"""Change points of a series."""
+
+import math
+
+import numpy as np
+import ruptures
+
+from fourcorners.analysis.steady_state.series import Floats
+
+PARTS_MIN = 3
+"""Shortest segment."""
+
+SAME_LEVEL = 0.04
+"""Neighbouring segments whose levels differ by less are one: at fine resolution even a steady
+drive's rate wanders by a few percent."""
+
+_NOISE_MIN = 0.003
+_PENALTY = 4.0
+
+
+def change_points(value_log: Floats) -> list[int]:
+    """First parts of all segments but the first, ascending.
+
+    Piecewise constant mean, found by penalised least squares (PELT: Killick, Fearnhead & Eckley,
+    J. Am. Stat. Assoc. 107, 2012) with ruptures (Truong, Oudre & Vayatis, Signal Processing 167,
+    2020). The penalty is that of the Bayesian information criterion, with some reserve because
+    neighbouring parts resemble each other.
+
+    Args:
+        value_log: shape (parts,), logarithm of the value.
+    """
+    parts = len(value_log)
+    if parts < 2 * PARTS_MIN:
+        return []
+    # The median of steps between neighbours does not see the changes themselves.
+    steps = np.abs(np.diff(value_log))
+    noise = max(1.4826 * float(np.median(steps)) / math.sqrt(2), _NOISE_MIN)
+    search = ruptures.KernelCPD(kernel="linear", min_size=PARTS_MIN)
+    found = search.fit_predict(value_log.reshape(-1, 1), pen=_PENALTY * noise**2 * math.log(parts))
+    return [int(point) for point in found[:-1]]
+
+
+def segment_starts(value_log: Floats) -> list[int]:
+    """Where a last segment may begin, the latest first: from each of them to the next, the level
+    changes by at least :data:`SAME_LEVEL`; the last is 0.
+
+    Args:
+        value_log: shape (parts,), logarithm of the value.
+    """
+    points = [0, *change_points(value_log)]
+    starts = []
+    end = len(value_log)
+    first = points.pop()
+    while points:
+        before = points[-1]
+        level = float(value_log[first:end].mean())
+        if abs(float(value_log[before:first].mean()) - level) > SAME_LEVEL:
+            starts.append(first)
+            end = first
+        first = points.pop()
+    return [*starts, first]

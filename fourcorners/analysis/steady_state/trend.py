@@ -1,0 +1,74 @@
+"""The trend of a segment, its interval, and what a decay has left to take away."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.steady_state.series import Floats
+
+BATCHES = 10
+
+
+@dataclass(frozen=True)
+class Trend:
+    """All are shares of the segment's mean; intervals are two-sided, 90 %."""
+
+    drift: float
+    """Change of the fitted line over the segment."""
+    drift_low: float
+    drift_high: float
+    half_width: float
+    """Of the mean's interval."""
+
+
+def trend(value: Floats, batches: int = BATCHES) -> Trend:
+    """Line and mean of a segment, by batch means, whose errors are nearly independent.
+
+    That the drift's 90 % interval is within a margin is the equivalence test (two one-sided tests
+    at 5 %: Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987) against a drift of that margin.
+
+    Args:
+        value: shape (parts,), at least ``2 * batches`` of them or exactly ``batches``.
+    """
+    means = np.array([batch.mean() for batch in np.array_split(value, batches)])
+    mean = float(means.mean())
+    line = stats.linregress(np.arange(batches), means / mean)
+    t = two_sided_t(batches - 2)
+    drift = float(line.slope) * batches
+    reach = t * float(line.stderr) * batches
+    spread = float(means.std(ddof=1)) / mean
+    return Trend(
+        drift,
+        drift - reach,
+        drift + reach,
+        two_sided_t(batches - 1) * spread / math.sqrt(batches),
+    )
+
+
+def remaining_decay(value: Floats) -> float:
+    """How far the last value is above what an exponential decay would end at, as a share of it;
+    negative below. 0 where a decay explains the segment no better than a constant does.
+
+    The least-squares fit of ``a + b * exp(-x / tau)`` over a grid of time constants up to the
+    segment's length: longer ones cannot be told from a line, which the trend is for.
+
+    Args:
+        value: shape (parts,).
+    """
+    parts = len(value)
+    x = np.arange(parts) / parts
+    constant = float(np.sum((value - value.mean()) ** 2))
+    best, left = (math.inf, 0.0), 0.0
+    for tau in (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0):
+        shape = np.exp(-x / tau)
+        design = np.column_stack((np.ones(parts), shape))
+        (level, height), *_ = np.linalg.lstsq(design, value, rcond=None)
+        error = float(np.sum((value - design @ (level, height)) ** 2))
+        if error < best[0]:
+            best = (error, float(height * math.exp(-1 / tau) / max(level, 1e-9)))
+    error, left = best
+    gain = constant / max(error, 1e-12 * constant) if constant else 1.0
+    return left if parts * math.log(gain) > 3 * math.log(parts) else 0.0

@@ -1,0 +1,62 @@
+"""What the judge answers."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    """Where a series stands."""
+
+    STEADY = "steady"
+    FALLING = "falling"
+    RISING = "rising"
+    OSCILLATING = "oscillating"
+    UNDECIDED = "undecided"
+    """Nothing moves, and too little was written (or measured) to say that nothing will."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judge's answer about a series.
+
+    ``value`` is the mean over time since ``first_round``, in the series' unit, and ``low`` to
+    ``high`` its 95 % interval, what may remain of a decay included; an oscillating series has its
+    mean over whole periods. ``settled`` says that measuring on would not change them: so it is for
+    every steady series, and for an oscillation that keeps its level. It is the signal to stop.
+    """
+
+    state: State
+    settled: bool
+    value: float
+    low: float
+    high: float
+    first_round: int
+    """Round in which what was judged begins: the last change."""
+    written_bytes: float
+    """Written since then."""
+    needed_bytes: float
+    """That had to be written since the last change, at least, for a settled answer."""
+    period_bytes: float | None
+    """Period of an oscillation: bytes written."""
+    period_s: float | None
+    """Period of an oscillation, in time."""
+    reason: str
+    """What decided, in a phrase."""
+
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        match self.state:
+            case State.STEADY:
+                return "steady"
+            case State.FALLING | State.RISING:
+                return f"not steady, still {self.state.value}"
+            case State.OSCILLATING:
+                assert self.period_s is not None
+                return f"not steady, oscillating with period {_seconds(self.period_s)}"
+            case State.UNDECIDED:
+                return f"not known to be steady: {self.reason}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds < 7200 else f"{seconds / 3600:.3g} h"

@@ -1,0 +1,123 @@
+"""The judge of steady state, and SNIA's rule, on synthetic series."""
+
+import numpy as np
+import pytest
+
+from fourcorners.analysis.steady_state import (
+    OnlineJudge,
+    Series,
+    State,
+    Verdict,
+    judge,
+    snia_window,
+)
+
+CAPACITY = 1e9
+FREE = 0.3e9
+
+
+def written(value: np.ndarray) -> Series:
+    """A series of a drive that is only written to, one round a second."""
+    return Series.of_seconds(value, value)
+
+
+def noisy(value: np.ndarray, share: float, seed: int = 1) -> np.ndarray:
+    return value * (1 + share * np.random.default_rng(seed).standard_normal(len(value)))
+
+
+def cliff(fast_s: int, slow_s: int) -> np.ndarray:
+    return np.concatenate((np.full(fast_s, 20e6), np.full(slow_s, 4e6)))
+
+
+def answer(value: np.ndarray) -> Verdict:
+    return judge(written(value), CAPACITY, free_bytes_max=FREE)
+
+
+def test_snia_accepts_up_to_range_and_slope_and_not_beyond() -> None:
+    def steady(*values: float) -> bool:
+        window = snia_window(np.array(values))
+        assert window is not None
+        return window.steady
+
+    assert steady(100, 110, 90, 110, 100)
+    assert not steady(100, 111, 90, 111, 100)  # range 21 %
+    assert steady(96, 98, 100, 102, 104)
+    assert not steady(94, 97, 100, 103, 106)  # range 12 %, slope 12 %
+    assert not steady(0, 0, 0, 0, 0)
+    assert snia_window(np.array([1.0, 1.0, 1.0, 1.0])) is None
+
+
+def test_snia_looks_at_the_last_rounds_only() -> None:
+    window = snia_window(np.array([900.0, 500.0, 100.0, 101.0, 99.0, 100.0, 100.0]))
+    assert window is not None
+    assert window.steady
+    assert window.first_round == 2
+    assert window.average == pytest.approx(100)
+
+
+def test_a_plateau_is_not_steady_while_the_drive_may_have_free_blocks() -> None:
+    plateau = noisy(np.full(10, 20e6), 0.01)
+    window = snia_window(plateau)
+    assert window is not None
+    assert window.steady
+    verdict = answer(noisy(np.full(12 * 20, 1e6), 0.01))
+    assert verdict.state is State.UNDECIDED
+    assert not verdict.settled
+    assert answer(noisy(np.full(2000, 1e6), 0.01)).settled
+
+
+def test_steady_after_a_cliff_with_an_interval_that_holds_the_value() -> None:
+    verdicts = [answer(noisy(cliff(10, 600), 0.05, seed)) for seed in range(40)]
+    assert all(verdict.text == "steady" for verdict in verdicts)
+    assert all(verdict.high / verdict.low < 1.06 for verdict in verdicts)
+    assert all(8 <= verdict.first_round <= 14 for verdict in verdicts)
+    # 90 % intervals: fewer than 31 of 40 has a chance below 1 %.
+    assert sum(verdict.low < 4e6 < verdict.high for verdict in verdicts) >= 31
+
+
+def test_a_fresh_cliff_needs_a_turnover() -> None:
+    verdict = answer(noisy(cliff(15, 30), 0.01))
+    assert not verdict.settled
+    assert verdict.written_bytes < verdict.needed_bytes
+
+
+def test_a_decay_is_falling() -> None:
+    seconds = np.arange(300)
+    verdict = answer(noisy(4e6 * (1 + np.exp(-seconds / 150)), 0.02))
+    assert verdict.text == "not steady, still falling"
+    assert answer(noisy(4e6 * (1 - 0.5 * np.exp(-seconds / 150)), 0.02)).state is State.RISING
+
+
+def test_an_oscillation_has_its_period_and_settles_on_its_mean() -> None:
+    seconds = np.arange(2000)
+    verdict = answer(noisy(4e6 * (1 + 0.3 * np.sin(2 * np.pi * seconds / 80)), 0.02))
+    assert verdict.state is State.OSCILLATING
+    assert verdict.period_s == pytest.approx(80, rel=0.03)
+    assert verdict.settled
+    assert verdict.value == pytest.approx(4e6, rel=0.02)
+    assert verdict.text == f"not steady, oscillating with period {verdict.period_s:.3g} s"
+
+
+def test_online_as_offline() -> None:
+    value = noisy(cliff(10, 200), 0.05)
+    online = OnlineJudge(CAPACITY, free_bytes_max=FREE)
+    stopped = None
+    for second, rate in enumerate(value):
+        verdict = online.add(rate, 1.0, rate)
+        if verdict is not None and verdict.settled:
+            stopped = second
+            break
+    assert stopped is not None
+    offline = judge(written(value[: stopped + 1]), CAPACITY, free_bytes_max=FREE)
+    assert offline == online.verdict
+
+
+def test_a_series_without_writes_is_judged_by_time() -> None:
+    value = noisy(np.full(300, 5e4), 0.02)
+    verdict = judge(Series(value, np.ones(300), np.zeros(300)), CAPACITY)
+    assert verdict.settled
+    assert verdict.value == pytest.approx(5e4, rel=0.01)
+
+
+def test_only_zeros_are_nothing() -> None:
+    assert not answer(np.zeros(100)).settled
