@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from fourcorners.cli import characterize as characterize_command
+from fourcorners.cli import compare as compare_command
 from fourcorners.cli import drives as drives_command
 from fourcorners.cli import prepare as prepare_command
 from fourcorners.cli import report as report_command
@@ -193,6 +194,39 @@ def report(*runs: Path, out: Path | None = None, json: Flag = False) -> int:
         Print the runs' manifests, recordings and findings as JSON instead of their summary.
     """
     return report_command.run(runs, out, json)
+
+
+@app.command
+def compare(
+    *runs: str,
+    fail_if: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    junit: Path | None = None,
+    markdown: Path | None = None,
+    json: Flag = False,
+    quiet: Flag = False,
+) -> int:
+    """Compare runs with the first one: what differs, by how much, and how sure that is.
+
+    Parameters
+    ----------
+    runs
+        Run folders, the baseline first. Runs that repeat each other are joined by commas, and a
+        label may stand before them: before=runs/A,runs/B after=runs/C,runs/D.
+    fail_if
+        A condition that must not hold, such as "p99_read_latency > 1.1 * baseline" or
+        "four-corners/*: read_iops < 50000": the exit code is 4 where it surely does. Repeatable.
+    junit
+        File to write the conditions to as JUnit XML.
+    markdown
+        File to write a short summary to.
+    json
+        Print everything as JSON.
+    quiet
+        Print nothing: the exit code tells.
+    """
+    return compare_command.run(
+        runs, compare_command.Options(tuple(fail_if), junit, markdown, json, quiet)
+    )
 
 
 @app.command

@@ -1,0 +1,20 @@
+"""Runs against each other: how they differ, how sure that is, and whether a limit is kept.
+
+It compares what was measured, recording by recording, of anything that has run folders: drives,
+firmware, links, file systems, kernels, before and after. docs/compare.md says how.
+"""
+
+from fourcorners.comparison.comparison import Comparison, Difference, compare
+from fourcorners.comparison.gate import Check, Gate, parse_gate
+from fourcorners.comparison.subject import Subject, parse_subject
+
+__all__ = [
+    "Check",
+    "Comparison",
+    "Difference",
+    "Gate",
+    "Subject",
+    "compare",
+    "parse_gate",
+    "parse_subject",
+]

@@ -1,0 +1,292 @@
+"""Differences between subjects, recording by recording, and their ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from fourcorners.analysis.source import Measured, RunData
+from fourcorners.comparison.estimate import Estimate, averaged, of_run, pooled
+from fourcorners.comparison.quantity import COMPARED, THROUGHPUT, Quantity
+from fourcorners.comparison.subject import Key, Subject, unique_labels
+from fourcorners.errors import UserError
+
+FALSE_DISCOVERIES_MAX = 0.05
+"""Share of the differences told that may be chance (Benjamini and Hochberg, JRSS B 57, 1995)."""
+
+DIFFERENCE_MIN = 0.01
+"""Relative difference below which nobody would choose by it, however sure it is."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One quantity of one recording: a subject against the baseline."""
+
+    subject: str
+    recording: str
+    operation: str
+    label: str
+    quantity: Quantity
+    value: float
+    baseline: float
+    ratio: Estimate | None
+    """Value over baseline; ``None`` where neither has an error that could be told."""
+    told: bool = False
+    """Whether the runs show it: sure enough, and large enough to matter."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the subject does better than the baseline."""
+        return (self.value > self.baseline) == self.quantity.more_is_better
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference as ``compare.schema.json`` has it."""
+        return {
+            "subject": self.subject,
+            "recording": self.recording,
+            "operation": self.operation,
+            "label": self.label,
+            "quantity": self.quantity.name,
+            "unit": self.quantity.unit,
+            "value": self.value,
+            "baseline": self.baseline,
+            "ratio": self.value / self.baseline,
+            "interval": None if self.ratio is None else list(self.ratio.interval()),
+            "verdict": ("better" if self.is_better else "worse") if self.told else "not shown",
+        }
+
+
+@dataclass(frozen=True)
+class Group:
+    """Recordings of one test that belong together: an operation and a pattern."""
+
+    test: str
+    title: str
+    operation: str
+    pattern: str
+    keys: tuple[Key, ...]
+
+    @property
+    def words(self) -> str:
+        """Random reads (four corners)."""
+        pattern = f"{self.pattern} " if self.pattern else ""
+        noun = "flushes" if self.operation == "flush" else f"{self.operation}s"
+        return f"{pattern}{noun} ({self.title[:1].lower()}{self.title[1:]})"
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A subject's place in a group by throughput; equal places cannot be told apart."""
+
+    place: int
+    subject: str
+    relative: float
+    """Geometric mean of its throughput over the first baseline's."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Everything that the runs show about each other. The first subject is the baseline."""
+
+    subjects: tuple[Subject, ...]
+    groups: tuple[Group, ...]
+    differences: tuple[Difference, ...]
+    ranking: Mapping[Group, tuple[Rank, ...]]
+    left_out: tuple[str, ...]
+    """Recordings that not all subjects have, or that hold different workloads."""
+    cautions: tuple[str, ...]
+    measured: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]] = field(repr=False)
+
+    @property
+    def baseline(self) -> Subject:
+        """The subject that the others are compared with."""
+        return self.subjects[0]
+
+    def of(self, group: Group, subject: str, quantity: Quantity) -> list[Difference]:
+        """Differences of one group in one quantity."""
+        return [
+            difference
+            for difference in self.differences
+            if difference.subject == subject
+            and difference.quantity is quantity
+            and (difference.recording, difference.operation) in group.keys
+        ]
+
+
+def compare(subjects: Sequence[Subject]) -> Comparison:
+    """Compares every later subject with the first, in every recording that all have.
+
+    Raises :class:`UserError` with fewer than two subjects, or nothing that they share.
+    """
+    if len(subjects) < 2:
+        raise UserError("one run has nothing to be compared with: name two or more")
+    subjects = unique_labels(subjects)
+    found = {subject.label: subject.measured() for subject in subjects}
+    first = found[subjects[0].label]
+    shared, left_out = [], []
+    for key in dict.fromkeys(key for of_subject in found.values() for key in of_subject):
+        if all(key in of_subject for of_subject in found.values()) and _alike(
+            [point for of_subject in found.values() for _, point in of_subject[key]]
+        ):
+            shared.append(key)
+        else:
+            left_out.append(" ".join(key))
+    if not shared:
+        raise UserError("these runs have no recording in common: run the same tests on each")
+    groups = _groups(shared, first)
+    differences = [
+        difference
+        for subject in subjects[1:]
+        for key in shared
+        for quantity in COMPARED
+        if (
+            difference := _difference(
+                subject.label, found[subject.label][key], first[key], quantity
+            )
+        )
+    ]
+    return Comparison(
+        subjects=tuple(subjects),
+        groups=groups,
+        differences=_tell(differences),
+        ranking={group: _rank(group, found) for group in groups},
+        left_out=tuple(sorted(left_out)),
+        cautions=tuple(_cautions(subjects)),
+        measured=found,
+    )
+
+
+def values(
+    measurements: Sequence[tuple[RunData, Measured]], quantity: Quantity
+) -> tuple[float, Estimate | None] | None:
+    """A quantity of a subject: its geometric mean over the runs, and its estimate if it has one;
+    ``None`` where no run has a value."""
+    known = [value for _, point in measurements if (value := quantity.of(point)) is not None]
+    if not known:
+        return None
+    estimates = [of_run(run, point, quantity) for run, point in measurements]
+    whole = [estimate for estimate in estimates if estimate is not None]
+    value = float(np.exp(np.mean(np.log(known))))
+    return value, pooled(whole) if whole and len(whole) == len(known) else None
+
+
+def _difference(
+    subject: str,
+    own: Sequence[tuple[RunData, Measured]],
+    base: Sequence[tuple[RunData, Measured]],
+    quantity: Quantity,
+) -> Difference | None:
+    mine, theirs = values(own, quantity), values(base, quantity)
+    if mine is None or theirs is None:
+        return None
+    point = base[0][1]
+    both = mine[1] is not None and theirs[1] is not None
+    return Difference(
+        subject=subject,
+        recording=point.recording,
+        operation=point.operation,
+        label=_label(base[0]),
+        quantity=quantity,
+        value=mine[0],
+        baseline=theirs[0],
+        ratio=mine[1].minus(theirs[1]) if both and mine[1] and theirs[1] else None,
+    )
+
+
+def _tell(differences: Sequence[Difference]) -> tuple[Difference, ...]:
+    """Marks the differences that the runs show, with few false ones among them."""
+    chances = [d.ratio.chance_of_zero() for d in differences if d.ratio is not None]
+    adjusted = iter(stats.false_discovery_control(chances) if chances else [])
+    told = []
+    for difference in differences:
+        sure = difference.ratio is not None and next(adjusted) <= FALSE_DISCOVERIES_MAX
+        large = abs(difference.value / difference.baseline - 1) >= DIFFERENCE_MIN
+        told.append(replace(difference, told=sure and large))
+    return tuple(told)
+
+
+def _rank(
+    group: Group, found: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]]
+) -> tuple[Rank, ...]:
+    means: dict[str, Estimate] = {}
+    for label, measured in found.items():
+        estimates = [values(measured[key], THROUGHPUT) for key in group.keys]
+        known = [pair[1] for pair in estimates if pair is not None and pair[1] is not None]
+        if len(known) < len(group.keys):
+            return ()
+        means[label] = averaged(known)
+    base = next(iter(means.values()))
+    ranks: list[Rank] = []
+    leader: Estimate | None = None
+    place = 0
+    for index, (label, mean) in enumerate(sorted(means.items(), key=lambda item: -item[1].log)):
+        behind = None if leader is None else leader.minus(mean)
+        if behind is None or (
+            behind.chance_of_zero() <= FALSE_DISCOVERIES_MAX and behind.value >= 1 + DIFFERENCE_MIN
+        ):
+            place, leader = index + 1, mean
+        ranks.append(Rank(place, label, mean.minus(base).value))
+    order = list(found)
+    return tuple(sorted(ranks, key=lambda rank: (rank.place, order.index(rank.subject))))
+
+
+def _groups(
+    keys: Sequence[Key], found: Mapping[Key, list[tuple[RunData, Measured]]]
+) -> tuple[Group, ...]:
+    members: dict[tuple[str, str, str, str], list[Key]] = {}
+    for key in keys:
+        run, point = found[key][0]
+        pattern = str(point.point.get("pattern") or "")
+        members.setdefault((point.test, _title(run, point.test), key[1], pattern), []).append(key)
+    return tuple(Group(*name, tuple(own)) for name, own in members.items())
+
+
+def _title(run: RunData, test: str) -> str:
+    entries = run.manifest.get("tests", [])
+    return next(
+        (str(entry.get("title") or test) for entry in entries if entry["name"] == test), test
+    )
+
+
+def _label(measurement: tuple[RunData, Measured]) -> str:
+    run, point = measurement
+    for entry in run.manifest.get("tests", []):
+        for recording in entry.get("recordings", []):
+            if recording["id"] == point.recording:
+                return str(recording.get("label") or point.recording)
+    return point.recording
+
+
+def _alike(points: Sequence[Measured]) -> bool:
+    """Whether recordings of one name have the same point: the same request, queue and content."""
+    return all(point.point == points[0].point for point in points)
+
+
+def _cautions(subjects: Sequence[Subject]) -> list[str]:
+    """What stands between the runs and the conclusion that the subject made the difference."""
+    cautions = []
+    alone = [subject.label for subject in subjects if len(subject.runs) == 1]
+    if alone:
+        cautions.append(
+            f"One run only of {', '.join(alone)}: how much the target differs from run to run is "
+            "not in the intervals."
+        )
+    for what in ("suite", "profile"):
+        seen = {str(run.manifest.get(what)) for subject in subjects for run in subject.runs}
+        if len(seen) > 1:
+            cautions.append(f"The runs differ in their {what}: {', '.join(sorted(seen))}.")
+    misled = [
+        f"{subject.label}: {finding['title']}"
+        for subject in subjects
+        for run in subject.runs
+        for finding in getattr(run, "findings", [])
+        if finding["name"].startswith("artefact_")
+        and (finding.get("detail") or {}).get("severity") == "severe"
+    ]
+    if misled:
+        cautions.append(f"May mislead: {'; '.join(dict.fromkeys(misled))}.")
+    return cautions

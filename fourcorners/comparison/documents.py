@@ -1,0 +1,101 @@
+"""A comparison for machines and merge requests: JSON, JUnit XML, Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from fourcorners.comparison.comparison import Comparison
+from fourcorners.comparison.gate import Check
+from fourcorners.comparison.verdict import NOTHING_SHOWN, verdicts
+
+SCHEMA = "fourcorners/compare"
+SCHEMA_VERSION = 1
+
+
+def to_dict(comparison: Comparison, checks: Sequence[Check]) -> dict[str, Any]:
+    """The document that ``compare.schema.json`` describes."""
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "baseline": comparison.baseline.label,
+        "subjects": [
+            {"label": subject.label, "runs": [run.manifest.get("id") for run in subject.runs]}
+            for subject in comparison.subjects
+        ],
+        "verdicts": [verdict.text for verdict in verdicts(comparison)],
+        "cautions": list(comparison.cautions),
+        "ranking": [
+            {
+                "test": group.test,
+                "operation": group.operation,
+                "pattern": group.pattern or None,
+                "places": [
+                    {"place": rank.place, "subject": rank.subject, "relative": rank.relative}
+                    for rank in ranks
+                ],
+            }
+            for group, ranks in comparison.ranking.items()
+        ],
+        "differences": [difference.to_dict() for difference in comparison.differences],
+        "left_out": list(comparison.left_out),
+        "gates": [check.to_dict() for check in checks],
+    }
+
+
+def junit(checks: Sequence[Check]) -> str:
+    """JUnit XML, a test case for each check; one that is undecided passes and says so."""
+    failed = sum(check.outcome == "failed" for check in checks)
+    suite = ElementTree.Element(
+        "testsuite", name="fourcorners compare", tests=str(len(checks)), failures=str(failed)
+    )
+    for check in checks:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=check.subject,
+            name=f"{check.gate.text} [{check.recording}]",
+        )
+        if check.outcome == "failed":
+            ElementTree.SubElement(case, "failure", message=check.words)
+        elif check.outcome == "undecided":
+            ElementTree.SubElement(case, "system-out").text = f"undecided: {check.words}"
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def markdown(comparison: Comparison, checks: Sequence[Check]) -> str:
+    """A short summary: verdicts, cautions and gates."""
+    lines: list[str] = []
+    for verdict in verdicts(comparison):
+        lines += [f"## {_cell(verdict.title)}", ""]
+        lines += [
+            f"- {heading} {_cell(phrase)}"
+            for heading, phrases in verdict.statements
+            for phrase in phrases
+        ] or [NOTHING_SHOWN]
+        lines.append("")
+    lines += [f"- {_cell(caution)}" for caution in comparison.cautions]
+    if checks:
+        lines += [
+            "",
+            "| gate | recording | subject | measured | |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        shown = [check for check in checks if check.outcome != "passed"]
+        lines += [
+            f"| `{check.gate.text}` | {check.recording} | {_cell(check.subject)} "
+            f"| {check.words} | **{check.outcome}** |"
+            for check in shown
+        ]
+        passed = len(checks) - len(shown)
+        lines.append(f"| {passed} of {len(checks)} checks | | | | passed |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text that neither ends a table's cell nor is taken for markup."""
+    for sign in "\\|<>*_[]":
+        text = text.replace(sign, "\\" + sign)
+    return text

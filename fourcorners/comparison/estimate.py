@@ -1,0 +1,152 @@
+"""How well a run, or several that repeat it, determine a quantity.
+
+Everything is a logarithm, since differences are told as ratios. Rates and latencies of neighbouring
+seconds resemble each other, so the error of one run is that of batch means (Law and Kelton,
+Simulation Modeling and Analysis); latency quantiles get the order-statistics interval for as many
+independent I/Os as the batches leave (Woodruff, JASA 47, 1952). Several runs have the spread that
+they show, and never less than each has within.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from fourcorners.analysis.consistency import full_seconds
+from fourcorners.analysis.intervals import BATCHES, COVERAGE
+from fourcorners.analysis.source import Measured, RunData
+from fourcorners.comparison.quantity import Quantity
+
+_BATCH_SECONDS_MIN = 2
+_TAIL_IOS_MIN = 5
+"""I/Os beyond a quantile, below which it has no interval."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A logarithm with its standard error (of the logarithm: a relative error)."""
+
+    log: float
+    error: float
+    degrees_of_freedom: float
+
+    @property
+    def value(self) -> float:
+        """The quantity itself."""
+        return math.exp(self.log)
+
+    def minus(self, other: Estimate) -> Estimate:
+        """The ratio of two independent estimates, with Welch's degrees of freedom."""
+        own, theirs = self.error**2, other.error**2
+        variance = own + theirs
+        freedom = math.inf
+        if variance > 0:
+            freedom = variance**2 / (
+                own**2 / self.degrees_of_freedom + theirs**2 / other.degrees_of_freedom
+            )
+        return Estimate(self.log - other.log, math.sqrt(variance), freedom)
+
+    def interval(self) -> tuple[float, float]:
+        """Bounds of the quantity, meant to cover it with 90 % probability."""
+        half = float(stats.t.ppf(0.5 + COVERAGE / 2, self.degrees_of_freedom)) * self.error
+        return math.exp(self.log - half), math.exp(self.log + half)
+
+    def chance_of_zero(self) -> float:
+        """Two-sided probability of a logarithm so far from zero, were it zero."""
+        if self.error == 0:
+            return 1.0 if self.log == 0 else 0.0
+        return float(2 * stats.t.sf(abs(self.log) / self.error, self.degrees_of_freedom))
+
+
+def pooled(estimates: Sequence[Estimate]) -> Estimate:
+    """One estimate of runs that repeat each other: the mean of their logarithms.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not estimates:
+        raise ValueError("no runs to pool")
+    if len(estimates) == 1:
+        return estimates[0]
+    logs = np.array([estimate.log for estimate in estimates])
+    between = float(logs.var(ddof=1))
+    within = float(np.mean([estimate.error**2 for estimate in estimates]))
+    return Estimate(
+        float(logs.mean()), math.sqrt(max(between, within) / len(logs)), len(logs) - 1.0
+    )
+
+
+def averaged(estimates: Sequence[Estimate]) -> Estimate:
+    """The geometric mean of different quantities, such as those of the points of a sweep."""
+    freedom = min(estimate.degrees_of_freedom for estimate in estimates)
+    error = math.sqrt(sum(estimate.error**2 for estimate in estimates)) / len(estimates)
+    return Estimate(float(np.mean([estimate.log for estimate in estimates])), error, freedom)
+
+
+def of_run(run: RunData, point: Measured, quantity: Quantity) -> Estimate | None:
+    """The quantity in one run; ``None`` where the recording has no such value or no error
+    can be told for it (a maximum, a quantile with too few I/Os beyond it)."""
+    value = quantity.of(point)
+    if value is None or quantity.column == "latency_max_s":
+        return None
+    scatter = _scatter(run, point)
+    if quantity.percentile is None:
+        return Estimate(math.log(value), scatter.error, scatter.degrees_of_freedom)
+    return _quantile(run, point, quantity.percentile, value, scatter)
+
+
+@dataclass(frozen=True)
+class _Scatter:
+    """Relative error of the mean rate of a recording."""
+
+    error: float
+    degrees_of_freedom: float
+    independent_ios: float
+    """I/Os that would have this error if they were independent of each other."""
+
+
+def _scatter(run: RunData, point: Measured) -> _Scatter:
+    low, high, count = run.histogram(point.recording, point.operation)
+    middle = (low + high) / 2
+    mean = float(np.average(middle, weights=count))
+    ios = int(count.sum())
+    # As independent I/Os: of a closed loop, rate times mean latency is constant.
+    relative_deviation = math.sqrt(float(np.average((middle - mean) ** 2, weights=count))) / mean
+    independent = relative_deviation / math.sqrt(ios)
+    batches = _batch_errors(run, point)
+    if batches is None or batches <= independent:
+        return _Scatter(independent, max(ios - 1, 1), ios)
+    return _Scatter(batches, BATCHES - 1, max(1.0, (relative_deviation / batches) ** 2))
+
+
+def _batch_errors(run: RunData, point: Measured) -> float | None:
+    """Relative error of the mean of the per-second I/Os by batch means; ``None`` if too short."""
+    series = np.asarray(run.series(point.recording, point.operation)["ios"], np.float64)
+    seconds: npt.NDArray[np.float64] = full_seconds(series, point.number("elapsed_s") or 0.0)
+    length = len(seconds) // BATCHES
+    if length < _BATCH_SECONDS_MIN:
+        return None
+    means = seconds[len(seconds) - length * BATCHES :].reshape(BATCHES, length).mean(axis=1)
+    return float(means.std(ddof=1)) / math.sqrt(BATCHES) / float(means.mean())
+
+
+def _quantile(
+    run: RunData, point: Measured, percentile: float, value: float, scatter: _Scatter
+) -> Estimate | None:
+    share = percentile / 100
+    ios = scatter.independent_ios
+    if ios * min(share, 1 - share) < _TAIL_IOS_MIN:
+        return None
+    low, high, count = run.histogram(point.recording, point.operation)
+    cumulated = np.cumsum(count) / count.sum()
+    half = math.sqrt(share * (1 - share) / ios)
+    bounds = np.searchsorted(cumulated, [share - half, share + half])
+    below, above = low[bounds[0]], high[min(bounds[1], len(high) - 1)]
+    # One standard deviation of the share on either side, read off the distribution.
+    error = (math.log(above) - math.log(max(below, 1))) / 2
+    return Estimate(math.log(value), error, scatter.degrees_of_freedom)

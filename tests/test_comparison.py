@@ -1,0 +1,225 @@
+"""Runs against each other: intervals that cover, differences that are there, gates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from command import fourcorners
+from fault_runs import validate
+
+from fourcorners.analysis.source import measured
+from fourcorners.comparison import Comparison, Subject, compare, parse_gate
+from fourcorners.comparison.estimate import of_run, pooled
+from fourcorners.comparison.quantity import P99_LATENCY, THROUGHPUT
+from fourcorners.comparison.verdict import verdicts
+from fourcorners.errors import UserError
+
+REPLICATES = 400
+
+
+def run_of(
+    iops: float,
+    rng: np.random.Generator,
+    between: float = 0.0,
+    within: float = 0.05,
+    ar: float = 0.0,
+) -> FakeRun:
+    """A 60 s recording of random reads around ``iops``: its mean differs by ``between`` from run
+    to run, its seconds by ``within``, each resembling the one before by ``ar`` (all relative)."""
+    noise = rng.normal(0, within * np.sqrt(1 - ar**2), 160)
+    for second in range(1, len(noise)):
+        noise[second] += ar * noise[second - 1]
+    series = iops * np.exp(rng.normal(0, between)) * (1 + noise[100:])
+    run = FakeRun()
+    run.add(
+        "four-corners/random-read",
+        "read",
+        iops=float(series.mean()),
+        series_iops=series,
+        pattern="random",
+        block_bytes=4096,
+        queue_depth=1,
+    )
+    return run
+
+
+def compared(a: Sequence[FakeRun], b: Sequence[FakeRun]) -> Comparison:
+    return compare([Subject("A", a), Subject("B", b)])
+
+
+def throughput(comparison: Comparison) -> tuple[float, float]:
+    difference = comparison.of(comparison.groups[0], "B", THROUGHPUT)[0]
+    assert difference.ratio is not None
+    return difference.ratio.interval()
+
+
+def share_covered(runs: int, between: float, ar: float) -> float:
+    rng = np.random.default_rng(20261121)
+    hits = 0
+    for _ in range(REPLICATES):
+        sides = [
+            [run_of(iops, rng, between=between, ar=ar) for _ in range(runs)]
+            for iops in (1000.0, 1100.0)
+        ]
+        low, high = throughput(compared(*sides))
+        hits += low <= 1.1 <= high
+    return hits / REPLICATES
+
+
+@pytest.mark.parametrize(("runs", "between", "ar"), [(1, 0.0, 0.0), (1, 0.0, 0.5), (4, 0.03, 0.5)])
+def test_intervals_of_90_percent_cover_the_true_ratio(runs: int, between: float, ar: float) -> None:
+    # Three standard deviations of 400 replicates, and a little for batches that still correlate.
+    assert 0.83 <= share_covered(runs, between, ar) <= 0.96
+
+
+def test_equal_drives_are_seldom_told_apart() -> None:
+    rng = np.random.default_rng(7)
+    told = 0
+    for _ in range(200):
+        sides = [[run_of(1000, rng, between=0.03) for _ in range(3)] for _ in range(2)]
+        told += any(difference.told for difference in compared(*sides).differences)
+    assert told <= 20
+
+
+def test_a_p99_has_the_interval_of_its_order_statistics() -> None:
+    rng = np.random.default_rng(3)
+    true_s = -np.log(0.01) * 1e-3
+    hits = 0
+    for _ in range(REPLICATES):
+        latencies_ns = np.sort((rng.exponential(1e-3, 20_000) * 1e9).astype(np.int64))
+        run = FakeRun()
+        run.add("four-corners/random-read", "read", iops=1000, elapsed_s=20, queue_depth=1)
+        run.recordings[0]["latency_p99_s"] = float(latencies_ns[19_800]) * 1e-9
+        run.histograms["four-corners/random-read", "read"] = (
+            latencies_ns,
+            latencies_ns,
+            np.ones(len(latencies_ns), np.int64),
+        )
+        estimate = of_run(run, measured(run)[0], P99_LATENCY)
+        assert estimate is not None
+        low, high = estimate.interval()
+        hits += low <= true_s <= high
+    assert 0.85 <= hits / REPLICATES <= 0.95
+
+
+def test_repeated_runs_widen_the_interval_to_what_they_show() -> None:
+    rng = np.random.default_rng(5)
+    runs = [run_of(1000, rng, between=0.1, within=0.001) for _ in range(5)]
+    estimates = [of_run(run, measured(run)[0], THROUGHPUT) for run in runs]
+    known = [estimate for estimate in estimates if estimate is not None]
+    own = [estimate.log for estimate in known]
+    together = pooled(known)
+    assert together.log == pytest.approx(np.mean(own))
+    assert together.error == pytest.approx(np.std(own, ddof=1) / np.sqrt(5))
+
+
+def test_the_verdict_is_plain_and_the_ranking_has_ties() -> None:
+    rng = np.random.default_rng(11)
+    runs = {"slow": 1000, "fast": 1300, "as fast": 1301}
+    comparison = compare([Subject(name, [run_of(iops, rng)]) for name, iops in runs.items()])
+    fast = verdicts(comparison)[0]
+    heading, phrases = fast.statements[0]
+    assert heading == "Faster in"
+    assert phrases[0].startswith("random reads (four-corners): +")
+    ranks = comparison.ranking[comparison.groups[0]]
+    assert [(rank.place, rank.subject) for rank in ranks] == [
+        (1, "fast"),
+        (1, "as fast"),
+        (3, "slow"),
+    ]
+    same = compare([Subject(name, [run_of(1000, rng)]) for name in "AB"])
+    assert verdicts(same)[0].text == "B against A: no difference that these runs can show."
+
+
+def test_other_workloads_and_cut_recordings_are_not_compared() -> None:
+    rng = np.random.default_rng(13)
+    sides = [[run_of(1000, rng)], [run_of(1000, rng)]]
+    for side, depth in zip(sides, (1, 4), strict=True):
+        side[0].add_queue_depths("read", {depth: 1000.0})
+        side[0].add("transfer-size/read/512", "read", iops=1000, block_bytes=512 * depth)
+    assert compared(*sides).left_out == (
+        "queue-depth/read/1 read",
+        "queue-depth/read/4 read",
+        "transfer-size/read/512 read",
+    )
+    sides[1][0].recordings[0]["interrupted"] = True
+    with pytest.raises(UserError, match="no recording in common"):
+        compared(*sides)
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ("read_iops < 0.9 * baseline", "failed"),
+        ("read_iops < baseline * 0.5", "passed"),
+        ("four-corners/*: read_throughput > 2 MB/s", "failed"),
+        ("mean_read_latency > 1 s", "passed"),
+        ("p99_read_latency > baseline", "failed"),
+    ],
+)
+def test_gates(text: str, outcome: str) -> None:
+    rng = np.random.default_rng(17)
+    comparison = compared([run_of(1000, rng)], [run_of(800, rng)])
+    checks = parse_gate(text).check(comparison)
+    assert {check.outcome for check in checks if check.subject == "B"} == {outcome}
+
+
+def test_what_cannot_be_told_from_the_limit_is_undecided() -> None:
+    rng = np.random.default_rng(19)
+    comparison = compared([run_of(1000, rng)], [run_of(1000, rng)])
+    difference = comparison.of(comparison.groups[0], "B", THROUGHPUT)[0]
+    sign = "<" if difference.value < difference.baseline else ">"
+    (check,) = parse_gate(f"read_iops {sign} baseline").check(comparison)
+    assert check.outcome == "undecided"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "read_iops", "read_iops > fast", "p99 > 2", "read_iops > 0", "mean_read_latency > 3"],
+)
+def test_gates_that_are_none_are_told(text: str) -> None:
+    with pytest.raises(UserError, match="is not a gate"):
+        parse_gate(text)
+
+
+def test_a_gate_that_could_not_fail_is_refused() -> None:
+    rng = np.random.default_rng(23)
+    comparison = compared([run_of(1000, rng)], [run_of(1000, rng)])
+    with pytest.raises(UserError, match="could not fail"):
+        parse_gate("write_iops < 3").check(comparison)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    for seed, link in (("1", "6 Gb/s"), ("2", "3 Gb/s")):
+        done = fourcorners(
+            *("characterize", "sim:ocz-vector-256gb", "--tests", "four-corners"),
+            *("--profile", "quick", "--set", f"link.line_rate={link}"),
+            *("--seed", seed, "--out", f"runs{seed}", "--quiet"),
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+    paths = [str(next((tmp_path / f"runs{seed}").iterdir())) for seed in "12"]
+    sides = [f"6 Gb/s={paths[0]}", f"three={paths[1]}"]
+    sides[0] = sides[0].replace("6 Gb/s", "six")
+    gates = ("--fail-if", "read_throughput < 0.95 * baseline")
+    done = fourcorners(
+        *("compare", *sides, *gates, "--junit", "gates.xml", "--markdown", "summary.md", "--json"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 4, done.stderr
+    document = json.loads(done.stdout)
+    validate("compare", document)
+    assert document["verdicts"][0].startswith("three against six: slower in ")
+    suite = ElementTree.parse(tmp_path / "gates.xml").getroot()
+    assert int(suite.get("failures", "0")) == len(suite.findall("testcase/failure")) >= 1
+    assert "**failed**" in (tmp_path / "summary.md").read_text()
+    done = fourcorners("compare", *sides, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "three against six" in done.stdout
+    assert done.stdout.startswith("three against six\nSlower in\n")
