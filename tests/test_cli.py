@@ -1,6 +1,8 @@
 """The command line: what it prints, writes and returns."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from command import fourcorners
@@ -96,3 +98,11 @@ def test_drives_lists_and_shows() -> None:
 def test_version_and_help() -> None:
     assert fourcorners("--version").stdout.strip() == fc.__version__
     assert "--destroy-data" in fourcorners("characterize", "--help").stdout
+
+
+def test_the_command_starts_without_what_only_analyses_need() -> None:
+    code = (
+        "import sys, fourcorners.cli\n"
+        "sys.exit('scipy.stats' in sys.modules or 'scipy.optimize' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

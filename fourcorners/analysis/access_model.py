@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from fourcorners.analysis.intervals import two_sided_t
 
@@ -126,10 +126,10 @@ def fit(block_bytes: Floats, seconds_per_io: Floats) -> AccessFit:
     largest = int(np.argmax(block_bytes))
     start = np.log([seconds_per_io.min(), seconds_per_io[largest] / block_bytes[largest]])
     # A tight bend comes close to least absolute residuals, whose spread outliers do not inflate.
-    first = optimize.least_squares(residuals, start, jacobian, loss="soft_l1", f_scale=1e-3)
+    first = scipy.optimize.least_squares(residuals, start, jacobian, loss="soft_l1", f_scale=1e-3)
     scale = max(_NORMAL_DEVIATION_PER_MAD * float(np.median(np.abs(first.fun))), _SCALE_MIN)
     bend = _BEND * scale
-    final = optimize.least_squares(
+    final = scipy.optimize.least_squares(
         residuals, first.x, jacobian, loss="soft_l1", f_scale=bend, xtol=1e-14, ftol=1e-14
     )
     half_widths = _half_widths(residuals(final.x), jacobian(final.x), bend)

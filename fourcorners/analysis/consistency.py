@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 Floats = npt.NDArray[np.float64]
 
@@ -114,7 +114,7 @@ def steady(iops: Floats) -> Steady:
 def _drift(window: Floats, mean: float) -> float:
     if len(window) < 3 or mean == 0 or float(np.ptp(window)) == 0:
         return 0.0
-    line = stats.linregress(np.arange(len(window)), window)
+    line = scipy.stats.linregress(np.arange(len(window)), window)
     return float(line.slope) * len(window) / mean if line.pvalue < 0.01 else 0.0
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 COVERAGE = 0.90
 """Probability that an interval covers the truth, for every finding."""
@@ -19,7 +19,7 @@ _BATCH_SECONDS_MIN = 2
 
 def two_sided_t(degrees_of_freedom: int) -> float:
     """Student's t for :data:`COVERAGE`."""
-    return float(stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))
+    return float(scipy.stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))
 
 
 def chance_log_ratio(ios: int, other_ios: int) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.comparison.estimate import Estimate, averaged, of_run, pooled
@@ -200,7 +200,7 @@ def _difference(
 def _tell(differences: Sequence[Difference]) -> tuple[Difference, ...]:
     """Marks the differences that the runs show, with few false ones among them."""
     chances = [d.ratio.chance_of_zero() for d in differences if d.ratio is not None]
-    adjusted = iter(stats.false_discovery_control(chances) if chances else [])
+    adjusted = iter(scipy.stats.false_discovery_control(chances) if chances else [])
     told = []
     for difference in differences:
         sure = difference.ratio is not None and next(adjusted) <= FALSE_DISCOVERIES_MAX

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.intervals import BATCHES, COVERAGE
@@ -53,14 +53,14 @@ class Estimate:
 
     def interval(self) -> tuple[float, float]:
         """Bounds of the quantity, meant to cover it with 90 % probability."""
-        half = float(stats.t.ppf(0.5 + COVERAGE / 2, self.degrees_of_freedom)) * self.error
+        half = float(scipy.stats.t.ppf(0.5 + COVERAGE / 2, self.degrees_of_freedom)) * self.error
         return math.exp(self.log - half), math.exp(self.log + half)
 
     def chance_of_zero(self) -> float:
         """Two-sided probability of a logarithm so far from zero, were it zero."""
         if self.error == 0:
             return 1.0 if self.log == 0 else 0.0
-        return float(2 * stats.t.sf(abs(self.log) / self.error, self.degrees_of_freedom))
+        return float(2 * scipy.stats.t.sf(abs(self.log) / self.error, self.degrees_of_freedom))
 
 
 def pooled(estimates: Sequence[Estimate]) -> Estimate:
