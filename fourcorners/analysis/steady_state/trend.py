@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.steady_state.series import Floats
@@ -35,7 +35,7 @@ def trend(value: Floats, batches: int = BATCHES) -> Trend:
     """
     means = np.array([batch.mean() for batch in np.array_split(value, batches)])
     mean = float(means.mean())
-    line = stats.linregress(np.arange(batches), means / mean)
+    line = scipy.stats.linregress(np.arange(batches), means / mean)
     t = two_sided_t(batches - 2)
     drift = float(line.slope) * batches
     reach = t * float(line.stderr) * batches
