@@ -19,11 +19,18 @@ Times are float seconds, sizes bytes; names say so. What the user can put right 
 """
 
 from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
 
 from fourcorners.errors import UserError
 from fourcorners.observing import Observed, observe
 from fourcorners.recording import LatencyDistribution, Offered, OperationRecording, Recording
+from fourcorners.reproduction.published import published_table
 from fourcorners.store import Run
+from fourcorners.store.shelf import shelf
+from fourcorners.store.sql import open_database
+from fourcorners.store.sql import query as run_query
 from fourcorners.suites import characterize, prepare
 from fourcorners.targets import Target, open_target
 from fourcorners.verification import Damage, Verification, verify
@@ -72,9 +79,19 @@ __all__ = [
     "open_target",
     "poisson_rate",
     "prepare",
+    "query",
     "verify",
     "zipf",
 ]
+
+
+def query(sql: str, *folders: str) -> pa.Table:
+    """The result of one SQL statement over the runs in ``folders`` (``runs`` by default).
+
+    docs/query.md describes the tables. Raises :class:`UserError`.
+    """
+    runs = shelf([Path(folder) for folder in folders or ("runs",)])
+    return run_query(open_database(runs, published_table()), sql)
 
 
 def open_run(path: str) -> Run:

@@ -1,5 +1,6 @@
 """Commands and their options."""
 
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,12 +9,14 @@ from cyclopts import App, Parameter
 from fourcorners.cli import characterize as characterize_command
 from fourcorners.cli import compare as compare_command
 from fourcorners.cli import drives as drives_command
+from fourcorners.cli import keep as keep_command
 from fourcorners.cli import prepare as prepare_command
 from fourcorners.cli import report as report_command
 from fourcorners.cli import reproduce as reproduce_command
 from fourcorners.cli import verify as verify_command
 from fourcorners.cli.progress import ProgressForm
 from fourcorners.purge import Method
+from fourcorners.store.shelf import Choice
 from fourcorners.units import parse_bytes
 
 
@@ -227,6 +230,109 @@ def compare(
     return compare_command.run(
         runs, compare_command.Options(tuple(fail_if), junit, markdown, json, quiet)
     )
+
+
+@app.command
+def runs(
+    *folders: Path,
+    drive: str | None = None,
+    test: str | None = None,
+    tag: str | None = None,
+    since: date | None = None,
+    until: date | None = None,
+    json: Flag = False,
+) -> int:
+    """List the runs that are kept.
+
+    Parameters
+    ----------
+    folders
+        Where run folders are: "runs" by default.
+    drive
+        Only drives with this in their name.
+    test
+        Only runs with this test.
+    tag
+        Only runs with this tag (see "note").
+    since
+        Only runs of this day and later, such as 2026-11-21 (UTC).
+    until
+        Only runs of this day and earlier.
+    json
+        Print as JSON.
+    """
+    return keep_command.list_runs(
+        folders or (Path("runs"),), Choice(drive, test, tag, since, until), json
+    )
+
+
+@app.command
+def note(
+    *runs: Path,
+    tag: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    untag: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    text: str | None = None,
+) -> int:
+    """Write tags and a note on runs; measurements are not touched.
+
+    Parameters
+    ----------
+    runs
+        Run folders.
+    tag
+        A tag to add, such as firmware-2.1. Repeatable.
+    untag
+        A tag to take away. Repeatable.
+    text
+        The note, which replaces the one before.
+    """
+    return keep_command.annotate(runs, tag, untag, text)
+
+
+@app.command
+def query(
+    sql: str,
+    /,
+    *folders: Path,
+    out: Path | None = None,
+    json: Flag = False,
+) -> int:
+    """Ask all runs in SQL (DuckDB); docs/query.md describes the tables.
+
+    Parameters
+    ----------
+    sql
+        One SELECT over runs, tests, recordings, series, histograms, findings, published,
+        four_corners, queue_depths, transfer_sizes and artefacts.
+    folders
+        Run folders, or folders of them: "runs" by default.
+    out
+        File for the result instead of the terminal: .csv, .parquet or .json.
+    json
+        Print rows as JSON.
+    """
+    return keep_command.ask(sql, folders or (Path("runs"),), out, json)
+
+
+@app.command
+def export(
+    folder: Path,
+    /,
+    *runs: Path,
+    format: Literal["csv", "parquet", "json"] = "csv",
+) -> int:
+    """Write all tables of runs as files for other programs.
+
+    Parameters
+    ----------
+    folder
+        New folder for the files.
+    runs
+        Run folders, or folders of them: "runs" by default.
+    format
+        csv, parquet or json.
+    """
+    return keep_command.export(folder, runs or (Path("runs"),), format)
 
 
 @app.command

@@ -15,8 +15,8 @@ from fourcorners.comparison.documents import junit, markdown, to_dict
 from fourcorners.comparison.quantity import THROUGHPUT
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, verdicts
 from fourcorners.errors import EXIT_GATE, UserError, os_reason
-from fourcorners.report.document import write_whole
 from fourcorners.report.formatting import rate
+from fourcorners.writing import write_whole
 
 # A sweep of more points than this is told by the verdict and by --json.
 _POINTS_SHOWN_MAX = 8

@@ -14,12 +14,12 @@ from rich.text import Text
 
 from fourcorners.cli.output import print_json
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
-from fourcorners.report.document import write_whole
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
 from fourcorners.reproduction.checks import CheckRow
 from fourcorners.reproduction.figure import FigureRow
 from fourcorners.reproduction.markdown import render_markdown
 from fourcorners.reproduction.page import render_page
+from fourcorners.writing import write_whole
 
 PAGE, DOCUMENT = "reproduction.html", "reproduction.md"
 _STYLES = {"met": "green", "holds": "green", "missed": "red", "fails": "red", "not run": "dim"}

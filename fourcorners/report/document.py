@@ -1,15 +1,13 @@
-"""Self-contained HTML documents: their parts from this package, and how they are written."""
+"""Self-contained HTML documents: their parts from this package."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-import os
 import re
 from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -41,22 +39,3 @@ def embedded_json(payload: dict[str, Any]) -> Markup:
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
-
-
-def write_whole(text: str, path: Path) -> None:
-    """Write `text` to `path`: whole and flushed, or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

@@ -8,7 +8,9 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from .document import asset, content_hash, embedded_json, joined_script, write_whole
+from fourcorners.writing import write_whole
+
+from .document import asset, content_hash, embedded_json, joined_script
 from .payload import report_payload
 from .run import Run
 from .view import report_view

@@ -1,11 +1,14 @@
 """The published figures, as the catalog's ``published.csv`` has them."""
 
 import csv
+import dataclasses
 import io
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Literal
+
+import pyarrow as pa
 
 Relation = Literal["is", "about", "above", "below", "between"]
 Unit = Literal["IOPS", "MB/s", "MiB/s", "MiB", "ms", "ratio"]
@@ -84,3 +87,8 @@ def published_apart() -> tuple[Apart, ...]:
 def _rows(name: str) -> list[dict[str, str]]:
     text = resources.files("fourcorners.catalog").joinpath(name).read_text("utf-8")
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def published_table() -> pa.Table:
+    """All published figures as the table ``published`` of docs/query.md."""
+    return pa.Table.from_pylist([dataclasses.asdict(row) for row in published().values()])

@@ -4,6 +4,7 @@ import pyarrow as pa
 
 RUN_SCHEMA = "fourcorners/run"
 FINDINGS_SCHEMA = "fourcorners/findings"
+NOTES_SCHEMA = "fourcorners/notes"
 SCHEMA_VERSION = 1
 
 MANIFEST = "manifest.json"
@@ -11,6 +12,7 @@ RECORDINGS = "recordings.parquet"
 SERIES = "series.parquet"
 HISTOGRAMS = "histograms.parquet"
 FINDINGS = "findings.json"
+NOTES = "notes.json"
 DRIVE = "drive.toml"
 MEMBER = "member-{}.toml"
 REPORT = "report.html"

@@ -1,0 +1,192 @@
+"""``fourcorners runs``, ``note``, ``query`` and ``export``: the runs that are kept."""
+
+import json as json_module
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fourcorners.cli.output import print_json
+from fourcorners.errors import UserError, os_reason
+from fourcorners.reproduction.published import published_table
+from fourcorners.store import Run
+from fourcorners.store.notes import Notes, read_notes, write_notes
+from fourcorners.store.shelf import Choice, ShelvedRun, shelf
+from fourcorners.store.sql import TABLES, open_database, query
+
+Format = Literal["csv", "parquet", "json"]
+_WRITERS = {"csv": pa.csv.write_csv, "parquet": pa.parquet.write_table}
+
+# Of more rows than this the rest is in --json and --out.
+_ROWS_SHOWN_MAX = 200
+# As many columns can be folded and still be read.
+_COLUMNS_FOLDED_MAX = 6
+
+
+def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
+    """Lists the runs that ``choice`` takes, oldest first."""
+    found = shelf(folders, choice)
+    if json:
+        print_json([shelved.to_dict() for shelved in found])
+        return 0
+    if not found:
+        print("No such runs.")
+        return 0
+    table = Table(box=None, pad_edge=False)
+    for column in ("run", "drive", "profile", "tests"):
+        table.add_column(column, overflow="fold")
+    for shelved in found:
+        table.add_row(*(Text(cell) for cell in _cells(shelved)))
+    Console().print(table)
+    return 0
+
+
+def _cells(shelved: ShelvedRun) -> list[str]:
+    row = shelved.to_dict()
+    marks = [] if row["status"] == "complete" else [str(row["status"])]
+    notes = " ".join([*marks, *(f"#{tag}" for tag in row["tags"])])
+    second_line = "\n".join(part for part in (notes, row["note"]) if part)
+    name = f"{row['path']}\n{second_line}" if second_line else row["path"]
+    return [name, row["drive"], str(row["profile"] or ""), ", ".join(row["tests"])]
+
+
+def annotate(
+    paths: Sequence[Path], tag: Sequence[str], untag: Sequence[str], text: str | None
+) -> int:
+    """Writes tags and a note on each run and prints what is on it."""
+    if not paths:
+        raise UserError("no run folder: name one or several, as in runs/*")
+    for bad in (word for word in tag if not word or any(sign.isspace() for sign in word)):
+        raise UserError(f'"{bad}" is no tag: write one word, such as firmware-2.1')
+    runs = [Run(path) for path in paths]
+    for run in runs:
+        notes = read_notes(run.path)
+        if tag or untag or text is not None:
+            notes = Notes(notes.tags, notes.text if text is None else text).tagged(tag, untag)
+            write_notes(run.path, notes)
+        tags = " ".join(f"#{word}" for word in notes.tags) or "no tags"
+        print(f"{run.path}: {tags}" + (f": {notes.text}" if notes.text else ""))
+    return 0
+
+
+def ask(sql: str, folders: Sequence[Path], out: Path | None, json: bool) -> int:
+    """Prints or writes the result of a query over the runs in ``folders``."""
+    form = None if out is None else _format_of(out)
+    result = query(open_database(shelf(folders), published_table()), sql)
+    if out is not None and form is not None:
+        _write(result, out, form)
+    elif json:
+        print_json(_rows(result))
+    else:
+        _print(result)
+    return 0
+
+
+def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
+    """Writes a file for each table into a folder that is new or empty."""
+    database = open_database(shelf(runs), published_table())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise UserError(f"{folder} is not empty: name a new folder")
+    except OSError as error:
+        raise UserError(f"cannot make the folder {folder}: {os_reason(error)}") from error
+    for name in TABLES:
+        rows = query(database, f"SELECT * FROM {name}")
+        _write(rows, folder / f"{name}.{form}", form)
+        print(f"{folder / name}.{form}: {rows.num_rows} rows")
+    return 0
+
+
+def _format_of(path: Path) -> Format:
+    for form in ("csv", "parquet", "json"):
+        if path.suffix == f".{form}":
+            return form
+    raise UserError(f"{path} has no known format: end it with .csv, .parquet or .json")
+
+
+def _write(table: pa.Table, path: Path, form: Format) -> None:
+    try:
+        if form == "json":
+            path.write_text(json_module.dumps(_rows(table), ensure_ascii=False) + "\n", "utf-8")
+        else:
+            _WRITERS[form](_flat(table) if form == "csv" else table, path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Lists as words with spaces between: CSV has no lists."""
+    columns = [
+        pa.array(
+            [None if cell is None else " ".join(map(str, cell)) for cell in column.to_pylist()]
+        )
+        if pa.types.is_list(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Rows in JSON's types: NaN and infinity are null, and times are text."""
+    return [{name: _plain(cell) for name, cell in row.items()} for row in table.to_pylist()]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, float):
+        return cell if cell - cell == 0 else None
+    if isinstance(cell, Decimal):  # sums of integers
+        return int(cell) if cell == cell.to_integral_value() else float(cell)
+    if isinstance(cell, list):
+        return [_plain(item) for item in cell]
+    if isinstance(cell, dict):
+        return {str(key): _plain(item) for key, item in cell.items()}
+    return cell if cell is None or isinstance(cell, bool | int | str) else str(cell)
+
+
+def _print(table: pa.Table) -> None:
+    console = Console()
+    rows = [
+        [_cell(value) for value in row.values()]
+        for row in table.slice(0, _ROWS_SHOWN_MAX).to_pylist()
+    ]
+    widths = [
+        max(len(cell) for cell in column) for column in zip(table.column_names, *rows, strict=True)
+    ]
+    if sum(widths) + 2 * len(widths) <= console.width or len(widths) < _COLUMNS_FOLDED_MAX:
+        console.print(_grid(table, rows))
+    else:
+        # What does not fit side by side stands one below the other, as psql does with \\x.
+        for number, row in enumerate(rows, start=1):
+            console.print(Text(f"row {number}", style="dim"))
+            name_width = max(map(len, table.column_names))
+            for name, cell in zip(table.column_names, row, strict=True):
+                console.print(Text(f"  {name:{name_width}}  {cell}"), soft_wrap=True)
+    if table.num_rows > _ROWS_SHOWN_MAX:
+        console.print(f"and {table.num_rows - _ROWS_SHOWN_MAX} more rows (--json, --out FILE)")
+
+
+def _grid(table: pa.Table, rows: Sequence[Sequence[str]]) -> Table:
+    shown = Table(box=None, pad_edge=False)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_text = pa.types.is_string(column.type) or pa.types.is_list(column.type)
+        shown.add_column(Text(name), justify="left" if is_text else "right", overflow="fold")
+    for row in rows:
+        shown.add_row(*map(Text, row))
+    return shown
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return "" if value is None else str(value)

@@ -1,0 +1,120 @@
+"""The runs in a folder, and how to pick from them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fourcorners.errors import UserError, os_reason
+from fourcorners.store import schema
+from fourcorners.store.notes import Notes, read_notes
+from fourcorners.store.reader import Run
+
+
+@dataclass(frozen=True)
+class ShelvedRun:
+    """A run folder and what is written on it."""
+
+    run: Run
+    notes: Notes
+
+    @property
+    def drive(self) -> str:
+        """Name of what was measured."""
+        return str(self._target.get("name") or self._target.get("locator") or "")
+
+    @property
+    def tests(self) -> list[str]:
+        """Names of the tests that were run, also in part."""
+        return [
+            test["name"]
+            for test in self.run.manifest.get("tests", [])
+            if test["status"] != "skipped"
+        ]
+
+    @property
+    def created(self) -> str:
+        """When it began: ISO 8601, UTC."""
+        return str(self.run.manifest.get("created") or "")
+
+    @property
+    def _target(self) -> dict[str, Any]:
+        return self.run.manifest.get("target") or {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The run in one row, as ``runs --json`` and the table ``runs`` have it."""
+        manifest = self.run.manifest
+        return {
+            "run": str(manifest.get("id") or self.run.path.name),
+            "path": str(self.run.path),
+            "created": self.created,
+            "status": manifest.get("status"),
+            "drive": self.drive,
+            "kind": self._target.get("kind"),
+            "locator": self._target.get("locator"),
+            "capacity_bytes": self._target.get("capacity_bytes"),
+            "suite": manifest.get("suite"),
+            "profile": manifest.get("profile"),
+            "seed": manifest.get("seed"),
+            "version": manifest.get("version"),
+            "command": manifest.get("command"),
+            "tests": self.tests,
+            "tags": list(self.notes.tags),
+            "note": self.notes.text,
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which runs are wanted; what is ``None`` does not restrict."""
+
+    drive: str | None = None
+    """Part of the drive's name or locator, in any case."""
+    test: str | None = None
+    tag: str | None = None
+    since: datetime.date | None = None
+    until: datetime.date | None = None
+    """Both inclusive, by UTC."""
+
+    def takes(self, shelved: ShelvedRun) -> bool:
+        """Whether a run is wanted."""
+        row = shelved.to_dict()
+        day = shelved.created[:10]
+        named = f"{row['drive']} {row['locator']}".lower()
+        return (
+            (self.drive is None or self.drive.lower() in named)
+            and (self.test is None or self.test in shelved.tests)
+            and (self.tag is None or self.tag in shelved.notes.tags)
+            and (self.since is None or day >= self.since.isoformat())
+            and (self.until is None or "" < day <= self.until.isoformat())
+        )
+
+
+def shelf(folders: Iterable[Path], choice: Choice | None = None) -> list[ShelvedRun]:
+    """The runs in ``folders`` (each a run folder, or a folder of run folders), oldest first.
+
+    Raises :class:`UserError` for a folder that is not there or a run that cannot be read.
+    """
+    wanted = choice or Choice()
+    runs = [ShelvedRun(Run(path), read_notes(path)) for folder in folders for path in _runs(folder)]
+    return sorted(
+        (shelved for shelved in runs if wanted.takes(shelved)),
+        key=lambda shelved: (shelved.created, str(shelved.run.path)),
+    )
+
+
+def _runs(folder: Path) -> list[Path]:
+    if (folder / schema.MANIFEST).exists():
+        return [folder]
+    try:
+        # Hidden ones are still being written.
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if not path.name.startswith(".") and (path / schema.MANIFEST).exists()
+        )
+    except OSError as error:
+        raise UserError(f"cannot list the runs in {folder}: {os_reason(error)}") from error

@@ -1,0 +1,210 @@
+"""SQL over all runs: DuckDB on their Parquet tables, and what is published beside them.
+
+docs/query.md describes the tables and views.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fourcorners.errors import UserError
+from fourcorners.store import schema
+from fourcorners.store.shelf import ShelvedRun
+
+if TYPE_CHECKING:
+    import duckdb
+
+_RUNS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("path", pa.string()),
+        ("created", pa.string()),
+        ("status", pa.string()),
+        ("drive", pa.string()),
+        ("kind", pa.string()),
+        ("locator", pa.string()),
+        ("capacity_bytes", pa.int64()),
+        ("suite", pa.string()),
+        ("profile", pa.string()),
+        ("seed", pa.int64()),
+        ("version", pa.string()),
+        ("command", pa.string()),
+        ("tests", pa.list_(pa.string())),
+        ("tags", pa.list_(pa.string())),
+        ("note", pa.string()),
+    ]
+)
+_POINTS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("recording", pa.string()),
+        ("label", pa.string()),
+        ("pattern", pa.string()),
+        ("block_bytes", pa.int64()),
+        ("queue_depth", pa.int64()),
+        ("content", pa.string()),
+    ]
+)
+_TESTS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("test", pa.string()),
+        ("title", pa.string()),
+        ("status", pa.string()),
+        ("reason", pa.string()),
+        ("wall_s", pa.float64()),
+    ]
+)
+_FINDINGS = pa.schema(
+    [
+        ("run", pa.string()),
+        ("finding", pa.string()),
+        ("title", pa.string()),
+        ("verdict", pa.string()),
+        ("value", pa.float64()),
+        ("unit", pa.string()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        ("text", pa.string()),
+        ("detail", pa.string()),
+    ]
+)
+
+TABLES = ("runs", "tests", "recordings", "series", "histograms", "findings", "published")
+"""What docs/query.md describes and ``export`` writes; the views are made of these."""
+
+_VIEWS = """
+CREATE VIEW four_corners AS
+    SELECT drive, run, pattern, operation, queue_depth, content,
+           bytes_per_second / 1e6 AS mb_per_second, iops,
+           latency_mean_s, latency_p99_s, latency_max_s
+    FROM recordings WHERE test = 'four-corners';
+CREATE VIEW queue_depths AS
+    SELECT drive, run, operation, queue_depth, iops, latency_mean_s, latency_p99_s
+    FROM recordings WHERE test = 'queue-depth';
+CREATE VIEW transfer_sizes AS
+    SELECT drive, run, operation, block_bytes, bytes_per_second / 1e6 AS mb_per_second, iops
+    FROM recordings WHERE test = 'transfer-size';
+CREATE VIEW artefacts AS
+    SELECT run, finding, title, detail ->> 'severity' AS severity, text
+    FROM findings WHERE starts_with(finding, 'artefact_');
+"""
+
+
+def open_database(runs: Sequence[ShelvedRun], published: pa.Table) -> duckdb.DuckDBPyConnection:
+    """An in-memory database with the tables ``runs``, ``tests``, ``recordings``, ``series``,
+    ``histograms``, ``findings``, ``published`` and the views on them.
+
+    Args:
+        runs: what is queried.
+        published: the catalog's published figures, for the table of that name.
+    """
+    import duckdb
+
+    database = duckdb.connect(":memory:")
+    _keep(database, "runs", pa.Table.from_pylist([run.to_dict() for run in runs], schema=_RUNS))
+    _keep(database, "tests", _table(runs, _tests, _TESTS))
+    _keep(database, "findings", _table(runs, _findings, _FINDINGS))
+    _keep(database, "published", published)
+    _keep(database, "points", _table(runs, _points, _POINTS))
+    for name, file, columns in (
+        ("measured", schema.RECORDINGS, schema.RECORDINGS_SCHEMA),
+        ("series", schema.SERIES, schema.SERIES_SCHEMA),
+        ("histograms", schema.HISTOGRAMS, schema.HISTOGRAMS_SCHEMA),
+    ):
+        _attach(database, name, runs, file, columns)
+    database.execute(
+        "CREATE VIEW recordings AS SELECT drive, measured.*, label, pattern, block_bytes, "
+        "queue_depth, content FROM measured JOIN runs USING (run) "
+        "LEFT JOIN points USING (run, recording)"
+    )
+    database.execute(_VIEWS)
+    return database
+
+
+def query(database: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+    """The result of one statement.
+
+    Raises :class:`UserError` with the database's own reason for a mistake in it.
+    """
+    import duckdb
+
+    try:
+        relation = database.sql(sql)
+        if relation is None:
+            raise UserError("the query returns nothing: write a SELECT")
+        return relation.to_arrow_table()
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split("\n\n")[0].split())
+        raise UserError(f"the query does not work: {reason}") from error
+
+
+def _keep(database: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
+    database.register(f"arrow_{name}", table)
+    database.execute(f"CREATE TABLE {name} AS SELECT * FROM arrow_{name}")
+    database.unregister(f"arrow_{name}")
+
+
+def _attach(
+    database: duckdb.DuckDBPyConnection,
+    name: str,
+    runs: Sequence[ShelvedRun],
+    file: str,
+    columns: pa.Schema,
+) -> None:
+    """A view over one file of every run; a table without rows where there are no runs."""
+    if not runs:
+        empty = pa.schema([("run", pa.string()), *columns]).empty_table()
+        _keep(database, name, empty)
+        return
+    paths = [str(run.run.path / file) for run in runs]
+    keys = pa.table({"filename": paths, "run": [run.to_dict()["run"] for run in runs]})
+    _keep(database, f"{name}_files", keys)
+    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    database.execute(
+        f"CREATE VIEW {name} AS SELECT run, * EXCLUDE (run, filename) "
+        f"FROM read_parquet([{listed}], filename = true, union_by_name = true) "
+        f"JOIN {name}_files USING (filename)"
+    )
+
+
+def _table(runs: Sequence[ShelvedRun], rows: Any, columns: pa.Schema) -> pa.Table:
+    name = [(run.to_dict()["run"], run) for run in runs]
+    found = [{"run": run, **row} for run, shelved in name for row in rows(shelved)]
+    return pa.Table.from_pylist(found, schema=columns)
+
+
+def _tests(shelved: ShelvedRun) -> list[dict[str, Any]]:
+    return [
+        {"test": test["name"], **{key: test.get(key) for key in _TESTS.names[2:]}}
+        for test in shelved.run.manifest.get("tests", [])
+    ]
+
+
+def _points(shelved: ShelvedRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "recording": recording["id"],
+            "label": recording.get("label"),
+            **{key: (recording.get("point") or {}).get(key) for key in _POINTS.names[3:]},
+        }
+        for test in shelved.run.manifest.get("tests", [])
+        for recording in test.get("recordings", [])
+    ]
+
+
+def _findings(shelved: ShelvedRun) -> list[dict[str, Any]]:
+    return [
+        {
+            "finding": finding["name"],
+            **{key: finding.get(key) for key in ("title", "verdict", "value", "unit", "text")},
+            "low": (finding.get("interval") or (None, None))[0],
+            "high": (finding.get("interval") or (None, None))[1],
+            "detail": json.dumps(finding.get("detail")),
+        }
+        for finding in shelved.run.findings
+    ]

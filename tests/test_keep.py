@@ -1,0 +1,124 @@
+"""Runs that are kept: found, noted on, asked in SQL and exported."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import date
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from command import fourcorners
+
+import fourcorners as fc
+from fourcorners.errors import UserError
+from fourcorners.reproduction.published import published, published_table
+from fourcorners.store.notes import Notes, read_notes, write_notes
+from fourcorners.store.shelf import Choice, shelf
+from fourcorners.store.sql import TABLES, open_database, query
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs: a disk with transfer sizes, an SSD with queue depths."""
+    out = tmp_path_factory.mktemp("kept") / "it's here"
+    for drive, test in (("wd6400aaks", "transfer-size"), ("ocz-core-64gb", "queue-depth")):
+        fc.characterize(f"sim:{drive}", profile="quick", tests=[test], out=out)
+    return out
+
+
+def test_runs_are_found_by_drive_test_tag_and_day(folder: Path) -> None:
+    everything = shelf([folder])
+    assert [shelved.tests for shelved in everything] == [["transfer-size"], ["queue-depth"]]
+    disk, core = everything
+    write_notes(disk.run.path, Notes(("old",), "spins"))
+    day = date.fromisoformat(disk.created[:10])
+    for choice, wanted in [
+        (Choice(drive="OCZ"), [core]),
+        (Choice(drive="wd6400"), [disk]),
+        (Choice(test="queue-depth"), [core]),
+        (Choice(tag="old"), [disk]),
+        (Choice(since=day), everything),
+        (Choice(until=date(2008, 7, 25)), []),
+    ]:
+        assert [s.run.path for s in shelf([folder], choice)] == [s.run.path for s in wanted]
+    assert [s.run.path for s in shelf([core.run.path])] == [core.run.path]
+    with pytest.raises(UserError, match="cannot list the runs"):
+        shelf([folder / "nowhere"])
+
+
+def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
+    path = shelf([folder])[1].run.path
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    done = fourcorners(
+        *("note", str(path), "--tag", "fw-2", "--tag", "a", "--text", "new firmware"),
+        cwd=folder,
+    )
+    assert done.stdout.endswith("#a #fw-2: new firmware\n")
+    assert fourcorners("note", str(path), "--untag", "a", cwd=folder).returncode == 0
+    assert read_notes(path) == Notes(("fw-2",), "new firmware")
+    after = {file.name: file.read_bytes() for file in path.iterdir() if file.name != "notes.json"}
+    assert after == before
+    assert fourcorners("note", str(path), "--tag", "two words", cwd=folder).returncode == 2
+    (path / "notes.json").write_text("[]")
+    with pytest.raises(UserError, match="mend or remove"):
+        read_notes(path)
+    (path / "notes.json").unlink()
+
+
+def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
+    runs = shelf([folder])
+    database = open_database(runs, published_table())
+    rows = query(database, "SELECT drive, recording, iops, block_bytes FROM recordings").to_pylist()
+    own = [(shelved.drive, row) for shelved in runs for row in shelved.run.recordings]
+    assert {(row["drive"], row["recording"], row["iops"]) for row in rows} == {
+        (drive, row["recording"], row["iops"]) for drive, row in own
+    }
+    assert {row["block_bytes"] for row in rows} >= {512, 4096}
+    counted = query(
+        database,
+        "SELECT run, recording, operation, sum(count)::BIGINT AS ios FROM histograms GROUP BY ALL",
+    ).to_pylist()
+    assert sum(row["ios"] for row in counted) == sum(row["ios"] for _, row in own)
+    seconds = query(database, "SELECT sum(ios)::BIGINT AS ios FROM series").to_pylist()
+    assert seconds[0]["ios"] == sum(row["ios"] for _, row in own)
+    assert query(database, "SELECT * FROM published").num_rows == len(published())
+    findings = query(database, "SELECT finding FROM findings").to_pylist()
+    assert len(findings) == sum(len(shelved.run.findings) for shelved in runs)
+
+
+@pytest.mark.parametrize(
+    "name", [*TABLES, "four_corners", "queue_depths", "transfer_sizes", "artefacts"]
+)
+def test_every_table_can_be_asked_also_without_runs(name: str, tmp_path: Path) -> None:
+    database = open_database(shelf([tmp_path]), published_table())
+    assert query(database, f"SELECT * FROM {name}").num_columns > 2
+
+
+def test_mistakes_in_a_query_are_one_sentence(folder: Path) -> None:
+    for sql, reason in (("SELEC", "syntax error"), ("SELECT x FROM runs", '"x" not found')):
+        done = fourcorners("query", sql, str(folder), cwd=folder)
+        assert done.returncode == 2
+        assert reason in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_results_are_printed_and_written(folder: Path, tmp_path: Path) -> None:
+    sql = "SELECT drive, sum(ios) AS ios FROM recordings GROUP BY drive ORDER BY drive"
+    rows = json.loads(fourcorners("query", sql, str(folder), "--json", cwd=tmp_path).stdout)
+    assert [row["drive"] for row in rows] == ["OCZ Core 64GB", "WD6400AAKS"]
+    assert all(isinstance(row["ios"], int) for row in rows)
+    for name in ("rows.csv", "rows.parquet", "rows.json"):
+        done = fourcorners("query", sql, str(folder), "--out", name, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "rows.json").read_text()) == rows
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == 2
+    with (tmp_path / "rows.csv").open() as file:
+        assert [row["drive"] for row in csv.DictReader(file)] == [row["drive"] for row in rows]
+    assert fc.query(sql, str(folder)).to_pylist() == rows
+    assert fourcorners("query", sql, str(folder), "--out", "x.xls", cwd=tmp_path).returncode == 2
+    done = fourcorners("export", "tables", str(folder), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {file.stem for file in (tmp_path / "tables").iterdir()} == set(TABLES)
+    assert fourcorners("export", "tables", str(folder), cwd=tmp_path).returncode == 2
