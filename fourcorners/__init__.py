@@ -23,10 +23,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from fourcorners.catalog.published import published_table
 from fourcorners.errors import UserError
 from fourcorners.observing import Observed, observe
 from fourcorners.recording import LatencyDistribution, Offered, OperationRecording, Recording
-from fourcorners.reproduction.published import published_table
 from fourcorners.store import Run
 from fourcorners.store.shelf import shelf
 from fourcorners.store.sql import open_database

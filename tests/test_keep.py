@@ -12,8 +12,8 @@ import pytest
 from command import fourcorners
 
 import fourcorners as fc
+from fourcorners.catalog.published import published, published_table
 from fourcorners.errors import UserError
-from fourcorners.reproduction.published import published, published_table
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.shelf import Choice, shelf
 from fourcorners.store.sql import TABLES, open_database, query

@@ -10,6 +10,7 @@ import pytest
 
 from fourcorners import catalog
 from fourcorners.analysis.access_model import AccessModel
+from fourcorners.catalog.published import Published, published, published_apart
 from fourcorners.errors import UserError
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce
 from fourcorners.reproduction.checks import Check, check_row
@@ -33,7 +34,6 @@ from fourcorners.reproduction.experiments import (
 from fourcorners.reproduction.figure import figure_row, fitted_parameters
 from fourcorners.reproduction.markdown import render_markdown
 from fourcorners.reproduction.page import render_page
-from fourcorners.reproduction.published import Published, published, published_apart
 from fourcorners.reproduction.run import run_experiment
 from fourcorners.suites.test import Fill, Measurement, Purge
 from fourcorners.workload import Stream, Workload

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fourcorners.catalog.published import published_table
 from fourcorners.cli.output import print_json
 from fourcorners.errors import UserError, os_reason
-from fourcorners.reproduction.published import published_table
 from fourcorners.store import Run
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.shelf import Choice, ShelvedRun, shelf

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fourcorners.catalog.published import published
 from fourcorners.reproduction.experiment import NotRunError, Results
 from fourcorners.reproduction.experiments import owc, vertex3
 from fourcorners.reproduction.figure import drive_name
-from fourcorners.reproduction.published import published
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fourcorners import catalog
+from fourcorners.catalog.published import Published, published
 from fourcorners.errors import UserError
 from fourcorners.reproduction.experiment import NotRunError, Results
-from fourcorners.reproduction.published import Published, published
 
 Standing = Literal["fitted", "predicted"]
 Verdict = Literal["met", "missed", "not run"]

@@ -1,10 +1,10 @@
 """The tables as a Markdown document."""
 
+from fourcorners.catalog.published import published_apart
 from fourcorners.reproduction import wording
 from fourcorners.reproduction.checks import CheckRow
 from fourcorners.reproduction.experiments import SOURCES
 from fourcorners.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
-from fourcorners.reproduction.published import published_apart
 from fourcorners.reproduction.run import SEED, Reproduction
 
 

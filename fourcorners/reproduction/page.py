@@ -5,6 +5,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from fourcorners.catalog.published import Apart, published_apart
 from fourcorners.report.document import asset, content_hash, embedded_json, joined_script
 from fourcorners.report.formatting import significant
 from fourcorners.reproduction import charts, wording
@@ -12,7 +13,6 @@ from fourcorners.reproduction.bars import charts as bar_charts
 from fourcorners.reproduction.experiments import SOURCES, owc_readers
 from fourcorners.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.reproduction.payload import payload
-from fourcorners.reproduction.published import Apart, published_apart
 from fourcorners.reproduction.run import SEED, Reproduction
 from fourcorners.reproduction.source import Source
 from fourcorners.units import format_bytes

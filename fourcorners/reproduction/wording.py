@@ -1,7 +1,7 @@
 """Rows as a person reads them; the same words in the terminal, the page and the document."""
 
+from fourcorners.catalog.published import Published
 from fourcorners.reproduction.figure import FigureRow
-from fourcorners.reproduction.published import Published
 
 _RELATIONS = {"is": "", "about": "about ", "above": "over ", "below": "under "}
 

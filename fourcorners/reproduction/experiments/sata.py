@@ -9,6 +9,7 @@ which unwritten places explain, and it alone makes a difference between the link
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from fourcorners.catalog.published import published
 from fourcorners.reproduction.checks import (
     Check,
     Judgement,
@@ -21,7 +22,6 @@ from fourcorners.reproduction.checks import (
 from fourcorners.reproduction.experiment import LINK_3G, LINK_6G, Experiment, Measured, Results
 from fourcorners.reproduction.experiments.parts import SPAN_BYTES
 from fourcorners.reproduction.figure import Figure
-from fourcorners.reproduction.published import published
 from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle, Step
 from fourcorners.workload import Stream, Workload
 
