@@ -31,7 +31,7 @@ from fourcorners.store import Run
 from fourcorners.store.shelf import shelf
 from fourcorners.store.sql import open_database
 from fourcorners.store.sql import query as run_query
-from fourcorners.suites import characterize, prepare
+from fourcorners.suites import characterize, prepare, resume
 from fourcorners.targets import Target, open_target
 from fourcorners.verification import Damage, Verification, verify
 from fourcorners.workload import (
@@ -80,6 +80,7 @@ __all__ = [
     "poisson_rate",
     "prepare",
     "query",
+    "resume",
     "verify",
     "zipf",
 ]

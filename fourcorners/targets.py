@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
 from fourcorners import _core, catalog, purge
@@ -31,7 +31,8 @@ class Target(ABC):
 
     ``locator`` is what it was opened by, ``name`` is for people, ``request_alignment_bytes`` the
     multiple that offsets and lengths must have, ``notes`` what a reader of results should know,
-    ``state`` the saved state that a simulated drive was opened from.
+    ``state`` the saved state that a simulated drive was opened from, ``opening`` the arguments that
+    :func:`open_target` opens it with again, from any folder.
     ``read_only_reason`` is ``None`` where writing is permitted. ``keeps_state`` says that earlier
     writes change later speed, as in every SSD and in no plain disk.
     """
@@ -44,6 +45,7 @@ class Target(ABC):
     read_only_reason: str | None
     keeps_state: bool
     state: str | None = None
+    opening: Mapping[str, Any] = MappingProxyType({})
     no_purge_reason: str | None = None
     """Why :meth:`purge` is not permitted; ``None`` where it is."""
     purge_plan: str | None = None
@@ -94,6 +96,10 @@ class Target(ABC):
 
         Raises :class:`UserError` where there is none, or none that can be used any more.
         """
+
+    @abstractmethod
+    def rewind(self) -> None:
+        """Makes a simulated drive what it was when it was opened; a real target stays as it is."""
 
     @abstractmethod
     def idle(self, seconds: float) -> None:
@@ -189,7 +195,7 @@ def open_target(
         _refuse_real_mistakes(locator, size, settings)
         if state is not None:
             raise UserError(f"a state is for simulated drives, and {locator} is a file or device")
-        return RealTarget(
+        real = RealTarget(
             locator,
             size=size,
             destroy_data=destroy_data,
@@ -199,6 +205,17 @@ def open_target(
             io_limit_s=io_limit_s,
             engine=engine,
         )
+        real.opening = _opening(
+            locator=_absolute(locator),
+            size=size,
+            destroy_data=_absolute(destroy_data),
+            overwrite=_absolute(overwrite),
+            purge_method=purge_method,
+            seed=seed,
+            io_limit_s=io_limit_s,
+            engine=engine,
+        )
+        return real
     for option, value in (
         ("--size", size),
         ("--destroy-data", destroy_data),
@@ -213,7 +230,21 @@ def open_target(
     if state is not None:
         target.load(state)
         target.state = str(state)
+    target.opening = _opening(
+        locator=locator if locator.startswith(SIMULATED_PREFIX) else _absolute(locator),
+        settings=dict(settings) if settings else None,
+        seed=seed,
+        state=_absolute(state),
+    )
     return target
+
+
+def _opening(**arguments: Any) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _absolute(path: str | Path | None) -> str | None:
+    return None if path is None else str(Path(path).absolute())
 
 
 def _purge_method(name: str | None, path: str, destroy_data: str | None) -> Method | None:
@@ -261,7 +292,8 @@ class SimulatedTarget(Target):
             names = _core.SimulatedDrive.member_names(drive.text, replaced)
             self._members = catalog.load_members(drive, names)
             texts = [(name, m.text) for name, m in zip(names, self._members, strict=True)]
-            self._core = _core.SimulatedDrive(drive.text, replaced, seed, texts)
+            self._make = partial(_core.SimulatedDrive, drive.text, replaced, seed, texts)
+            self._core = self._make()
         except ValueError as error:
             raise UserError(f"drive file {locator}: {error}") from error
         self.locator = locator
@@ -294,6 +326,11 @@ class SimulatedTarget(Target):
         if self.state is None:
             raise UserError(f"{self.name} was not opened from a saved state")
         self.load(self.state)
+
+    def rewind(self) -> None:
+        self._core = self._make()
+        if self.state is not None:
+            self.load(self.state)
 
     def idle(self, seconds: float) -> None:
         self._core.idle(round(seconds * 1e9))
@@ -514,6 +551,9 @@ class RealTarget(Target):
         raise UserError(
             f"{self.name} is a {self.kind}, and only simulated drives have saved states"
         )
+
+    def rewind(self) -> None:
+        pass
 
     def idle(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -40,7 +40,7 @@ def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path, "a-run")
+    writer = RunWriter.create(tmp_path, "a-run")
     writer.add("transfer-size/read/4096", "transfer-size", _recording([1000, 2000, 2000, 9000]))
     writer.findings([{"name": "x", "value": 1.5}])
     writer.checkpoint(MANIFEST)
@@ -68,7 +68,7 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_the_columns_are_the_documented_ones(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path, "a-run")
+    writer = RunWriter.create(tmp_path, "a-run")
     writer.add("a/read/1", "a", _recording([1000]))
     [row] = writer.checkpoint(MANIFEST).recordings
     text = (Path(__file__).parents[1] / "docs" / "run-folder.md").read_text()
@@ -78,7 +78,7 @@ def test_the_columns_are_the_documented_ones(tmp_path: Path) -> None:
 
 
 def test_a_run_appears_under_its_name_only_when_finished(tmp_path: Path) -> None:
-    writer = RunWriter(tmp_path, "a-run")
+    writer = RunWriter.create(tmp_path, "a-run")
     writer.checkpoint({"status": "running", "tests": []})
     assert [path.name for path in tmp_path.iterdir()] == [".a-run.partial"]
     assert Run(tmp_path / ".a-run.partial").recordings == []
@@ -87,7 +87,7 @@ def test_a_run_appears_under_its_name_only_when_finished(tmp_path: Path) -> None
 
 
 def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
-    writers = [RunWriter(tmp_path, "a-run") for _ in range(3)]
+    writers = [RunWriter.create(tmp_path, "a-run") for _ in range(3)]
     for writer in writers:
         writer.checkpoint(MANIFEST)
         writer.finish()
@@ -97,7 +97,7 @@ def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
 def test_a_failed_write_keeps_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = RunWriter(tmp_path, "a-run")
+    writer = RunWriter.create(tmp_path, "a-run")
     writer.add("a/read/1", "a", _recording([1000]))
     writer.checkpoint(MANIFEST)
     writer.add("a/read/2", "a", _recording([2000]))
@@ -131,15 +131,15 @@ def test_run_names_are_plain() -> None:
 def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) -> None:
     """A run that was killed no longer holds its lock; a run that goes on does."""
     for saved in (True, False):
-        killed = RunWriter(tmp_path, f"killed-{saved}")
+        killed = RunWriter.create(tmp_path, f"killed-{saved}")
         if saved:
             killed.add("a/read/1", "a", _recording([1000]))
             tests = [{"status": "complete"}, {"status": "running"}]
             killed.checkpoint({**MANIFEST, "status": "running", "tests": tests})
-        os.close(killed._lock)
-    alive = RunWriter(tmp_path, "alive")
+        os.close(killed._claim.lock)
+    alive = RunWriter.create(tmp_path, "alive")
     (tmp_path / ".somebody-else.partial").mkdir()
-    RunWriter(tmp_path, "next")
+    RunWriter.create(tmp_path, "next")
 
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"killed-True", ".alive.partial", ".next.partial", ".somebody-else.partial"}

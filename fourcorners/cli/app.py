@@ -13,6 +13,7 @@ from fourcorners.cli import keep as keep_command
 from fourcorners.cli import prepare as prepare_command
 from fourcorners.cli import report as report_command
 from fourcorners.cli import reproduce as reproduce_command
+from fourcorners.cli import resume as resume_command
 from fourcorners.cli import verify as verify_command
 from fourcorners.cli.progress import ProgressForm
 from fourcorners.purge import Method
@@ -124,6 +125,26 @@ def characterize(
             quiet=quiet,
         ),
     )
+
+
+@app.command
+def resume(
+    run: Path, /, *, json: Flag = False, progress: ProgressForm = "auto", quiet: Flag = False
+) -> int:
+    """Go on with a run that was killed, stopped by Ctrl-C, or failed, and write its report.
+
+    Parameters
+    ----------
+    run
+        The run folder. Finished tests are kept; the others are prepared and run.
+    json
+        Print the result as JSON.
+    progress
+        auto suits the terminal; json writes JSON lines to standard error.
+    quiet
+        No progress and no summary: only the path of the run folder.
+    """
+    return resume_command.run(run, json=json, progress=progress, quiet=quiet)
 
 
 @app.command

@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fourcorners.cli.output import print_json, print_summary
+from fourcorners.cli.output import show_runs
 from fourcorners.cli.progress import ProgressForm, choose_progress
-from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from fourcorners.errors import UserError
 from fourcorners.report import write_html
-from fourcorners.store import Run, schema
+from fourcorners.store import Run
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, characterize, plan_suite
 from fourcorners.targets import Target, is_simulated, open_target
-
-_EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,7 @@ def run(locators: Sequence[str], options: Options) -> int:
         if finished.manifest["status"] == "interrupted":
             break
     comparison = _compare(runs, options) if len(runs) > 1 else None
-    _show(runs, comparison, options)
-    return max(_EXIT_CODES[run.manifest["status"]] for run in runs)
+    return show_runs(runs, comparison, json=options.json, quiet=options.quiet)
 
 
 def _check(locators: Sequence[str], options: Options) -> None:
@@ -138,31 +135,3 @@ def _compare(runs: Sequence[Run], options: Options) -> Path:
     path = options.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
     write_html(runs, path)
     return path
-
-
-def _show(runs: Sequence[Run], comparison: Path | None, options: Options) -> None:
-    if options.json:
-        print_json(
-            {
-                "schema": "fourcorners/characterize",
-                "schema_version": 1,
-                "runs": [
-                    {
-                        "path": str(run.path),
-                        "report": str(run.path / schema.REPORT),
-                        "status": run.manifest["status"],
-                        "findings": run.findings,
-                    }
-                    for run in runs
-                ],
-                "comparison": None if comparison is None else str(comparison),
-            }
-        )
-        return
-    for run in runs:
-        if options.quiet:
-            print(run.path)
-        else:
-            print_summary(run)
-    if comparison is not None:
-        print(comparison if options.quiet else f"Side by side: {comparison}")

@@ -39,7 +39,7 @@ class Run:
     @functools.cached_property
     def recordings(self) -> list[dict[str, Any]]:
         """Rows of recordings.parquet: one per recording and operation, null as ``None``."""
-        return cast("list[dict[str, Any]]", self._table(schema.RECORDINGS).to_pylist())
+        return cast("list[dict[str, Any]]", self.table(schema.RECORDINGS).to_pylist())
 
     def series(self, recording: str, operation: str) -> dict[str, npt.NDArray[Any]]:
         """Columns of series.parquet for one recording and operation, with NaN for null.
@@ -68,11 +68,11 @@ class Run:
 
     @functools.cached_property
     def _series(self) -> pa.Table:
-        return self._table(schema.SERIES)
+        return self.table(schema.SERIES)
 
     @functools.cached_property
     def _histograms(self) -> pa.Table:
-        return self._table(schema.HISTOGRAMS)
+        return self.table(schema.HISTOGRAMS)
 
     def _rows(self, table: pa.Table, recording: str, operation: str) -> pa.Table:
         known = any(
@@ -86,7 +86,8 @@ class Run:
         )
         return table.filter(chosen)
 
-    def _table(self, name: str) -> pa.Table:
+    def table(self, name: str) -> pa.Table:
+        """One of the folder's Parquet tables as it is, such as ``schema.SERIES``."""
         try:
             return pq.read_table(self.path / name)
         except (OSError, pa.ArrowException) as error:

@@ -1,27 +1,24 @@
 """Writes a run folder: under a temporary name, flushed, and renamed when the run has ended."""
 
-import fcntl
-import json
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.recording import OperationRecording, Recording
 from fourcorners.store import schema
+from fourcorners.store.folder import Claim, create, recover, to_json
 from fourcorners.store.reader import Run
-
-# In the folder of a run that goes on.
-_LOCK = ".lock"
 
 
 class RunWriter:
@@ -32,22 +29,61 @@ class RunWriter:
     the folder its name.
     """
 
-    def __init__(self, parent: str | Path, name: str) -> None:
+    def __init__(self, claim: Claim) -> None:
+        """Writes into a claimed folder; see :meth:`create` and :meth:`reopen`."""
+        self._claim = claim
+        self.path, self.name = claim.path, claim.named.name
+        self._recordings: list[dict[str, Any]] = []
+        self._series: list[pa.Table] = []
+        self._histograms: list[pa.Table] = []
+
+    @classmethod
+    def create(cls, parent: str | Path, name: str) -> Self:
         """Creates ``.NAME.partial`` in ``parent``; a name that is taken gets a number.
 
         Raises :class:`UserError` when nothing can be written there.
         """
-        self._parent = Path(parent)
-        self._recordings: list[dict[str, Any]] = []
-        self._series: list[pa.Table] = []
-        self._histograms: list[pa.Table] = []
         try:
-            self._parent.mkdir(parents=True, exist_ok=True)
-            recover(self._parent)
-            self.name, self.path = _create(self._parent, name)
-            self._lock = _locked(self.path)
+            Path(parent).mkdir(parents=True, exist_ok=True)
+            recover(parent)
+            return cls(create(Path(parent), name))
         except OSError as error:
             raise _cannot_create(parent, error) from error
+
+    @classmethod
+    def reopen(cls, claim: Claim, tests: Collection[str]) -> Self:
+        """Goes on with a claimed folder. Of its recordings those of ``tests`` are kept.
+
+        Raises :class:`UserError` when it cannot be read or written.
+        """
+        run = Run(claim.path)
+        rows = [row for row in run.recordings if row["test"] in tests]
+        kept = pa.array(list(dict.fromkeys(row["recording"] for row in rows)), pa.string())
+        series, histograms = (
+            table.filter(pc.is_in(table["recording"], kept))
+            for table in (run.table(schema.SERIES), run.table(schema.HISTOGRAMS))
+        )
+        try:
+            writer = cls(claim.reopen())
+        except OSError as error:
+            raise UserError(
+                f"cannot write to the run folder {claim.path}: {os_reason(error)}", EXIT_FAILED
+            ) from error
+        # Made from all that had been saved; the end of the run makes them anew.
+        for name in (schema.FINDINGS, schema.REPORT):
+            (writer.path / name).unlink(missing_ok=True)
+        writer._recordings.extend(rows)
+        writer._series.append(series)
+        writer._histograms.append(histograms)
+        return writer
+
+    def sign(self) -> None:
+        """Says that the run goes on: what a killed one's gap is counted from."""
+        self._claim.sign()
+
+    def abandon(self) -> None:
+        """Leaves the folder as the last checkpoint left it, for others to claim."""
+        self._claim.release()
 
     def add(self, recording_id: str, test: str, recording: Recording) -> None:
         """Takes one recording into the tables; the next checkpoint writes it."""
@@ -67,7 +103,7 @@ class RunWriter:
             "schema_version": schema.SCHEMA_VERSION,
             "findings": findings,
         }
-        self.text(schema.FINDINGS, _to_json(document))
+        self.text(schema.FINDINGS, to_json(document))
 
     def checkpoint(self, manifest: dict[str, Any]) -> Run:
         """Brings the folder up to date and returns it for reading.
@@ -78,28 +114,26 @@ class RunWriter:
         self._table(schema.RECORDINGS, recordings)
         self._table(schema.SERIES, _joined(self._series, schema.SERIES_SCHEMA))
         self._table(schema.HISTOGRAMS, _joined(self._histograms, schema.HISTOGRAMS_SCHEMA))
+        self.note(manifest)
+        return Run(self.path)
+
+    def note(self, manifest: dict[str, Any]) -> None:
+        """Writes the manifest alone, for what has no recordings yet."""
         document = {
             "schema": schema.RUN_SCHEMA,
             "schema_version": schema.SCHEMA_VERSION,
             "id": self.name,
             **manifest,
         }
-        self.text(schema.MANIFEST, _to_json(document))
-        return Run(self.path)
+        self.text(schema.MANIFEST, to_json(document))
 
     def finish(self) -> Run:
         """Flushes the folder, gives it its name and returns it."""
-        final = self._parent / self.name
         try:
-            (self.path / _LOCK).unlink()
-            os.close(self._lock)
-            _flush_directory(self.path)
-            self.path.rename(final)
-            _flush_directory(self._parent)
+            self.path = self._claim.finish()
         except OSError as error:
             raise self._failed(error) from error
-        self.path = final
-        return Run(final)
+        return Run(self.path)
 
     def _table(self, name: str, table: pa.Table) -> None:
         self._replace(name, lambda file: pq.write_table(table, file, compression="zstd"))
@@ -125,62 +159,6 @@ class RunWriter:
         return UserError(message, EXIT_FAILED)
 
 
-def recover(parent: str | Path) -> list[Path]:
-    """Brings to an end what killed runs left in ``parent``, and returns their run folders.
-
-    What they had saved gets its name and the status ``interrupted``; a folder in which nothing was
-    saved yet is removed. Folders of runs that still go on, and everything else, are left alone.
-    """
-    recovered = []
-    for partial in sorted(Path(parent).glob(".*.partial")):
-        named = partial.with_name(partial.name.removeprefix(".").removesuffix(".partial"))
-        if not (partial / _LOCK).is_file() or named.exists():
-            continue
-        try:
-            lock = _locked(partial)
-        except OSError:
-            continue
-        try:
-            if _concluded(partial, named):
-                recovered.append(named)
-        finally:
-            os.close(lock)
-    return recovered
-
-
-def _concluded(partial: Path, named: Path) -> bool:
-    """Whether anything had been saved."""
-    manifest = partial / schema.MANIFEST
-    if not manifest.exists():
-        shutil.rmtree(partial)
-        return False
-    document = json.loads(manifest.read_text("utf-8"))
-    document["status"] = "interrupted"
-    for test in document["tests"]:
-        if test["status"] == "running":
-            test.update(status="interrupted", reason="the run was killed")
-    temporary = partial / f".{schema.MANIFEST}.partial"
-    temporary.write_text(_to_json(document), "utf-8")
-    temporary.replace(manifest)
-    (partial / _LOCK).unlink()
-    partial.rename(named)
-    return True
-
-
-def _locked(partial: Path) -> int:
-    """The descriptor of the folder's lock, which a run holds until it ends, however it does.
-
-    Raises ``OSError`` where another process has it.
-    """
-    descriptor = os.open(partial / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
 def ensure_writable(parent: str | Path) -> None:
     """Fails early, before a target is touched, when no run folder could be made in ``parent``.
 
@@ -202,22 +180,6 @@ def run_name(drive: str) -> str:
 
 def _cannot_create(parent: str | Path, error: OSError) -> UserError:
     return UserError(f"cannot create a run folder in {parent}: {os_reason(error)}")
-
-
-def _create(parent: Path, name: str) -> tuple[str, Path]:
-    """Creates the temporary folder of the first free of NAME, NAME-2, NAME-3, ..."""
-    number = 1
-    while True:
-        candidate = name if number == 1 else f"{name}-{number}"
-        number += 1
-        partial = parent / f".{candidate}.partial"
-        if (parent / candidate).exists():
-            continue
-        try:
-            partial.mkdir()
-        except FileExistsError:
-            continue
-        return candidate, partial
 
 
 def _row(
@@ -291,16 +253,5 @@ def _null_for_nan(values: npt.NDArray[np.float64]) -> pa.Array:
 
 
 def _joined(tables: list[pa.Table], empty: pa.Schema) -> pa.Table:
-    return pa.concat_tables([empty.empty_table(), *tables])
-
-
-def _to_json(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _flush_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    # In one piece: the bytes of the file do not depend on the pieces that it was made from.
+    return pa.concat_tables([empty.empty_table(), *tables]).combine_chunks()

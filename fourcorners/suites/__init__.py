@@ -4,6 +4,7 @@ from fourcorners.suites.catalog import TEST_NAMES, SuitePlan, plan_suite
 from fourcorners.suites.prepare import prepare
 from fourcorners.suites.profile import PROFILES, Profile
 from fourcorners.suites.progress import Progress, Status
+from fourcorners.suites.resume import resume
 from fourcorners.suites.runner import characterize
 from fourcorners.suites.test import Measurement, Phase, Subject, Test
 
@@ -21,4 +22,5 @@ __all__ = [
     "characterize",
     "plan_suite",
     "prepare",
+    "resume",
 ]

@@ -1,5 +1,7 @@
 """What a run has done to its target so far."""
 
+from typing import Any
+
 from fourcorners.recording import Recording
 from fourcorners.targets import Target
 
@@ -7,11 +9,15 @@ from fourcorners.targets import Target
 class Past:
     """Bytes written since the purge, or since the run began where there was none."""
 
-    def __init__(self, target: Target) -> None:
-        """Nothing has been done to the target yet."""
+    def __init__(self, target: Target, written_bytes: int = 0, purged: bool = False) -> None:
+        """What had been done when the run was interrupted; by default nothing yet."""
         self._keeps_state = target.keeps_state
-        self._written_bytes = 0
-        self._purged = False
+        self._written_bytes = written_bytes
+        self._purged = purged
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a manifest, to go on from."""
+        return {"written_bytes": self._written_bytes, "purged": self._purged}
 
     def purged(self) -> None:
         """All was erased."""

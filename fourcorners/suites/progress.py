@@ -51,6 +51,10 @@ class Estimate:
         """A part that was planned to take ``planned_s`` has ended or fallen away."""
         self._done_s += planned_s
 
+    def fell_away(self, planned_s: float) -> None:
+        """A part that was planned to take ``planned_s`` is not carried out."""
+        self._planned_s -= planned_s
+
     def fraction(self, current_s: float) -> float:
         """Share of the plan that is done, ``current_s`` planned seconds of it in this part."""
         if self._planned_s <= 0:

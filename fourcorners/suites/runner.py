@@ -1,12 +1,11 @@
 """Carries out a suite on a target and keeps a run folder up to date while it does."""
 
-import datetime
 import errno
 import os
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,11 @@ from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
 from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
+from fourcorners.identity import identify
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
+from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
 from fourcorners.suites.interrupt import InterruptRequest
@@ -38,6 +39,8 @@ from fourcorners.units import format_duration
 from fourcorners.workload import Workload
 
 INTERRUPTED_REASON = "stopped by Ctrl-C"
+# Between two signs of life in the run folder.
+_SIGN_INTERVAL_S = 1.0
 
 
 class _StopRequestedError(Exception):
@@ -69,7 +72,11 @@ def characterize(
         progress: told what happens.
 
     A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
-    Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``.
+    Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
+    and one that was killed, goes on with :func:`resume`.
+
+    Every test of a simulated drive begins with the drive as it was opened: its results depend on
+    drive, seed and test only, not on the tests before it, nor on what was done to the drive before.
 
     Raises:
         UserError: bad input, or a run folder that cannot be written (a full disk); what was saved
@@ -89,21 +96,46 @@ def characterize(
             )
     subject = Subject.of(target, filled_share)
     plan = plan_suite(subject, profile=profile, tests=tests, seed=seed)
-    writer = RunWriter(out, run_name(target.name))
-    return _Runner(target, plan, writer, command, progress or Progress()).run()
+    writer = RunWriter.create(out, run_name(target.name))
+    manifest: dict[str, Any] = {
+        "created": timestamp(time.time()),
+        "status": "running",
+        "version": version("fourcorners"),
+        "command": command,
+        "suite": SUITE_NAME,
+        "profile": plan.profile.name,
+        "seed": plan.seed,
+        "target": target.describe(),
+        "environment": {**describe_host(), **target.environment()},
+        "notes": [],
+        "tests": [],
+        "ended": None,
+        "gaps": [],
+        "identity": identify(target, writer.name),
+        "request": {
+            "opening": dict(target.opening),
+            "subject": asdict(subject),
+            "tests": None if tests is None else list(tests),
+        },
+    }
+    return Runner(target, plan, writer, manifest, progress or Progress()).run()
 
 
-class _Runner:
-    """One run: the plan, what is known of it so far, and the folder that holds it."""
+class Runner:
+    """One run: the plan, what is known of it so far, and the folder that holds it.
+
+    Tests that the manifest has as finished are not run again; see :mod:`fourcorners.suites.resume`.
+    """
 
     def __init__(
         self,
         target: Target,
         plan: SuitePlan,
         writer: RunWriter,
-        command: str | None,
+        manifest: dict[str, Any],
         progress: Progress,
     ) -> None:
+        """Runs nothing yet."""
         self._target = target
         self._plan = plan
         self._writer = writer
@@ -111,26 +143,24 @@ class _Runner:
         self._estimate = Estimate(plan.seconds, target.kind)
         self._interrupt = InterruptRequest()
         self._observer = target.observer()
-        self._past = Past(target)
+        self._past = Past(target, **manifest.get("past", {}))
         self._lost_reason: str | None = None
-        self._run_notes: list[str] = []
+        self._run_notes: list[str] = list(manifest["notes"])
         self._test_title = ""
-        self._tests: list[dict[str, Any]] = []
-        self._manifest: dict[str, Any] = {
-            "created": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "status": "running",
-            "version": version("fourcorners"),
-            "command": command,
-            "suite": SUITE_NAME,
-            "profile": plan.profile.name,
-            "seed": plan.seed,
-            "target": target.describe(),
-            "environment": {**describe_host(), **target.environment()},
-            "notes": [],
-            "tests": self._tests,
-        }
+        self._signed_at = 0.0
+        self._manifest = manifest
+        self._tests: list[dict[str, Any]] = manifest["tests"]
 
     def run(self) -> Run:
+        """Runs the tests that are not finished yet."""
+        try:
+            self._carry_out()
+        except BaseException:
+            self._writer.abandon()
+            raise
+        return self._writer.finish()
+
+    def _carry_out(self) -> None:
         with self._interrupt:
             if self._target.drive_text is not None:
                 self._writer.text(schema.DRIVE, self._target.drive_text)
@@ -140,18 +170,24 @@ class _Runner:
             if self._target.read_only_reason is not None:
                 self._note(self._target.read_only_reason)
             self._note_purge()
-            tests = len(self._plan.tests)
+            finished = {test["name"] for test in self._tests}
+            to_run = [test for test in self._plan.tests if test.name not in finished]
+            for test in self._plan.tests:
+                if test.name in finished:
+                    self._estimate.fell_away(test.seconds)
+            tests = len(to_run)
             self._progress.message(
                 f"{self._target.name}: {tests} test{'s' if tests != 1 else ''}, "
                 f"about {format_duration(self._estimate.remaining_s(0.0))}"
             )
-            for test in self._plan.tests:
+            for test in to_run:
                 self._run_test(test)
                 self._checkpoint()
             self._manifest["status"] = self._final_status()
             run = self._checkpoint()
             self._conclude(run)
-        return self._writer.finish()
+            self._manifest["ended"] = timestamp(time.time())
+            self._writer.note(self._manifest)
 
     def _final_status(self) -> str:
         if self._interrupt.requested:
@@ -172,8 +208,16 @@ class _Runner:
             self._checkpoint()
 
     def _checkpoint(self) -> Run:
-        self._manifest["notes"] = [*self._target.notes, *self._run_notes]
+        self._update()
         return self._writer.checkpoint(self._manifest)
+
+    def _update(self) -> None:
+        notes = [*self._target.notes, *self._run_notes]
+        self._manifest["notes"] = list(dict.fromkeys(notes))
+        self._manifest["past"] = self._past.to_dict()
+        # A test that failed before the run was resumed is run again after others.
+        order = [test.name for test in self._plan.tests]
+        self._tests.sort(key=lambda entry: order.index(entry["name"]))
 
     def _note(self, text: str) -> None:
         self._run_notes.append(text)
@@ -202,7 +246,13 @@ class _Runner:
             entry.update(status="skipped", reason=reason)
             self._progress.message(f"{test.title}: skipped, {reason}")
             return
+        # For whoever finds the run killed.
+        self._update()
+        self._writer.note(self._manifest)
         try:
+            if self._target.kind == "simulated":
+                self._target.rewind()
+                self._past = Past(self._target)
             for phase in test.phases:
                 for step in phase.preparation:
                     self._prepare(step, entry)
@@ -348,6 +398,10 @@ class _Runner:
         return recording
 
     def _show(self, activity: str, current_s: float, bytes_per_second: float) -> None:
+        now = time.monotonic()
+        if now - self._signed_at >= _SIGN_INTERVAL_S:
+            self._signed_at = now
+            self._writer.sign()
         self._progress.update(
             Status(
                 target=self._target.name,

@@ -1,0 +1,200 @@
+"""The life of a run folder: ``.NAME.partial`` under a lock while a run goes on, then ``NAME``; what
+a killed run leaves is named by the next run, or claimed again to go on with it."""
+
+import contextlib
+import datetime
+import fcntl
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fourcorners.errors import UserError, os_reason
+from fourcorners.store import schema
+
+# In the folder of a run that goes on. Its time of change is the run's last sign of life.
+LOCK = ".lock"
+KILLED_REASON = "the run was killed"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A folder and its lock, which is held until the run ends, however it does."""
+
+    path: Path
+    lock: int
+
+    @property
+    def named(self) -> Path:
+        """Where the folder belongs when the run has ended."""
+        return named_path(self.path)
+
+    def sign(self) -> None:
+        """Says that the run goes on. A disk that fails is found when something is written."""
+        with contextlib.suppress(OSError):
+            os.utime(self.lock)
+
+    @property
+    def last_sign_s(self) -> float:
+        """When the run last said that it goes on, in seconds since the epoch."""
+        return os.fstat(self.lock).st_mtime
+
+    def release(self) -> None:
+        """Leaves the folder as it is, for others to claim."""
+        if self.path == self.named:
+            (self.path / LOCK).unlink(missing_ok=True)
+        os.close(self.lock)
+
+    def reopen(self) -> "Claim":
+        """Takes the name away again, and what a killed run had only half written."""
+        partial = self.path
+        if self.path == self.named:
+            partial = self.path.with_name(f".{self.path.name}.partial")
+            self.path.rename(partial)
+        for unfinished in partial.glob(".*.partial"):
+            unfinished.unlink()
+        return Claim(partial, self.lock)
+
+    def finish(self) -> Path:
+        """Flushes the folder and gives it its name. Killed in between, it has either name."""
+        flush_directory(self.path)
+        self.path.rename(self.named)
+        flush_directory(self.named.parent)
+        (self.named / LOCK).unlink()
+        os.close(self.lock)
+        return self.named
+
+
+def create(parent: Path, name: str) -> Claim:
+    """Creates the temporary folder of the first free of NAME, NAME-2, NAME-3, ...
+
+    Raises ``OSError``.
+    """
+    number = 1
+    while True:
+        candidate = name if number == 1 else f"{name}-{number}"
+        number += 1
+        partial = parent / f".{candidate}.partial"
+        if (parent / candidate).exists():
+            continue
+        try:
+            partial.mkdir()
+        except FileExistsError:
+            continue
+        return Claim(partial, _locked(partial))
+
+
+def find(path: str | Path) -> Path:
+    """The folder of a run that is named by its name, whether it has that name yet or no longer.
+
+    Raises :class:`UserError` with the unfinished runs that are there.
+    """
+    path = Path(path)
+    named = named_path(path)
+    for candidate in (path, named, named.with_name(f".{named.name}.partial")):
+        if (candidate / schema.MANIFEST).is_file():
+            return candidate
+    if (path / LOCK).is_file() or (named.with_name(f".{named.name}.partial") / LOCK).is_file():
+        raise UserError(f"{path}: nothing had been saved yet, so begin the run anew")
+    around = path if path.is_dir() else path.parent
+    unfinished = sorted(named_path(lock.parent).name for lock in around.glob(f".*.partial/{LOCK}"))
+    told = f"; unfinished in {around}: {', '.join(unfinished)}" if unfinished else ""
+    raise UserError(f"{path} is not a run folder: it has no {schema.MANIFEST}{told}")
+
+
+def claim(path: Path) -> Claim:
+    """Takes the lock of the folder at ``path``, see :func:`find`.
+
+    Raises :class:`UserError` while its run goes on, or where nothing can be written.
+    """
+    try:
+        return Claim(path, _locked(path))
+    except BlockingIOError:
+        raise UserError(f"the run {named_path(path)} still goes on") from None
+    except OSError as error:
+        raise UserError(f"cannot write to the run folder {path}: {os_reason(error)}") from error
+
+
+def recover(parent: str | Path) -> list[Path]:
+    """Brings to an end what killed runs left in ``parent``, and returns their run folders.
+
+    What they had saved gets its name and the status ``interrupted``; a folder in which nothing was
+    saved yet is removed. Folders of runs that still go on, and everything else, are left alone.
+    """
+    recovered = []
+    for partial in sorted(Path(parent).glob(".*.partial")):
+        if not (partial / LOCK).is_file() or named_path(partial).exists():
+            continue
+        try:
+            killed = Claim(partial, _locked(partial))
+        except OSError:
+            continue
+        manifest = partial / schema.MANIFEST
+        if not manifest.exists():
+            shutil.rmtree(partial)
+            os.close(killed.lock)
+            continue
+        document = json.loads(manifest.read_text("utf-8"))
+        conclude(document, killed.last_sign_s)
+        temporary = partial / f".{schema.MANIFEST}.partial"
+        temporary.write_text(to_json(document), "utf-8")
+        temporary.replace(manifest)
+        recovered.append(killed.finish())
+    return recovered
+
+
+def conclude(manifest: dict[str, Any], last_sign_s: float) -> None:
+    """Says of a killed run that it was interrupted, and when; nothing of one that has ended."""
+    if manifest.get("ended") is not None:
+        return
+    manifest["status"] = "interrupted"
+    manifest["ended"] = timestamp(last_sign_s)
+    for test in manifest["tests"]:
+        if test["status"] == "running":
+            test.update(status="interrupted", reason=KILLED_REASON)
+
+
+def timestamp(seconds: float) -> str:
+    """Seconds since the epoch as manifests write them, such as 2026-11-21T12:00:00Z."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def named_path(path: Path) -> Path:
+    """The place of a finished run, of ``.NAME.partial`` and of itself."""
+    name = path.name
+    if name.startswith(".") and name.endswith(".partial"):
+        return path.with_name(name.removeprefix(".").removesuffix(".partial"))
+    return path
+
+
+def to_json(document: dict[str, Any]) -> str:
+    """As every JSON file of a run folder is written."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def flush_directory(path: Path) -> None:
+    """Makes the names in it safe."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(folder: Path) -> int:
+    """The descriptor of the folder's lock.
+
+    Raises ``OSError`` where another process has it.
+    """
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The folder may have got its name, or lost it, between the two.
+        if os.stat(folder / LOCK).st_ino != os.fstat(descriptor).st_ino:  # noqa: PTH116
+            raise FileNotFoundError(2, "the folder was renamed meanwhile")
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor

@@ -1,0 +1,201 @@
+"""A run that was killed at any point goes on to the same end."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import fourcorners
+
+import fourcorners as fc
+from fourcorners.store import schema
+
+DRIVE = "sim:ocz-core-64gb"
+TESTS = ["transfer-size", "consistency"]
+TABLES = (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS)
+# A run that is killed, asked to stop or without room at the n-th flush of a certain file.
+SCRIPT = """
+import errno, os, signal, sys
+import fourcorners as fc
+end, name, left, out, target, size, *tests = sys.argv[1:]
+left, flush = int(left), os.fsync
+def fsync(descriptor):
+    global left
+    if not os.readlink(f"/proc/self/fd/{descriptor}").endswith(name):
+        return flush(descriptor)
+    left -= 1
+    if left == 0 and end == "ENOSPC":
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    if left == 0:
+        os.kill(os.getpid(), getattr(signal, end))
+    flush(descriptor)
+os.fsync = fsync
+options = {"size": int(size)} if size else {}
+with fc.open_target(target, **options) as drive:
+    run = fc.characterize(drive, profile="quick", tests=tests, out=out)
+print(run.manifest["status"])
+"""
+
+
+def _begin(
+    end: str, at: tuple[str, int], out: Path, target: str = DRIVE, size: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SCRIPT, end, *map(str, at), out, target, size, *TESTS],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def _folder(out: Path) -> Path:
+    [folder] = out.iterdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> fc.Run:
+    return fc.characterize(
+        DRIVE, profile="quick", tests=TESTS, out=tmp_path_factory.mktemp("whole")
+    )
+
+
+def _check_same(run: fc.Run, uninterrupted: fc.Run) -> None:
+    for name in (*TABLES, schema.FINDINGS):
+        assert (run.path / name).read_bytes() == (uninterrupted.path / name).read_bytes(), name
+    assert run.manifest["status"] == "complete"
+    names = {path.name for path in run.path.iterdir()}
+    assert names == {path.name for path in uninterrupted.path.iterdir()}
+    for test, same in zip(run.manifest["tests"], uninterrupted.manifest["tests"], strict=True):
+        assert {**test, "wall_s": None} == {**same, "wall_s": None}
+
+
+MANIFEST, SERIES = ".manifest.json.partial", ".series.parquet.partial"
+# The manifest is written when the run begins, when each of the two tests begins and ends, when all
+# have ended, and after the report; the folder is flushed after that and before it gets its name.
+TEST_BEGINS, TEST_SAVED, NEXT_BEGINS = (MANIFEST, 2), (MANIFEST, 3), (MANIFEST, 4)
+
+
+@pytest.mark.parametrize(
+    ("at", "kept"),
+    [
+        (TEST_SAVED, []),
+        ((SERIES, 3), ["transfer-size"]),
+        ((".findings.json.partial", 1), TESTS),
+        (("64gb.partial", 2), None),
+    ],
+)
+def test_a_killed_run_goes_on_where_it_stopped(
+    at: tuple[str, int], kept: list[str] | None, tmp_path: Path, uninterrupted: fc.Run
+) -> None:
+    assert _begin("SIGKILL", at, tmp_path).returncode == -signal.SIGKILL
+    partial = _folder(tmp_path)
+    assert partial.name.endswith(".partial")
+    before = json.loads((partial / schema.MANIFEST).read_text())
+    run = fc.resume(tmp_path / before["id"])
+    _check_same(run, uninterrupted)
+    if kept is None:
+        assert run.manifest["gaps"] == []
+        return
+    [gap] = run.manifest["gaps"]
+    assert gap["kept"] == kept
+    assert gap["test"] == next((test for test in TESTS if test not in kept), None)
+    assert gap["same"] == "drive file and seed"
+    assert 0 <= gap["seconds"] < 60
+    # A finished test is not run again.
+    again = {test["name"]: test["wall_s"] for test in run.manifest["tests"]}
+    assert [again[t["name"]] for t in before["tests"] if t["name"] in kept] == [
+        t["wall_s"] for t in before["tests"] if t["name"] in kept
+    ]
+
+
+def test_a_run_that_was_stopped_or_found_no_room_goes_on(
+    tmp_path: Path, uninterrupted: fc.Run
+) -> None:
+    stopped = _begin("SIGINT", NEXT_BEGINS, tmp_path / "stopped")
+    assert stopped.stdout == "interrupted\n"
+    named = _folder(tmp_path / "stopped")
+    assert fc.Run(named).manifest["tests"][1]["status"] != "complete"
+    full = _begin("ENOSPC", (SERIES, 3), tmp_path / "full")
+    assert "no space left on device; what was saved before is in" in full.stderr.lower()
+    for folder in (named, _folder(tmp_path / "full")):
+        done = fourcorners("resume", folder, "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        run = fc.open_run(json.loads(done.stdout)["runs"][0]["path"])
+        _check_same(run, uninterrupted)
+        assert run.manifest["gaps"][0]["kept"] == ["transfer-size"]
+    assert "Note: the run stopped at" in _shown(run.path)
+    assert "1 finished test was kept" in (run.path / schema.REPORT).read_text()
+    again = fourcorners("resume", run.path, "--quiet", cwd=tmp_path)
+    assert (again.returncode, again.stdout) == (0, f"{run.path}\n")
+    assert len(fc.open_run(str(run.path)).manifest["gaps"]) == 1, "nothing was left to do"
+
+
+def _shown(path: Path) -> str:
+    return " ".join(fourcorners("report", path).stdout.split())
+
+
+def test_what_cannot_go_on_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    out, drive = tmp_path / "runs", tmp_path / "mine.toml"
+    drive.write_text(fc.open_target(DRIVE).drive_text or "")
+    _begin("SIGKILL", TEST_BEGINS, out, str(drive))
+    before = _content(_folder(out))
+
+    def refused(*words: str) -> None:
+        done = fourcorners("resume", _folder(out), cwd=tmp_path)
+        assert done.returncode == 2, done.stderr
+        [line] = done.stderr.splitlines()
+        assert all(word in line for word in words), line
+        assert _content(_folder(out)) == before, "nothing is changed"
+
+    text = drive.read_text()
+    drive.write_text(f"{text}\n")
+    refused("the drive file of", "not the one that the run began with")
+    drive.write_text(text)
+    manifest = _folder(out) / schema.MANIFEST
+    changed = manifest.read_text().replace('"version": "', '"version": "0.')
+    manifest.write_text(changed)
+    before = _content(_folder(out))
+    refused("begun by fourcorners 0.", "resume it with that version")
+    (manifest.parent / schema.MANIFEST).unlink()
+    before = _content(_folder(out))
+    refused("nothing had been saved yet")
+    elsewhere = fourcorners("resume", tmp_path, cwd=tmp_path)
+    assert elsewhere.returncode == 2
+    assert "is not a run folder" in elsewhere.stderr
+
+
+def test_another_file_is_not_taken_for_the_one_that_the_run_began_on(tmp_path: Path) -> None:
+    out, file = tmp_path / "runs", tmp_path / "file"
+    _begin("SIGKILL", TEST_BEGINS, out, str(file), str(1 << 20))
+    # Kept, so that its inode is not taken again.
+    file.rename(tmp_path / "old")
+    (tmp_path / "file").write_bytes(b"precious" * (1 << 17))
+    done = fourcorners("resume", _folder(out), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is not the one that the run began on: its inode was" in done.stderr
+    assert file.read_bytes() == b"precious" * (1 << 17)
+
+
+def test_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
+    class Impatient(fc.suites.Progress):
+        said = ""
+
+        def message(self, text: str) -> None:
+            if not self.said:
+                self.said = fourcorners("resume", _folder(tmp_path)).stderr
+
+    progress = Impatient()
+    run = fc.characterize(
+        DRIVE, profile="quick", tests=["transfer-size"], out=tmp_path, progress=progress
+    )
+    assert "still goes on" in progress.said
+    assert run.manifest["status"] == "complete"
+
+
+def _content(folder: Path) -> dict[str, Any]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
