@@ -142,7 +142,8 @@ class Recording:
     ``operations`` has the operations with at least one I/O or error, by ``read``,
     ``write`` and ``flush``.
     ``elapsed_s`` runs from the end of the ramp to the last completion. ``mean_queue_depth`` is the
-    time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``.
+    time integral of outstanding I/Os, summed where they are issued, over ``elapsed_s``; ``None``
+    where another program measured and did not tell.
     ``offered`` is ``None`` in a closed loop.
     CPU times are the process's own while measuring, threads that the kernel runs for it included,
     ``None`` for simulated targets, and ``generating_s`` is the time that all workers took to make
@@ -154,7 +155,7 @@ class Recording:
     """
 
     elapsed_s: float
-    mean_queue_depth: float
+    mean_queue_depth: float | None
     cpu_user_s: float | None
     cpu_system_s: float | None
     generating_s: float | None

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from fourcorners.cli import characterize as characterize_command
 from fourcorners.cli import compare as compare_command
 from fourcorners.cli import drives as drives_command
+from fourcorners.cli import import_ as import_command
 from fourcorners.cli import keep as keep_command
 from fourcorners.cli import prepare as prepare_command
 from fourcorners.cli import report as report_command
@@ -333,6 +334,32 @@ def query(
         Print rows as JSON.
     """
     return keep_command.ask(sql, folders or (Path("runs"),), out, json)
+
+
+@app.command(name="import")
+def import_(
+    *files: Path,
+    log: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    out: Path = Path("runs"),
+    json: Flag = False,
+    quiet: Flag = False,
+) -> int:
+    """Make run folders of what fio (JSON, JSON+) or Iometer (CSV) measured.
+
+    Parameters
+    ----------
+    files
+        Result files.
+    log
+        A latency log that fio wrote beside its JSON, one per job in their order. Repeatable.
+    out
+        Folder for run folders.
+    json
+        Print the runs as JSON.
+    quiet
+        Only the paths of the run folders.
+    """
+    return import_command.run(files, log, out, json, quiet)
 
 
 @app.command

@@ -69,7 +69,7 @@ class Case:
             ramp_s=workload.ramp_s,
             cpu_s=_sum(recording.cpu_user_s, recording.cpu_system_s),
             generating_s=recording.generating_s,
-            mean_queue_depth=recording.mean_queue_depth,
+            mean_queue_depth=recording.mean_queue_depth or 1.0,
             pattern=patterns.pop() if len(patterns) == 1 else None,
             block_bytes=blocks.pop() if len(blocks) == 1 else None,
             workers=sum(stream.workers for stream in workload.streams),

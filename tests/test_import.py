@@ -1,0 +1,156 @@
+"""Results of other programs as runs: fio's own files, and Iometer's format."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import fourcorners
+from fault_runs import validate
+
+from fourcorners.comparison import Subject, compare
+from fourcorners.errors import UserError
+from fourcorners.importing import import_file
+
+# The header of Iometer 1.1 up to the last column that is read.
+IOMETER = """'Test Type,Test Description
+0,
+'Version
+1.1.0
+'Time Stamp
+2012-11-27 20:15:01:437
+'Access specifications
+'Access specification name,default assignment
+4K random write,0
+'size,% of size,% reads,% random,delay,burst,align,reply
+4096,100,0,100,0,1,4096,0
+'End access specifications
+'Results
+'Target Type,Target Name,Access Specification Name,# Managers,# Workers,# Disks,IOps,Read IOps,\
+Write IOps,MBps (Binary),Read MBps (Binary),Write MBps (Binary),Average Response Time,\
+Average Read Response Time,Average Write Response Time,Maximum Response Time,\
+Maximum Read Response Time,Maximum Write Response Time,Errors,Read Errors,Write Errors,\
+Bytes Read,Bytes Written,Read I/Os,Write I/Os,Queue Depth
+ALL,All,4K random write,1,1,1,9000.5,0,9000.5,35.2,0,35.2,3.55,0,3.55,120.25,0,120.25,0,0,0,\
+0,3686604800,0,900050,32
+MANAGER,PC,4K random write,1,1,1,9000.5,0,9000.5,35.2,0,35.2,3.55,0,3.55,120.25,0,120.25,0,0,0,\
+0,3686604800,0,900050,32
+DISK,PHYSICALDRIVE:1,4K random write,,,,9000.5,0,9000.5,35.2,0,35.2,3.55,0,3.55,120.25,0,120.25,\
+0,0,0,0,3686604800,0,900050,32
+'Time Stamp
+2012-11-27 20:16:43:000
+"""
+
+
+@pytest.fixture(scope="module")
+def fio_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """JSON, JSON+ and latency logs of the same kind of job, written by fio itself."""
+    fio = shutil.which("fio")
+    if fio is None:
+        pytest.skip("fio is not installed")
+    folder = tmp_path_factory.mktemp("fio")
+    job = [
+        *("--name=mixed", "--filename=data", "--size=4M", "--rw=randrw", "--bs=4k"),
+        *("--ioengine=psync", "--time_based", "--runtime=1", "--numjobs=2"),
+    ]
+    for form, more in (("json", []), ("json+", ["--write_lat_log=lat", "--log_avg_msec=0"])):
+        subprocess.run(
+            [fio, *job, *more, f"--output-format={form}", f"--output={form}.out"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+        )
+    return folder
+
+
+def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) -> None:
+    path = fio_folder / "json+.out"
+    logs = tuple(fio_folder / f"lat_lat.{number}.log" for number in (1, 2))
+    (run,) = import_file(path, tmp_path, logs)
+    validate("run", run.manifest)
+    told = json.loads(path.read_text())["jobs"]
+    for name, job in zip(("fio/mixed", "fio/mixed/2"), told, strict=True):
+        for operation in ("read", "write"):
+            (row,) = (
+                r for r in run.recordings if (r["recording"], r["operation"]) == (name, operation)
+            )
+            own = job[operation]
+            assert (row["ios"], row["bytes"]) == (own["total_ios"], own["io_bytes"])
+            assert row["iops"] == pytest.approx(own["iops"], rel=1e-3)
+            assert row["latency_mean_s"] == pytest.approx(own["lat_ns"]["mean"] * 1e-9)
+            low, high, count = run.histogram(name, operation)
+            assert count.sum() == own["total_ios"]
+            assert np.all(high[:-1] < low[1:])
+            percentile = own["clat_ns"]["percentile"]["99.000000"] * 1e-9
+            # fio rounds to the middle of a bucket that is 1/64 wide.
+            assert row["latency_p99_s"] == pytest.approx(percentile, rel=0.02)
+            series = run.series(name, operation)
+            assert series["ios"].sum() == own["total_ios"]
+            assert series["bytes"].sum() == own["io_bytes"]
+
+
+def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> None:
+    path = fio_folder / "json.out"
+    (run,) = import_file(path, tmp_path)
+    assert any("interpolated" in note for note in run.manifest["notes"])
+    told = json.loads(path.read_text())["jobs"][0]["read"]["clat_ns"]["percentile"]
+    row = run.recordings[0]
+    for column, percent in (("latency_p50_s", "50.000000"), ("latency_p99_s", "99.000000")):
+        assert row[column] == pytest.approx(told[percent] * 1e-9, rel=0.01)
+    assert len(run.series("fio/mixed", "read")["ios"]) == 0
+    other = import_file(fio_folder / "json+.out", tmp_path)
+    comparison = compare([Subject("json", [run]), Subject("json+", other)])
+    assert {d.recording for d in comparison.differences} == {"fio/mixed", "fio/mixed/2"}
+
+
+def test_iometers_rows_of_all_workers_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(IOMETER)
+    (run,) = import_file(path, tmp_path / "runs")
+    validate("run", run.manifest)
+    (row,) = run.recordings
+    assert row["recording"] == "iometer/4K random write"
+    assert (row["operation"], row["ios"], row["bytes"]) == ("write", 900_050, 3_686_604_800)
+    assert row["iops"] == pytest.approx(9000.5)
+    assert (row["latency_mean_s"], row["latency_max_s"]) == pytest.approx((3.55e-3, 120.25e-3))
+    assert row["latency_p99_s"] is None
+    assert run.manifest["created"] == "2012-11-27T20:15:01Z"
+    assert run.manifest["target"]["name"] == "PHYSICALDRIVE:1"
+    point = run.manifest["tests"][0]["recordings"][0]["point"]
+    assert point == {
+        "operation": "write", "pattern": "random", "block_bytes": 4096, "queue_depth": 32,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello", "neither fio's JSON nor Iometer's CSV"),
+        ("{", "not whole JSON"),
+        ('{"jobs": 3}', "it has no jobs"),
+        ('{"jobs": [{}]}', "job 1 has no usable"),
+        ('{"jobs": []}', "no job that read or wrote"),
+        ('{"jobs": [{"jobname": "a", "read": {"total_ios": 4}}]}', "job 1 has no usable"),
+        (IOMETER.replace("9000.5", "fast"), "a row has no usable"),
+        (IOMETER.replace("ALL,", "SOME,"), "no results of all workers"),
+    ],
+)
+def test_damaged_files_are_told(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(UserError, match=reason):
+        import_file(path, tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text(IOMETER)
+    done = fourcorners("import", "results.csv", "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / done.stdout.strip()
+    assert "Iometer" in (folder / "report.html").read_text()
+    assert fourcorners("import", "nothing.json", cwd=tmp_path).returncode == 2
