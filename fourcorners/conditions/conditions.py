@@ -81,7 +81,15 @@ class Conditions:
     cpu_throttled: int | None = None
     """Times that a processor was slowed down because of heat."""
     drive_temperature_c: float | None = None
+    """The highest that was seen."""
     drive_temperature_limit_c: float | None = None
+    drive_temperature_before_c: float | None = None
+    drive_temperature_after_c: float | None = None
+    drive_throttled: int | None = None
+    """Times that the drive slowed itself down because of heat, as its SMART log counts them."""
+    drive_throttled_s: int | None = None
+    drive_hot_min: int | None = None
+    """Minutes above the drive's warning or critical temperature, by its SMART log."""
 
     # The past
     purged: bool | None = None

@@ -15,6 +15,7 @@ from fourcorners.conditions.block_io import BlockIo, Caps, read_block_io, read_c
 from fourcorners.conditions.clock import ClockReading, read_clock
 from fourcorners.conditions.conditions import Conditions
 from fourcorners.conditions.files import difference, text
+from fourcorners.conditions.health import Health, HealthReader
 from fourcorners.conditions.power import (
     PowerReading,
     PowerSamples,
@@ -33,6 +34,8 @@ Found = TypeVar("Found")
 _LOOK_LIMIT_S = 30.0
 # Frequencies and temperatures change slowly, and reading them of many processors takes time.
 _POWER_INTERVAL_S = 1.0
+# Asking a SATA drive for its SMART values makes its queue run empty, a delay of milliseconds.
+_HEALTH_INTERVAL_S = 60.0
 # Longest measurement in units of the time that threads were seen, for which that is scaled up.
 _UNSEEN_MAX = 2.0
 
@@ -64,14 +67,27 @@ class Observer:
         self._device = stat.S_ISBLK(os.stat(path).st_mode)  # noqa: PTH116 - a text
         self._facts = describe_path(path, self._root)
         self._disk = disk_directory(path, self._root)
+        self._health = HealthReader(self._disk)
+        self._health_before: Health | None = None
         self._before: _Reading | None = None
         self._threads = Threads()
         self._samples = PowerSamples()
         self._sampled_at = 0.0
         self._ticked_at = 0.0
 
+    def health(self) -> Health | None:
+        """What the drive tells of itself now; ``None`` as :attr:`no_health_reason` says."""
+        return self._health.read()
+
+    @property
+    def no_health_reason(self) -> str | None:
+        """Why the drive's SMART values cannot be had, after :meth:`health` was called; ``None``
+        also where there is no drive, such as below tmpfs."""
+        return self._health.reason
+
     def begin(self) -> None:
         """Right before a measurement."""
+        self._health_before = self._health.begin()
         self._threads = Threads.begin(self._root)
         self._samples = PowerSamples()
         self._sampled_at = float("-inf")
@@ -84,6 +100,9 @@ class Observer:
         if now - self._sampled_at >= _POWER_INTERVAL_S:
             self._sampled_at = now
             self._samples.read(self._root, self._disk)
+        # The kernel's sensor costs the drive less, where there is one.
+        if self._samples.temperature_c is None and self._health.age_s >= _HEALTH_INTERVAL_S:
+            self._health.sample()
 
     def end(self, workload: Workload, capacity_bytes: int) -> Conditions:
         """Right after it: what was measured, and the size of the target.
@@ -92,6 +111,7 @@ class Observer:
         """
         before, after = self._before, self._read()
         assert before is not None, "begin comes first"
+        cool, warm = self._health_before or Health(""), self._health.read() or Health("")
         offset, span = _extent(workload, capacity_bytes)
         reads = any(stream.read_fraction > 0 for stream in workload.streams)
         writes = any(stream.read_fraction < 1 for stream in workload.streams)
@@ -145,8 +165,15 @@ class Observer:
             link_power=link_power(disk),
             suspended_s=_milli(difference(before.power.suspended_ms, after.power.suspended_ms)),
             cpu_throttled=_whole(difference(before.power.throttled, after.power.throttled)),
-            drive_temperature_c=self._samples.temperature_c,
-            drive_temperature_limit_c=self._samples.temperature_limit_c,
+            drive_temperature_c=_highest(self._samples.temperature_c, self._health.hottest_c),
+            drive_temperature_limit_c=_first(
+                self._samples.temperature_limit_c, warm.temperature_limit_c
+            ),
+            drive_temperature_before_c=cool.temperature_c,
+            drive_temperature_after_c=warm.temperature_c,
+            drive_throttled=_whole(difference(cool.throttled, warm.throttled)),
+            drive_throttled_s=_whole(difference(cool.throttled_s, warm.throttled_s)),
+            drive_hot_min=_whole(difference(cool.hot_min, warm.hot_min)),
         )
 
     @property
@@ -218,6 +245,14 @@ def _cpu(before: CpuTimes | None, after: CpuTimes | None) -> dict[str, Any]:
 def _drift(before: ClockReading, after: ClockReading) -> float | None:
     raw = after.raw_ns - before.raw_ns
     return (after.monotonic_ns - before.monotonic_ns) / raw - 1 if raw > 0 else None
+
+
+def _highest(*values: float | None) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _milli(value: float | None) -> float | None:

@@ -309,6 +309,30 @@ def _said(found: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any
     return said
 
 
+_HEALTH = (
+    ("temperature_c", "drive temperature", lambda value: f"{value:.0f} °C"),
+    ("used_share", "endurance used", lambda value: f"{value:.0%}".replace("%", " %")),
+    ("power_on_h", "powered on", lambda value: f"{value:,} h"),
+    ("written_bytes", "written in the drive's life", formatting.capacity),
+    ("media_errors", "media errors", str),
+    ("reallocated_sectors", "reallocated sectors", str),
+    ("throttled", "slowed down by heat", lambda value: f"{value:,} times"),
+)
+
+
+def _health(health: Mapping[str, Any]) -> dict[str, str]:
+    """What the drive told of itself, before and after the run where that differs."""
+    before, after = health.get("before") or {}, health.get("after") or {}
+    rows = {}
+    for key, title, show in _HEALTH:
+        values = [show(part[key]) for part in (before, after) if part.get(key) is not None]
+        if values:
+            rows[title] = " before, ".join(dict.fromkeys(values))
+            if len(set(values)) > 1:
+                rows[title] += " after"
+    return rows
+
+
 def _environment(run: Run) -> dict[str, str]:
     manifest, target = run.manifest, run.manifest.get("target") or {}
     facts: dict[str, Any] = {
@@ -325,6 +349,7 @@ def _environment(run: Run) -> dict[str, str]:
         "status": manifest.get("status"),
         "fourcorners": manifest.get("version"),
         "command": manifest.get("command"),
+        **_health(manifest.get("health") or {}),
     }
     for key, value in (manifest.get("environment") or {}).items():
         plain = str(key).removesuffix("_bytes")

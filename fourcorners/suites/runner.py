@@ -170,6 +170,7 @@ class Runner:
             if self._target.read_only_reason is not None:
                 self._note(self._target.read_only_reason)
             self._note_purge()
+            self._read_health("before")
             finished = {test["name"] for test in self._tests}
             to_run = [test for test in self._plan.tests if test.name not in finished]
             for test in self._plan.tests:
@@ -183,6 +184,7 @@ class Runner:
             for test in to_run:
                 self._run_test(test)
                 self._checkpoint()
+            self._read_health("after")
             self._manifest["status"] = self._final_status()
             run = self._checkpoint()
             self._conclude(run)
@@ -291,6 +293,18 @@ class Runner:
                     return
         entry["preparation"].append(text)
         self._estimate.done(step.seconds)
+
+    def _read_health(self, when: str) -> None:
+        """What the drive tells of itself; of a resumed run, before its first part."""
+        if self._observer is None or self._interrupt.requested or self._lost_reason is not None:
+            return
+        known = self._manifest.setdefault("health", {})
+        if when == "before" and "before" in known:
+            return
+        health = self._observer.health()
+        known[when] = None if health is None else health.to_dict()
+        if when == "before" and self._observer.no_health_reason is not None:
+            self._note(self._observer.no_health_reason)
 
     def _note_purge(self) -> None:
         """Says what will be erased and how, before it is."""

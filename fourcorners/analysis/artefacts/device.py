@@ -130,6 +130,9 @@ def _heat(case: Case) -> Iterator[Artefact]:
             mend="Cool the machine.",
             evidence={"cpu_throttled": at.cpu_throttled},
         )
+    told = _told_by_the_drive(case)
+    if told is not None:
+        yield told
         return
     temperature, limit = at.drive_temperature_c, at.drive_temperature_limit_c
     if temperature is None or limit is None or temperature < limit:
@@ -155,5 +158,39 @@ def _heat(case: Case) -> Iterator[Artefact]:
             "drive_temperature_c": temperature,
             "drive_temperature_limit_c": limit,
             "rate_left": last / first if first else None,
+        },
+    )
+
+
+def _told_by_the_drive(case: Case) -> Artefact | None:
+    """Throttling as the drive's own SMART log counts it."""
+    at = case.conditions
+    if not at.drive_throttled and not at.drive_throttled_s and not at.drive_hot_min:
+        return None
+    throttled = bool(at.drive_throttled or at.drive_throttled_s)
+    if throttled:
+        seen = f"The drive slowed itself down {wording.count(at.drive_throttled or 0, 'time')}"
+        if at.drive_throttled_s:
+            seen += f" for {wording.number(at.drive_throttled_s)} s"
+        seen += " because of heat"
+    else:
+        seen = (
+            f"The drive was above its warning temperature for "
+            f"{wording.count(at.drive_hot_min or 0, 'minute')}"
+        )
+    if at.drive_temperature_c is not None:
+        seen += f", at up to {wording.number(at.drive_temperature_c)} °C"
+    return Artefact(
+        name="thermal_throttling",
+        title="Heat",
+        severity="severe" if throttled else "moderate",
+        seen=f"{seen}.",
+        effect="The figures are those of a hot drive, slower than it is.",
+        mend="Cool the drive, and let it cool down between measurements.",
+        evidence={
+            "drive_throttled": at.drive_throttled,
+            "drive_throttled_s": at.drive_throttled_s,
+            "drive_hot_min": at.drive_hot_min,
+            "drive_temperature_c": at.drive_temperature_c,
         },
     )
