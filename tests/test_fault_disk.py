@@ -130,10 +130,12 @@ def test_a_delay_shows_at_its_length(kind: str, disk: FaultDisk) -> None:
     assert read.ios >= 2 * stream.queue_depth
 
 
-def test_a_hang_of_a_device_leaves_no_process(disk: FaultDisk) -> None:
-    with target_on(disk, "device") as device:
-        what = ("--destroy-data", device, "--seconds", "60", "--io-limit", "1")
-        process = command("verify", device, *what, begun="mixed load")
+@ON
+def test_a_hang_leaves_no_process(kind: str, disk: FaultDisk) -> None:
+    with target_on(disk, kind) as locator:
+        permission = "--overwrite" if kind == "file" else "--destroy-data"
+        what = (permission, locator, "--seconds", "60", "--io-limit", "1")
+        process = command("verify", locator, *what, begun="mixed load")
         time.sleep(0.3)
         disk.tell(Fault("read", "hang"), Fault("write", "hang"))
         start = time.monotonic()
@@ -149,19 +151,21 @@ def test_a_hang_of_a_device_leaves_no_process(disk: FaultDisk) -> None:
     assert "took longer than 1 s" in document["reason"]
     assert document["blocks_checked"] > 0
     # The limit, another second for what is outstanding, and the end of a process.
-    assert took_s < 10
+    assert took_s < 20
 
 
 @pytest.mark.parametrize("operation", ["read", "write"])
+@pytest.mark.parametrize(("engine", "queue_depth"), [("auto", 32), ("sync", 1)])
 def test_a_hang_of_a_file_ends_the_run(
-    operation: Literal["read", "write"], disk: FaultDisk
+    engine: str, queue_depth: int, operation: Literal["read", "write"], disk: FaultDisk
 ) -> None:
     path = str(disk.path)
-    workload = fc.Workload([getattr(fc.Stream, operation)("random", BLOCK, queue_depth=4)], 20)
+    make = getattr(fc.Stream, operation)
+    workload = fc.Workload([make("random", BLOCK, queue_depth=queue_depth)], 60)
     later = threading.Timer(0.3, disk.tell, [Fault(operation, "hang")])
     # Were the run to wait for the medium, the medium goes on and the time tells.
-    rescue = threading.Timer(30, disk.tell)
-    with fc.open_target(path, overwrite=path, io_limit_s=1) as target:
+    rescue = threading.Timer(40, disk.tell)
+    with fc.open_target(path, overwrite=path, io_limit_s=1, engine=engine) as target:
         start = time.monotonic()
         later.start()
         rescue.start()
@@ -171,8 +175,11 @@ def test_a_hang_of_a_file_ends_the_run(
         disk.tell()
     assert recording.interrupted
     assert "took longer than 1 s" in str(recording.failure)
-    assert recording.operations[operation].ios > 0
-    assert took_s < 10
+    share = recording.operations[operation]
+    assert share.ios > 0
+    assert 1 <= share.errors[errno.ETIMEDOUT] <= queue_depth
+    assert sum(share.second_ios) == share.ios
+    assert took_s < 20
 
 
 # By what it is called: the step of the verification at which the medium begins to lie, how, and

@@ -13,12 +13,16 @@
 //! due in time is issued, however late, until as long again has passed.
 //!
 //! An error that is not tolerated, a target that fails, and an I/O that takes
-//! longer than its limit end the run, and what was measured until then is kept.
+//! longer than its limit end the run, and what was measured until then is kept,
+//! even if a system call does not return.
 
 mod cpu;
+mod custody;
 mod measurement;
 mod open_loop;
 mod run;
 mod trouble;
+mod watchdog;
+mod worker;
 
 pub use run::{ExecutionError, Progress, execute, execute_parallel};

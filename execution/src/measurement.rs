@@ -1,6 +1,7 @@
 //! The recorder, and the part of a run that it covers.
 
-use crate::run::{Progress, Slot};
+use crate::Progress;
+use crate::worker::Slot;
 use fourcorners_recording::{Offered, Recorder, Recording};
 use fourcorners_target::Completion;
 use fourcorners_workload::Workload;

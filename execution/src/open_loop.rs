@@ -2,9 +2,8 @@
 //! for them.
 
 use crate::measurement::Measurement;
-use crate::run::{FREE, Slot};
-use fourcorners_target::Target;
-use fourcorners_workload::Lane;
+use crate::worker::Slot;
+use fourcorners_workload::{Lane, Request};
 use std::collections::VecDeque;
 
 /// The open-loop side of the issuing loop. What is due and finds no free slot
@@ -16,6 +15,8 @@ pub(crate) struct OpenLoop {
     /// closed loop, and when nothing more is due.
     free: Vec<Option<VecDeque<u32>>>,
     lanes_open: usize,
+    /// The lane whose requests are being issued.
+    cursor: usize,
 }
 
 impl OpenLoop {
@@ -28,7 +29,7 @@ impl OpenLoop {
             }
         }
         let lanes_open = free.iter().flatten().count();
-        Self { started_ns, free, lanes_open }
+        Self { started_ns, free, lanes_open, cursor: 0 }
     }
 
     /// Whether anything may still become due.
@@ -40,60 +41,68 @@ impl OpenLoop {
     /// A request at a given rate has completed: its slot is free.
     pub(crate) fn release(&mut self, index: u32, slot: &mut Slot, now_ns: u64) {
         slot.free_ns = Some(now_ns);
-        slot.submitted_ns = FREE;
         if let Some(queue) = &mut self.free[slot.lane as usize] {
             queue.push_back(index);
         }
     }
 
-    /// Issues what is due at `now_ns` and has a free slot; returns how many.
-    pub(crate) fn issue<T: Target>(
+    /// The next request that is due at `now_ns` and has a free slot, which it
+    /// takes; lane by lane. `None` when all have been issued.
+    pub(crate) fn next(
         &mut self,
         now_ns: u64,
         lanes: &mut [Lane],
         slots: &mut [Slot],
-        target: &mut T,
         measurement: &mut Measurement,
-    ) -> usize {
-        let mut issued = 0;
-        for (lane, free) in lanes.iter_mut().zip(&mut self.free) {
-            let Some(queue) = free else { continue };
-            while let Some(arrivals) = &lane.arrivals {
-                let due_ns = self.started_ns + arrivals.due_ns();
-                if due_ns >= measurement.end_ns() {
-                    measurement.closed(measurement.end_ns(), 0);
-                    lane.arrivals = None;
-                    break;
-                }
-                if now_ns >= measurement.give_up_ns() {
-                    close(lane, self.started_ns, measurement.end_ns(), measurement);
-                    break;
-                }
-                if due_ns > now_ns {
-                    break;
-                }
-                let Some(&index) = queue.front() else { break };
-                let Some(request) = lane.next_request() else {
-                    measurement.closed(due_ns, 0);
-                    lane.arrivals = None;
-                    break;
-                };
-                queue.pop_front();
-                lane.arrivals.as_mut().expect("it was there above").advance();
-                target.stage(index, &request);
-                let submitted_ns = target.submit(index, &request);
-                let slot = &mut slots[index as usize];
-                *slot = Slot { request, due_ns, submitted_ns, ..*slot };
-                measurement.submitted(submitted_ns);
-                measurement.offered();
-                issued += 1;
+    ) -> Option<(u32, Request)> {
+        while let Some(lane) = lanes.get_mut(self.cursor) {
+            if let Some(issued) = self.next_of(lane, now_ns, slots, measurement) {
+                return Some(issued);
             }
-            if lane.arrivals.is_none() {
-                *free = None;
+            if lane.arrivals.is_none() && self.free[self.cursor].take().is_some() {
                 self.lanes_open -= 1;
             }
+            self.cursor += 1;
         }
-        issued
+        self.cursor = 0;
+        None
+    }
+
+    fn next_of(
+        &mut self,
+        lane: &mut Lane,
+        now_ns: u64,
+        slots: &mut [Slot],
+        measurement: &mut Measurement,
+    ) -> Option<(u32, Request)> {
+        let arrivals = lane.arrivals.as_mut()?;
+        let due_ns = self.started_ns + arrivals.due_ns();
+        if due_ns >= measurement.end_ns() {
+            measurement.closed(measurement.end_ns(), 0);
+            lane.arrivals = None;
+            return None;
+        }
+        if now_ns >= measurement.give_up_ns() {
+            close(lane, self.started_ns, measurement.end_ns(), measurement);
+            return None;
+        }
+        if due_ns > now_ns {
+            return None;
+        }
+        let queue = self.free[self.cursor].as_mut()?;
+        let &index = queue.front()?;
+        arrivals.advance();
+        let Some(request) = lane.next_request() else {
+            measurement.closed(due_ns, 0);
+            lane.arrivals = None;
+            return None;
+        };
+        queue.pop_front();
+        let slot = &mut slots[index as usize];
+        slot.request = request;
+        slot.due_ns = due_ns;
+        measurement.offered();
+        Some((index, request))
     }
 
     /// Issues nothing more: the run is stopped at `now_ns`.

@@ -6,9 +6,9 @@ use fourcorners_workload::{Request, Stop};
 use std::sync::atomic::Ordering;
 
 /// What outstanding I/Os get to end in once one of them has taken too long.
-const GRACE_NS: u64 = 1_000_000_000;
+pub(crate) const GRACE_NS: u64 = 1_000_000_000;
 /// The same after any other end; less where one I/O may take less.
-const DRAIN_NS: u64 = 10_000_000_000;
+pub(crate) const DRAIN_NS: u64 = 10_000_000_000;
 
 /// The outstanding I/Os at a moment.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,8 @@ pub(crate) struct Outstanding {
 }
 
 /// One worker's view of what goes wrong.
-pub(crate) struct Trouble<'a> {
+pub(crate) struct Trouble {
     stop: Stop,
-    progress: &'a Progress,
     tolerated_errors: u64,
     failure: Option<String>,
     asked_to_stop: bool,
@@ -31,11 +30,10 @@ pub(crate) struct Trouble<'a> {
     too_slow: bool,
 }
 
-impl<'a> Trouble<'a> {
-    pub(crate) fn new(stop: Stop, progress: &'a Progress) -> Self {
+impl Trouble {
+    pub(crate) fn new(stop: Stop) -> Self {
         Self {
             stop,
-            progress,
             tolerated_errors: stop.tolerated_errors,
             failure: None,
             asked_to_stop: false,
@@ -51,12 +49,12 @@ impl<'a> Trouble<'a> {
 
     /// An I/O failed.
     #[cold]
-    pub(crate) fn failed(&mut self, request: &Request, errno: i32) {
+    pub(crate) fn failed(&mut self, request: &Request, errno: i32, progress: &Progress) {
         match self.tolerated_errors.checked_sub(1) {
             Some(left) => self.tolerated_errors = left,
             None => {
                 let error = std::io::Error::from_raw_os_error(errno);
-                self.fail(format!("{} failed: {error}", described(request)));
+                self.fail(format!("{} failed: {error}", described(request)), progress);
             }
         }
     }
@@ -64,19 +62,20 @@ impl<'a> Trouble<'a> {
     /// The target as a whole failed, or an I/O took too long. The other workers
     /// end, too; the first failure is the one that is told.
     #[cold]
-    pub(crate) fn fail(&mut self, failure: String) {
+    pub(crate) fn fail(&mut self, failure: String, progress: &Progress) {
         self.failure.get_or_insert(failure);
-        self.progress.failed.store(true, Ordering::Relaxed);
+        progress.failed.store(true, Ordering::Relaxed);
     }
 
     /// Looks around; true when what is outstanding is to be given up.
     pub(crate) fn look(
         &mut self,
         now_ns: u64,
+        progress: &Progress,
         outstanding: impl FnOnce() -> Option<Outstanding>,
     ) -> bool {
-        self.asked_to_stop |= self.progress.stop.load(Ordering::Relaxed)
-            || self.progress.failed.load(Ordering::Relaxed);
+        self.asked_to_stop |=
+            progress.stop.load(Ordering::Relaxed) || progress.failed.load(Ordering::Relaxed);
         let Some(limit_ns) = self.stop.io_ns else {
             return false;
         };
@@ -86,12 +85,13 @@ impl<'a> Trouble<'a> {
         {
             self.too_slow = true;
             self.give_up_ns = Some(now_ns + GRACE_NS);
-            self.fail(format!(
+            let failure = format!(
                 "{} took longer than {} s, the limit for one I/O ({} outstanding)",
                 described(&outstanding.oldest),
                 limit_ns as f64 / 1e9,
                 outstanding.ios
-            ));
+            );
+            self.fail(failure, progress);
         }
         if self.ends_the_run() {
             now_ns >= *self.give_up_ns.get_or_insert(now_ns + limit_ns.min(DRAIN_NS))

@@ -6,6 +6,8 @@ use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Arrival, Content, Pattern, Request, Stop, Stream, Workload};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 const MS: u64 = 1_000_000;
 
@@ -214,11 +216,99 @@ impl Target for Stuck {
 #[test]
 fn a_worker_that_cannot_end_is_left_behind() {
     let stop = Stop { ios: Some(1000), io_ns: Some(1_000 * MS), ..Stop::default() };
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let open = || Ok(Stuck(Failing::after(100, Then::Hangs)));
     let recording =
         execute_parallel(&workload(4, stop), 1 << 30, open, &Default::default()).unwrap();
     assert!(started.elapsed().as_secs() < 30);
     assert_eq!(recording.operations[0].ios, 100);
     assert!(recording.failure.is_some());
+}
+
+/// Serves at once on the clock of the machine; after so many I/Os a call does
+/// not return.
+struct Blocking {
+    ios: u64,
+    in_submit: bool,
+    pending: Vec<u32>,
+}
+
+fn machine_ns() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+fn block() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+impl Target for Blocking {
+    fn capacity_bytes(&self) -> u64 {
+        1 << 30
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        machine_ns()
+    }
+
+    fn clock(&self) -> Option<fn() -> u64> {
+        Some(machine_ns)
+    }
+
+    fn prepare(&mut self, _slots: u32, _block_bytes_max: u32) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    fn submit(&mut self, slot: u32, _request: &Request) -> u64 {
+        if self.ios == 0 && self.in_submit {
+            block();
+        }
+        self.pending.push(slot);
+        machine_ns()
+    }
+
+    fn wait(&mut self, _deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
+        if self.ios == 0 && !self.in_submit {
+            block();
+        }
+        self.ios = self.ios.saturating_sub(1);
+        let slot = self.pending.remove(0);
+        done.push(Completion { slot, completed_ns: machine_ns(), errno: 0 });
+        Ok(())
+    }
+}
+
+fn run_blocking(in_submit: bool, progress: &Arc<Progress>, io_ns: u64) -> Recording {
+    let stop = Stop { ios: Some(1000), io_ns: Some(io_ns), ..Stop::default() };
+    let open = || Ok(Blocking { ios: 100, in_submit, pending: Vec::new() });
+    execute_parallel(&workload(4, stop), 1 << 30, open, progress).unwrap()
+}
+
+#[test]
+fn a_call_that_does_not_return_ends_the_run_and_what_was_measured_is_kept() {
+    for in_submit in [false, true] {
+        let recording = run_blocking(in_submit, &Arc::default(), 300 * MS);
+        let failure = recording.failure.as_ref().unwrap();
+        assert!(failure.contains("longer than 0.3 s") && failure.contains("4 outstanding"));
+        let reads = &recording.operations[0];
+        assert_eq!((reads.ios, reads.errors.get(&libc::ETIMEDOUT)), (100, Some(&4)));
+        assert!(recording.interrupted && recording.elapsed_ns > 1_300 * MS);
+        assert_eq!(reads.seconds.iter().map(|second| second.ios).sum::<u64>(), 100);
+        let depth = recording.outstanding_integral_ns as f64 / recording.elapsed_ns as f64;
+        assert!((3.9..=4.0).contains(&depth), "{depth}");
+    }
+}
+
+#[test]
+fn a_request_to_stop_reaches_a_call_that_does_not_return() {
+    let progress = Arc::<Progress>::default();
+    progress.stop.store(true, Ordering::Relaxed);
+    // Asked to stop at the first look, the worker waits for what is outstanding.
+    let open = || Ok(Blocking { ios: 0, in_submit: false, pending: Vec::new() });
+    let stop = Stop { ios: Some(1000), io_ns: Some(500 * MS), ..Stop::default() };
+    let recording = execute_parallel(&workload(4, stop), 1 << 30, open, &progress).unwrap();
+    assert!(recording.interrupted);
+    assert_eq!(recording.operations[0].ios, 0);
 }

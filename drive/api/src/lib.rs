@@ -37,6 +37,12 @@ pub trait Target {
     /// goes back.
     fn now_ns(&mut self) -> u64;
 
+    /// The same clock for other threads, where time passes by itself. Where it
+    /// does, a run can be ended although a call of this target does not return.
+    fn clock(&self) -> Option<fn() -> u64> {
+        None
+    }
+
     /// Makes the target ready for `slots` outstanding requests of at most
     /// `block_bytes_max` each; slots are numbered from 0.
     ///

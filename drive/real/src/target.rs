@@ -159,6 +159,10 @@ impl Target for RealTarget {
         }
     }
 
+    fn clock(&self) -> Option<fn() -> u64> {
+        Some(monotonic_ns)
+    }
+
     fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
         self.release();
         if !self.engine.cpus.is_empty() {

@@ -4,8 +4,10 @@
 mod support;
 
 use fourcorners_execution::{Progress, execute};
-use fourcorners_recording::{Latencies, Recording};
-use fourcorners_workload::{Arrival, Stop, Workload};
+use fourcorners_real::RealTarget;
+use fourcorners_recording::Latencies;
+use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_workload::{Arrival, Request, Stop, Workload};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -55,6 +57,66 @@ fn at_rate(queue_depth: u32) -> Workload {
     workload
 }
 
+/// Notes when each request went in and came out: the truth, whatever else the
+/// machine had to do.
+struct Noted {
+    inner: RealTarget,
+    started_ns: Option<u64>,
+    /// By slot: the request's number.
+    numbers: Vec<usize>,
+    completed_ns: Vec<u64>,
+}
+
+impl Noted {
+    /// Latencies from when requests were due, ascending.
+    fn latencies_s(&self) -> Vec<f64> {
+        let started_ns = self.started_ns.unwrap();
+        let latency = |(number, completed_ns): (usize, &u64)| {
+            (completed_ns - started_ns) as f64 / 1e9 - number as f64 / RATE_PER_S
+        };
+        let mut latencies: Vec<f64> = self.completed_ns.iter().enumerate().map(latency).collect();
+        latencies.sort_by(f64::total_cmp);
+        latencies
+    }
+}
+
+impl Target for Noted {
+    fn capacity_bytes(&self) -> u64 {
+        self.inner.capacity_bytes()
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        let now_ns = self.inner.now_ns();
+        self.started_ns.get_or_insert(now_ns);
+        now_ns
+    }
+
+    fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
+        self.numbers = vec![0; slots as usize];
+        self.inner.prepare(slots, block_bytes_max)
+    }
+
+    fn stage(&mut self, slot: u32, request: &Request) {
+        self.inner.stage(slot, request);
+    }
+
+    fn submit(&mut self, slot: u32, request: &Request) -> u64 {
+        self.numbers[slot as usize] = self.completed_ns.len();
+        self.completed_ns.push(0);
+        self.inner.submit(slot, request)
+    }
+
+    fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
+        let before = done.len();
+        self.inner.wait(deadline_ns, done)?;
+        for completion in &done[before..] {
+            let number = self.numbers[completion.slot as usize];
+            self.completed_ns[number] = completion.completed_ns;
+        }
+        Ok(())
+    }
+}
+
 fn percentile_s(latencies: &Latencies, percent: f64) -> f64 {
     let total: u64 = latencies.buckets().map(|bucket| bucket.2).sum();
     let mut seen = 0;
@@ -77,43 +139,53 @@ fn a_frozen_file_system_shows_in_the_percentiles_at_every_queue_depth() {
         let fill = workload(0.0, 1 << 20, 1, ios(16));
         execute(&fill, &mut file.target(1), &Progress::default()).unwrap();
     }
-    let (recordings, frozen_s) = std::thread::scope(|scope| {
+    let (ended, frozen_s) = std::thread::scope(|scope| {
         let runs: Vec<_> = depths
             .iter()
             .zip(&files)
             .map(|(depth, file)| {
                 let run = move || {
-                    execute(&at_rate(*depth), &mut file.target(1), &Progress::default()).unwrap()
+                    let mut target = Noted {
+                        inner: file.target(1),
+                        started_ns: None,
+                        numbers: Vec::new(),
+                        completed_ns: Vec::new(),
+                    };
+                    let recording = execute(&at_rate(*depth), &mut target, &Progress::default());
+                    (recording.unwrap(), target.latencies_s())
                 };
                 scope.spawn(run)
             })
             .collect();
         std::thread::sleep(Duration::from_secs(2));
-        let started = Instant::now();
         let frozen = mounted.freeze(FREEZE_REQUEST);
+        let started = Instant::now();
         std::thread::sleep(FREEZE);
-        mounted.freeze(THAW_REQUEST);
         let frozen_s = frozen.then(|| started.elapsed().as_secs_f64());
-        let ended: Vec<Recording> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+        mounted.freeze(THAW_REQUEST);
+        let ended: Vec<_> = runs.into_iter().map(|run| run.join().unwrap()).collect();
         (ended, frozen_s)
     });
     let Some(frozen_s) = frozen_s else { return skip("this file system cannot be frozen") };
-    for (depth, recording) in depths.iter().zip(recordings) {
+    for (depth, (recording, truth_s)) in depths.iter().zip(ended) {
         let writes = &recording.operations[1];
         let offered_per_s = recording.offered.ios as f64 / recording.offered.span_ns as f64 * 1e9;
         assert!((offered_per_s / RATE_PER_S - 1.0).abs() < 1e-3, "{offered_per_s}");
         assert_eq!((writes.ios, recording.offered.unissued), (recording.offered.ios, 0));
-        let stages = writes.stages.as_ref().unwrap();
-        // What became due in the freeze is caught up with, one after the other at
-        // depth 1.
-        let catching_up_s = RATE_PER_S * frozen_s * percentile_s(&stages.service, 50.0);
+        assert_eq!(truth_s.len() as u64, writes.ios);
         for percent in [95.0, 99.0, 99.9] {
-            // What was due in the freeze waited for its rest, evenly from all of
-            // it down to nothing; all other I/Os were faster.
-            let expected_s = frozen_s - (1.0 - percent / 100.0) * SECONDS;
             let measured_s = percentile_s(&writes.latencies, percent);
+            let rank = (percent / 100.0 * truth_s.len() as f64).ceil() as usize;
             assert!(
-                measured_s > 0.95 * expected_s && measured_s < 1.05 * expected_s + catching_up_s,
+                (measured_s / truth_s[rank - 1] - 1.0).abs() < 0.01,
+                "depth {depth}, p{percent}: {measured_s} s, truly {} s",
+                truth_s[rank - 1]
+            );
+            // What was due in the freeze waited for its rest, evenly from all of
+            // it down to nothing. A busy machine adds to it and takes nothing away.
+            let expected_s = frozen_s - (1.0 - percent / 100.0) * SECONDS;
+            assert!(
+                measured_s > 0.95 * expected_s,
                 "depth {depth}, p{percent}: {measured_s} s, expected {expected_s} s"
             );
         }

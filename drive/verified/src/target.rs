@@ -84,6 +84,10 @@ impl<T: Target> Target for Verified<T> {
         self.inner.now_ns()
     }
 
+    fn clock(&self) -> Option<fn() -> u64> {
+        self.inner.clock()
+    }
+
     fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
         self.inner.prepare(slots, block_bytes_max)?;
         self.blocks_per_slot = block_bytes_max as usize / BLOCK_BYTES;

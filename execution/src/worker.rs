@@ -1,0 +1,324 @@
+//! The issuing loop of one worker.
+
+use crate::Progress;
+use crate::custody::{Custody, Taken};
+use crate::measurement::Measurement;
+use crate::open_loop::OpenLoop;
+use crate::trouble::{Outstanding, Trouble};
+use fourcorners_recording::Recording;
+use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_workload::{Content, Lane, Operation, Request, Workload};
+
+/// Completions between two looks at [`Progress::stop`], at simulated speed some
+/// milliseconds ...
+const COMPLETIONS_PER_LOOK: u32 = 1 << 14;
+
+/// ... and the most target time between two looks, also on a target that is slow
+/// or hangs.
+const LOOK_INTERVAL_NS: u64 = 100_000_000;
+
+/// What a slot holds before its first request at a given rate.
+const NO_REQUEST: Request = Request {
+    operation: Operation::Read,
+    offset_bytes: 0,
+    length_bytes: 0,
+    content: Content::Incompressible,
+    fua: false,
+};
+
+/// One outstanding request, or a place for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub(crate) request: Request,
+    /// What its latency counts from: in a closed loop its submission.
+    pub(crate) due_ns: u64,
+    /// At a given rate: since when the slot was free for it.
+    pub(crate) free_ns: Option<u64>,
+    /// [`FREE`] where nothing is outstanding.
+    pub(crate) submitted_ns: u64,
+    pub(crate) lane: u32,
+}
+
+/// Submission time of a free slot: later than any other.
+pub(crate) const FREE: u64 = u64::MAX;
+
+/// Everything that the loop knows, apart from the target: what is left of a run
+/// whose target hangs.
+pub(crate) struct Worker {
+    lanes: Vec<Lane>,
+    slots: Vec<Slot>,
+    open_loop: OpenLoop,
+    measurement: Measurement,
+    trouble: Trouble,
+    started_ns: u64,
+    /// When the latest wait ended.
+    now_ns: u64,
+    look_ns: u64,
+    completions_to_look: u32,
+    outstanding: usize,
+    issuing: bool,
+    /// The slot whose request is being handed over.
+    submitting: Option<u32>,
+    /// As of the latest look.
+    generating_ns: u64,
+}
+
+impl Worker {
+    /// Makes the target ready, and the first requests.
+    ///
+    /// # Errors
+    /// The target cannot begin.
+    pub(crate) fn new<T: Target>(
+        workload: &Workload,
+        mut lanes: Vec<Lane>,
+        target: &mut T,
+    ) -> Result<Self, TargetError> {
+        let slots_total: u32 = lanes.iter().map(|lane| lane.queue_depth).sum();
+        let block_bytes_max = workload.streams.iter().map(|s| s.block_bytes).max().unwrap_or(0);
+        target.prepare(slots_total, block_bytes_max)?;
+        let mut slots = first_requests(&mut lanes, target);
+        let started_ns = target.now_ns();
+        for slot in &mut slots {
+            slot.free_ns = lanes[slot.lane as usize].arrivals.is_some().then_some(started_ns);
+        }
+        let mut measurement = Measurement::new(workload, started_ns);
+        measurement.count_energy_from(target.energy_j());
+        Ok(Self {
+            open_loop: OpenLoop::new(started_ns, &lanes, &slots),
+            lanes,
+            slots,
+            measurement,
+            trouble: Trouble::new(workload.stop),
+            started_ns,
+            now_ns: started_ns,
+            look_ns: started_ns + LOOK_INTERVAL_NS,
+            completions_to_look: COMPLETIONS_PER_LOOK,
+            outstanding: 0,
+            issuing: true,
+            submitting: None,
+            generating_ns: 0,
+        })
+    }
+
+    /// The next request at a given rate that is due and has a free slot.
+    #[inline]
+    fn next_due(&mut self) -> Option<(u32, Request)> {
+        if !self.open_loop.is_open() {
+            return None;
+        }
+        self.open_loop.next(self.now_ns, &mut self.lanes, &mut self.slots, &mut self.measurement)
+    }
+
+    /// A request was handed over.
+    #[inline]
+    fn submitted(&mut self, index: u32, now_ns: u64) {
+        let slot = &mut self.slots[index as usize];
+        if slot.free_ns.is_none() {
+            // In a closed loop a request is due when it is submitted.
+            slot.due_ns = now_ns;
+        }
+        slot.submitted_ns = now_ns;
+        self.measurement.submitted(now_ns);
+    }
+
+    /// Until when to wait for completions; `None` when there is nothing more to
+    /// be done.
+    #[inline]
+    fn wait_until_ns(&self) -> Option<u64> {
+        let deadline_ns = self.look_ns.max(self.now_ns);
+        if !self.open_loop.is_open() {
+            return (self.outstanding > 0).then_some(deadline_ns);
+        }
+        let due_ns = self.open_loop.next_due_ns(&self.lanes);
+        Some(due_ns.map_or(deadline_ns, |due_ns| due_ns.min(deadline_ns)))
+    }
+
+    /// Looks around from time to time; true when what is outstanding is to be
+    /// given up.
+    #[inline]
+    fn look<T: Target>(&mut self, done: &[Completion], target: &mut T, look: &Progress) -> bool {
+        self.now_ns = done.last().map_or_else(|| target.now_ns(), |last| last.completed_ns);
+        self.completions_to_look = self.completions_to_look.saturating_sub(done.len() as u32);
+        if self.completions_to_look > 0 && self.now_ns < self.look_ns {
+            return false;
+        }
+        self.completions_to_look = COMPLETIONS_PER_LOOK;
+        self.look_ns = self.now_ns + LOOK_INTERVAL_NS;
+        self.generating_ns = target.generating_ns();
+        self.measurement.publish(look, self.now_ns - self.started_ns);
+        self.trouble.look(self.now_ns, look, || outstanding_now(&self.slots))
+    }
+
+    /// Counts what completed. What stays in `done` is answered by a request whose
+    /// data is ready.
+    #[inline]
+    fn completed<T: Target>(
+        &mut self,
+        done: &mut Vec<Completion>,
+        target: &mut T,
+        progress: &Progress,
+    ) {
+        self.issuing =
+            self.issuing && !self.trouble.ends_the_run() && self.now_ns < self.measurement.end_ns();
+        let in_ramp = self.measurement.is_in_ramp();
+        let mut answers = 0;
+        for index in 0..done.len() {
+            let completion = done[index];
+            let slot = &mut self.slots[completion.slot as usize];
+            self.measurement.completed(slot, &completion);
+            slot.submitted_ns = FREE;
+            if completion.errno != 0 {
+                self.trouble.failed(&slot.request, completion.errno, progress);
+                self.issuing &= !self.trouble.ends_the_run();
+            }
+            if slot.free_ns.is_some() {
+                self.open_loop.release(completion.slot, slot, completion.completed_ns);
+                continue;
+            }
+            if !self.issuing {
+                continue;
+            }
+            if let Some(request) = self.lanes[slot.lane as usize].next_request() {
+                slot.request = request;
+                target.stage(completion.slot, &request);
+                done[answers] = completion;
+                answers += 1;
+            }
+        }
+        if in_ramp && !self.measurement.is_in_ramp() {
+            self.measurement.count_energy_from(target.energy_j());
+        }
+        self.outstanding -= done.len();
+        done.truncate(answers);
+        if self.trouble.ends_the_run() {
+            self.open_loop.stop(self.now_ns, &mut self.lanes, &mut self.measurement);
+        }
+    }
+
+    /// What was measured until `ended_ns`; what is outstanding then is given up.
+    pub(crate) fn conclude(
+        mut self,
+        ended_ns: u64,
+        energy_j: Option<f64>,
+        progress: &Progress,
+    ) -> Recording {
+        self.open_loop.stop(ended_ns, &mut self.lanes, &mut self.measurement);
+        let errno = self.trouble.given_up_errno();
+        for slot in self.slots.iter().filter(|slot| slot.submitted_ns != FREE) {
+            self.measurement
+                .completed(slot, &Completion { slot: 0, completed_ns: ended_ns, errno });
+        }
+        self.measurement.publish(progress, ended_ns - self.started_ns);
+        let (interrupted, failure) = self.trouble.conclude();
+        let measured = self.measurement.finish(energy_j);
+        Recording { generating_ns: self.generating_ns, interrupted, failure, ..measured }
+    }
+
+    /// The same for a worker that hangs in a call of its target.
+    pub(crate) fn conclude_hanging(mut self, now_ns: u64, progress: &Progress) -> Recording {
+        if let Some(index) = self.submitting {
+            self.submitted(index, self.now_ns);
+        }
+        self.trouble.look(now_ns, progress, || outstanding_now(&self.slots));
+        self.conclude(now_ns, None, progress)
+    }
+}
+
+/// Issues and records until the run's end.
+///
+/// # Errors
+/// A call of the target hung, and somebody else concludes.
+pub(crate) fn work<T: Target, const WATCHED: bool>(
+    custody: &mut Custody<Worker, WATCHED>,
+    target: &mut T,
+    progress: &Progress,
+) -> Result<Recording, Taken> {
+    let slots = custody.get().slots.len();
+    let mut done: Vec<Completion> = Vec::with_capacity(slots);
+    for index in 0..slots {
+        let slot = custody.get().slots[index];
+        if slot.free_ns.is_none() {
+            submit(custody, target, index as u32, &slot.request)?;
+        }
+    }
+    loop {
+        while let Some((index, request)) = custody.get().next_due() {
+            target.stage(index, &request);
+            submit(custody, target, index, &request)?;
+        }
+        let Some(deadline_ns) = custody.get().wait_until_ns() else { break };
+        let waited = custody.call(|| target.wait(deadline_ns, &mut done))?;
+        let worker = custody.get();
+        if let Err(error) = waited {
+            worker.trouble.fail(error.0, progress);
+            break;
+        }
+        if worker.look(&done, target, progress) {
+            break;
+        }
+        worker.completed(&mut done, target, progress);
+        for completion in done.drain(..) {
+            let request = custody.get().slots[completion.slot as usize].request;
+            submit(custody, target, completion.slot, &request)?;
+        }
+    }
+    let worker = custody.get();
+    for completion in &done {
+        let slot = &mut worker.slots[completion.slot as usize];
+        worker.measurement.completed(slot, completion);
+        slot.submitted_ns = FREE;
+    }
+    worker.generating_ns = target.generating_ns();
+    Ok(custody.take().conclude(target.now_ns(), target.energy_j(), progress))
+}
+
+#[inline]
+fn submit<T: Target, const WATCHED: bool>(
+    custody: &mut Custody<Worker, WATCHED>,
+    target: &mut T,
+    index: u32,
+    request: &Request,
+) -> Result<(), Taken> {
+    if WATCHED {
+        custody.get().submitting = Some(index);
+    }
+    let submitted_ns = custody.call(|| target.submit(index, request))?;
+    let worker = custody.get();
+    if WATCHED {
+        worker.submitting = None;
+    }
+    worker.submitted(index, submitted_ns);
+    worker.outstanding += 1;
+    Ok(())
+}
+
+fn outstanding_now(slots: &[Slot]) -> Option<Outstanding> {
+    let submitted = slots.iter().filter(|slot| slot.submitted_ns != FREE);
+    let oldest = submitted.clone().min_by_key(|slot| slot.submitted_ns)?;
+    Some(Outstanding {
+        ios: submitted.count(),
+        oldest: oldest.request,
+        submitted_ns: oldest.submitted_ns,
+    })
+}
+
+/// A slot for each request that may be outstanding. Closed-loop lanes fill
+/// theirs with requests whose data is ready.
+fn first_requests<T: Target>(lanes: &mut [Lane], target: &mut T) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for (index, lane) in lanes.iter_mut().enumerate() {
+        for _ in 0..lane.queue_depth {
+            let request = match &lane.arrivals {
+                None => lane.next_request(),
+                Some(_) => Some(NO_REQUEST),
+            };
+            let Some(request) = request else { break };
+            if lane.arrivals.is_none() {
+                target.stage(slots.len() as u32, &request);
+            }
+            let lane = index as u32;
+            slots.push(Slot { request, due_ns: 0, free_ns: None, submitted_ns: FREE, lane });
+        }
+    }
+    slots
+}
