@@ -22,7 +22,7 @@ def write_run(imported: Imported, out: Path) -> Run:
     Raises :class:`fourcorners.errors.UserError` when it cannot be written.
     """
     name = Path(imported.target).name if imported.is_device else imported.target
-    writer = RunWriter(out, run_name(f"{imported.program} {name}"))
+    writer = RunWriter.create(out, run_name(f"{imported.program} {name}"))
     for own in imported.recordings:
         writer.add(own.id, imported.program, own.recording)
     manifest = _manifest(imported)
