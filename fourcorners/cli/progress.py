@@ -1,16 +1,13 @@
-"""Shows how a run goes, on standard error: a live line in a terminal, plain lines elsewhere."""
+"""Shows how a run goes, on standard error: a live view in a terminal, plain lines elsewhere."""
 
 import dataclasses
 import json
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn
-from rich.progress import Progress as Bar
 
 from fourcorners.suites import Progress, Status
 from fourcorners.units import format_duration, format_rate
@@ -18,6 +15,15 @@ from fourcorners.units import format_duration, format_rate
 # Between two plain lines within a test: often enough to see that it lives.
 _PLAIN_INTERVAL_S = 15.0
 _JSON_INTERVAL_S = 1.0
+_JSON_FIELDS = (
+    "target",
+    "test",
+    "activity",
+    "fraction",
+    "elapsed_s",
+    "remaining_s",
+    "bytes_per_second",
+)
 
 
 ProgressForm = Literal["auto", "json"]
@@ -29,7 +35,13 @@ def choose_progress(quiet: bool, form: ProgressForm) -> AbstractContextManager[P
         return nullcontext(Progress())
     if form == "json":
         return nullcontext(JsonProgress())
-    return LiveProgress() if sys.stderr.isatty() else nullcontext(PlainProgress())
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        return nullcontext(PlainProgress())
+    # Loaded for a terminal only.
+    from fourcorners.cli.live import LiveView
+
+    return LiveView(console)
 
 
 def _time(status: Status) -> str:
@@ -73,48 +85,9 @@ class JsonProgress(Progress):
         now = time.monotonic()
         if now - self._shown >= _JSON_INTERVAL_S:
             self._shown = now
-            self._print(dataclasses.asdict(status))
+            fields = dataclasses.asdict(status)
+            self._print({name: fields[name] for name in _JSON_FIELDS})
 
     def _print(self, fields: dict[str, Any]) -> None:
         line = {"schema": "fourcorners/progress", "schema_version": 1, **fields}
         print(json.dumps(line, allow_nan=False), file=sys.stderr, flush=True)
-
-
-class LiveProgress(Progress):
-    """A bar with the current test, live rate, elapsed and remaining time."""
-
-    def __init__(self) -> None:
-        """Draws nothing until entered."""
-        self._console = Console(stderr=True)
-        self._bar = Bar(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=20),
-            TextColumn("{task.percentage:>3.0f} %  {task.fields[detail]}"),
-            console=self._console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=1.0, detail="")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
-
-    def message(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
-
-    def update(self, status: Status) -> None:
-        rate = f"  {format_rate(status.bytes_per_second)}" if status.bytes_per_second else ""
-        self._bar.update(
-            self._task,
-            completed=status.fraction,
-            description=f"{status.test}: {status.activity}".replace("[", r"\["),
-            detail=f"{_time(status)}{rate}",
-        )

@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass
 
+from fourcorners.workload import CLOSED_LOOP, Workload
+
 # Seconds of wall time per second on the target's clock, before anything has been measured.
 _FIRST_PACE = {"simulated": 0.004, "file": 1.0, "device": 1.0}
 # How many planned seconds that first guess weighs against what was measured.
@@ -11,7 +13,11 @@ _FIRST_PACE_WEIGHT_S = 60.0
 
 @dataclass(frozen=True)
 class Status:
-    """Where a run stands. Times are wall-clock seconds, rates are on the target's clock."""
+    """Where a run stands. Times are wall-clock seconds, rates are on the target's clock.
+
+    ``bytes_per_second`` is the mean of the workload so far; what is ``current`` is about the last
+    moments, ``None`` before the first ones have passed and where there is no workload.
+    """
 
     target: str
     test: str
@@ -20,6 +26,42 @@ class Status:
     elapsed_s: float
     remaining_s: float
     bytes_per_second: float
+    current_bytes_per_second: float | None = None
+    current_iops: float | None = None
+    current_latency_s: float | None = None
+    """Mean, by Little's law from the outstanding I/Os of a closed loop; else ``None``."""
+
+
+class Pace:
+    """What passes in a workload at the moment: differences between two looks at it."""
+
+    def __init__(self, workload: Workload) -> None:
+        """Nothing has passed yet."""
+        closed = all(stream.arrival == CLOSED_LOOP for stream in workload.streams)
+        self._outstanding = (
+            sum(stream.queue_depth * stream.workers for stream in workload.streams)
+            if closed
+            else None
+        )
+        self._before: tuple[float, int, int] = (0.0, 0, 0)
+
+    def look(self, elapsed_s: float, ios: int, count: int) -> dict[str, float | None]:
+        """The ``current`` fields of a :class:`Status`.
+
+        Takes seconds on the target's clock, I/Os and bytes since the workload began.
+        """
+        seconds, done, moved = (
+            now - before for now, before in zip((elapsed_s, ios, count), self._before, strict=True)
+        )
+        if seconds <= 0 or done <= 0:
+            return {}
+        self._before = (elapsed_s, ios, count)
+        iops = done / seconds
+        return {
+            "current_bytes_per_second": moved / seconds,
+            "current_iops": iops,
+            "current_latency_s": None if self._outstanding is None else self._outstanding / iops,
+        }
 
 
 class Progress:

@@ -4,10 +4,11 @@ import errno
 import os
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fourcorners.analysis import analyze
@@ -23,7 +24,7 @@ from fourcorners.store.writer import run_name
 from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.past import Past
-from fourcorners.suites.progress import Estimate, Progress, Status
+from fourcorners.suites.progress import Estimate, Pace, Progress, Status
 from fourcorners.suites.test import (
     Fill,
     Measurement,
@@ -398,12 +399,15 @@ class Runner:
         total_bytes: int | None = None,
         observer: Observer | None = None,
     ) -> Recording:
-        def watch(elapsed_s: float, _: int, count: int) -> bool:
+        pace = Pace(workload)
+
+        def watch(elapsed_s: float, ios: int, count: int) -> bool:
             if observer is not None:
                 observer.tick()
             share = count / total_bytes if total_bytes else elapsed_s / max(planned_s, 1e-9)
             rate = count / elapsed_s if elapsed_s > 0 else 0.0
-            self._show(activity, min(share, 1.0) * planned_s, rate)
+            current = pace.look(elapsed_s, ios, count)
+            self._show(activity, min(share, 1.0) * planned_s, rate, current)
             return not self._interrupt.requested
 
         self._show(activity, 0.0, 0.0)
@@ -411,7 +415,13 @@ class Runner:
         self._past.ran(recording)
         return recording
 
-    def _show(self, activity: str, current_s: float, bytes_per_second: float) -> None:
+    def _show(
+        self,
+        activity: str,
+        current_s: float,
+        bytes_per_second: float,
+        current: Mapping[str, float | None] = MappingProxyType({}),
+    ) -> None:
         now = time.monotonic()
         if now - self._signed_at >= _SIGN_INTERVAL_S:
             self._signed_at = now
@@ -425,6 +435,7 @@ class Runner:
                 elapsed_s=self._estimate.elapsed_s,
                 remaining_s=self._estimate.remaining_s(current_s),
                 bytes_per_second=bytes_per_second,
+                **current,
             )
         )
 
