@@ -31,7 +31,7 @@ from fourcorners.store import Run
 from fourcorners.store.shelf import shelf
 from fourcorners.store.sql import open_database
 from fourcorners.store.sql import query as run_query
-from fourcorners.suites import characterize, prepare, resume
+from fourcorners.suites import characterize, prepare, resume, run
 from fourcorners.targets import Target, open_target
 from fourcorners.verification import Damage, Verification, verify
 from fourcorners.workload import (
@@ -45,6 +45,7 @@ from fourcorners.workload import (
     duplicated,
     fixed_rate,
     hot_cold,
+    partly_random,
     poisson_rate,
     zipf,
 )
@@ -77,10 +78,12 @@ __all__ = [
     "observe",
     "open_run",
     "open_target",
+    "partly_random",
     "poisson_rate",
     "prepare",
     "query",
     "resume",
+    "run",
     "verify",
     "zipf",
 ]

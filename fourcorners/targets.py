@@ -48,6 +48,8 @@ class Target(ABC):
     opening: Mapping[str, Any] = MappingProxyType({})
     no_purge_reason: str | None = None
     """Why :meth:`purge` is not permitted; ``None`` where it is."""
+    no_trim_reason: str | None = None
+    """Why :meth:`trim` is not permitted; ``None`` where it is."""
     purge_plan: str | None = None
     """What :meth:`purge` will do to a device, as one sentence."""
 
@@ -84,6 +86,14 @@ class Target(ABC):
         a device's by the method that was named when it was opened.
 
         Raises :class:`UserError` where it is not possible.
+        """
+
+    @abstractmethod
+    def trim(self, offset: int, count: int) -> None:
+        """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM).
+
+        Raises :class:`UserError` where it is not possible; of a file or device only all of it can
+        be trimmed, and a device only where ``purge_method`` is ``"discard"``.
         """
 
     @abstractmethod
@@ -336,7 +346,6 @@ class SimulatedTarget(Target):
         self._core.idle(round(seconds * 1e9))
 
     def trim(self, offset: int, count: int) -> None:
-        """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM)."""
         self._core.trim(offset, count)
 
     def power_cut(self) -> list[tuple[int, int]]:
@@ -469,6 +478,8 @@ class RealTarget(Target):
         self.keeps_state = self._environment.get("rotational") is not True
         model = self._environment.get("device_model") or path
         self.name = str(model) if self.kind == "device" else Path(path).name
+        if self.kind == "device" and method != "discard":
+            self.no_trim_reason = f"TRIM discards the data of {path}: it needs --purge discard"
         if method is not None:
             self._drive = purge.examine(path)
             purge.check(self._drive, method)
@@ -504,6 +515,16 @@ class RealTarget(Target):
         if self._purge_method is not None and self._purge_method != "discard":
             self._erase(self._purge_method)
             return
+        try:
+            self._held.purge()
+        except (ValueError, OSError) as error:
+            raise UserError(str(error), EXIT_FAILED) from error
+
+    def trim(self, offset: int, count: int) -> None:
+        if self.no_trim_reason is not None:
+            raise UserError(self.no_trim_reason)
+        if (offset, count) != (0, self.capacity_bytes):
+            raise UserError(f"of {self.locator} only all can be trimmed: give its whole capacity")
         try:
             self._held.purge()
         except (ValueError, OSError) as error:

@@ -50,6 +50,12 @@ def bursts(iops: float, ios: int, peak_iops: float | None = None) -> str:
     return f"bursts:{iops}:{ios}" + ("" if peak_iops is None else f":{peak_iops}")
 
 
+def partly_random(share: float) -> str:
+    """Pattern in which a share of the I/Os (0 to 1) goes to a whole block anywhere, each of the
+    others to the block after the one before: Iometer's percent random."""
+    return f"partly-random:{share}"
+
+
 def zipf(exponent: float) -> str:
     """Random pattern by Zipf's law: the k-th most popular place is drawn in proportion to
     ``k ** -exponent`` (above 0, up to 10; 0.99 is usual for key-value stores).
@@ -70,7 +76,8 @@ def hot_cold(data: float, accesses: float) -> str:
 class Stream:
     """One access specification (Iometer) or job (fio).
 
-    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`zipf` or :func:`hot_cold`.
+    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`partly_random`, :func:`zipf` or
+    :func:`hot_cold`.
     Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
@@ -185,7 +192,11 @@ def _arrival_to_json(arrival: str) -> str | dict[str, Any]:
 
 def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:
     kind, *values = pattern.split(":")
-    names = {"zipf": ["exponent"], "hot-cold": ["data", "accesses"]}.get(kind, [])
+    names = {
+        "partly-random": ["random"],
+        "zipf": ["exponent"],
+        "hot-cold": ["data", "accesses"],
+    }.get(kind, [])
     try:
         parameters = dict(zip(names, map(float, values), strict=True))
     except ValueError:

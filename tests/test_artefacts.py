@@ -1,6 +1,5 @@
 """Artefacts by made-up conditions, by the second and across recordings; none where none is."""
 
-import dataclasses
 import io
 import os
 import time
@@ -18,8 +17,7 @@ from fourcorners.analysis.artefacts import PREFIX, Artefact, Case, detect
 from fourcorners.conditions import Conditions, Observer, medium
 from fourcorners.conditions import observer as observing
 from fourcorners.report import render_summary
-from fourcorners.suites import PROFILES
-from fourcorners.suites.test import Settle
+from fourcorners.suites import steps
 
 GOOD: dict[str, Any] = {
     "observed_s": 10.0,
@@ -382,12 +380,11 @@ def test_a_run_keeps_and_shows_what_may_mislead(tmp_path: Path) -> None:
 
 
 def test_a_file_is_observed_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = dataclasses.replace(PROFILES["quick"], random_corner_s=0.3, sequential_corner_s=0.3)
-    monkeypatch.setitem(PROFILES, "quick", short)
-    monkeypatch.setattr(Settle, "seconds", 0.0)
+    monkeypatch.setattr(steps, "SETTLE_S", 0.0)
+    short = {"random-time": "300 ms", "sequential-time": "300 ms"}
     path = tmp_path / "file"
     with fc.open_target(str(path), size=1 << 24, engine="sync,buffered") as target:
-        run = fc.characterize(target, profile="quick", tests=["four-corners"], out=tmp_path)
+        run = fc.run("four-corners", target, parameters=short, out=tmp_path)
     found = {finding["name"]: finding for finding in run.findings}
     assert found["artefact_page_cache"]["detail"]["severity"] == "severe"
     conditions = run.manifest["tests"][0]["recordings"][0]["conditions"]

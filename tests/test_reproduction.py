@@ -17,10 +17,7 @@ from fourcorners.reproduction.checks import Check, check_row
 from fourcorners.reproduction.experiment import (
     Experiment,
     Measured,
-    Rest,
     Results,
-    Stage,
-    Trim,
 )
 from fourcorners.reproduction.experiments import (
     core,
@@ -35,7 +32,9 @@ from fourcorners.reproduction.figure import figure_row, fitted_parameters
 from fourcorners.reproduction.markdown import render_markdown
 from fourcorners.reproduction.page import render_page
 from fourcorners.reproduction.run import run_experiment
-from fourcorners.suites.test import Fill, Measurement, Purge
+from fourcorners.suites.steps import Fill, Purge, Rest, Trim
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests import matrix, queue_depth
 from fourcorners.workload import Stream, Workload
 
 NOTHING = Results({}, {})
@@ -168,7 +167,11 @@ def test_more_than_over_200_is_no_error() -> None:
 
 def test_links_that_make_no_difference_fail_where_the_review_saw_one() -> None:
     same = {
-        **{f"{op}/{depth}": measured(100.0) for op in ("read", "write") for depth in sata.DEPTHS},
+        **{
+            f"{op}/{depth}": measured(100.0)
+            for op in ("read", "write")
+            for depth in queue_depth.DEPTHS
+        },
         "read/4x1": measured(50.0),
     }
     results = Results(
@@ -295,7 +298,7 @@ def grid_results(capacity: float) -> Results:
     for count, drive in enumerate(owc_readers.X25_V_ARRAYS, start=1):
         grids[f"owc/{drive}/grid"] = {
             owc_readers.cell(4096, depth): _busy(min(depth, capacity * count), depth)
-            for depth in owc_readers.GRID_DEPTHS
+            for depth in matrix.DEPTHS
         }
     grids[f"owc/{owc_readers.X25_M_ARRAY}/grid"] = grids[f"owc/{owc_readers.X25_V_ARRAYS[0]}/grid"]
     return Results(grids, {})
@@ -322,7 +325,7 @@ def test_rules_on_scaling_hold_and_fail() -> None:
 
 
 def test_a_trimmed_drive_reads_without_its_flash() -> None:
-    def plan(capacity_bytes: int, scale: float) -> tuple[Stage, ...]:
+    def plan(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
         span = 64 * 2**20
 
         def read(id: str) -> Measurement:
@@ -331,9 +334,9 @@ def test_a_trimmed_drive_reads_without_its_flash() -> None:
             )
 
         return (
-            Stage((Purge(), Fill(span), Rest(10.0)), (read("written"),)),
-            Stage((Rest(10.0),), (read("rested"),)),
-            Stage((Trim(),), (read("trimmed"),)),
+            Phase((Purge(), Fill(span), Rest(10.0)), (read("written"),)),
+            Phase((Rest(10.0),), (read("rested"),)),
+            Phase((Trim(),), (read("trimmed"),)),
         )
 
     shown = run_experiment(Experiment("owc", "intel-x25-v-40gb", plan))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import fourcorners as fc
-from fourcorners.suites import PROFILES, Measurement, Subject, plan_suite
+from fourcorners.suites import Measurement, Subject, choose_suite, reviews, steps
 from fourcorners.suites import Test as PlannedTest
-from fourcorners.suites.test import Fill, Purge
+from fourcorners.suites.steps import Fill, Purge
 from fourcorners.targets import SimulatedTarget, Target
 
 GB = 10**9
@@ -17,7 +17,7 @@ DRIVE = Subject("simulated", 240_057_409_536)
 
 
 def _tests(subject: Subject, profile: str = "standard") -> dict[str, PlannedTest]:
-    return {test.name: test for test in plan_suite(subject, profile=profile).tests}
+    return {test.name: test for test in reviews(profile).plan(subject).tests}
 
 
 def _measurements(test: PlannedTest) -> dict[str, Measurement]:
@@ -132,9 +132,9 @@ def test_large_writes_find_the_drive_that_small_ones_found() -> None:
 
 def test_unknown_names_get_a_suggestion() -> None:
     with pytest.raises(fc.UserError, match="did you mean queue-depth"):
-        plan_suite(DRIVE, tests=["queue-dept"])
+        choose_suite("reviews", tests=["queue-dept"])
     with pytest.raises(fc.UserError, match="did you mean quick"):
-        plan_suite(DRIVE, profile="quik")
+        reviews("quik")
 
 
 def test_a_run_keeps_its_plan_and_its_measurements(tmp_path: Path) -> None:
@@ -159,18 +159,10 @@ def test_a_run_keeps_its_plan_and_its_measurements(tmp_path: Path) -> None:
 
 
 def test_the_whole_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short = dataclasses.replace(
-        PROFILES["quick"],
-        random_corner_s=0.2,
-        sequential_corner_s=0.2,
-        queue_depth_s=0.1,
-        transfer_size_min_s=0.1,
-        transfer_size_max_s=0.1,
-        consistency_s=1.5,
-    )
-    monkeypatch.setitem(PROFILES, "quick", short)
+    monkeypatch.setattr(steps, "SETTLE_S", 0.0)
+    short = reviews("quick").shortened(0.05)
     with fc.open_target(str(tmp_path / "test.img"), size=64 << 20) as target:
-        run = fc.characterize(target, profile="quick", out=tmp_path / "runs")
+        run = fc.run(short, target, out=tmp_path / "runs")
     assert run.manifest["status"] == "complete", run.manifest["tests"]
     assert run.manifest["target"]["kind"] == "file"
     assert run.manifest["environment"]["kernel"]

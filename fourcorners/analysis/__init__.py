@@ -15,9 +15,12 @@ from fourcorners.analysis import (
     consistency_findings,
     corners,
     littles_law,
+    load,
     power,
     queue_depth,
+    rounds,
     summary,
+    sweeps,
 )
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData
@@ -35,6 +38,9 @@ def find(run: RunData) -> list[Finding]:
         *access_findings.find(run),
         *queue_depth.find(run),
         *consistency_findings.find(run),
+        *sweeps.find(run),
+        *load.find(run),
+        *rounds.find(run),
         *littles_law.find(run),
     ]
     return [*summary.find(run, findings), *artefacts.find(run), *findings]

@@ -1,12 +1,12 @@
 """Commands and their options."""
 
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from fourcorners.cli import characterize as characterize_command
 from fourcorners.cli import compare as compare_command
 from fourcorners.cli import drives as drives_command
 from fourcorners.cli import import_ as import_command
@@ -15,10 +15,13 @@ from fourcorners.cli import prepare as prepare_command
 from fourcorners.cli import report as report_command
 from fourcorners.cli import reproduce as reproduce_command
 from fourcorners.cli import resume as resume_command
+from fourcorners.cli import run as run_command
+from fourcorners.cli import tests as tests_command
 from fourcorners.cli import verify as verify_command
 from fourcorners.cli.progress import ProgressForm
 from fourcorners.purge import Method
 from fourcorners.store.shelf import Choice
+from fourcorners.suites import Suite, choose_suite, reviews
 from fourcorners.units import parse_bytes
 
 
@@ -38,38 +41,13 @@ app = App(
 Flag = Annotated[bool, Parameter(negative=())]
 
 
-@app.command
-def characterize(
-    *targets: str,
-    profile: Literal["quick", "standard", "full"] = "standard",
-    tests: str | None = None,
-    size: str | None = None,
-    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
-    destroy_data: str | None = None,
-    overwrite: str | None = None,
-    purge: Method | None = None,
-    io_limit: float | None = None,
-    engine: str | None = None,
-    state: Path | None = None,
-    filled: float = 1.0,
-    seed: int = 1,
-    out: Path = Path("runs"),
-    json: Flag = False,
-    progress: ProgressForm = "auto",
-    quiet: Flag = False,
-) -> int:
-    """Run the reviews' tests on drives and write a report.
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TargetOptions:
+    """Options of everything that runs tests on targets.
 
     Parameters
     ----------
-    targets
-        What to test: sim:NAME (see "fourcorners drives"), sim:raid0:4xNAME for RAID 0 of four, a
-        drive file (./mydrive.toml), a file, or a block device.
-    profile
-        Durations: quick (minutes), standard (the reviews' own), full (longer).
-    tests
-        Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
-        consistency.
     size
         Size of a file that is to be created, such as 4GiB.
     set_
@@ -98,6 +76,8 @@ def characterize(
         Root of all randomness: the same seed repeats a simulated run exactly.
     out
         Folder for run folders.
+    dry_run
+        Say what would be done, how long it takes, how much is written and what is destroyed.
     json
         Print the result as JSON.
     progress
@@ -105,27 +85,130 @@ def characterize(
     quiet
         No progress and no summary: only the paths of the run folders.
     """
-    return characterize_command.run(
+
+    size: str | None = None
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = ()
+    destroy_data: str | None = None
+    overwrite: str | None = None
+    purge: Method | None = None
+    io_limit: float | None = None
+    engine: str | None = None
+    state: Path | None = None
+    filled: float = 1.0
+    seed: int = 1
+    out: Path = Path("runs")
+    dry_run: Flag = False
+    json: Flag = False
+    progress: ProgressForm = "auto"
+    quiet: Flag = False
+
+
+_DEFAULTS = TargetOptions()
+
+
+def _run(suite: Suite, targets: tuple[str, ...], given: TargetOptions) -> int:
+    return run_command.run(
         targets,
-        characterize_command.Options(
-            profile=profile,
-            tests=None if tests is None else [name.strip() for name in tests.split(",")],
-            size=None if size is None else parse_bytes(size),
-            settings=characterize_command.parse_settings(set_),
-            destroy_data=destroy_data,
-            overwrite=overwrite,
-            purge=purge,
-            io_limit_s=io_limit,
-            engine=engine,
-            state=state,
-            filled_share=filled,
-            seed=seed,
-            out=out,
-            json=json,
-            progress=progress,
-            quiet=quiet,
+        run_command.Options(
+            suite=suite,
+            dry_run=given.dry_run,
+            size=None if given.size is None else parse_bytes(given.size),
+            settings=run_command.parse_settings(given.set_),
+            destroy_data=given.destroy_data,
+            overwrite=given.overwrite,
+            purge=given.purge,
+            io_limit_s=given.io_limit,
+            engine=given.engine,
+            state=given.state,
+            filled_share=given.filled,
+            seed=given.seed,
+            out=given.out,
+            json=given.json,
+            progress=given.progress,
+            quiet=given.quiet,
         ),
     )
+
+
+def _names(tests: str | None) -> list[str] | None:
+    return None if tests is None else [name.strip() for name in tests.split(",")]
+
+
+@app.command
+def characterize(
+    *targets: str,
+    profile: Literal["quick", "standard", "full"] = "standard",
+    tests: str | None = None,
+    options: TargetOptions = _DEFAULTS,
+) -> int:
+    """Run the reviews' tests on drives and write a report: "run reviews".
+
+    Parameters
+    ----------
+    targets
+        What to test: sim:NAME (see "fourcorners drives"), sim:raid0:4xNAME for RAID 0 of four, a
+        drive file (./mydrive.toml), a file, or a block device.
+    profile
+        Durations: quick (minutes), standard (the reviews' own), full (longer).
+    tests
+        Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
+        consistency.
+    """
+    suite = choose_suite(reviews(profile), tests=_names(tests))
+    return _run(suite, targets, options)
+
+
+@app.command
+def run(
+    test: str,
+    /,
+    *targets: str,
+    with_: Annotated[tuple[str, ...], Parameter(name="--with", negative=())] = (),
+    tests: str | None = None,
+    quick: Flag = False,
+    scale: float = 1.0,
+    options: TargetOptions = _DEFAULTS,
+) -> int:
+    """Run one test, a suite or a suite file on drives and write a report.
+
+    Parameters
+    ----------
+    test
+        A test or a suite by its name (see "fourcorners tests"), or a suite file (./mine.toml).
+    targets
+        What to test, as in "characterize".
+    with_
+        Replace a parameter of a single test, such as depths=1,4,16 or time=10s. Repeatable.
+    tests
+        Only these tests of a suite, separated by commas.
+    quick
+        A twentieth of all durations, and of real drives that have to be filled only the first
+        8 GB. The result says so.
+    scale
+        Factor on all durations, above 0 and up to 1. The result says so.
+    """
+    suite = choose_suite(
+        test,
+        parameters=run_command.parse_parameters(with_),
+        scale=scale,
+        quick=quick,
+        tests=_names(tests),
+    )
+    return _run(suite, targets, options)
+
+
+@app.command(name="tests")
+def list_tests(name: str | None = None, /, *, json: Flag = False) -> int:
+    """List the tests and suites, or show one test's parameters.
+
+    Parameters
+    ----------
+    name
+        The test to show.
+    json
+        Print as JSON.
+    """
+    return tests_command.run(name, json)
 
 
 @app.command
@@ -198,7 +281,7 @@ def prepare(
         state,
         filled_share=filled,
         steady_state=steady_state,
-        settings=characterize_command.parse_settings(set_),
+        settings=run_command.parse_settings(set_),
         seed=seed,
         quiet=quiet,
     )

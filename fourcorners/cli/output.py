@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary
 from fourcorners.store import Run, schema
+from fourcorners.units import format_bytes, format_duration
 
 _EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
@@ -17,6 +20,44 @@ _EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRU
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
     print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_preview(plan: dict[str, Any]) -> None:
+    """What would be done on one target, for people."""
+    console = Console()
+
+    def line(text: str, indent: int = 0, style: str = "") -> None:
+        console.print(
+            Padding(Text(text, style=style), (0, 0, 0, indent)), highlight=False, soft_wrap=False
+        )
+
+    line(f"{plan['name']}: {plan['suite']}", style="bold")
+    line(f"Time: about {format_duration(plan['seconds'])} on the drive's clock")
+    written = format_bytes(plan["written_bytes"])
+    line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
+    line(f"Destroyed: {plan['destroys']}")
+    if plan["scale"] < 1:
+        line(f"Shortened: all durations are {plan['scale']:g} of the tests' own")
+    for test in plan["tests"]:
+        line("")
+        line(f"{test['name']}: {test['title']}", style="bold")
+        line(f"{test['purpose']} (after: {test['source']})", 2)
+        if test["skip_reason"]:
+            line(f"Skipped: {test['skip_reason']}", 2, "yellow")
+            continue
+        for key, value in test["parameters"].items():
+            line(f"{key}: {value}", 2)
+        writes = f"{test['drive_writes']:.3g} drive writes"
+        line(f"takes about {format_duration(test['seconds'])}, up to {writes}", 2)
+        for number, phase in enumerate(test["phases"], start=1):
+            steps = "; ".join(phase["preparation"]) or "as the drive then is"
+            repeated = f" ({phase['times']} times)" if phase["times"] > 1 else ""
+            line(f"{number}. {steps}{repeated}", 2, "dim")
+            labels = phase["measurements"]
+            shown = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
+            times = f" ({phase['repeated']})" if phase["repeated"] else ""
+            line(f"{len(labels)} measured{times}: {'; '.join(shown)}", 5, "dim")
+    console.print()
 
 
 def print_summary(run: Run) -> None:

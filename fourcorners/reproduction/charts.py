@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fourcorners.reproduction.experiment import NotRunError, Results
 from fourcorners.reproduction.experiments import owc, owc_readers, vector, vector_more
 from fourcorners.reproduction.figure import ERROR_MAX, FigureRow, drive_name
+from fourcorners.suites.tests import matrix
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ def heat_maps(results: Results) -> list[HeatMap]:
     cells = {
         (drive, block, depth): owc_readers.at(results, drive, block, depth)
         for drive in drives
-        for block in owc_readers.GRID_BLOCKS
-        for depth in owc_readers.GRID_DEPTHS
+        for block in matrix.BLOCKS
+        for depth in matrix.DEPTHS
     }
     if not cells:
         return []
@@ -50,8 +51,8 @@ def heat_maps(results: Results) -> list[HeatMap]:
         HeatMap(
             drive_name(drive),
             tuple(
-                (block, tuple(cell(drive, block, depth) for depth in owc_readers.GRID_DEPTHS))
-                for block in owc_readers.GRID_BLOCKS
+                (block, tuple(cell(drive, block, depth) for depth in matrix.DEPTHS))
+                for block in matrix.BLOCKS
             ),
         )
         for drive in drives

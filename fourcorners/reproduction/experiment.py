@@ -1,37 +1,22 @@
 """What is run on a drive to reproduce a review, and what came out of it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from fourcorners.recording import Recording
-from fourcorners.suites.test import Measurement, Phase, Step
+from fourcorners.suites.test import Measurement, Phase
 
 LINK_3G = (("link.line_rate", "3 Gb/s"),)
 LINK_6G = (("link.line_rate", "6 Gb/s"),)
 
 
-@dataclass(frozen=True)
-class Rest:
-    """Time without I/O."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Trim:
-    """TRIM of the whole drive: nothing that it holds is needed any longer."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """As :class:`Phase`, with what only a simulated drive is asked to do before a measurement."""
-
-    preparation: tuple[Step | Rest | Trim, ...]
-    measurements: tuple[Measurement, ...]
-
-
-Plan = Callable[[int, float], tuple[Phase | Stage, ...]]
+Plan = Callable[[int, float], tuple[Phase, ...]]
 """Phases for a drive of a capacity in bytes, with all durations times a factor."""
+
+
+def under(name: str, measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
+    """A test's measurements, with ``name`` before their ids."""
+    return tuple(replace(one, id=f"{name}/{one.id}") for one in measurements)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from fourcorners.report.document import asset, content_hash, embedded_json, join
 from fourcorners.report.formatting import significant
 from fourcorners.reproduction import charts, wording
 from fourcorners.reproduction.bars import charts as bar_charts
-from fourcorners.reproduction.experiments import SOURCES, owc_readers
+from fourcorners.reproduction.experiments import SOURCES
 from fourcorners.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.reproduction.payload import payload
 from fourcorners.reproduction.run import SEED, Reproduction
 from fourcorners.reproduction.source import Source
+from fourcorners.suites.tests import matrix
 from fourcorners.units import format_bytes
 
 _REPORT = "fourcorners.report"
@@ -48,7 +49,7 @@ def render_page(reproduction: Reproduction) -> str:
         failing=[row for row in reproduction.checks if row.verdict == "fails"],
         apart=_apart() if len(reproduction.sources) == len(SOURCES) else [],
         heat_maps=charts.heat_maps(reproduction.results),
-        depths=owc_readers.GRID_DEPTHS,
+        depths=matrix.DEPTHS,
         latency_ranges=charts.latency_ranges(reproduction.results),
         scores=charts.scores(reproduction.results),
         sources=[_source(source, reproduction) for source in reproduction.sources],

@@ -13,6 +13,8 @@ from fourcorners.reproduction.experiments import (
     vector_more,
 )
 from fourcorners.reproduction.figure import drive_name
+from fourcorners.suites.common import OPERATIONS, Operation
+from fourcorners.suites.tests import queue_depth, sequential, transfer_rate, transfer_size
 
 # The plots' drives, in the order of their colours; a colour comes back after eight.
 _CORE_NAMES = {
@@ -56,11 +58,11 @@ def payload(results: Results) -> dict[str, Any]:
     }
 
 
-def _core_recordings(results: Results) -> list[tuple[int, str, core.Operation]]:
+def _core_recordings(results: Results) -> list[tuple[int, str, Operation]]:
     """Index, key and operation of what was measured, reads first."""
     return [
         (index, key, operation)
-        for operation in core.OPERATIONS
+        for operation in OPERATIONS
         for index, key in enumerate(_CORE_NAMES)
         if f"size/{operation}/{core.SMALLEST}" in results.measured.get(key, {})
     ]
@@ -85,7 +87,7 @@ def _transfer_sizes(results: Results) -> list[dict[str, Any]]:
             "points": [
                 {"x": size, "block": size, **_point(measured)}
                 for size, measured in zip(
-                    core.SIZES, core.by_size(results, key, operation), strict=True
+                    transfer_size.SIZES, core.by_size(results, key, operation), strict=True
                 )
             ],
         }
@@ -102,7 +104,7 @@ def _models(results: Results) -> list[dict[str, Any]]:
             {
                 "drive": index,
                 "operation": operation,
-                "block": list(core.SIZES),
+                "block": list(transfer_size.SIZES),
                 "predicted": [_round(v) for v in model.bytes_per_second(core_checks.SIZE_ARRAY)],
                 "misfit": [_round(v) for v in core_checks.misfit(model, seconds)],
             }
@@ -121,9 +123,9 @@ def _profiles(results: Results) -> list[dict[str, Any]]:
 def _profile(results: Results, index: int, key: str) -> dict[str, Any]:
     """Positions in percent of the drive, rates in MB/s, access times in seconds."""
 
-    def line(operation: core.Operation) -> list[list[float]]:
+    def line(operation: Operation) -> list[list[float]]:
         return [
-            [_round(100 * place / (core.PROFILE_PLACES - 1)), _round(rate / 1e6)]
+            [_round(100 * place / (transfer_rate.PLACES - 1)), _round(rate / 1e6)]
             for place, rate in enumerate(core.profile(results, key, operation))
         ]
 
@@ -132,7 +134,7 @@ def _profile(results: Results, index: int, key: str) -> dict[str, Any]:
         "read": line("read"),
         "write": line("write"),
         "access": [
-            [_round(100 * share), _round(results(key, f"access/read/{place}").latency_mean_s)]
+            [_round(100 * share), _round(results(key, f"access/{place}").latency_mean_s)]
             for place, share in enumerate(core.ACCESS_SHARES)
         ],
     }
@@ -157,7 +159,7 @@ def _depths(results: Results) -> list[dict[str, Any]]:
                 if measured == operation
             ],
         }
-        for operation in core.OPERATIONS
+        for operation in OPERATIONS
     ]
 
 
@@ -171,14 +173,14 @@ def _links(results: Results) -> list[dict[str, Any]]:
                     "drive": _SATA_FIRST + index,
                     "points": [
                         [depth, _round(sata.rate(results, drive, link, operation, depth))]
-                        for depth in sata.DEPTHS
+                        for depth in queue_depth.DEPTHS
                     ],
                 }
                 for index, drive in enumerate(sata.DRIVES)
                 if f"sata/{drive}/{link}" in results.measured
             ],
         }
-        for operation in core.OPERATIONS
+        for operation in OPERATIONS
         for link in sata.LINKS
     ]
 
@@ -214,7 +216,7 @@ def _atto(results: Results) -> list[dict[str, Any]]:
                     "points": [
                         [size, _round(rate)]
                         for size, rate in zip(
-                            owc_readers.ATTO_SIZES,
+                            sequential.ATTO_SIZES,
                             owc_readers.atto(results, drive, operation),
                             strict=True,
                         )
@@ -224,7 +226,7 @@ def _atto(results: Results) -> list[dict[str, Any]]:
                 if f"owc/{drive}/sweep" in results.measured
             ],
         }
-        for operation in core.OPERATIONS
+        for operation in OPERATIONS
     ]
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fourcorners import catalog
 from fourcorners.errors import UserError
 from fourcorners.reproduction.checks import CheckRow, check_row
-from fourcorners.reproduction.experiment import Experiment, Measured, Rest, Results, Trim
+from fourcorners.reproduction.experiment import Experiment, Measured, Results
 from fourcorners.reproduction.experiments import SOURCES
 from fourcorners.reproduction.figure import FigureRow, figure_row
 from fourcorners.reproduction.source import Source
-from fourcorners.suites.test import Fill, Purge, Restore, Step
+from fourcorners.suites.steps import Fill, Purge, Restore, Step, Trim
 from fourcorners.targets import SimulatedTarget, open_target
 
 SEED = 1
@@ -118,7 +118,7 @@ def run_experiment(experiment: Experiment, scale: float = 1.0) -> dict[str, Meas
     return measured
 
 
-def _prepare(target: SimulatedTarget, step: Step | Rest | Trim) -> None:
+def _prepare(target: SimulatedTarget, step: Step) -> None:
     if isinstance(step, Purge):
         target.purge()
     elif isinstance(step, Trim):

@@ -1,26 +1,31 @@
-"""Tests as the reviews define them, and the runner that carries them out."""
+"""Tests as the reviews define them, suites of them, and the runner that carries them out."""
 
-from fourcorners.suites.catalog import TEST_NAMES, SuitePlan, plan_suite
+from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.prepare import prepare
-from fourcorners.suites.profile import PROFILES, Profile
 from fourcorners.suites.progress import Progress, Status
 from fourcorners.suites.resume import resume
-from fourcorners.suites.runner import characterize
-from fourcorners.suites.test import Measurement, Phase, Subject, Test
+from fourcorners.suites.runner import PROFILES, characterize, choose_suite, reviews, run
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.suite import Suite, SuitePlan, find_suite, suite_names
+from fourcorners.suites.test import Measurement, Phase, Test
 
 __all__ = [
     "PROFILES",
-    "TEST_NAMES",
+    "TESTS",
     "Measurement",
     "Phase",
-    "Profile",
     "Progress",
     "Status",
     "Subject",
+    "Suite",
     "SuitePlan",
     "Test",
     "characterize",
-    "plan_suite",
+    "choose_suite",
+    "find_suite",
     "prepare",
     "resume",
+    "reviews",
+    "run",
+    "suite_names",
 ]

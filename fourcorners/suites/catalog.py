@@ -1,68 +1,47 @@
-"""The suite of the reviews: which tests there are, and a plan of those that were asked for."""
+"""The tests of the program, by name."""
 
-import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from fourcorners.suites.snia import rounds, saturation
+from fourcorners.suites.tests import (
+    consistency,
+    four_corners,
+    latency,
+    matrix,
+    queue_depth,
+    random_access,
+    sequential,
+    transfer_rate,
+    transfer_size,
+)
 
-from fourcorners.errors import UserError
-from fourcorners.suites import consistency, four_corners, queue_depth, transfer_size
-from fourcorners.suites.profile import PROFILES, Profile
-from fourcorners.suites.test import Purge, Subject, Test
-
-SUITE_NAME = "reviews"
-_TESTS = (four_corners, queue_depth, transfer_size, consistency)
-TEST_NAMES = tuple(test.NAME for test in _TESTS)
-
-
-@dataclass(frozen=True)
-class SuitePlan:
-    """Tests in order, for one subject; ``seconds`` is the estimate on the target's clock."""
-
-    profile: Profile
-    seed: int
-    subject: Subject
-    tests: tuple[Test, ...]
-
-    @property
-    def seconds(self) -> float:
-        """Estimated time of everything that will run."""
-        return sum(test.seconds for test in self.tests)
-
-    @property
-    def purges(self) -> bool:
-        """Whether any test begins with an erased drive."""
-        phases = [phase for test in self.tests for phase in test.phases]
-        return any(isinstance(step, Purge) for phase in phases for step in phase.preparation)
-
-
-def plan_suite(
-    subject: Subject,
-    *,
-    profile: str = "standard",
-    tests: Sequence[str] | None = None,
-    seed: int = 1,
-) -> SuitePlan:
-    """Plans the suite for a subject.
-
-    Raises :class:`UserError` for unknown names of profiles and tests.
-    """
-    chosen = _known("profile", profile, tuple(PROFILES))
-    wanted = TEST_NAMES if tests is None else [_known("test", t, TEST_NAMES) for t in tests]
-    return SuitePlan(
-        profile=PROFILES[chosen],
-        seed=seed,
-        subject=subject,
-        tests=tuple(
-            test.plan(subject, PROFILES[chosen], seed).fitted_to(subject)
-            for test in _TESTS
-            if test.NAME in wanted
-        ),
+TESTS = {
+    definition.name: definition
+    for definition in (
+        four_corners.DEFINITION,
+        queue_depth.DEFINITION,
+        transfer_size.DEFINITION,
+        consistency.DEFINITION,
+        transfer_rate.DEFINITION,
+        queue_depth.OUTSTANDING,
+        sequential.ATTO,
+        random_access.WRITE_CACHE,
+        random_access.ACCESS_TIME,
+        random_access.ALIGNED_WRITES,
+        random_access.RANDOM_WRITES,
+        random_access.RANDOM_READS,
+        sequential.SEQUENTIAL,
+        matrix.MATRIX,
+        matrix.MIX,
+        consistency.HOUR,
+        consistency.PART_FILLED,
+        consistency.FILL_DATA,
+        consistency.RECOVERY,
+        latency.LATENCY,
+        latency.UNDER_LOAD,
+        rounds.IOPS,
+        rounds.THROUGHPUT,
+        rounds.LATENCY,
+        saturation.SATURATION,
+        saturation.IDLE,
+        saturation.CROSS,
     )
-
-
-def _known(what: str, name: str, names: Sequence[str]) -> str:
-    if name in names:
-        return name
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(names)}"
-    raise UserError(f'no {what} named "{name}": {hint}')
+}

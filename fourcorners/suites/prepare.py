@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.suites.test import Fill, filled_bytes
+from fourcorners.suites.steps import Fill
+from fourcorners.suites.subject import filled_bytes
 from fourcorners.targets import SimulatedTarget, Target
 
 

@@ -10,10 +10,10 @@ from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
 from fourcorners.identity import check_path, check_simulated
 from fourcorners.store import Run, RunWriter, folder
-from fourcorners.suites.catalog import SuitePlan, plan_suite
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.runner import Runner
-from fourcorners.suites.test import Subject
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.targets import Target, is_simulated, open_target
 from fourcorners.units import format_duration
 
@@ -72,7 +72,7 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
 
 
 def _check(path: Path, manifest: dict[str, Any]) -> None:
-    if "request" not in manifest:
+    if "suite" not in manifest.get("request", {}):
         raise UserError(f"{path} was written by a version that could not resume: begin it anew")
     began, now = manifest["version"], version("fourcorners")
     if began != now:
@@ -103,11 +103,8 @@ def _check_content(target: Target, manifest: dict[str, Any]) -> None:
 
 def _plan(manifest: dict[str, Any]) -> SuitePlan:
     request = manifest["request"]
-    return plan_suite(
-        Subject(**request["subject"]),
-        profile=manifest["profile"],
-        tests=request["tests"],
-        seed=manifest["seed"],
+    return suite_of(request["suite"], manifest["suite"]).plan(
+        Subject(**request["subject"]), manifest["seed"]
     )
 
 

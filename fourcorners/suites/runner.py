@@ -21,20 +21,14 @@ from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
-from fourcorners.suites.catalog import SUITE_NAME, SuitePlan, plan_suite
 from fourcorners.suites.interrupt import InterruptRequest
+from fourcorners.suites.parameters import unknown
 from fourcorners.suites.past import Past
 from fourcorners.suites.progress import Estimate, Pace, Progress, Status
-from fourcorners.suites.test import (
-    Fill,
-    Measurement,
-    Purge,
-    Restore,
-    Settle,
-    Step,
-    Subject,
-    Test,
-)
+from fourcorners.suites.steps import Fill, Purge, Rest, Restore, Step, Trim
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.suite import Suite, SuitePlan, find_suite
+from fourcorners.suites.test import Adaptive, Measurement, Test
 from fourcorners.targets import Target, open_target
 from fourcorners.units import format_duration
 from fourcorners.workload import Workload
@@ -48,10 +42,13 @@ class _StopRequestedError(Exception):
     """Ctrl-C was seen between two workloads or during preparation."""
 
 
-def characterize(
+def run(
+    suite: Suite | str,
     target: Target | str,
     *,
-    profile: str = "standard",
+    parameters: Mapping[str, Any] | None = None,
+    scale: float = 1.0,
+    quick: bool = False,
     tests: Sequence[str] | None = None,
     filled_share: float = 1.0,
     seed: int = 1,
@@ -59,12 +56,18 @@ def characterize(
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Run:
-    """Runs the suite of the reviews on a target and returns the finished run.
+    """Runs a test, a suite or a suite file on a target and returns the finished run.
 
     Args:
+        suite: the name of a test or a suite ("queue-depth", "reviews"), the path of a suite file
+            ("./mine.toml"), or what :func:`find_suite` gave.
         target: an open target, or the locator of one that needs no permissions.
-        profile: ``quick``, ``standard`` (the reviews' durations) or ``full``.
-        tests: names of tests; all of them by default.
+        parameters: of a single test, by the names that docs/suites.md lists, in place of its own:
+            ``{"depths": [1, 4], "time": "10 s"}``.
+        scale: factor on all durations, above 0 and up to 1; the run says that it was shortened.
+        quick: a twentieth of all durations, and of real drives that have to be filled first only
+            their first 8 GB.
+        tests: names of tests of the suite; all of them by default.
         filled_share: how much of the target is filled and used, from its start; the rest of
             a drive stays empty, and so is spare area.
         seed: root of all randomness.
@@ -83,29 +86,29 @@ def characterize(
         UserError: bad input, or a run folder that cannot be written (a full disk); what was saved
             before stays.
     """
+    chosen = choose_suite(suite, parameters=parameters, scale=scale, quick=quick, tests=tests)
     if isinstance(target, str):
         with open_target(target, seed=seed) as opened:
-            return characterize(
+            return run(
+                chosen,
                 opened,
-                profile=profile,
-                tests=tests,
                 filled_share=filled_share,
                 seed=seed,
                 out=out,
                 command=command,
                 progress=progress,
             )
-    subject = Subject.of(target, filled_share)
-    plan = plan_suite(subject, profile=profile, tests=tests, seed=seed)
+    plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
     manifest: dict[str, Any] = {
         "created": timestamp(time.time()),
         "status": "running",
         "version": version("fourcorners"),
         "command": command,
-        "suite": SUITE_NAME,
-        "profile": plan.profile.name,
-        "seed": plan.seed,
+        "suite": chosen.name,
+        "profile": chosen.profile,
+        "scale": chosen.scale,
+        "seed": seed,
         "target": target.describe(),
         "environment": {**describe_host(), **target.environment()},
         "notes": [],
@@ -115,11 +118,66 @@ def characterize(
         "identity": identify(target, writer.name),
         "request": {
             "opening": dict(target.opening),
-            "subject": asdict(subject),
-            "tests": None if tests is None else list(tests),
+            "subject": asdict(plan.subject),
+            "suite": dict(chosen.document),
         },
     }
     return Runner(target, plan, writer, manifest, progress or Progress()).run()
+
+
+def choose_suite(
+    suite: Suite | str,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    scale: float = 1.0,
+    quick: bool = False,
+    tests: Sequence[str] | None = None,
+) -> Suite:
+    """The suite that :func:`run` would run; raises :class:`UserError` for bad input."""
+    chosen = find_suite(suite, parameters) if isinstance(suite, str) else suite
+    if tests is not None:
+        chosen = chosen.only(tuple(tests))
+    if quick:
+        chosen = chosen.quick()
+    return chosen if scale == 1.0 else chosen.shortened(scale)
+
+
+def characterize(
+    target: Target | str,
+    *,
+    profile: str = "standard",
+    tests: Sequence[str] | None = None,
+    filled_share: float = 1.0,
+    seed: int = 1,
+    out: str | Path = "runs",
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Runs the suite of the reviews: :func:`run` with ``reviews``, ``reviews-quick`` or
+    ``reviews-full``, as ``profile`` says (``standard``, ``quick`` or ``full``).
+
+    The other arguments, and what is raised, are those of :func:`run`.
+    """
+    return run(
+        reviews(profile),
+        target,
+        tests=tests,
+        filled_share=filled_share,
+        seed=seed,
+        out=out,
+        command=command,
+        progress=progress,
+    )
+
+
+PROFILES = {"quick": "reviews-quick", "standard": "reviews", "full": "reviews-full"}
+
+
+def reviews(profile: str) -> Suite:
+    """The suite of the reviews with the durations of a profile; raises :class:`UserError`."""
+    if profile not in PROFILES:
+        raise UserError(unknown("profile", profile, list(PROFILES)))
+    return find_suite(PROFILES[profile])
 
 
 class Runner:
@@ -170,6 +228,11 @@ class Runner:
             self._checkpoint()
             if self._target.read_only_reason is not None:
                 self._note(self._target.read_only_reason)
+            if self._plan.suite.scale < 1:
+                self._note(
+                    f"Shortened: all durations are {self._plan.suite.scale:g} of the tests' own, "
+                    "so what takes time to show may not have shown"
+                )
             self._note_purge()
             self._read_health("before")
             finished = {test["name"] for test in self._tests}
@@ -236,6 +299,7 @@ class Runner:
             "purpose": test.purpose,
             "preparation": [],
             "parameters": test.parameters,
+            "charts": [chart.to_dict() for chart in test.charts],
             "wall_s": None,
             "recordings": [],
         }
@@ -259,6 +323,9 @@ class Runner:
             for phase in test.phases:
                 for step in phase.preparation:
                     self._prepare(step, entry)
+                if isinstance(phase, Adaptive):
+                    self._adapt(phase, entry, test.name)
+                    continue
                 for measurement in phase.measurements:
                     self._measure(measurement, entry, test.name)
             entry["status"] = "complete"
@@ -283,9 +350,12 @@ class Runner:
             case Purge():
                 self._show(text, 0.0, 0.0)
                 text = self._purge(text)
-            case Settle():
+            case Rest():
                 self._show(text, 0.0, 0.0)
                 self._target.idle(step.seconds)
+            case Trim():
+                self._show(text, 0.0, 0.0)
+                self._target.trim(0, self._target.capacity_bytes)
             case Restore():
                 self._show(text, 0.0, 0.0)
                 self._target.restore()
@@ -339,14 +409,28 @@ class Runner:
             self._estimate.done(step.seconds)
             return False
         for workload in step.workloads(self._plan.seed):
-            recording = self._execute(workload, text, step.seconds, total_bytes=step.count)
+            recording = self._execute(workload, text, step.seconds, total_bytes=step.written_bytes)
             self._end_test_on_failure(text, recording)
             self._stop_if_requested()
         if step.count >= self._plan.subject.rounded(target.capacity_bytes):
             target.filled()
         return True
 
-    def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> None:
+    def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
+        """Batch after batch until the phase has enough; each is safe when it is through."""
+        measured: dict[str, Recording] = {}
+        batch, used_s = phase.first, 0.0
+        for _ in range(phase.batches_max):
+            for measurement in batch:
+                measured[measurement.id] = self._measure(measurement, entry, test)
+                used_s += measurement.seconds
+            self._checkpoint()
+            batch = phase.following(measured)
+            if not batch:
+                break
+        self._estimate.done(phase.measuring_s - used_s)
+
+    def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:
         self._stop_if_requested()
         recording, conditions = self._observe(measurement)
         if recording.operations:
@@ -364,6 +448,7 @@ class Runner:
         self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
         self._estimate.done(measurement.seconds)
+        return recording
 
     def _observe(self, measurement: Measurement) -> tuple[Recording, Conditions]:
         """Measures, and what the machine did meanwhile. After a failure or Ctrl-C nothing more is

@@ -1,201 +1,185 @@
-"""What a test is made of: phases of preparation and measurements, and what they need to know."""
+"""What a test is made of: phases of preparation and measurements, and what is drawn from them."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from fourcorners.errors import UserError
-from fourcorners.suites.profile import Profile
-from fourcorners.targets import Target
-from fourcorners.units import format_bytes
-from fourcorners.workload import Stream, Workload
-
-FILL_BLOCK_BYTES = 128 * 1024
-# Enough outstanding I/Os that no drive waits for the host between two of them.
-FILL_QUEUE_DEPTH = 4
-# For estimates only: what a drive of the reviews' time writes in sequence.
-FILL_BYTES_PER_SECOND = 200e6
-# Long enough that a drive's write cache is empty before something else is measured.
-SETTLE_S = 5.0
-
-
-def filled_bytes(capacity_bytes: int, filled_share: float) -> int:
-    """Bytes of a share of a target, in whole 4 KiB where they are not all of it.
-
-    Raises :class:`UserError` when that is not above 0 and up to all of it.
-    """
-    if filled_share == 1.0:
-        return capacity_bytes
-    count = int(filled_share * capacity_bytes) // 4096 * 4096 if filled_share < 1.0 else 0
-    if count <= 0:
-        raise UserError(f"--filled {filled_share:g}: use more than 0, and at most 1")
-    return count
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a plan needs to know of a target; see :class:`fourcorners.targets.Target`."""
-
-    kind: Literal["simulated", "file", "device"]
-    capacity_bytes: int
-    writable: bool = True
-    keeps_state: bool = True
-    needs_fill: bool = False
-    request_alignment_bytes: int = 512
-    state: str | None = None
-    filled_share: float = 1.0
-
-    @classmethod
-    def of(cls, target: Target, filled_share: float = 1.0) -> "Subject":
-        """The facts of an open target, of which the first ``filled_share`` is to be used."""
-        return cls(
-            kind=target.kind,
-            capacity_bytes=target.capacity_bytes,
-            writable=target.read_only_reason is None,
-            keeps_state=target.keeps_state,
-            needs_fill=target.needs_fill,
-            request_alignment_bytes=target.request_alignment_bytes,
-            state=target.state,
-            filled_share=filled_share,
-        )
-
-    @property
-    def fills(self) -> bool:
-        """Whether filling changes anything: not on a disk whose every part was written once."""
-        return self.writable and (self.keeps_state or self.needs_fill)
-
-    @property
-    def filled_bytes(self) -> int:
-        """What is filled and written, from the start of the target; the rest stays empty."""
-        return filled_bytes(self.capacity_bytes, self.filled_share)
-
-    def area_bytes(self, profile: Profile) -> int:
-        """The part of the target that a profile tests, from its start."""
-        area = self.filled_bytes
-        if profile.filled_bytes_max is None or self.kind == "simulated" or not self.fills:
-            return area
-        return self.rounded(min(profile.filled_bytes_max, area))
-
-    def span_bytes(self, wanted_bytes: int, profile: Profile) -> int:
-        """A span of ``wanted_bytes``, or as much of it as the tested part has."""
-        return self.rounded(min(wanted_bytes, self.area_bytes(profile)))
-
-    def extent(self, count: int) -> str:
-        """The first ``count`` bytes of the target, in words."""
-        if count >= self.rounded(self.capacity_bytes):
-            return "the whole drive"
-        return f"the first {format_bytes(count)}"
-
-    def rounded(self, count: int) -> int:
-        """``count`` rounded down to what requests must be multiples of."""
-        return count - count % self.request_alignment_bytes
-
-
-@dataclass(frozen=True)
-class Purge:
-    """Secure erase, or what the target has in its place."""
-
-    seconds = 1.0
-
-    def describe(self, subject: Subject) -> str:
-        """One phrase, as a manifest's ``preparation`` has it."""
-        if subject.kind == "simulated":
-            return "secure erase"
-        if subject.kind == "device":
-            return "purge of the drive"
-        return "all blocks given back to the file system and allocated anew"
-
-
-@dataclass(frozen=True)
-class Fill:
-    """Sequential write of the first ``count`` bytes, incompressible."""
-
-    count: int
-
-    @property
-    def seconds(self) -> float:
-        """Estimate."""
-        return self.count / FILL_BYTES_PER_SECOND
-
-    def describe(self, subject: Subject) -> str:
-        """One phrase, as a manifest's ``preparation`` has it."""
-        return f"sequential fill of {subject.extent(self.count)}, {format_bytes(FILL_BLOCK_BYTES)}"
-
-    def workloads(self, seed: int) -> list[Workload]:
-        """The fill: whole blocks, then what they leave over at the end."""
-        blocks, rest = divmod(self.count, FILL_BLOCK_BYTES)
-        span = blocks * FILL_BLOCK_BYTES
-        whole = Stream.write(
-            "sequential", FILL_BLOCK_BYTES, span_bytes=span, queue_depth=FILL_QUEUE_DEPTH
-        )
-        tail = Stream.write("sequential", rest or 512, offset_bytes=span, span_bytes=rest)
-        parts = [Workload([whole], ios=blocks, seed=seed)] if blocks else []
-        return [*parts, Workload([tail], ios=1, seed=seed)] if rest else parts
-
-
-@dataclass(frozen=True)
-class Settle:
-    """A pause, so that what is still in the drive's write cache does not disturb."""
-
-    seconds = SETTLE_S
-
-    def describe(self, subject: Subject) -> str:
-        """One phrase, as a manifest's ``preparation`` has it."""
-        return f"pause of {SETTLE_S:g} s"
-
-
-@dataclass(frozen=True)
-class Restore:
-    """Back to the saved state that the target was opened from."""
-
-    state: str
-    seconds = 1.0
-
-    def describe(self, subject: Subject) -> str:
-        """One phrase, as a manifest's ``preparation`` has it."""
-        return f"the state saved in {self.state}"
-
-
-Step = Purge | Fill | Settle | Restore
+from fourcorners.recording import Recording
+from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Rest, Restore, Step, Trim
+from fourcorners.suites.subject import Subject
+from fourcorners.workload import CLOSED_LOOP, Stream, Workload
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One workload and where its recording belongs; ``point`` is what a plot needs."""
+    """One workload and where its recording belongs.
+
+    ``axes`` has what a plot needs beside the streams' own fields, such as a round's number.
+    """
 
     id: str
     label: str
     workload: Workload
+    axes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def stream(self) -> Stream:
-        """The only stream: no test of the reviews mixes streams."""
+        """The only stream, as the reviews' workloads have."""
         [stream] = self.workload.streams
         return stream
 
     @property
+    def writes(self) -> bool:
+        """Whether anything is written."""
+        return any(stream.read_fraction < 1 for stream in self.workload.streams)
+
+    @property
     def point(self) -> dict[str, Any]:
-        """What a plot needs, as a manifest has it."""
-        stream = self.stream
-        return {
-            "operation": stream.operation,
-            "pattern": stream.pattern,
-            "block_bytes": stream.block_bytes,
-            "queue_depth": stream.queue_depth,
-            "content": stream.content,
+        """What a plot needs, as a manifest has it: what all streams agree on."""
+        streams = self.workload.streams
+        point: dict[str, Any] = {
+            name: _common(getattr(stream, name) for stream in streams)
+            for name in ("operation", "pattern", "block_bytes", "queue_depth", "content")
         }
+        point["operation"] = point["operation"] or "mixed"
+        if any(stream.arrival != CLOSED_LOOP for stream in streams):
+            point["queue_depth"] = None
+        elif point["queue_depth"] is not None:
+            point["queue_depth"] *= sum(stream.workers for stream in streams)
+        return {**point, **self.axes}
 
     @property
     def seconds(self) -> float:
-        """Estimate: every workload of the suite ends by time."""
-        return (self.workload.seconds or 0.0) + self.workload.ramp_s
+        """Estimated time on the target's clock."""
+        workload = self.workload
+        if workload.seconds is not None:
+            return workload.seconds + workload.ramp_s
+        return workload.ramp_s + (workload.transfer_bytes or 0) / WRITTEN_BYTES_PER_SECOND
+
+    @property
+    def written_bytes(self) -> float:
+        """Estimate of what is written: as much as a drive of the reviews' time writes."""
+        streams = self.workload.streams
+        share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
+        if self.workload.seconds is not None:
+            return share * WRITTEN_BYTES_PER_SECOND * self.seconds
+        return share * (self.workload.transfer_bytes or 0)
+
+
+def _common(values: Iterable[Any]) -> Any:
+    first, *others = values
+    return first if all(value == first for value in others) else None
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Preparation, and what is measured in the state that it leaves."""
+    """Preparation, and what is measured in the state that it leaves.
+
+    One that ``continues`` is about what the phase before it left of the drive.
+    """
 
     preparation: tuple[Step, ...]
     measurements: tuple[Measurement, ...]
+    continues: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time on the target's clock."""
+        return sum(part.seconds for part in (*self.preparation, *self.measurements))
+
+    @property
+    def written_bytes(self) -> float:
+        """Estimate of what is written."""
+        return sum(part.written_bytes for part in (*self.preparation, *self.measurements))
+
+
+Measured = Mapping[str, Recording]
+"""What a phase has measured so far, by the id of the measurement."""
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """A phase whose measurements depend on those before: rounds until a steady state, a search.
+
+    ``following`` gets everything that the phase has measured and gives the next batch; an empty
+    one ends the phase, as does the batch ``batches_max``. It must depend on nothing else, so that
+    the same recordings always lead to the same measurements.
+    """
+
+    preparation: tuple[Step, ...]
+    first: tuple[Measurement, ...]
+    following: Callable[[Measured], tuple[Measurement, ...]]
+    batches_max: int
+    what: str
+    """What a batch is, in the plural: "rounds"."""
+    later: Measurement | None = None
+    """What the later batches consist of, for estimates; as the first one by default."""
+    later_count: int = 0
+    """How many of ``later`` there are in all, at most."""
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Those that are known from the start."""
+        return self.first
+
+    @property
+    def measuring_s(self) -> float:
+        """The longest that measuring can take, on the target's clock."""
+        first = sum(measurement.seconds for measurement in self.first)
+        if self.later is not None:
+            return first + self.later_count * self.later.seconds
+        return self.batches_max * first
+
+    @property
+    def seconds(self) -> float:
+        """The longest that it can take, on the target's clock."""
+        return sum(step.seconds for step in self.preparation) + self.measuring_s
+
+    @property
+    def written_bytes(self) -> float:
+        """Estimate of the most that can be written."""
+        prepared = sum(step.written_bytes for step in self.preparation)
+        first = sum(measurement.written_bytes for measurement in self.first)
+        if self.later is not None:
+            return prepared + first + self.later_count * self.later.written_bytes
+        return prepared + self.batches_max * first
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of a test's recordings, for the report.
+
+    ``kind`` is ``lines`` (``y`` over the point's ``x``, a line for each value of ``series``),
+    ``heat`` (``y`` by the point's ``rows`` and ``x``, a map for each value of ``series``),
+    ``seconds`` (``y`` of every second, the recordings one after the other),
+    ``dots`` (as lines, without them), ``percentiles`` (latency against the share of I/Os that took
+    longer) or ``rounds`` (the variables that a steady state is judged by, with the window).
+    ``y`` is a name out of docs/suites.md: ``mbps``, ``iops``, ``latency_mean`` and so on.
+    ``ids`` restricts it to recordings whose id begins so.
+    """
+
+    kind: str
+    title: str
+    y: str = "iops"
+    x: str = ""
+    rows: str = ""
+    series: tuple[str, ...] = ()
+    log: str = ""
+    """The axes that are logarithmic: "x", "y" or "xy"."""
+    ids: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a manifest has it."""
+        return {
+            "kind": self.kind,
+            "title": self.title,
+            "y": self.y,
+            "x": self.x,
+            "rows": self.rows,
+            "series": list(self.series),
+            "log": self.log,
+            "ids": self.ids,
+        }
 
 
 @dataclass(frozen=True)
@@ -207,44 +191,54 @@ class Test:
     source: str
     purpose: str
     parameters: dict[str, str]
-    phases: tuple[Phase, ...]
+    phases: tuple[Phase | Adaptive, ...]
+    charts: tuple[Chart, ...] = ()
     skip_reason: str | None = None
 
     @property
     def seconds(self) -> float:
-        """Estimated time on the target's clock."""
-        return sum(
-            part.seconds
-            for phase in self.phases
-            for part in (*phase.preparation, *phase.measurements)
-        )
+        """Estimated time on the target's clock; where it depends on the drive, the longest."""
+        return sum(phase.seconds for phase in self.phases)
+
+    @property
+    def written_bytes(self) -> float:
+        """Estimate of what is written; where it depends on the drive, the most."""
+        return sum(phase.written_bytes for phase in self.phases)
 
     def fitted_to(self, subject: Subject) -> "Test":
         """The test without what the subject does not permit or need.
 
         On a read-only target measurements that write, and preparation, fall away; a test left
         with nothing is skipped. Fills and purges fall away where they change nothing. A subject
-        with a saved state goes back to it instead, before every phase.
+        with a saved state goes back to it instead, before every phase that does not continue.
         """
         if self.skip_reason is not None:
             return self
-        phases = []
+        phases: list[Phase | Adaptive] = []
+        left_out = []
         for phase in self.phases:
-            measurements = tuple(
-                m for m in phase.measurements if subject.writable or m.stream.operation == "read"
-            )
             steps: tuple[Step, ...] = phase.preparation
-            if subject.state is not None or not subject.fills:
-                steps = tuple(step for step in steps if isinstance(step, Settle))
-            if subject.state is not None:
+            continues = isinstance(phase, Phase) and phase.continues
+            if not subject.fills or (subject.state is not None and not continues):
+                steps = tuple(step for step in steps if isinstance(step, Rest))
+            if subject.state is not None and not continues:
                 steps = (Restore(subject.state), *steps)
-            if measurements:
-                phases.append(Phase(steps, measurements))
+            kept = tuple(m for m in phase.measurements if subject.writable or not m.writes)
+            if subject.no_trim_reason is not None and any(isinstance(s, Trim) for s in steps):
+                left_out.append(subject.no_trim_reason)
+                continue
+            if isinstance(phase, Phase) and kept:
+                phases.append(replace(phase, preparation=steps, measurements=kept))
+            elif isinstance(phase, Adaptive) and len(kept) == len(phase.first):
+                phases.append(replace(phase, preparation=steps))
         if not phases:
             return replace(
                 self, phases=(), skip_reason="it writes, and the target is opened for reading only"
             )
+        if not subject.writable and any(m.writes for p in self.phases for m in p.measurements):
+            left_out.append("writes: the target is opened for reading only")
         parameters = dict(self.parameters)
-        if sum(len(p.measurements) for p in phases) < sum(len(p.measurements) for p in self.phases):
-            parameters["left out"] = "writes: the target is opened for reading only"
+        if left_out:
+            known = [parameters["left out"]] if "left out" in parameters else []
+            parameters["left out"] = "; ".join(dict.fromkeys([*known, *left_out]))
         return replace(self, phases=tuple(phases), parameters=parameters)

@@ -35,6 +35,8 @@ pub struct Lane {
 enum Addresses {
     /// `cursor`, then the next, then from the start again.
     Sequential { cursor: u64, positions: u64 },
+    /// Any position below a threshold of 32 random bits, else as sequential.
+    PartlyRandom { threshold: u64, cursor: u64, positions: u64 },
     /// Any position.
     Uniform { positions: u64 },
     /// A rank, scattered.
@@ -78,6 +80,11 @@ impl Lane {
                             cursor: blocks * u64::from(worker) / u64::from(stream.workers),
                             positions: blocks,
                         },
+                        Pattern::PartlyRandom { random } => Addresses::PartlyRandom {
+                            threshold: (random * (1u64 << 32) as f64).round() as u64,
+                            cursor: blocks * u64::from(worker) / u64::from(stream.workers),
+                            positions: blocks,
+                        },
                         Pattern::Random => Addresses::Uniform { positions: aligned },
                         Pattern::Zipf { exponent } => {
                             Addresses::Zipf(Zipf::new(aligned, exponent), Scatter::fixed(aligned))
@@ -89,7 +96,7 @@ impl Lane {
                     },
                     base_bytes: stream.offset_bytes + u64::from(stream.misalignment_bytes),
                     grid_bytes: match stream.pattern {
-                        Pattern::Sequential => block,
+                        Pattern::Sequential | Pattern::PartlyRandom { .. } => block,
                         _ => stream.alignment_bytes(),
                     },
                     remaining,
@@ -128,6 +135,12 @@ impl Lane {
         let position = match &mut self.addresses {
             Addresses::Sequential { cursor, positions } => {
                 let position = *cursor;
+                *cursor = if position + 1 == *positions { 0 } else { position + 1 };
+                position
+            }
+            Addresses::PartlyRandom { threshold, cursor, positions } => {
+                let jumps = u64::from(self.random.next_u32()) < *threshold;
+                let position = if jumps { below(&mut self.random, *positions) } else { *cursor };
                 *cursor = if position + 1 == *positions { 0 } else { position + 1 };
                 position
             }
@@ -185,6 +198,19 @@ mod tests {
             .into_iter()
             .map(|mut lane| std::iter::from_fn(|| lane.next_request()).collect())
             .collect()
+    }
+
+    #[test]
+    fn a_random_share_jumps_and_the_rest_goes_on_from_there() {
+        let pattern = |random| Pattern::PartlyRandom { random };
+        let jumps = |random| {
+            let all = requests(&workload(vec![stream(pattern(random))], 20_000), 1 << 40);
+            let next = |pair: &&[Request]| pair[1].offset_bytes == pair[0].offset_bytes + 4096;
+            19_999 - all[0].windows(2).filter(next).count()
+        };
+        assert_eq!(jumps(0.0), 0);
+        assert_eq!(jumps(1.0), 19_999);
+        assert!((5_700..6_300).contains(&jumps(0.3)), "{}", jumps(0.3));
     }
 
     #[test]

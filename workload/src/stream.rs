@@ -21,6 +21,12 @@ pub enum Pattern {
     Sequential,
     /// Uniform over every aligned position at which a whole block fits.
     Random,
+    /// A share of the accesses goes to a whole block anywhere, each of the
+    /// others to the block after the one before (Iometer's percent random).
+    PartlyRandom {
+        /// Share of the accesses that jump, 0 to 1.
+        random: f64,
+    },
     /// Random by Zipf's law: the k-th most popular position is drawn in
     /// proportion to `k^-exponent`. Popular positions are scattered over the
     /// span, and are the same for every stream with the same positions.
@@ -207,6 +213,9 @@ impl Pattern {
                 reject(format!(
                     "Zipf exponent {exponent}: use more than 0, up to {ZIPF_EXPONENT_MAX}"
                 ))
+            }
+            Pattern::PartlyRandom { random } if !(0.0..=1.0).contains(&random) => {
+                reject(format!("random share {random}: use 0 to 1"))
             }
             Pattern::HotCold { data, accesses }
                 if data.is_nan()

@@ -4,41 +4,33 @@ The blog states neither durations nor queue depths of most of its runs. Ours are
 chance stays below 1 %: a disk's 512 MiB requests take 5 to 9 s, depending on where they fall.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from fourcorners.analysis import access_model
 from fourcorners.analysis.access_model import AccessModel
-from fourcorners.reproduction.experiment import Experiment, Measured, Results
+from fourcorners.reproduction.experiment import Experiment, Measured, Results, under
 from fourcorners.reproduction.figure import Figure
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle
+from fourcorners.suites.common import POWERS_TO_256, Operation
+from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests import queue_depth, transfer_rate, transfer_size
+from fourcorners.suites.tests.transfer_size import SIZES
 from fourcorners.workload import Stream, Workload
 
 CORE, DISK = "ocz-core-64gb", "wd6400aaks"
 CORE_KEY, DISK_KEY, UNCACHED_KEY = f"core/{CORE}", f"core/{DISK}", f"core/{DISK}/cache off"
 
 MIB = 2**20
-SIZES = tuple(512 * 2**step for step in range(21))
 SMALLEST, LARGEST = SIZES[0], SIZES[-1]
-DEPTHS = tuple(2**step for step in range(9))
+DEPTHS = POWERS_TO_256
+SHORTEST_S, LONGEST_S = 120.0, 3000.0
 DEPTH_BLOCK_BYTES = 64 * 1024
 # The cluster that the drive file gives the Core; multiples of it pay nothing when aligned.
 CLUSTER_BYTES = 4 * MIB
 ALIGNED_SIZES = (CLUSTER_BYTES, 16 * CLUSTER_BYTES)
 
-# As HD Tune samples: pieces read or written in order at places across the drive, single reads in
-# between. The size of a piece is fitted to the blog: random writes beat the profile's mean from
-# 64 MB on, so a piece pays the penalties of 64 MB.
-PROFILE_PLACES = 64
-PROFILE_BLOCK_BYTES = 64 * 1024
-PROFILE_PIECE_BYTES = 64 * MIB
-# Where the single reads go, as shares of the drive: by chance, as their mean is taken for a mean
-# access time.
-ACCESS_SHARES = tuple(np.random.default_rng(1).random(400).tolist())
-
-Operation = Literal["read", "write"]
-OPERATIONS: tuple[Operation, ...] = ("read", "write")
+# Where the single reads go, as shares of the drive.
+ACCESS_SHARES = tuple(transfer_rate.access_shares(transfer_rate.ACCESSES))
 
 
 def plan_disk(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
@@ -55,10 +47,10 @@ def plan_drive(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Everything the blog measures on a drive as delivered."""
     return (
         Phase(
-            (Purge(), Fill(capacity_bytes), Settle()),
+            (Purge(), Fill(capacity_bytes), settle()),
             (
                 *_profile("read", capacity_bytes),
-                *_accesses(capacity_bytes),
+                *transfer_rate.single_reads(ACCESS_SHARES, capacity_bytes),
                 *_sizes("read", scale),
                 *_depths("read", scale),
             ),
@@ -89,82 +81,27 @@ def plan_uncached(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
 
 
 def _sizes(operation: Operation, scale: float) -> tuple[Measurement, ...]:
-    def seconds(size: int) -> float:
-        return min(max(120.0, 120.0 * size / (8 * MIB)), 3000.0) * scale
-
-    return tuple(
-        Measurement(
-            f"size/{operation}/{size}",
-            "any 512-byte sector, one at a time",
-            Workload([_random(operation, size, 512, 1)], seconds=seconds(size)),
-        )
-        for size in SIZES
+    return under(
+        "size",
+        [
+            transfer_size.measure(
+                operation, size, transfer_size.seconds_for(size, SHORTEST_S, LONGEST_S) * scale
+            )
+            for size in SIZES
+        ],
     )
 
 
 def _depths(operation: Operation, scale: float) -> tuple[Measurement, ...]:
-    return tuple(
-        Measurement(
-            f"depth/{operation}/{depth}",
-            "64 KiB",
-            Workload(
-                [_random(operation, DEPTH_BLOCK_BYTES, None, depth)],
-                seconds=120 * scale,
-                # What fills a cache or a queue is no part of the rate that follows.
-                ramp_s=20 * scale,
-            ),
-        )
-        for depth in DEPTHS
+    # What fills a cache or a queue is no part of the rate that follows.
+    return under(
+        "depth",
+        queue_depth.sweep(operation, DEPTHS, DEPTH_BLOCK_BYTES, 120 * scale, ramp_s=20 * scale),
     )
-
-
-def _random(operation: Operation, size: int, alignment: int | None, depth: int) -> Stream:
-    fraction = 1.0 if operation == "read" else 0.0
-    return Stream(
-        read_fraction=fraction,
-        pattern="random",
-        block_bytes=size,
-        alignment_bytes=alignment,
-        queue_depth=depth,
-    )
-
-
-def profile_offset_bytes(place: int, capacity_bytes: int) -> int:
-    """Where a place of the profile begins: the first at the start, the last ends with the drive."""
-    share = place / (PROFILE_PLACES - 1)
-    return round(share * (capacity_bytes - PROFILE_PIECE_BYTES) / 4096) * 4096
 
 
 def _profile(operation: Operation, capacity_bytes: int) -> tuple[Measurement, ...]:
-    def stream(place: int) -> Stream:
-        return Stream(
-            read_fraction=1.0 if operation == "read" else 0.0,
-            pattern="sequential",
-            block_bytes=PROFILE_BLOCK_BYTES,
-            offset_bytes=profile_offset_bytes(place, capacity_bytes),
-            span_bytes=PROFILE_PIECE_BYTES,
-        )
-
-    # The way there is part of a piece's time.
-    return tuple(
-        Measurement(
-            f"profile/{operation}/{place}",
-            "64 KiB, sequential",
-            Workload([stream(place)], transfer_bytes=PROFILE_PIECE_BYTES),
-        )
-        for place in range(PROFILE_PLACES)
-    )
-
-
-def _accesses(capacity_bytes: int) -> tuple[Measurement, ...]:
-    def stream(place: int) -> Stream:
-        offset = round(ACCESS_SHARES[place] * (capacity_bytes - 4096) / 4096) * 4096
-        return Stream.read("random", 512, offset_bytes=offset, span_bytes=512)
-
-    return tuple(
-        Measurement(f"access/read/{place}", "one read", Workload([stream(place)], ios=1))
-        for place in range(len(ACCESS_SHARES))
-    )
+    return under("profile", transfer_rate.profile(operation, capacity_bytes))
 
 
 EXPERIMENTS = (
@@ -199,7 +136,7 @@ def profile(results: Results, key: str, operation: Operation) -> list[float]:
     """Sequential rates across the drive in bytes per second, by place."""
     return [
         results(key, f"profile/{operation}/{place}").bytes_per_second
-        for place in range(PROFILE_PLACES)
+        for place in range(transfer_rate.PLACES)
     ]
 
 
@@ -211,9 +148,7 @@ def profile_mean(results: Results, key: str, operation: Operation) -> float:
 
 def access_s(results: Results, key: str) -> float:
     """Mean time of a single read, at any queue's end: HD Tune's access time."""
-    times = [
-        results(key, f"access/read/{place}").latency_mean_s for place in range(len(ACCESS_SHARES))
-    ]
+    times = [results(key, f"access/{place}").latency_mean_s for place in range(len(ACCESS_SHARES))]
     return sum(times) / len(times)
 
 

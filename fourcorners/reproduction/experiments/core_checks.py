@@ -23,9 +23,10 @@ from fourcorners.reproduction.experiments.core import (
     DISK_KEY,
     LARGEST,
     MIB,
-    SIZES,
     UNCACHED_KEY,
 )
+from fourcorners.suites.common import Operation
+from fourcorners.suites.tests.transfer_size import SIZES
 
 SIZE_ARRAY = np.array(SIZES, dtype=np.float64)
 # The sizes at which the blog sees more than one penalty per write.
@@ -119,7 +120,7 @@ def _h6(results: Results) -> Judgement:
 
 
 def _h7(results: Results) -> Judgement:
-    def half_speed(key: str, operation: core.Operation) -> float:
+    def half_speed(key: str, operation: Operation) -> float:
         return core.model(results, key, operation).half_speed_bytes / MIB
 
     return all_of(
@@ -137,7 +138,7 @@ def _h7(results: Results) -> Judgement:
 
 
 def _h8_model(results: Results) -> Judgement:
-    def worst(key: str, operation: core.Operation) -> float:
+    def worst(key: str, operation: Operation) -> float:
         return worst_misfit(
             core.profile_mean(results, key, operation),
             core.access_s(results, key),

@@ -2,9 +2,16 @@
 
 from fourcorners.reproduction.checks import Check, all_of, at_least, at_most, between
 from fourcorners.reproduction.experiment import Experiment, Results
-from fourcorners.reproduction.experiments import parts
 from fourcorners.reproduction.figure import Figure, drive_name
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge
+from fourcorners.suites.common import SPAN_BYTES
+from fourcorners.suites.steps import Fill, Purge
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests.random_access import RANDOM_S, random_reads, random_writes
+from fourcorners.suites.tests.sequential import (
+    SEQUENTIAL_S,
+    sequential_reads,
+    sequential_writes,
+)
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, Stream, Workload
 
 OWC_50, OWC_100, LE = (
@@ -25,13 +32,17 @@ def plan_random(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Random writes at sectors and at 4 KiB, random reads, and the sequential page."""
     return (
         # Iometer's default data of 2010 repeat one block: what a compressing drive likes best.
-        parts.random_writes(scale, contents=(REPEATED,)),
-        parts.random_writes(
-            scale, contents=(REPEATED,), alignment_bytes=SECTOR_BYTES, prefix="unaligned-write"
+        random_writes(SPAN_BYTES, RANDOM_S * scale, contents=(REPEATED,)),
+        random_writes(
+            SPAN_BYTES,
+            RANDOM_S * scale,
+            contents=(REPEATED,),
+            alignment_bytes=SECTOR_BYTES,
+            prefix="unaligned-write",
         ),
-        *parts.sequential_writes(scale, contents=(REPEATED, INCOMPRESSIBLE)),
-        parts.random_reads(capacity_bytes, scale),
-        parts.sequential_reads(scale),
+        *sequential_writes(SEQUENTIAL_S * scale, contents=(REPEATED, INCOMPRESSIBLE)),
+        random_reads(capacity_bytes, SPAN_BYTES, RANDOM_S * scale),
+        Phase((), (sequential_reads(SEQUENTIAL_S * scale),)),
     )
 
 
@@ -47,10 +58,10 @@ def plan_x25_m(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
             measure("use", Stream.write("random", 4096, queue_depth=32), 600),
             measure(
                 USED_WRITE,
-                Stream.write("random", 4096, span_bytes=parts.SPAN_BYTES, queue_depth=3),
-                parts.RANDOM_S,
+                Stream.write("random", 4096, span_bytes=SPAN_BYTES, queue_depth=3),
+                RANDOM_S,
             ),
-            measure(USED_SEQUENTIAL, Stream.write("sequential", 128 * 1024), parts.SEQUENTIAL_S),
+            measure(USED_SEQUENTIAL, Stream.write("sequential", 128 * 1024), SEQUENTIAL_S),
         ),
     )
     return (*plan_random(capacity_bytes, scale), used)
@@ -60,7 +71,7 @@ def plan_x25_v(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The same, with the blocks of its reviewer's sequential test."""
     return (
         *plan_random(capacity_bytes, scale)[:-1],
-        parts.sequential_reads(scale, block_bytes=2 * 2**20),
+        Phase((), (sequential_reads(SEQUENTIAL_S * scale, block_bytes=2 * 2**20),)),
     )
 
 

@@ -2,26 +2,21 @@
 them, the transfer-size sweep of ATTO, access times with their extremes."""
 
 from fourcorners.reproduction.checks import Check, Judgement, all_of, at_least, at_most, between
-from fourcorners.reproduction.experiment import Experiment, Measured, Results
+from fourcorners.reproduction.experiment import Experiment, Measured, Results, under
 from fourcorners.reproduction.experiments import owc
 from fourcorners.reproduction.figure import drive_name
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle
-from fourcorners.workload import REPEATED, Stream, Workload
+from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests import matrix
+from fourcorners.suites.tests.sequential import ATTO_SIZES, atto_sweep
+from fourcorners.workload import Stream, Workload
 
-KIB = 1024
-GRID_BLOCKS = tuple(512 * 2**step for step in range(8))
-GRID_DEPTHS = tuple(2**step for step in range(8))
-GRID_SPAN_BYTES = 2**30
 # The readers used 30 s after a ramp of 2 s. Reads of a simulated drive settle at once and stay.
 GRID_S, GRID_RAMP_S = 1.0, 0.1
 X25_V_ARRAYS = (owc.X25_V, *(f"raid0:{count}x{owc.X25_V}" for count in (2, 3, 4)))
 X25_M_ARRAY = f"raid0:2x{owc.X25_M_80}"
 GRIDS = (*X25_V_ARRAYS, X25_M_ARRAY)
 
-# ATTO's sweep: 256 MB, four outstanding requests.
-ATTO_SIZES = tuple(512 * 2**step for step in range(15))
-ATTO_SPAN_BYTES = 256 * KIB * KIB
-ATTO_DEPTH = 4
 ATTO_S = 1.0
 
 SATURATED = {X25_V_ARRAYS[0]: 16, X25_M_ARRAY: 64}
@@ -32,37 +27,12 @@ ACCESS_READ, ACCESS_WRITE = "access/read", "access/write"
 
 def plan_grid(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Random reads of every block size at every queue depth."""
-    reads = tuple(
-        Measurement(
-            cell(block, depth),
-            "random read over 1 GB",
-            Workload(
-                [Stream.read("random", block, span_bytes=GRID_SPAN_BYTES, queue_depth=depth)],
-                seconds=GRID_S * scale,
-                ramp_s=GRID_RAMP_S * scale,
-            ),
-        )
-        for block in GRID_BLOCKS
-        for depth in GRID_DEPTHS
-    )
-    return (Phase((Purge(), Fill(GRID_SPAN_BYTES), Settle()), reads),)
+    reads = under("grid", matrix.matrix("read", GRID_S * scale, GRID_RAMP_S * scale))
+    return (Phase((Purge(), Fill(matrix.MATRIX_SPAN_BYTES), settle()), reads),)
 
 
 def plan_sweep(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """ATTO's sweep, and single random reads and writes."""
-
-    def sequential(operation: str, size: int) -> Measurement:
-        stream = Stream(
-            read_fraction=1.0 if operation == "read" else 0.0,
-            pattern="sequential",
-            block_bytes=size,
-            span_bytes=ATTO_SPAN_BYTES,
-            queue_depth=ATTO_DEPTH,
-            content=REPEATED,
-        )
-        return Measurement(
-            f"atto/{operation}/{size}", "ATTO", Workload([stream], seconds=ATTO_S * scale)
-        )
 
     accesses = (
         Measurement(
@@ -71,13 +41,16 @@ def plan_sweep(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
         Measurement(
             ACCESS_WRITE,
             "one 4 KiB write over 1 GB",
-            Workload([Stream.write("random", 4096, span_bytes=GRID_SPAN_BYTES)], seconds=5 * scale),
+            Workload(
+                [Stream.write("random", 4096, span_bytes=matrix.MATRIX_SPAN_BYTES)],
+                seconds=5 * scale,
+            ),
         ),
     )
     return (
-        Phase((Purge(),), tuple(sequential("write", size) for size in ATTO_SIZES)),
-        Phase((Settle(),), tuple(sequential("read", size) for size in ATTO_SIZES)),
-        Phase((Purge(), Fill(capacity_bytes), Settle()), accesses),
+        Phase((Purge(),), under("atto", atto_sweep("write", ATTO_S * scale))),
+        Phase((settle(),), under("atto", atto_sweep("read", ATTO_S * scale))),
+        Phase((Purge(), Fill(capacity_bytes), settle()), accesses),
     )
 
 
@@ -89,7 +62,7 @@ EXPERIMENTS = (
 
 def cell(block: int, depth: int) -> str:
     """The recording of a grid's cell."""
-    return f"grid/{block}/{depth}"
+    return f"grid/read/{block}/{depth}"
 
 
 def at(results: Results, drive: str, block: int, depth: int) -> Measured:

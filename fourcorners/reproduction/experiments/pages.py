@@ -5,9 +5,11 @@ outstanding requests, and data that repeat, which compressing drives are claimed
 """
 
 from fourcorners.reproduction.experiment import Experiment
-from fourcorners.reproduction.experiments import owc, parts, sata, vertex3
+from fourcorners.reproduction.experiments import owc, sata, vertex3
 from fourcorners.reproduction.figure import Figure
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle
+from fourcorners.suites.common import SPAN_BYTES
+from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.workload import REPEATED, Stream, Workload
 
 X25_M, M4_128, M4, INTEL_320, INTEL_510, V3_120, V3, S830, S840_PRO, V4, VECTOR, VERTEX_2 = (
@@ -51,7 +53,7 @@ def _as_ssd(id: str, operation: str) -> Measurement:
 
 def plan_claims(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Sequential and random corners with many and with one outstanding request."""
-    seconds, span = SECONDS * scale, parts.SPAN_BYTES
+    seconds, span = SECONDS * scale, SPAN_BYTES
     large = 128 * 1024
     return (
         Phase(
@@ -82,7 +84,7 @@ def plan_claims(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
             ),
         ),
         Phase(
-            (Purge(), Fill(capacity_bytes), Settle()),
+            (Purge(), Fill(capacity_bytes), settle()),
             (
                 _timed(
                     "sequential-read/4", Stream.read("sequential", large, queue_depth=4), seconds
@@ -108,16 +110,16 @@ def plan_claims(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
 
 def plan_raw(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Single random reads of an erased drive."""
-    read = Stream.read("random", 4096, span_bytes=parts.SPAN_BYTES)
+    read = Stream.read("random", 4096, span_bytes=SPAN_BYTES)
     return (Phase((Purge(),), (_timed("random-read/1", read, SECONDS * scale),)),)
 
 
 def plan_access(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Single random reads and writes of a span that holds data."""
-    span, seconds = parts.SPAN_BYTES, SECONDS * scale
+    span, seconds = SPAN_BYTES, SECONDS * scale
     return (
         Phase(
-            (Purge(), Fill(span), Settle()),
+            (Purge(), Fill(span), settle()),
             (
                 _timed("random-read/1", Stream.read("random", 4096, span_bytes=span), seconds),
                 _timed("random-write/1", Stream.write("random", 4096, span_bytes=span), seconds),

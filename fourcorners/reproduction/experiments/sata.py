@@ -20,10 +20,11 @@ from fourcorners.reproduction.checks import (
     relative_range,
 )
 from fourcorners.reproduction.experiment import LINK_3G, LINK_6G, Experiment, Measured, Results
-from fourcorners.reproduction.experiments.parts import SPAN_BYTES
 from fourcorners.reproduction.figure import Figure
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle, Step
-from fourcorners.workload import Stream, Workload
+from fourcorners.suites.common import OPERATIONS, SPAN_BYTES, Operation, access, timed
+from fourcorners.suites.steps import Fill, Purge, Step, settle
+from fourcorners.suites.test import Phase
+from fourcorners.suites.tests.queue_depth import DEPTHS, sweep
 
 S830, M4, VERTEX_3, INTEL_320 = (
     "samsung-830-256gb",
@@ -35,8 +36,6 @@ DRIVES = (S830, VERTEX_3, M4, INTEL_320)
 FAST = (S830, VERTEX_3, M4)
 SHORT_NAMES = {S830: "830", VERTEX_3: "Vertex 3", M4: "m4", INTEL_320: "320"}
 
-# "0 to 31 in steps of three" must mean 1 to 31: the text speaks of 1, 4, 7 and 10.
-DEPTHS = tuple(range(1, 32, 3))
 CAPPED = tuple(depth for depth in DEPTHS if depth >= 10)
 DEEP = tuple(depth for depth in DEPTHS if depth > 10)
 # The review has 90 s; a simulated drive is at its rate after one.
@@ -49,17 +48,16 @@ HOST = ("host.overhead", "48 us")
 
 Link = Literal["3 Gb/s", "6 Gb/s"]
 LINKS: tuple[Link, ...] = ("3 Gb/s", "6 Gb/s")
-Operation = Literal["read", "write"]
 
 
 def plan_written(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Reads of a span that holds data, then writes."""
-    return _sweep((Purge(), Fill(SPAN_BYTES), Settle()), (), scale)
+    return _sweep((Purge(), Fill(SPAN_BYTES), settle()), (), scale)
 
 
 def plan_erased(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Reads of an erased drive, then writes over a span that holds data."""
-    return _sweep((Purge(),), (Fill(SPAN_BYTES), Settle()), scale)
+    return _sweep((Purge(),), (Fill(SPAN_BYTES), settle()), scale)
 
 
 def _sweep(
@@ -67,20 +65,17 @@ def _sweep(
 ) -> tuple[Phase, ...]:
     """By one worker; and reads by four workers with one request each."""
 
-    def measure(operation: Operation, depth: int, workers: int = 1) -> Measurement:
-        stream = Stream(
-            read_fraction=1.0 if operation == "read" else 0.0,
-            pattern="random",
-            block_bytes=4096,
-            span_bytes=SPAN_BYTES,
-            queue_depth=depth,
-            workers=workers,
-        )
-        name = f"{operation}/{depth}" if workers == 1 else f"{operation}/{workers}x{depth}"
-        return Measurement(name, "4 KiB random", Workload([stream], seconds=DEPTH_S * scale))
-
-    reads = (*(measure("read", depth) for depth in DEPTHS), measure("read", 1, WORKERS))
-    writes = tuple(measure("write", depth) for depth in DEPTHS)
+    seconds = DEPTH_S * scale
+    side_by_side = timed(
+        f"read/{WORKERS}x1",
+        "4 KiB random",
+        access("read", "random", 4096, span_bytes=SPAN_BYTES, workers=WORKERS),
+        seconds,
+    )
+    reads, writes = (
+        sweep(operation, DEPTHS, 4096, seconds, span_bytes=SPAN_BYTES) for operation in OPERATIONS
+    )
+    reads = (*reads, side_by_side)
     return (Phase(before_reads, reads), Phase(before_writes, writes))
 
 

@@ -9,9 +9,11 @@ from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats
 from fourcorners.reproduction.checks import Check, all_of, at_least, at_most, between
 from fourcorners.reproduction.experiment import Results
-from fourcorners.reproduction.experiments.parts import SPAN_BYTES
 from fourcorners.reproduction.figure import Figure
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge, Settle
+from fourcorners.suites.common import SPAN_BYTES
+from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests.consistency import RUN_S, random_writes
 from fourcorners.workload import Stream, Workload
 
 VECTOR, VERTEX_4, S840_PRO, S3700, I330 = (
@@ -22,7 +24,6 @@ VECTOR, VERTEX_4, S840_PRO, S3700, I330 = (
     "intel-330-180gb",
 )
 DRIVES = (VECTOR, VERTEX_4, S840_PRO, S3700, I330)
-RUN_S = 2000.0
 TAIL_S = 1400
 """Where the review's second and third plots begin."""
 
@@ -33,7 +34,7 @@ def plan_run(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """One read at a time, then erase, fill, and write for 2000 seconds."""
     return (
         Phase(
-            (Purge(), Fill(SPAN_BYTES), Settle()),
+            (Purge(), Fill(SPAN_BYTES), settle()),
             (
                 Measurement(
                     READ,
@@ -44,13 +45,7 @@ def plan_run(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
         ),
         Phase(
             (Purge(), Fill(capacity_bytes)),
-            (
-                Measurement(
-                    SERIES,
-                    "4 KiB random write over everything, queue depth 32, incompressible",
-                    Workload([Stream.write("random", 4096, queue_depth=32)], seconds=RUN_S * scale),
-                ),
-            ),
+            (random_writes(SERIES, RUN_S * scale),),
         ),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats
 from fourcorners.reproduction.checks import Check, Judgement, all_of, at_least, between
-from fourcorners.reproduction.experiment import Experiment, Rest, Results, Stage, Trim
+from fourcorners.reproduction.experiment import Experiment, Results
 from fourcorners.reproduction.experiments import vector
 from fourcorners.reproduction.experiments.vector import (
     DRIVES,
@@ -19,8 +19,17 @@ from fourcorners.reproduction.experiments.vector import (
     VECTOR,
     VERTEX_4,
 )
-from fourcorners.suites.test import Fill, Measurement, Phase, Purge
-from fourcorners.workload import REPEATED, Stream, Workload
+from fourcorners.suites.steps import Rest, Trim
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests.consistency import (
+    HOUR_S,
+    MINUTE_S,
+    RUN_S,
+    fill_data_phase,
+    filled_phase,
+    random_writes,
+)
+from fourcorners.workload import REPEATED
 
 SHARES = {0.25: 600.0, 0.5: 600.0, 0.75: 2000.0}
 """Shares of the drive that are filled and written, and for how many seconds. Three quarters are
@@ -36,54 +45,37 @@ RECOVERY = {
     AFTER_TEN: "after 10 min idle",
     AFTER_TRIM: "after TRIM",
 }
-RECOVERY_S = 60.0
 OTHER_FILL = (VECTOR, I330)
 NAMES = {VECTOR: "Vector", VERTEX_4: "Vertex 4", S840_PRO: "840 Pro", S3700: "S3700", I330: "330"}
 
 
-def _writes(id: str, seconds: float, span_bytes: int | None = None, seed: int = 1) -> Measurement:
-    stream = Stream.write("random", 4096, queue_depth=32, span_bytes=span_bytes)
-    return Measurement(id, "4 KiB random write", Workload([stream], seconds=seconds, seed=seed))
-
-
-def plan_hour(capacity_bytes: int, scale: float) -> tuple[Phase | Stage, ...]:
+def plan_hour(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The review's run, the rest of the hour, and what rest and TRIM bring back."""
 
     # Each with a seed of its own: who writes the same places again in the same order leaves whole
     # blocks without valid data.
     def minute(id: str, seed: int) -> tuple[Measurement, ...]:
-        return (_writes(id, RECOVERY_S * scale, seed=seed),)
+        return (random_writes(id, MINUTE_S * scale, seed=seed),)
 
     return (
         *vector.plan_run(capacity_bytes, scale),
-        Phase((), (_writes(HOUR, (3600 - vector.RUN_S) * scale, seed=2),)),
+        Phase((), (random_writes(HOUR, (HOUR_S - RUN_S) * scale, seed=2),)),
         Phase((), minute(HAMMERED, 3)),
-        Stage((Rest(60),), minute(AFTER_MINUTE, 4)),
-        Stage((Rest(600),), minute(AFTER_TEN, 5)),
-        Stage((Trim(), Rest(60)), minute(AFTER_TRIM, 6)),
+        Phase((Rest(60),), minute(AFTER_MINUTE, 4)),
+        Phase((Rest(600),), minute(AFTER_TEN, 5)),
+        Phase((Trim(), Rest(60)), minute(AFTER_TRIM, 6)),
     )
 
 
 def plan_share(share: float, capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The same run within a part of the drive; the rest stays erased."""
     span = int(share * capacity_bytes) // 4096 * 4096
-    return (Phase((Purge(), Fill(span)), (_writes(SERIES, SHARES[share] * scale, span),)),)
+    return (filled_phase(span, SERIES, SHARES[share] * scale),)
 
 
 def plan_repeated(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The same run on a drive that was filled with data that repeat."""
-    block = 128 * 1024
-    count = capacity_bytes // block * block
-    fill = Stream.write("sequential", block, span_bytes=count, queue_depth=4, content=REPEATED)
-    return (
-        Phase(
-            (Purge(),),
-            (
-                Measurement("fill", "repeated data", Workload([fill], transfer_bytes=count)),
-                _writes(SERIES, vector.RUN_S * scale),
-            ),
-        ),
-    )
+    return (fill_data_phase(capacity_bytes, REPEATED, SERIES, RUN_S * scale),)
 
 
 def _variant(share: float) -> str:

@@ -13,9 +13,15 @@ from fourcorners.reproduction.checks import (
     in_order,
 )
 from fourcorners.reproduction.experiment import LINK_3G, LINK_6G, Experiment, Results
-from fourcorners.reproduction.experiments import parts
 from fourcorners.reproduction.figure import Figure
+from fourcorners.suites.common import SPAN_BYTES
 from fourcorners.suites.test import Phase
+from fourcorners.suites.tests.random_access import RANDOM_S, random_reads, random_writes
+from fourcorners.suites.tests.sequential import (
+    SEQUENTIAL_S,
+    sequential_reads,
+    sequential_writes,
+)
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
 SMALL, LARGE = "ocz-vertex-3-120gb", "ocz-vertex-3-240gb"
@@ -35,21 +41,20 @@ VERTEX_2_DEPTH = 21
 
 def plan_vertex_3(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """All corners, and random writes at both queue depths."""
-    return (
-        parts.random_writes(scale, depths=(3, DEEP)),
-        *parts.sequential_writes(scale),
-        parts.random_reads(capacity_bytes, scale),
-        parts.sequential_reads(scale),
-    )
+    return _corners(capacity_bytes, scale, (3, DEEP))
 
 
 def plan_corners(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The corners at queue depth 3."""
+    return _corners(capacity_bytes, scale, (3,))
+
+
+def _corners(capacity_bytes: int, scale: float, depths: tuple[int, ...]) -> tuple[Phase, ...]:
     return (
-        parts.random_writes(scale),
-        *parts.sequential_writes(scale),
-        parts.random_reads(capacity_bytes, scale),
-        parts.sequential_reads(scale),
+        random_writes(SPAN_BYTES, RANDOM_S * scale, depths=depths),
+        *sequential_writes(SEQUENTIAL_S * scale),
+        random_reads(capacity_bytes, SPAN_BYTES, RANDOM_S * scale),
+        Phase((), (sequential_reads(SEQUENTIAL_S * scale),)),
     )
 
 
@@ -57,7 +62,7 @@ def plan_vertex_2(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The corners, and random writes at the depth of another reviewer's figure."""
     return (
         *plan_corners(capacity_bytes, scale),
-        parts.random_writes(scale, depths=(VERTEX_2_DEPTH,), contents=(REPEATED,)),
+        random_writes(SPAN_BYTES, RANDOM_S * scale, depths=(VERTEX_2_DEPTH,), contents=(REPEATED,)),
     )
 
 

@@ -1,4 +1,4 @@
-"""``fourcorners characterize``: targets in, run folders and a report out."""
+"""``fourcorners run`` and ``characterize``: targets in, run folders and a report out."""
 
 import shlex
 import sys
@@ -6,14 +6,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fourcorners.cli.output import show_runs
+from fourcorners.cli.output import print_json, print_preview, show_runs
 from fourcorners.cli.progress import ProgressForm, choose_progress
 from fourcorners.errors import UserError
 from fourcorners.report import write_html
 from fourcorners.store import Run
 from fourcorners.store.writer import ensure_writable
-from fourcorners.suites import Subject, characterize, plan_suite
+from fourcorners.suites import Subject, Suite
+from fourcorners.suites import run as run_suite
+from fourcorners.suites.preview import preview
 from fourcorners.targets import Target, is_simulated, open_target
 
 
@@ -21,8 +24,8 @@ from fourcorners.targets import Target, is_simulated, open_target
 class Options:
     """The options of the command, parsed."""
 
-    profile: str
-    tests: Sequence[str] | None
+    suite: Suite
+    dry_run: bool
     size: int | None
     settings: Mapping[str, str]
     destroy_data: str | None
@@ -50,10 +53,23 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
+def parse_parameters(pairs: Sequence[str]) -> dict[str, str]:
+    """``NAME=VALUE`` pairs of a test's parameters as a mapping; raises :class:`UserError`."""
+    parameters = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f'--with "{pair}": write NAME=VALUE, as in depths=1,4,16')
+        parameters[name.strip()] = value.strip()
+    return parameters
+
+
 def run(locators: Sequence[str], options: Options) -> int:
-    """Characterizes each target in turn and returns the exit code of the worst."""
+    """Runs the suite on each target in turn and returns the exit code of the worst."""
     if not locators:
         raise UserError('no target: name one, such as sim:ocz-core-64gb (see "fourcorners drives")')
+    if options.dry_run:
+        return _preview(locators, options)
     _check(locators, options)
     runs: list[Run] = []
     for locator in locators:
@@ -61,10 +77,9 @@ def run(locators: Sequence[str], options: Options) -> int:
             _open(locator, locators, options) as target,
             choose_progress(options.quiet, options.progress) as progress,
         ):
-            finished = characterize(
+            finished = run_suite(
+                options.suite,
                 target,
-                profile=options.profile,
-                tests=options.tests,
                 filled_share=options.filled_share,
                 seed=options.seed,
                 out=options.out,
@@ -76,6 +91,27 @@ def run(locators: Sequence[str], options: Options) -> int:
             break
     comparison = _compare(runs, options) if len(runs) > 1 else None
     return show_runs(runs, comparison, json=options.json, quiet=options.quiet)
+
+
+def _preview(locators: Sequence[str], options: Options) -> int:
+    """Says what would be done, and does nothing."""
+    previews = [_previewed(locator, locators, options) for locator in locators]
+    if options.json:
+        print_json({"schema": "fourcorners/plan", "schema_version": 1, "plans": previews})
+    else:
+        for one in previews:
+            print_preview(one)
+    return 0
+
+
+def _previewed(locator: str, locators: Sequence[str], options: Options) -> dict[str, Any]:
+    if options.size is not None and not is_simulated(locator) and not Path(locator).exists():
+        # Opening it would create it.
+        subject = Subject("file", options.size, needs_fill=True, filled_share=options.filled_share)
+        return preview(options.suite.plan(subject, options.seed), locator, Path(locator).name)
+    with _open(locator, locators, options) as target:
+        plan = options.suite.plan(Subject.of(target, options.filled_share), options.seed)
+        return preview(plan, target.locator, target.name, target.purge_plan)
 
 
 def _check(locators: Sequence[str], options: Options) -> None:
@@ -97,8 +133,7 @@ def _check(locators: Sequence[str], options: Options) -> None:
         raise UserError("--state is the state of one drive: name that target only")
     for locator in locators:
         with _open(locator, locators, options) as target:
-            subject = Subject.of(target, options.filled_share)
-            plan_suite(subject, profile=options.profile, tests=options.tests)
+            options.suite.plan(Subject.of(target, options.filled_share), options.seed)
 
 
 def _open(locator: str, locators: Sequence[str], options: Options) -> Target:

@@ -1,0 +1,120 @@
+"""Finding ``sustained_rate``: the largest rate that a drive sustains within a latency limit.
+
+Requests are due at a given rate whatever the drive does (open loop), and latency counts from when
+each was due, so that a drive that falls behind shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, measured
+
+
+@dataclass(frozen=True)
+class Load:
+    """What came of one offered rate. ``latency_s`` is the percentile that the limit is about."""
+
+    offered_iops: float
+    latency_s: float
+    unissued: int
+    recordings: tuple[str, ...] = ()
+
+    def sustained(self, limit_s: float) -> bool:
+        """Every request was issued, and the latency kept to its limit."""
+        return self.unissued == 0 and self.latency_s <= limit_s
+
+
+def bracket(loads: Sequence[Load], limit_s: float) -> tuple[Load | None, Load | None]:
+    """The largest sustained rate below the first that was not, and that one."""
+    best: Load | None = None
+    for load in sorted(loads, key=lambda one: one.offered_iops):
+        if not load.sustained(limit_s):
+            return best, load
+        best = load
+    return best, None
+
+
+def find(run: RunData) -> list[Finding]:
+    """One finding for each test and arrival that has a latency limit."""
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    for one in measured(run):
+        if "limit_s" in one.point and "arrival" in one.point:
+            groups.setdefault((one.test, str(one.point["arrival"])), []).append(one)
+    return [_finding(arrival, points) for (_, arrival), points in groups.items()]
+
+
+def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
+    limit_s = float(points[0].point["limit_s"])
+    percent = float(points[0].point["limit_percentile"])
+    loads = sorted(_loads(points).values(), key=lambda load: load.offered_iops)
+    best, failed = bracket(loads, limit_s)
+    limit = f"{wording.number(percent)} % of the I/Os within {wording.duration(limit_s)}"
+    if best is None:
+        lowest = loads[0]
+        text = (
+            f"With {arrival} arrivals not even {wording.number(lowest.offered_iops)} I/Os a second "
+            f"keep {limit}: it takes {wording.duration(lowest.latency_s)}."
+        )
+    else:
+        text = (
+            f"With {arrival} arrivals the drive sustains {wording.number(best.offered_iops)} I/Os "
+            f"a second with {limit} ({wording.duration(best.latency_s)})"
+        )
+        text += (
+            "; no higher rate was offered."
+            if failed is None
+            else f"; at {wording.number(failed.offered_iops)} "
+            + (
+                f"it falls behind, and {failed.unissued} I/Os were never issued."
+                if failed.unissued
+                else f"it takes {wording.duration(failed.latency_s)}."
+            )
+        )
+    return Finding(
+        name=f"sustained_rate_{arrival}",
+        title=f"Sustained rate, {arrival} arrivals",
+        verdict="not identifiable" if best is None or failed is None else "measured",
+        text=text,
+        value=None if best is None else best.offered_iops,
+        unit="IOPS",
+        interval=None
+        if best is None or failed is None
+        else (best.offered_iops, failed.offered_iops),
+        evidence=[id for load in loads for id in load.recordings],
+        detail={
+            "limit_s": limit_s,
+            "limit_percentile": percent,
+            "offered_iops": [load.offered_iops for load in loads],
+            "latency_s": [load.latency_s for load in loads],
+            "unissued": [load.unissued for load in loads],
+        },
+    )
+
+
+_COLUMNS: Mapping[float, str] = {
+    50.0: "latency_p50_s",
+    90.0: "latency_p90_s",
+    99.0: "latency_p99_s",
+    99.9: "latency_p999_s",
+    99.99: "latency_p9999_s",
+}
+
+
+def _loads(points: Sequence[Measured]) -> dict[str, Load]:
+    """By recording; of reads and writes together the slower one counts."""
+    loads: dict[str, Load] = {}
+    for one in points:
+        column = _COLUMNS[float(one.point["limit_percentile"])]
+        latency_s = one.number(column) or 0.0
+        known = loads.get(one.recording)
+        loads[one.recording] = Load(
+            offered_iops=one.number("offered_iops") or 0.0,
+            latency_s=max(latency_s, known.latency_s if known else 0.0),
+            unissued=int(one.number("unissued_ios") or 0),
+            recordings=(one.recording,),
+        )
+    return loads

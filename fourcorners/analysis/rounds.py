@@ -1,0 +1,191 @@
+"""Findings of tests in rounds: SNIA's window on each tracked variable, and what the judge of steady
+state says of the same rounds; averages over the window for tables and heat maps.
+
+SNIA Solid State Storage Performance Test Specification 2.0.2: the steady state is reached when in
+five rounds in a row the variable's range is at most 20 % and its slope at most 10 % of its average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
+from fourcorners.units import format_rate
+
+NAME = "rounds_"
+_UNITS = {"iops": "IOPS", "bytes_per_second": "B/s", "latency_mean_s": "s"}
+
+
+@dataclass
+class _Total:
+    """Reads and writes of one recording together."""
+
+    point: Any
+    recording: str
+    ios: int = 0
+    iops: float = 0.0
+    bytes_per_second: float = 0.0
+    latency_sum_s: float = 0.0
+    latency_max_s: float = 0.0
+    elapsed_s: float = 0.0
+    written_bytes: float = 0.0
+
+    def add(self, one: Measured) -> None:
+        self.ios += one.ios
+        self.iops += one.iops
+        self.bytes_per_second += one.bytes_per_second
+        self.latency_sum_s += one.ios * (one.number("latency_mean_s") or 0.0)
+        self.latency_max_s = max(self.latency_max_s, one.number("latency_max_s") or 0.0)
+        self.elapsed_s = max(self.elapsed_s, one.number("elapsed_s") or 0.0)
+        if one.operation == "write":
+            self.written_bytes += one.number("bytes") or 0.0
+
+    @property
+    def latency_mean_s(self) -> float:
+        return self.latency_sum_s / max(self.ios, 1)
+
+
+def find(run: RunData) -> list[Finding]:
+    """For each test in rounds: a finding for each tracked variable, and one with the averages."""
+    tests: dict[str, dict[str, _Total]] = {}
+    for one in measured(run):
+        if "round" in one.point and one.operation != "flush":
+            totals = tests.setdefault(one.test, {})
+            totals.setdefault(one.recording, _Total(one.point, one.recording)).add(one)
+    findings = []
+    for test, totals in tests.items():
+        by_variable: dict[str, list[_Total]] = {}
+        for total in totals.values():
+            by_variable.setdefault(str(total.point["variable"]), []).append(total)
+        tracked = {
+            variable: series
+            for variable, series in by_variable.items()
+            if series[0].point.get("tracked")
+        }
+        findings += [
+            _tracked(run, test, variable, series, list(totals.values()))
+            for variable, series in tracked.items()
+        ]
+        findings.append(_averages(test, by_variable))
+    return findings
+
+
+def _tracked(
+    run: RunData, test: str, variable: str, series: Sequence[_Total], every: Sequence[_Total]
+) -> Finding:
+    # Its change points need a library that takes a while to load.
+    from fourcorners.analysis.steady_state import Series, judge, snia_window
+
+    metric = str(series[0].point["metric"])
+    unit = _UNITS[metric]
+    values = np.array([getattr(total, metric) for total in series], dtype=np.float64)
+    rounds = [int(total.point["round"]) for total in series]
+    window = snia_window(values)
+    # Of throughput every block size has rounds of its own.
+    block = series[0].point.get("block_bytes")
+    mine = [
+        total
+        for total in every
+        if "throughput" not in test or total.point.get("block_bytes") == block
+    ]
+    duration = np.array([sum(t.elapsed_s for t in mine if t.point["round"] == r) for r in rounds])
+    written = np.array(
+        [sum(t.written_bytes for t in mine if t.point["round"] == r) for r in rounds]
+    )
+    detail: dict[str, Any] = {
+        "test": test,
+        "variable": variable,
+        "metric": metric,
+        "rounds": rounds,
+        "values": values,
+        "window": None,
+    }
+    evidence = [total.recording for total in series]
+    name, title = f"{NAME}{test}_{variable}", f"Steady state: {variable}"
+    capacity = capacity_bytes(run)
+    opinion = ""
+    if capacity and len(values) >= 2:
+        verdict = judge(Series(values, duration, written), capacity)
+        detail["judge"] = {"state": str(verdict.state), "text": verdict.text}
+        opinion = (
+            f" The judge of steady state, which looks at bytes written as well: {verdict.text}."
+        )
+    if window is None:
+        text = f"{variable}: {wording.count(len(values), 'round')} are no window of five.{opinion}"
+        return Finding(name, title, "not identifiable", text, evidence=evidence, detail=detail)
+    detail["window"] = {
+        "first_round": rounds[window.first_round],
+        "last_round": rounds[-1],
+        "average": window.average,
+        "slope_per_round": window.slope_per_round,
+        "intercept": window.intercept,
+        "range_share": window.range_share,
+        "slope_share": window.slope_share,
+        "steady": window.steady,
+    }
+    amount = _amount(window.average, metric)
+    told = (
+        f"{amount} on average, range {wording.percent(window.range_share)}, slope "
+        f"{wording.percent(window.slope_share)} of it"
+    )
+    if window.steady:
+        text = (
+            f"{variable} is steady by SNIA's rule in rounds {rounds[window.first_round]} to "
+            f"{rounds[-1]}: {told}.{opinion}"
+        )
+    else:
+        text = (
+            f"{variable} is not steady by SNIA's rule after "
+            f"{wording.count(len(values), 'round')}: {told}.{opinion}"
+        )
+    return Finding(
+        name,
+        title,
+        "holds" if window.steady else "violated",
+        text,
+        value=window.average,
+        unit=unit,
+        evidence=evidence,
+        detail=detail,
+    )
+
+
+def _amount(value: float, metric: str) -> str:
+    if metric == "iops":
+        return f"{wording.number(value)} IOPS"
+    return format_rate(value) if metric == "bytes_per_second" else wording.duration(value)
+
+
+def _averages(test: str, by_variable: dict[str, list[_Total]]) -> Finding:
+    """Means over the last five rounds (the longest latency is the longest) of every variable."""
+    cells = []
+    for variable, series in by_variable.items():
+        last = series[-5:]
+        cells.append(
+            {
+                "variable": variable,
+                "read_percent": last[0].point.get("read_percent"),
+                "block_bytes": last[0].point.get("block_bytes"),
+                "iops": float(np.mean([one.iops for one in last])),
+                "bytes_per_second": float(np.mean([one.bytes_per_second for one in last])),
+                "latency_mean_s": float(np.mean([one.latency_mean_s for one in last])),
+                "latency_max_s": max(one.latency_max_s for one in last),
+            }
+        )
+    rounds = max(int(one.point["round"]) for series in by_variable.values() for one in series)
+    return Finding(
+        name=f"averages_{test}",
+        title="Averages over the measurement window",
+        verdict="measured",
+        text="",
+        value=float(rounds),
+        unit="rounds",
+        evidence=[one.recording for series in by_variable.values() for one in series[-5:]],
+        detail={"test": test, "cells": cells},
+    )

@@ -1,0 +1,221 @@
+"""Findings of the tests that compare a few recordings: latency exceedances, consistency of several
+states, recovery, alignment, the transfer-rate profile, the write cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fourcorners.analysis import consistency, wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.units import format_rate
+
+EXCEEDED_S = (0.001, 0.01, 0.1, 1.0)
+"""What a reader notices: a disk's access, ten of them, a hesitation, a hang."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings of the tests that ran."""
+    return [
+        *_exceedances(run),
+        *_scores(run),
+        *_recovery(run),
+        *_alignment(run),
+        *_profile(run),
+        *_cache(run),
+    ]
+
+
+def _exceedances(run: RunData) -> list[Finding]:
+    findings = []
+    for one in measured(run):
+        if not one.point.get("counts_exceedances"):
+            continue
+        low, _, count = run.histogram(one.recording, one.operation)
+        counts = {limit: int(count[low * 1e-9 >= limit].sum()) for limit in EXCEEDED_S}
+        told = [
+            f"{counts[limit]:,} more than {wording.duration(limit)}"
+            for limit in EXCEEDED_S
+            if counts[limit]
+        ]
+        taken = wording.sentence_list(told) if told else "none more than 1 ms"
+        text = f"of {one.ios:,} {one.operation}s took {taken}."
+        findings.append(
+            Finding(
+                name=f"exceedance_{one.recording}_{one.operation}",
+                title=f"Slow {one.operation}s",
+                verdict="measured",
+                text=f"{one.recording.partition('/')[2]}: {text}",
+                value=counts[EXCEEDED_S[1]] / one.ios,
+                unit="fraction",
+                evidence=[one.recording],
+                detail={"limit_s": list(EXCEEDED_S), "count": list(counts.values())},
+            )
+        )
+    return findings
+
+
+def _scores(run: RunData) -> list[Finding]:
+    """Mean, and mean over deviation, of the last 400 s; of the editions of the consistency test."""
+    findings = []
+    for one in measured(run, operation="write"):
+        variant = one.point.get("variant")
+        if variant is None or not one.test.startswith("consistency-"):
+            continue
+        series = run.series(one.recording, one.operation)
+        iops = consistency.full_seconds(
+            np.asarray(series["ios"], dtype=np.float64), one.number("elapsed_s") or 0.0
+        )
+        if len(iops) < 2:
+            continue
+        last = consistency.steady(iops)
+        score = last.mean_over_deviation
+        window = wording.count(len(iops) - last.first_second, "second")
+        findings.append(
+            Finding(
+                name=f"score_{one.recording}",
+                title=f"Last {window}, {variant}",
+                verdict="measured",
+                text=f"{variant}: {wording.number(last.mean_iops)} IOPS in the last {window}"
+                + ("." if score is None else f", mean over deviation {wording.number(score)}."),
+                value=last.mean_iops,
+                unit="IOPS",
+                evidence=[one.recording],
+                detail={"mean_over_deviation": score, "first_second": last.first_second},
+            )
+        )
+    return findings
+
+
+def _recovery(run: RunData) -> list[Finding]:
+    """The rate after a pause or TRIM over that of the hammered drive."""
+    writes = measured(run, "recovery", "write")
+    hammered = [one for one in writes if one.point.get("variant") == "hammered"]
+    if not hammered:
+        return []
+    before: Measured = hammered[0]
+    findings = []
+    for one in writes:
+        if one.point.get("variant") == "hammered":
+            before = one
+            continue
+        # After the hammering itself, its end is what counts.
+        series = run.series(before.recording, before.operation)["ios"]
+        whole = np.asarray(series, dtype=np.float64)[: int(before.number("elapsed_s") or 0)]
+        reference = float(whole[-min(len(whole), 60) :].mean()) if len(whole) else before.iops
+        gain = one.iops / reference if reference else None
+        findings.append(
+            Finding(
+                name=f"recovery_{one.recording.partition('/')[2]}",
+                title=f"Recovery {one.point['variant']}",
+                verdict="measured" if gain is not None else "not identifiable",
+                text=f"{str(one.point['variant']).capitalize()}: {wording.number(one.iops)} IOPS"
+                + (
+                    f", {wording.times(gain)} the hammered drive's {wording.number(reference)}."
+                    if gain is not None
+                    else "; hammered, the drive stalls."
+                ),
+                value=gain,
+                unit="1",
+                evidence=[before.recording, one.recording],
+            )
+        )
+    return findings
+
+
+def _alignment(run: RunData) -> list[Finding]:
+    writes = measured(run, "aligned-writes", "write")
+    if len(writes) != 2:
+        return []
+    aligned, unaligned = writes
+    share = unaligned.bytes_per_second / aligned.bytes_per_second
+    return [
+        Finding(
+            name="unaligned_share",
+            title="Unaligned writes",
+            verdict="measured",
+            text=f"Writes at any sector reach {format_rate(unaligned.bytes_per_second)}, "
+            f"{wording.percent(share)} of the {format_rate(aligned.bytes_per_second)} of those "
+            "aligned to 4 KiB.",
+            value=share,
+            unit="fraction",
+            evidence=[aligned.recording, unaligned.recording],
+        )
+    ]
+
+
+def _profile(run: RunData) -> list[Finding]:
+    findings = []
+    for operation in ("read", "write"):
+        points = [
+            one
+            for one in measured(run, "transfer-rate", operation)
+            if "position_bytes" in one.point
+        ]
+        if len(points) >= 3:
+            findings.append(_profile_finding(operation, points))
+    accesses = [
+        one for one in measured(run, "transfer-rate") if "access_position_bytes" in one.point
+    ]
+    if accesses:
+        mean = float(np.mean([one.number("latency_mean_s") for one in accesses]))
+        findings.append(
+            Finding(
+                name="access_time",
+                title="Access time",
+                verdict="measured",
+                text=f"A single read takes {wording.duration(mean)} on average over "
+                f"{wording.count(len(accesses), 'place')}.",
+                value=mean,
+                unit="s",
+                evidence=[one.recording for one in accesses],
+            )
+        )
+    return findings
+
+
+def _profile_finding(operation: str, points: Sequence[Measured]) -> Finding:
+    rates = [one.bytes_per_second for one in points]
+    third = len(rates) // 3
+    outer, inner = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
+    return Finding(
+        name=f"transfer_rate_{operation}",
+        title=f"Transfer rate, {operation}s",
+        verdict="measured",
+        text=f"Sequential {operation}s run at {format_rate(float(np.mean(rates)))}, from "
+        f"{format_rate(min(rates))} to {format_rate(max(rates))}; the last third of the drive has "
+        f"{wording.percent(inner / outer)} of the rate of the first.",
+        value=float(np.mean(rates)),
+        unit="B/s",
+        evidence=[one.recording for one in points],
+        detail={"last_over_first_third": inner / outer},
+    )
+
+
+def _cache(run: RunData) -> list[Finding]:
+    writes = measured(run, "write-cache", "write")
+    on = {one.queue_depth: one for one in writes if one.point.get("cache") == "cache on"}
+    off = {one.queue_depth: one for one in writes if one.point.get("cache") == "cache off"}
+    depths = sorted(depth for depth in on if depth in off and depth is not None)
+    if not depths:
+        return []
+    shallow = on[depths[0]].iops / off[depths[0]].iops
+    deep = on[depths[-1]].iops / off[depths[-1]].iops
+    return [
+        Finding(
+            name="write_cache_gain",
+            title="Write cache",
+            verdict="measured",
+            text=f"With its cache the drive writes {wording.times(shallow)} as fast at queue depth "
+            f"{depths[0]}, and {wording.times(deep)} at {depths[-1]}.",
+            value=shallow,
+            unit="1",
+            evidence=[one.recording for one in writes],
+            detail={
+                "queue_depth": depths,
+                "gain": [on[depth].iops / off[depth].iops for depth in depths],
+            },
+        )
+    ]

@@ -1,0 +1,43 @@
+"""What many tests share: sizes, spans, and a measurement for some seconds."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from fourcorners.suites.test import Measurement
+from fourcorners.workload import Stream, Workload
+
+KIB, MIB = 2**10, 2**20
+# The 8 GB that the reviews' random tests stay in.
+SPAN_BYTES = 8 * 10**9
+POWERS_TO_256 = tuple(2**step for step in range(9))
+
+Operation = Literal["read", "write"]
+OPERATIONS: tuple[Operation, ...] = ("read", "write")
+
+
+def access(operation: Operation, pattern: str, block_bytes: int, **fields: Any) -> Stream:
+    """A stream that only reads or only writes."""
+    read_fraction = 1.0 if operation == "read" else 0.0
+    return Stream(read_fraction=read_fraction, pattern=pattern, block_bytes=block_bytes, **fields)
+
+
+def timed(
+    id: str,
+    label: str,
+    stream: Stream,
+    seconds: float,
+    *,
+    seed: int = 1,
+    ramp_s: float = 0.0,
+    **axes: Any,
+) -> Measurement:
+    """One stream for some seconds."""
+    return Measurement(
+        id, label, Workload([stream], seconds=seconds, ramp_s=ramp_s, seed=seed), axes
+    )
+
+
+def listed(values: Sequence[Any]) -> str:
+    """Values in words: all of a few, else the first three and the last."""
+    texts = [str(value) for value in values]
+    return ", ".join(texts if len(texts) <= 4 else [*texts[:3], f"... {texts[-1]}"])

@@ -1,0 +1,68 @@
+"""A test that can be asked for by name: its parameters, and the plan that follows from them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fourcorners.suites.parameters import NoParameters
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase, Test
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a test does on a target: what is printed of it, what is done, what is drawn.
+
+    Ids of measurements and charts are those within the test.
+    """
+
+    parameters: dict[str, str]
+    phases: tuple[Phase | Adaptive, ...]
+    charts: tuple[Chart, ...] = ()
+    skip_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A test of the program. ``plan(subject, parameters, seed)`` says what is done on a target."""
+
+    name: str
+    title: str
+    source: str
+    purpose: str
+    plan: Callable[[Subject, Any, int], Plan]
+    parameters: type = NoParameters
+
+    def test(self, subject: Subject, parameters: Any, seed: int, name: str | None = None) -> Test:
+        """The test on a target, under its own name or another one."""
+        plan = self.plan(subject, parameters, seed)
+        return named(self, plan, name or self.name).fitted_to(subject)
+
+
+def named(definition: Definition, plan: Plan, name: str) -> Test:
+    """A test whose recordings all belong to ``name``."""
+    prefix = f"{name}/"
+
+    def own(measurements: tuple[Measurement, ...]) -> tuple[Measurement, ...]:
+        return tuple(replace(m, id=prefix + m.id) for m in measurements)
+
+    def phase_of(phase: Phase | Adaptive) -> Phase | Adaptive:
+        if isinstance(phase, Phase):
+            return replace(phase, measurements=own(phase.measurements))
+
+        def following(measured: Measured) -> tuple[Measurement, ...]:
+            inner = {id.removeprefix(prefix): one for id, one in measured.items()}
+            return own(phase.following(inner))
+
+        return replace(phase, first=own(phase.first), following=following)
+
+    return Test(
+        name=name,
+        title=definition.title,
+        source=definition.source,
+        purpose=definition.purpose,
+        parameters=plan.parameters,
+        phases=tuple(phase_of(phase) for phase in plan.phases),
+        charts=tuple(replace(chart, ids=prefix + chart.ids) for chart in plan.charts),
+        skip_reason=plan.skip_reason,
+    )

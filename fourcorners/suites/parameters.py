@@ -1,0 +1,200 @@
+"""The parameters of tests: their kinds, and how values from a suite file or the command line are
+read. A test declares a frozen dataclass whose fields are made by :func:`parameter`."""
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fourcorners.errors import UserError
+from fourcorners.units import format_bytes, parse_bytes, parse_seconds
+from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible, duplicated
+
+Parameters = TypeVar("Parameters")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a value is written: ``read`` takes text or a TOML value and raises :class:`UserError`.
+
+    ``scaled`` values are durations of measuring, which ``scale`` shortens.
+    """
+
+    what: str
+    read: Callable[[Any], Any]
+    show: Callable[[Any], str]
+    schema: Mapping[str, Any]
+    scaled: bool = False
+    many: bool = False
+
+
+def _quantity(parse: Callable[[str], float], what: str, example: str) -> Callable[[Any], float]:
+    def read(value: Any) -> float:
+        if isinstance(value, str):
+            return parse(value)
+        raise UserError(f'write {what} as text with a unit, such as "{example}"')
+
+    return read
+
+
+def _seconds(value: Any) -> float:
+    seconds = _quantity(parse_seconds, "a time", "30 s")(value)
+    if seconds <= 0:
+        raise UserError("a time must be above zero")
+    return seconds
+
+
+def _size(value: Any) -> int:
+    size = int(_quantity(parse_bytes, "a size", "4 KiB")(value))
+    if size <= 0:
+        raise UserError("a size must be above zero")
+    return size
+
+
+def _count(value: Any) -> int:
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = 0
+    if isinstance(value, bool | float) or count < 1:
+        raise UserError("use a whole number from 1 on")
+    return count
+
+
+def read_share(value: Any) -> float:
+    """A share from 0 to 1 in text such as ``70 %`` or in a number such as 0.7."""
+    try:
+        if isinstance(value, str) and value.strip().endswith("%"):
+            share = float(value.strip().removesuffix("%")) / 100
+        else:
+            share = float(value)
+    except (TypeError, ValueError):
+        share = -1.0
+    if isinstance(value, bool) or not 0 <= share <= 1:
+        raise UserError('use a share from "0 %" to "100 %", or a number from 0 to 1')
+    return share
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if isinstance(value, bool) or not 0 < number < 1e18:
+        raise UserError("use a number above zero")
+    return number
+
+
+def read_content(value: Any) -> str:
+    """A content of writes, as :class:`fourcorners.Stream` has it."""
+    if value in (INCOMPRESSIBLE, REPEATED):
+        return str(value)
+    kind, _, percent = str(value).partition(":")
+    if percent.isdecimal():
+        if kind == "compressible" and 1 <= int(percent) <= 100:
+            return compressible(int(percent))
+        if kind == "duplicated" and 1 <= int(percent) <= 99:
+            return duplicated(int(percent))
+    raise UserError("use incompressible, repeated, compressible:1 to 100 or duplicated:1 to 99")
+
+
+def show_percent(share: float) -> str:
+    """A share as text."""
+    return f"{100 * share:g} %"
+
+
+_SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string"}]}
+SECONDS = Kind("a duration", _seconds, lambda v: f"{v:g} s", {"type": "string"}, scaled=True)
+PAUSE = Kind("a time", _seconds, lambda v: f"{v:g} s", {"type": "string"})
+SIZE = Kind("a size", _size, format_bytes, {"type": "string"})
+COUNT = Kind("a number", _count, str, {"type": "integer", "minimum": 1})
+SHARE = Kind("a share", read_share, show_percent, _SHARE_SCHEMA)
+NUMBER = Kind("a number", _number, lambda v: f"{v:g}", {"type": "number", "exclusiveMinimum": 0})
+CONTENT = Kind("a content", read_content, str, {"type": "string"})
+
+
+def choice(*names: str) -> Kind:
+    """One of several words."""
+
+    def read(value: Any) -> str:
+        if value not in names:
+            raise UserError(f"use {' or '.join(names)}")
+        return str(value)
+
+    return Kind(" or ".join(names), read, str, {"enum": list(names)})
+
+
+def many(kind: Kind) -> Kind:
+    """A list; on the command line, with commas."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        items = value.split(",") if isinstance(value, str) else value
+        if not isinstance(items, list | tuple) or not items:
+            raise UserError("use a list with at least one value")
+        return tuple(kind.read(v.strip() if isinstance(v, str) else v) for v in items)
+
+    def show(values: Any) -> str:
+        return ", ".join(kind.show(value) for value in values)
+
+    schema = {"type": "array", "items": dict(kind.schema), "minItems": 1}
+    return Kind(f"list of: {kind.what}", read, show, schema, kind.scaled, many=True)
+
+
+def parameter(kind: Kind, default: Any, help: str) -> Any:
+    """A field of a test's parameters; ``None`` is a default that another parameter decides."""
+    return dataclasses.field(default=default, metadata={"kind": kind, "help": help})
+
+
+@dataclass(frozen=True)
+class NoParameters:
+    """Of a test that has none."""
+
+
+def read_parameters(
+    cls: type[Parameters], given: Mapping[str, Any], where: str, scale: float = 1.0
+) -> Parameters:
+    """The parameters of a test with the given values; durations times ``scale``.
+
+    Raises :class:`UserError`, beginning with ``where``, for an unknown name or a wrong value.
+    """
+    fields = declared(cls)
+    values = {}
+    for name, value in given.items():
+        if name not in fields:
+            raise UserError(f"{where}: {unknown('parameter', name, list(fields))}")
+        try:
+            values[name] = fields[name].metadata["kind"].read(value)
+        except UserError as error:
+            raise UserError(
+                f"{where}: {name} = {json.dumps(value, default=str)}: {error}"
+            ) from error
+    for name, field in fields.items():
+        if scale != 1.0 and field.metadata["kind"].scaled:
+            values[name] = _scaled(values.get(name, field.default), scale)
+    return cls(**{fields[name].name: value for name, value in values.items()})
+
+
+def declared(cls: type) -> dict[str, "dataclasses.Field[Any]"]:
+    """A test's parameters by the names that people write: without a unit, as values have one."""
+    return {
+        field.name.removesuffix("_bytes").removesuffix("_s").replace("_", "-"): field
+        for field in dataclasses.fields(cls)
+    }
+
+
+def shown_default(field: "dataclasses.Field[Any]") -> str:
+    """The default of a parameter, as text."""
+    return "depends" if field.default is None else str(field.metadata["kind"].show(field.default))
+
+
+def _scaled(value: Any, scale: float) -> Any:
+    return tuple(v * scale for v in value) if isinstance(value, tuple) else value * scale
+
+
+def unknown(what: str, name: str, names: list[str]) -> str:
+    """What to say of a name that there is none of."""
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"use one of {', '.join(names)}" if names else "there are none"
+    return f'no {what} named "{name}": ' + (f"did you mean {near[0]}?" if near else hint)

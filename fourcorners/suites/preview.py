@@ -1,0 +1,82 @@
+"""What a run will do, before it does: steps, time, what is written, what is destroyed."""
+
+from typing import Any
+
+from fourcorners.suites.suite import SuitePlan
+from fourcorners.suites.test import Adaptive, Phase, Test
+
+
+def preview(
+    plan: SuitePlan, locator: str, name: str, purge_plan: str | None = None
+) -> dict[str, Any]:
+    """A plan as plain data.
+
+    ``seconds`` are estimates on the target's clock, at 200 MB/s for what is not bounded by time;
+    ``drive_writes`` is what is written over the capacity, at most, at the same rate.
+    """
+    capacity = plan.subject.capacity_bytes
+    tests = [
+        {
+            "name": test.name,
+            "title": test.title,
+            "source": test.source,
+            "purpose": test.purpose,
+            "parameters": test.parameters,
+            "skip_reason": test.skip_reason,
+            "seconds": round(test.seconds, 3),
+            "drive_writes": round(test.written_bytes / capacity, 4),
+            "phases": _phases(test, plan),
+        }
+        for test in plan.tests
+    ]
+    return {
+        "target": locator,
+        "name": name,
+        "suite": plan.suite.name,
+        "scale": plan.suite.scale,
+        "seed": plan.seed,
+        "seconds": round(plan.seconds, 3),
+        "written_bytes": round(plan.written_bytes),
+        "drive_writes": round(plan.written_bytes / capacity, 4),
+        "destroys": _destroyed(plan, locator, purge_plan),
+        "tests": tests,
+    }
+
+
+def _phases(test: Test, plan: SuitePlan) -> list[dict[str, Any]]:
+    """Phase by phase; those that only repeat the one before are counted with it."""
+    phases: list[dict[str, Any]] = []
+    for phase in test.phases:
+        one = _phase(phase, plan)
+        last = phases[-1] if phases else None
+        if last is not None and all(last[key] == one[key] for key in one if key != "times"):
+            last["times"] += 1
+        else:
+            phases.append(one)
+    return phases
+
+
+def _phase(phase: Phase | Adaptive, plan: SuitePlan) -> dict[str, Any]:
+    return {
+        "preparation": [step.describe(plan.subject) for step in phase.preparation],
+        "measurements": [measurement.label for measurement in phase.measurements],
+        "repeated": f"up to {phase.batches_max} {phase.what}"
+        if isinstance(phase, Adaptive)
+        else None,
+        "seconds": round(phase.seconds, 3),
+        "times": 1,
+    }
+
+
+def _destroyed(plan: SuitePlan, locator: str, purge_plan: str | None) -> str:
+    subject = plan.subject
+    if subject.kind == "simulated":
+        return "nothing: the drive is simulated"
+    if not subject.writable:
+        return "nothing: the target is only read"
+    if plan.written_bytes == 0 and not plan.purges:
+        return "nothing: no test writes"
+    if subject.kind == "file":
+        return f"the content of {locator}"
+    purged = f"; {purge_plan}" if purge_plan is not None and plan.purges else ""
+    return f"all data on {locator}{purged}"

@@ -1,0 +1,172 @@
+"""What SNIA's tests share: the two editions, preconditioning, and rounds until a steady state."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fourcorners.recording import Recording
+from fourcorners.suites.common import KIB
+from fourcorners.suites.parameters import COUNT, SECONDS, choice, parameter
+from fourcorners.suites.steps import Fill, Purge, Step
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Adaptive, Measured, Measurement
+from fourcorners.workload import Stream, Workload
+
+SOURCE = "SNIA SSS PTS 2.0.2"
+ROUNDS_MAX = 25
+PRECONDITIONING_CAPACITIES = 2
+MINUTE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Edition:
+    """What the enterprise and client editions differ in.
+
+    ``cache`` off is what the specification calls WCD: here every write is forced to the medium
+    (FUA), which a drive treats as it does all writes when its cache is off.
+    """
+
+    name: str
+    active_share: float
+    depth: int
+    threads: int
+    cache: bool
+
+
+EDITIONS = {
+    "enterprise": Edition("enterprise", 1.0, 32, 4, cache=False),
+    "client": Edition("client", 0.75, 16, 2, cache=True),
+}
+
+
+@dataclass(frozen=True)
+class SniaParameters:
+    """Of the tests that run rounds until a steady state."""
+
+    edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
+    depth: int | None = parameter(COUNT, None, "queue depth of a thread, recommended by edition")
+    threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
+    time_s: float = parameter(SECONDS, MINUTE_S, "each measurement of a round")
+    rounds: int = parameter(COUNT, ROUNDS_MAX, "rounds at most")
+
+
+class Setting:
+    """An edition with its parameters on a target."""
+
+    def __init__(self, subject: Subject, parameters: Any) -> None:
+        """Of a test's parameters those that it has."""
+        self.subject = subject
+        self.edition = EDITIONS[parameters.edition]
+        self.depth = getattr(parameters, "depth", None) or self.edition.depth
+        self.threads = getattr(parameters, "threads", None) or self.edition.threads
+        self.active_bytes = subject.share_bytes(self.edition.active_share)
+
+    def stream(
+        self,
+        reads: float,
+        pattern: str,
+        block_bytes: int,
+        depth: int | None = None,
+        threads: int | None = None,
+    ) -> Stream:
+        """Random data over the active range, at the edition's depth and threads."""
+        return Stream(
+            read_fraction=reads,
+            pattern=pattern,
+            block_bytes=block_bytes,
+            span_bytes=self.active_bytes,
+            queue_depth=depth or self.depth,
+            workers=threads or self.threads,
+            fua=not self.edition.cache and reads < 1,
+        )
+
+    @property
+    def preconditioning(self) -> tuple[Step, ...]:
+        """Purge, and twice the capacity in sequence: the workload-independent part."""
+        times = PRECONDITIONING_CAPACITIES * self.subject.area_bytes / self.active_bytes
+        return (Purge(), Fill(self.active_bytes, times=times))
+
+    def fitting(self, blocks: Sequence[int]) -> list[int]:
+        """The block sizes that the target can address."""
+        alignment = self.subject.request_alignment_bytes
+        return [b for b in blocks if b % alignment == 0 and b <= self.active_bytes]
+
+    def shown(self, **more: str) -> dict[str, str]:
+        """The parameters that are printed."""
+        cache = "on" if self.edition.cache else "off: every write is forced to the medium (FUA)"
+        return {
+            "edition": self.edition.name,
+            "active range": self.subject.extent(self.active_bytes),
+            "write cache": cache,
+            "data": "random",
+            **more,
+        }
+
+    @property
+    def outstanding(self) -> str:
+        """Depth and threads in words."""
+        return f"{self.depth} each of {self.threads} threads"
+
+
+def rounds(
+    preparation: tuple[Step, ...],
+    batch: Callable[[int], tuple[Measurement, ...]],
+    value: Callable[[Recording], float],
+    rounds_max: int,
+) -> Adaptive:
+    """Rounds until every tracked variable is steady by SNIA's rule, or there are enough.
+
+    ``batch`` gives the measurements of a round, from 1; those with a metric decide.
+    """
+    first = batch(1)
+    tracked = [index for index, one in enumerate(first) if one.axes.get("tracked")]
+
+    def following(measured: Measured) -> tuple[Measurement, ...]:
+        # Loaded here, as what it brings along takes the command half a second to start.
+        from fourcorners.analysis.steady_state import snia_window
+
+        recordings = list(measured.values())
+        windows = [
+            snia_window(np.array([value(one) for one in recordings[index :: len(first)]]))
+            for index in tracked
+        ]
+        if all(window is not None and window.steady for window in windows):
+            return ()
+        return batch(len(measured) // len(first) + 1)
+
+    return Adaptive(preparation, first, following, batches_max=rounds_max, what="rounds")
+
+
+def in_round(
+    number: int,
+    id: str,
+    label: str,
+    stream: Stream,
+    seconds: float,
+    seed: int,
+    *,
+    metric: str | None = None,
+    **axes: Any,
+) -> Measurement:
+    """One measurement of a round. A ``metric`` makes it one that the steady state is judged by.
+    Rounds have seeds of their own: who writes the same places again
+    in the same order leaves whole blocks without valid data."""
+    # Far enough apart that no two rounds' measurements share one.
+    own_seed = seed + 1000 * number
+    return Measurement(
+        f"round-{number}/{id}",
+        f"round {number}: {label}",
+        Workload([stream], seconds=seconds, seed=own_seed),
+        {
+            "round": number,
+            "variable": label,
+            "tracked": metric is not None,
+            "metric": metric,
+            **axes,
+        },
+    )
+
+
+BLOCK_4K = 4 * KIB

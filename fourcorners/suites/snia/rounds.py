@@ -1,0 +1,246 @@
+"""SNIA's tests that run rounds until a steady state: IOPS, throughput, latency."""
+
+from dataclasses import dataclass
+
+from fourcorners.recording import Recording
+from fourcorners.suites.common import KIB, listed
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, SECONDS, choice, parameter
+from fourcorners.suites.snia.common import (
+    BLOCK_4K,
+    EDITIONS,
+    MINUTE_S,
+    ROUNDS_MAX,
+    SOURCE,
+    Setting,
+    SniaParameters,
+    in_round,
+    rounds,
+)
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Adaptive, Chart, Measurement, Phase
+from fourcorners.units import format_bytes
+from fourcorners.workload import Workload
+
+READS = (1.0, 0.95, 0.65, 0.5, 0.35, 0.05, 0.0)
+BLOCKS = (*(size * KIB for size in (1024, 128, 64, 32, 16, 8, 4)), 512)
+TRACKED = {(0.0, 4 * KIB), (0.65, 64 * KIB), (1.0, 1024 * KIB)}
+LATENCY_READS = (1.0, 0.65, 0.0)
+LATENCY_BLOCKS = (8 * KIB, 4 * KIB, 512)
+HISTOGRAM_S = 1200.0
+
+_ROUNDS = Chart("rounds", "Rounds until the steady state", "value", "round")
+
+
+def _mix(reads: float) -> str:
+    return f"{100 * reads:g}/{100 - 100 * reads:g}"
+
+
+def _rounds_shown(parameters: "SniaParameters | LatencyParameters") -> str:
+    return (
+        f"until five in a row are steady (range 20 %, slope 10 %), {parameters.rounds} at most, "
+        f"{parameters.time_s:g} s for each measurement"
+    )
+
+
+def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
+    """Purge, twice the capacity in sequence, then rounds of random I/O, seven mixes by eight block
+    sizes; 4 KiB writes, 64 KiB at 65/35 and 1024 KiB reads decide when they are steady."""
+    setting = Setting(subject, parameters)
+    blocks = setting.fitting(BLOCKS)
+
+    def batch(number: int) -> tuple[Measurement, ...]:
+        return tuple(
+            in_round(
+                number,
+                f"{100 * reads:g}/{block}",
+                f"{format_bytes(block)} random, R/W {_mix(reads)}",
+                setting.stream(reads, "random", block),
+                parameters.time_s,
+                seed + index,
+                metric="iops" if (reads, block) in TRACKED else None,
+                read_percent=100 * reads,
+            )
+            for index, (reads, block) in enumerate((r, b) for r in READS for b in blocks)
+        )
+
+    return Plan(
+        setting.shown(
+            **{
+                "outstanding": setting.outstanding,
+                "R/W mixes": ", ".join(_mix(reads) for reads in READS),
+                "block sizes": listed([format_bytes(block) for block in blocks]),
+                "rounds": _rounds_shown(parameters),
+            }
+        ),
+        (rounds(setting.preconditioning, batch, _iops, parameters.rounds),),
+        (_ROUNDS, Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes")),
+    )
+
+
+def _iops(recording: Recording) -> float:
+    return recording.iops
+
+
+IOPS = Definition(
+    name="snia-iops",
+    title="SNIA IOPS",
+    source=SOURCE,
+    purpose="I/Os per second of every block size and mix in the steady state.",
+    plan=plan_iops,
+    parameters=SniaParameters,
+)
+
+THROUGHPUT_BLOCKS = {"enterprise": (1024 * KIB, 128 * KIB), "client": (1024 * KIB,)}
+
+
+@dataclass(frozen=True)
+class ThroughputParameters(SniaParameters):
+    """One thread by default: several sequential streams look random to a drive."""
+
+    threads: int | None = parameter(COUNT, 1, "threads")
+
+
+def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: int) -> Plan:
+    """For 1024 KiB (enterprise: 128 KiB, too): purge, twice the capacity in sequence, then rounds
+    of sequential reads and writes; the writes decide when they are steady."""
+    setting = Setting(subject, parameters)
+    blocks = setting.fitting(THROUGHPUT_BLOCKS[parameters.edition])
+
+    def phase(block: int) -> Adaptive:
+        def batch(number: int) -> tuple[Measurement, ...]:
+            return tuple(
+                in_round(
+                    number,
+                    f"{100 * reads:g}/{block}",
+                    f"{format_bytes(block)} sequential, R/W {_mix(reads)}",
+                    setting.stream(reads, "sequential", block),
+                    parameters.time_s,
+                    seed + index,
+                    metric="bytes_per_second" if reads == 0 else None,
+                    read_percent=100 * reads,
+                )
+                for index, reads in enumerate((1.0, 0.0))
+            )
+
+        return rounds(
+            setting.preconditioning, batch, lambda one: one.bytes_per_second, parameters.rounds
+        )
+
+    return Plan(
+        setting.shown(
+            **{
+                "outstanding": setting.outstanding,
+                "block sizes": listed([format_bytes(block) for block in blocks]),
+                "rounds": _rounds_shown(parameters),
+            }
+        ),
+        tuple(phase(block) for block in blocks),
+        (
+            _ROUNDS,
+            Chart("heat", "MB/s in the steady state", "mbps", "read_percent", "block_bytes"),
+        ),
+        None if blocks else "the target is too small",
+    )
+
+
+THROUGHPUT = Definition(
+    name="snia-throughput",
+    title="SNIA throughput",
+    source=SOURCE,
+    purpose="The rate of large sequential reads and writes in the steady state.",
+    plan=plan_throughput,
+    parameters=ThroughputParameters,
+)
+
+
+@dataclass(frozen=True)
+class LatencyParameters:
+    """Of the latency test: one request at a time."""
+
+    edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
+    time_s: float = parameter(SECONDS, MINUTE_S, "each measurement of a round")
+    rounds: int = parameter(COUNT, ROUNDS_MAX, "rounds at most")
+    histogram_s: float = parameter(SECONDS, HISTOGRAM_S, "4 KiB writes for the histogram, after")
+
+
+def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> Plan:
+    """Purge, twice the capacity in sequence, then rounds of single random requests, three mixes by
+    three block sizes; the mean latency of 4 KiB writes decides when they are steady. Then twenty
+    minutes of 4 KiB writes for the histogram."""
+    setting = Setting(subject, parameters)
+    blocks = setting.fitting(LATENCY_BLOCKS)
+
+    def batch(number: int) -> tuple[Measurement, ...]:
+        return tuple(
+            in_round(
+                number,
+                f"{100 * reads:g}/{block}",
+                f"{format_bytes(block)} random, R/W {_mix(reads)}",
+                setting.stream(reads, "random", block, 1, 1),
+                parameters.time_s,
+                seed + index,
+                metric="latency_mean_s" if (reads, block) == (0.0, BLOCK_4K) else None,
+                read_percent=100 * reads,
+            )
+            for index, (reads, block) in enumerate((r, b) for r in LATENCY_READS for b in blocks)
+        )
+
+    histogram = Measurement(
+        "histogram",
+        "4 KiB random write, one at a time",
+        Workload(
+            [setting.stream(0.0, "random", BLOCK_4K, 1, 1)],
+            seconds=parameters.histogram_s,
+            seed=seed,
+        ),
+        {"counts_exceedances": True},
+    )
+    return Plan(
+        setting.shown(
+            **{
+                "outstanding": "1",
+                "R/W mixes": ", ".join(_mix(reads) for reads in LATENCY_READS),
+                "block sizes": listed([format_bytes(block) for block in blocks]),
+                "rounds": _rounds_shown(parameters),
+                "histogram": f"{parameters.histogram_s:g} s of 4 KiB writes",
+            }
+        ),
+        (
+            rounds(setting.preconditioning, batch, _mean_latency_s, parameters.rounds),
+            Phase((), (histogram,), continues=True),
+        ),
+        (
+            _ROUNDS,
+            Chart(
+                "heat",
+                "Mean latency in the steady state",
+                "latency_mean",
+                "read_percent",
+                "block_bytes",
+            ),
+            Chart(
+                "heat",
+                "Longest latency in the steady state",
+                "latency_max",
+                "read_percent",
+                "block_bytes",
+            ),
+            Chart("percentiles", "4 KiB writes", "latency", series=("label",), ids="histogram"),
+        ),
+    )
+
+
+def _mean_latency_s(recording: Recording) -> float:
+    means = [(one.ios, one.latency_mean_s or 0.0) for one in recording.operations.values()]
+    return sum(ios * mean for ios, mean in means) / max(sum(ios for ios, _ in means), 1)
+
+
+LATENCY = Definition(
+    name="snia-latency",
+    title="SNIA latency",
+    source=SOURCE,
+    purpose="How long single requests take in the steady state, on average and at worst.",
+    plan=plan_latency,
+    parameters=LatencyParameters,
+)

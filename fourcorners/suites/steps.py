@@ -1,0 +1,121 @@
+"""How a drive is prepared: the steps before measurements."""
+
+from dataclasses import dataclass
+
+from fourcorners.suites.subject import Subject
+from fourcorners.units import format_bytes, format_duration
+from fourcorners.workload import INCOMPRESSIBLE, Stream, Workload
+
+FILL_BLOCK_BYTES = 128 * 1024
+# Enough outstanding I/Os that no drive waits for the host between two of them.
+FILL_QUEUE_DEPTH = 4
+# For estimates only: what a drive of the reviews' time writes in sequence.
+WRITTEN_BYTES_PER_SECOND = 200e6
+# Long enough that a drive's write cache is empty before something else is measured.
+SETTLE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Purge:
+    """Secure erase, or what the target has in its place."""
+
+    seconds = 1.0
+    written_bytes = 0
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        if subject.kind == "simulated":
+            return "secure erase"
+        if subject.kind == "device":
+            return "purge of the drive"
+        return "all blocks given back to the file system and allocated anew"
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Sequential write of the first ``count`` bytes, ``times`` times over."""
+
+    count: int
+    content: str = INCOMPRESSIBLE
+    times: float = 1.0
+
+    @property
+    def seconds(self) -> float:
+        """Estimate."""
+        return self.written_bytes / WRITTEN_BYTES_PER_SECOND
+
+    @property
+    def written_bytes(self) -> int:
+        """What it writes."""
+        return round(self.count * self.times)
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        text = f"sequential fill of {subject.extent(self.count)}, {format_bytes(FILL_BLOCK_BYTES)}"
+        if self.content != INCOMPRESSIBLE:
+            text += f", {self.content} data"
+        return text if self.times == 1 else f"{text}, {self.times:.3g} times over"
+
+    def workloads(self, seed: int) -> list[Workload]:
+        """The fill: whole blocks, then what they leave over at the end; once for each time."""
+        blocks, rest = divmod(self.count, FILL_BLOCK_BYTES)
+        span = blocks * FILL_BLOCK_BYTES
+        whole = Stream.write(
+            "sequential",
+            FILL_BLOCK_BYTES,
+            span_bytes=span,
+            queue_depth=FILL_QUEUE_DEPTH,
+            content=self.content,
+        )
+        tail = Stream.write(
+            "sequential", rest or 512, offset_bytes=span, span_bytes=rest, content=self.content
+        )
+        ios = round(blocks * self.times)
+        parts = [Workload([whole], ios=ios, seed=seed)] if blocks else []
+        return [*parts, Workload([tail], ios=1, seed=seed)] if rest else parts
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Time without I/O."""
+
+    seconds: float
+    written_bytes = 0
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        length = f"{self.seconds:g} s" if self.seconds < 60 else format_duration(self.seconds)
+        return f"pause of {length}"
+
+
+def settle() -> Rest:
+    """A pause, so that what is still in the drive's write cache does not disturb."""
+    return Rest(SETTLE_S)
+
+
+@dataclass(frozen=True)
+class Trim:
+    """TRIM of everything: nothing that the drive holds is needed any longer."""
+
+    seconds = 1.0
+    written_bytes = 0
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        return "TRIM of the whole drive"
+
+
+@dataclass(frozen=True)
+class Restore:
+    """Back to the saved state that the target was opened from."""
+
+    state: str
+    seconds = 1.0
+    written_bytes = 0
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        return f"the state saved in {self.state}"
+
+
+Step = Purge | Fill | Rest | Trim | Restore

@@ -1,0 +1,231 @@
+"""Suites: an ordered list of tests with their parameters, from a file or by name."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fourcorners.errors import UserError, os_reason
+from fourcorners.suites.access import own_test
+from fourcorners.suites.catalog import TESTS
+from fourcorners.suites.definition import Definition
+from fourcorners.suites.parameters import SIZE, read_parameters, unknown
+from fourcorners.suites.steps import Purge
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Test
+
+SUFFIX = ".toml"
+SCHEMA_VERSION = 1
+# What is given up for a quick look: durations, and on real drives all but their first 8 GB.
+QUICK_SCALE = 0.05
+QUICK_AREA_BYTES = 8 * 10**9
+_SUITE_KEYS = ("schema_version", "name", "title", "profile", "scale", "area", "test")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A test of a suite. ``parameters`` are as given, for the manifest; ``where`` is for errors."""
+
+    definition: Definition
+    name: str
+    given: Mapping[str, Any]
+    where: str
+
+    def test(self, subject: Subject, scale: float, seed: int) -> Test:
+        """The test on a target."""
+        parameters = self.given if self.definition.name in TESTS else {}
+        read: Any = read_parameters(self.definition.parameters, parameters, self.where, scale)
+        return self.definition.test(subject, read, seed, self.name)
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """Tests in order, for one subject."""
+
+    suite: "Suite"
+    seed: int
+    subject: Subject
+    tests: tuple[Test, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Estimated time of everything that will run, on the target's clock."""
+        return sum(test.seconds for test in self.tests)
+
+    @property
+    def written_bytes(self) -> float:
+        """Estimate of everything that will be written."""
+        return sum(test.written_bytes for test in self.tests)
+
+    @property
+    def purges(self) -> bool:
+        """Whether any test begins with an erased drive."""
+        phases = [phase for test in self.tests for phase in test.phases]
+        return any(isinstance(step, Purge) for phase in phases for step in phase.preparation)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """What is run: see docs/suites.md.
+
+    ``scale`` shortens all durations; ``area_bytes_max`` bounds what is used of real drives that
+    have to be filled first. ``profile`` says in a word what the durations are.
+    """
+
+    name: str
+    title: str
+    entries: tuple[Entry, ...]
+    document: Mapping[str, Any]
+    scale: float = 1.0
+    area_bytes_max: int | None = None
+    profile: str = "standard"
+
+    def plan(self, subject: Subject, seed: int = 1) -> SuitePlan:
+        """What is done on a target; raises :class:`UserError` for parameters that do not fit."""
+        subject = replace(subject, area_bytes_max=self.area_bytes_max)
+        tests = tuple(entry.test(subject, self.scale, seed) for entry in self.entries)
+        return SuitePlan(self, seed, subject, tests)
+
+    def only(self, names: tuple[str, ...]) -> "Suite":
+        """The suite with some of its tests; raises :class:`UserError` for unknown names."""
+        known = [entry.name for entry in self.entries]
+        for name in names:
+            if name not in known:
+                raise UserError(unknown("test", name, known))
+        entries = tuple(entry for entry in self.entries if entry.name in names)
+        tests = [
+            table
+            for entry, table in zip(self.entries, self.document["test"], strict=True)
+            if entry.name in names
+        ]
+        return replace(self, entries=entries, document={**self.document, "test": tests})
+
+    def shortened(self, scale: float) -> "Suite":
+        """All durations times ``scale``; raises :class:`UserError` unless above 0 and up to 1."""
+        if not 0 < scale <= 1:
+            raise UserError(f"--scale {scale:g}: use more than 0, and at most 1")
+        return suite_of({**self.document, "scale": self.scale * scale}, self.name)
+
+    def quick(self) -> "Suite":
+        """Shortened to a twentieth, and of real drives that have to be filled the first 8 GB."""
+        short = self.shortened(QUICK_SCALE)
+        return suite_of({**short.document, "area": f"{QUICK_AREA_BYTES} B"}, self.name)
+
+
+def suite_names() -> tuple[str, ...]:
+    """The suites of the program."""
+    files = resources.files("fourcorners.suites").joinpath("files").iterdir()
+    return tuple(sorted(f.name.removesuffix(SUFFIX) for f in files if f.name.endswith(SUFFIX)))
+
+
+def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
+    """A suite file by its path, or a suite or a single test of the program by its name.
+
+    Args:
+        name: ``./mine.toml``, ``reviews-quick``, ``queue-depth``.
+        parameters: of the single test, in place of its own.
+
+    Raises:
+        UserError: one sentence that names file, key and remedy.
+    """
+    if not name.endswith(SUFFIX) and name in TESTS:
+        definition = TESTS[name]
+        given = dict(parameters or {})
+        document = {"name": name, "title": definition.title, "test": [{"use": name, **given}]}
+        return suite_of(document, "--with")
+    if parameters:
+        raise UserError(f"--with is for a single test, and {name} is a suite: write it in there")
+    if name.endswith(SUFFIX):
+        try:
+            text = Path(name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = os_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise UserError(f"cannot read the suite {name}: {reason}") from error
+        return suite_of_text(text, name)
+    if name in suite_names():
+        file = resources.files("fourcorners.suites").joinpath("files", name + SUFFIX)
+        return suite_of_text(file.read_text("utf-8"), name)
+    raise UserError(
+        unknown("test or suite", name, [*TESTS, *suite_names()])
+        + '; "fourcorners tests" lists them, and a suite file ends in .toml'
+    )
+
+
+def suite_of_text(text: str, where: str) -> Suite:
+    """A suite from the text of a file; raises :class:`UserError`."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where}: not a TOML file: {error}") from error
+    if document.get("schema_version") != SCHEMA_VERSION:
+        raise UserError(
+            f"{where}: schema_version = {document.get('schema_version')}: this version reads "
+            f"suites of schema_version = {SCHEMA_VERSION}"
+        )
+    return suite_of(document, where)
+
+
+def suite_of(document: Mapping[str, Any], where: str) -> Suite:
+    """A suite from what its file says; raises :class:`UserError`."""
+    for key in document:
+        if key not in _SUITE_KEYS:
+            raise UserError(f"{where}: {unknown('key', key, list(_SUITE_KEYS))}")
+    name = document.get("name")
+    if not isinstance(name, str) or not name:
+        raise UserError(f"{where}: name is missing: give the suite a name")
+    scale = document.get("scale", 1.0)
+    if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale <= 1:
+        raise UserError(f"{where}: scale = {scale!r}: use more than 0, and at most 1")
+    area = document.get("area")
+    try:
+        area_bytes = None if area is None else SIZE.read(area)
+    except UserError as error:
+        raise UserError(f"{where}: area = {area!r}: {error}") from error
+    tables = document.get("test")
+    if not isinstance(tables, list) or not tables:
+        raise UserError(f"{where}: test is missing: write at least one [[test]]")
+    entries = tuple(
+        _entry(table, f"{where}, test {number}" if len(tables) > 1 else where, scale, where)
+        for number, table in enumerate(tables, start=1)
+    )
+    names = [entry.name for entry in entries]
+    for entry in entries:
+        if names.count(entry.name) > 1:
+            raise UserError(
+                f'{entry.where}: two tests are named "{entry.name}": give one of them another name'
+            )
+    return Suite(
+        name=name,
+        title=str(document.get("title", name)),
+        entries=entries,
+        document=dict(document),
+        scale=float(scale),
+        area_bytes_max=area_bytes,
+        profile=str(document.get("profile", "standard")) if scale == 1.0 else "shortened",
+    )
+
+
+def _entry(table: Any, where: str, scale: float, file: str) -> Entry:
+    if not isinstance(table, Mapping):
+        raise UserError(f"{where}: write it as a table, [[test]]")
+    if "use" not in table:
+        definition = own_test(table, where, scale, file)
+        if definition.name in TESTS:
+            raise UserError(
+                f'{where}: name = "{definition.name}" is a test of the program: use another name, '
+                f'or write use = "{definition.name}"'
+            )
+        return Entry(definition, definition.name, table, where)
+    use = table["use"]
+    if use not in TESTS:
+        raise UserError(f"{where}: use: {unknown('test', str(use), list(TESTS))}")
+    name = table.get("name", use)
+    if not isinstance(name, str) or not name or "/" in name:
+        raise UserError(f"{where}: name = {name!r}: use text without /")
+    given = {key: value for key, value in table.items() if key not in ("use", "name")}
+    definition = TESTS[use]
+    # What is wrong shows when the file is read, not when a target is planned for.
+    read_parameters(definition.parameters, given, where)
+    return Entry(definition, name, given, where)

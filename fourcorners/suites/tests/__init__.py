@@ -1,0 +1,1 @@
+"""The reviews' tests and their relatives, one idea a module."""
