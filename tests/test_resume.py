@@ -120,6 +120,7 @@ def test_a_run_that_was_stopped_or_found_no_room_goes_on(
     assert stopped.stdout == "interrupted\n"
     named = _folder(tmp_path / "stopped")
     assert fc.Run(named).manifest["tests"][1]["status"] != "complete"
+    assert f"To go on: fourcorners resume {named}" in _shown(named)
     full = _begin("ENOSPC", (SERIES, 3), tmp_path / "full")
     assert "no space left on device; what was saved before is in" in full.stderr.lower()
     for folder in (named, _folder(tmp_path / "full")):

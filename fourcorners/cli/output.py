@@ -1,6 +1,7 @@
 """Prints results: tables and summaries for people, JSON for machines."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,11 @@ def print_summary(run: Run) -> None:
     """A run's summary, and where its folder is."""
     console = Console()
     console.print(render_summary(run))
-    console.print(f"Run folder: {run.path}", markup=False, highlight=False, soft_wrap=True)
+    lines = [f"Run folder: {run.path}"]
+    if run.manifest["status"] in ("interrupted", "failed") and "request" in run.manifest:
+        lines.append(f"To go on: fourcorners resume {shlex.quote(str(run.path))}")
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
 
 
