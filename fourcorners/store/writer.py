@@ -77,6 +77,11 @@ class RunWriter:
         writer._histograms.append(histograms)
         return writer
 
+    @property
+    def named(self) -> Path:
+        """Where the folder is when the run has ended."""
+        return self._claim.named
+
     def sign(self) -> None:
         """Says that the run goes on: what a killed one's gap is counted from."""
         self._claim.sign()

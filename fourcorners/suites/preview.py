@@ -1,9 +1,12 @@
 """What a run will do, before it does: steps, time, what is written, what is destroyed."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
+from fourcorners.targets import Target
+from fourcorners.units import format_bytes, format_duration
 
 
 def preview(
@@ -38,9 +41,24 @@ def preview(
         "seconds": round(plan.seconds, 3),
         "written_bytes": round(plan.written_bytes),
         "drive_writes": round(plan.written_bytes / capacity, 4),
-        "destroys": _destroyed(plan, locator, purge_plan),
+        "destroys": destroyed(plan, locator, purge_plan),
         "tests": tests,
     }
+
+
+def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s: float) -> str:
+    """What will be done by ``tests`` of a plan, in two lines: how long it takes by the clock on the
+    wall, how much is written, and what is destroyed."""
+    names = ", ".join(test.name for test in tests) or "only the report is missing"
+    count = f"{len(tests)} test{'s' if len(tests) != 1 else ''}"
+    text = f"{target.name}: {count}, about {format_duration(about_s)}: {names}"
+    written = sum(test.written_bytes for test in tests)
+    writes = written / plan.subject.capacity_bytes
+    amount = (
+        f"up to {format_bytes(round(written))}, {writes:.3g} drive writes" if written else "nothing"
+    )
+    lost = destroyed(plan, target.locator, target.purge_plan)
+    return f"{text}\nWritten: {amount}. Destroyed: {lost}"
 
 
 def _phases(test: Test, plan: SuitePlan) -> list[dict[str, Any]]:
@@ -68,7 +86,8 @@ def _phase(phase: Phase | Adaptive, plan: SuitePlan) -> dict[str, Any]:
     }
 
 
-def _destroyed(plan: SuitePlan, locator: str, purge_plan: str | None) -> str:
+def destroyed(plan: SuitePlan, locator: str, purge_plan: str | None) -> str:
+    """What a run destroys, as one phrase."""
     subject = plan.subject
     if subject.kind == "simulated":
         return "nothing: the drive is simulated"

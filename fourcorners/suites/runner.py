@@ -24,6 +24,7 @@ from fourcorners.store.writer import run_name
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.past import Past
+from fourcorners.suites.preview import announcement
 from fourcorners.suites.progress import Estimate, Pace, Progress, Status
 from fourcorners.suites.steps import Fill, Purge, Rest, Restore, Step, Trim
 from fourcorners.suites.subject import Subject
@@ -36,6 +37,8 @@ from fourcorners.workload import Workload
 INTERRUPTED_REASON = "stopped by Ctrl-C"
 # Between two signs of life in the run folder.
 _SIGN_INTERVAL_S = 1.0
+# From which it is worth saying how a run goes on after an interruption.
+_LONG_S = 60.0
 
 
 class _StopRequestedError(Exception):
@@ -240,11 +243,12 @@ class Runner:
             for test in self._plan.tests:
                 if test.name in finished:
                     self._estimate.fell_away(test.seconds)
-            tests = len(to_run)
-            self._progress.message(
-                f"{self._target.name}: {tests} test{'s' if tests != 1 else ''}, "
-                f"about {format_duration(self._estimate.remaining_s(0.0))}"
-            )
+            about_s = self._estimate.remaining_s(0.0)
+            self._progress.message(announcement(self._plan, to_run, self._target, about_s))
+            if about_s >= _LONG_S:
+                self._progress.message(
+                    f"Should it be interrupted: fourcorners resume {self._writer.named}"
+                )
             for test in to_run:
                 self._run_test(test)
                 self._checkpoint()
