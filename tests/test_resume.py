@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import fourcorners
 
 import fourcorners as fc
+from fourcorners.cli import main
+from fourcorners.errors import UserError
 from fourcorners.store import schema
 
 DRIVE = "sim:ocz-core-64gb"
@@ -114,42 +115,42 @@ def test_a_killed_run_goes_on_where_it_stopped(
 
 
 def test_a_run_that_was_stopped_or_found_no_room_goes_on(
-    tmp_path: Path, uninterrupted: fc.Run
+    tmp_path: Path, uninterrupted: fc.Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stopped = _begin("SIGINT", NEXT_BEGINS, tmp_path / "stopped")
     assert stopped.stdout == "interrupted\n"
     named = _folder(tmp_path / "stopped")
     assert fc.Run(named).manifest["tests"][1]["status"] != "complete"
-    assert f"To go on: fourcorners resume {named}" in _shown(named)
+    assert main(["report", str(named)]) == 0
+    assert f"To go on: fourcorners resume {named}" in capsys.readouterr().out
     full = _begin("ENOSPC", (SERIES, 3), tmp_path / "full")
     assert "no space left on device; what was saved before is in" in full.stderr.lower()
     for folder in (named, _folder(tmp_path / "full")):
-        done = fourcorners("resume", folder, "--json", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        run = fc.open_run(json.loads(done.stdout)["runs"][0]["path"])
+        assert main(["resume", str(folder)]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "Note: the run stopped at" in shown
+        assert "1 finished test was kept" in shown
+        [path] = folder.parent.iterdir()
+        run = fc.open_run(str(path))
         _check_same(run, uninterrupted)
         assert run.manifest["gaps"][0]["kept"] == ["transfer-size"]
-    assert "Note: the run stopped at" in _shown(run.path)
-    assert "1 finished test was kept" in (run.path / schema.REPORT).read_text()
-    again = fourcorners("resume", run.path, "--quiet", cwd=tmp_path)
-    assert (again.returncode, again.stdout) == (0, f"{run.path}\n")
-    assert len(fc.open_run(str(run.path)).manifest["gaps"]) == 1, "nothing was left to do"
+        assert "1 finished test was kept" in (path / schema.REPORT).read_text()
+    assert main(["resume", str(named), "--quiet"]) == 0
+    assert capsys.readouterr().out == f"{named}\n"
+    assert len(fc.open_run(str(named)).manifest["gaps"]) == 1, "nothing was left to do"
 
 
-def _shown(path: Path) -> str:
-    return " ".join(fourcorners("report", path).stdout.split())
-
-
-def test_what_cannot_go_on_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_what_cannot_go_on_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, drive = tmp_path / "runs", tmp_path / "mine.toml"
     drive.write_text(fc.open_target(DRIVE).drive_text or "")
     _begin("SIGKILL", TEST_BEGINS, out, str(drive))
     before = _content(_folder(out))
 
-    def refused(*words: str) -> None:
-        done = fourcorners("resume", _folder(out), cwd=tmp_path)
-        assert done.returncode == 2, done.stderr
-        [line] = done.stderr.splitlines()
+    def refused(*words: str, path: Path | None = None) -> None:
+        assert main(["resume", str(path or _folder(out))]) == 2
+        [line] = capsys.readouterr().err.splitlines()
         assert all(word in line for word in words), line
         assert _content(_folder(out)) == before, "nothing is changed"
 
@@ -158,43 +159,42 @@ def test_what_cannot_go_on_is_refused_in_one_sentence(tmp_path: Path) -> None:
     refused("the drive file of", "not the one that the run began with")
     drive.write_text(text)
     manifest = _folder(out) / schema.MANIFEST
-    changed = manifest.read_text().replace('"version": "', '"version": "0.')
-    manifest.write_text(changed)
+    manifest.write_text(manifest.read_text().replace('"version": "', '"version": "0.'))
     before = _content(_folder(out))
     refused("begun by fourcorners 0.", "resume it with that version")
-    (manifest.parent / schema.MANIFEST).unlink()
+    manifest.unlink()
     before = _content(_folder(out))
     refused("nothing had been saved yet")
-    elsewhere = fourcorners("resume", tmp_path, cwd=tmp_path)
-    assert elsewhere.returncode == 2
-    assert "is not a run folder" in elsewhere.stderr
+    refused("is not a run folder", path=tmp_path)
 
 
-def test_another_file_is_not_taken_for_the_one_that_the_run_began_on(tmp_path: Path) -> None:
+def test_another_file_is_not_taken_for_the_one_that_the_run_began_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out, file = tmp_path / "runs", tmp_path / "file"
     _begin("SIGKILL", TEST_BEGINS, out, str(file), str(1 << 20))
     # Kept, so that its inode is not taken again.
     file.rename(tmp_path / "old")
     (tmp_path / "file").write_bytes(b"precious" * (1 << 17))
-    done = fourcorners("resume", _folder(out), cwd=tmp_path)
-    assert done.returncode == 2
-    assert "is not the one that the run began on: its inode was" in done.stderr
+    assert main(["resume", str(_folder(out))]) == 2
+    assert "is not the one that the run began on: its inode was" in capsys.readouterr().err
     assert file.read_bytes() == b"precious" * (1 << 17)
 
 
 def test_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
     class Impatient(fc.suites.Progress):
-        said = ""
+        refusals = 0
 
         def message(self, text: str) -> None:
-            if not self.said:
-                self.said = fourcorners("resume", _folder(tmp_path)).stderr
+            with pytest.raises(UserError, match="still goes on"):
+                fc.resume(_folder(tmp_path))
+            self.refusals += 1
 
     progress = Impatient()
     run = fc.characterize(
         DRIVE, profile="quick", tests=["transfer-size"], out=tmp_path, progress=progress
     )
-    assert "still goes on" in progress.said
+    assert progress.refusals > 0
     assert run.manifest["status"] == "complete"
 
 
