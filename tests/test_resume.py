@@ -21,7 +21,7 @@ TABLES = (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS)
 SCRIPT = """
 import errno, os, signal, sys
 import fourcorners as fc
-end, name, left, out, target, size, *tests = sys.argv[1:]
+end, name, left, out, target, size, scale, *tests = sys.argv[1:]
 left, flush = int(left), os.fsync
 def fsync(descriptor):
     global left
@@ -36,16 +36,25 @@ def fsync(descriptor):
 os.fsync = fsync
 options = {"size": int(size)} if size else {}
 with fc.open_target(target, **options) as drive:
-    run = fc.characterize(drive, profile="quick", tests=tests, out=out)
+    run = fc.run("reviews-quick", drive, tests=tests, scale=float(scale), out=out)
 print(run.manifest["status"])
 """
 
 
 def _begin(
-    end: str, at: tuple[str, int], out: Path, target: str = DRIVE, size: str = ""
+    end: str,
+    at: tuple[str, int],
+    out: Path,
+    target: str = DRIVE,
+    *tests: str,
+    size: str = "",
+    scale: float = 1.0,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", SCRIPT, end, *map(str, at), out, target, size, *TESTS],
+        [
+            *(sys.executable, "-c", SCRIPT, end, *map(str, at)),
+            *(out, target, size, str(scale), *(tests or TESTS)),
+        ],
         capture_output=True,
         text=True,
         timeout=120,
@@ -172,13 +181,27 @@ def test_another_file_is_not_taken_for_the_one_that_the_run_began_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, file = tmp_path / "runs", tmp_path / "file"
-    _begin("SIGKILL", TEST_BEGINS, out, str(file), str(1 << 20))
+    _begin("SIGKILL", TEST_BEGINS, out, str(file), size=str(1 << 20))
     # Kept, so that its inode is not taken again.
     file.rename(tmp_path / "old")
     (tmp_path / "file").write_bytes(b"precious" * (1 << 17))
     assert main(["resume", str(_folder(out))]) == 2
     assert "is not the one that the run began on: its inode was" in capsys.readouterr().err
     assert file.read_bytes() == b"precious" * (1 << 17)
+
+
+def test_a_file_is_prepared_and_measured_again_where_the_run_was_killed(tmp_path: Path) -> None:
+    out, file = tmp_path / "runs", tmp_path / "file"
+    # Measured, and killed before that was saved.
+    _begin("SIGKILL", (SERIES, 2), out, str(file), "consistency", size=str(1 << 20), scale=0.01)
+    run = fc.resume(_folder(out))
+    assert run.manifest["status"] == "complete"
+    [test], [gap] = run.manifest["tests"], run.manifest["gaps"]
+    assert any("fill of the whole drive" in step for step in test["preparation"])
+    assert (gap["kept"], gap["repeated"]) == ([], ["consistency"])
+    assert f"inode {file.stat().st_ino}" in gap["same"]
+    assert [row["recording"] for row in run.recordings] == ["consistency/write"]
+    assert not run.recordings[0]["interrupted"]
 
 
 def test_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
