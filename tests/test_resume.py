@@ -86,7 +86,8 @@ def _check_same(run: fc.Run, uninterrupted: fc.Run) -> None:
 
 MANIFEST, SERIES = ".manifest.json.partial", ".series.parquet.partial"
 # The manifest is written when the run begins, when each of the two tests begins and ends, when all
-# have ended, and after the report; the folder is flushed after that and before it gets its name.
+# have ended, and after the report. The folder is flushed twice when the run begins, when a test has
+# ended and when all have, once with the report, and before it gets its name.
 TEST_BEGINS, TEST_SAVED, NEXT_BEGINS = (MANIFEST, 2), (MANIFEST, 3), (MANIFEST, 4)
 
 
@@ -96,7 +97,7 @@ TEST_BEGINS, TEST_SAVED, NEXT_BEGINS = (MANIFEST, 2), (MANIFEST, 3), (MANIFEST, 
         (TEST_SAVED, []),
         ((SERIES, 3), ["transfer-size"]),
         ((".findings.json.partial", 1), TESTS),
-        (("64gb.partial", 2), None),
+        (("64gb.partial", 10), None),
     ],
 )
 def test_a_killed_run_goes_on_where_it_stopped(
@@ -137,7 +138,7 @@ def test_a_run_that_was_stopped_or_found_no_room_goes_on(
     for folder in (named, _folder(tmp_path / "full")):
         assert main(["resume", str(folder)]) == 0
         shown = " ".join(capsys.readouterr().out.split())
-        assert "Note: the run stopped at" in shown
+        assert "Note: The run stopped at" in shown
         assert "1 finished test was kept" in shown
         [path] = folder.parent.iterdir()
         run = fc.open_run(str(path))

@@ -21,7 +21,7 @@ _FRESH_S = 5.0
 # ATA attributes that vendors agree on.
 _REALLOCATED, _PENDING, _CRC_ERRORS = 5, 197, 199
 _ABSENT = (
-    "temperature and SMART values of the drive are not known: neither smartctl (package "
+    "Temperature and SMART values of the drive are not known: neither smartctl (package "
     "smartmontools) nor nvme (nvme-cli) is installed"
 )
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.recording import OperationRecording, Recording
 from fourcorners.store import schema
-from fourcorners.store.folder import Claim, create, recover, to_json
+from fourcorners.store.folder import Claim, create, flush_directory, recover, to_json
 from fourcorners.store.reader import Run
 
 
@@ -119,7 +119,10 @@ class RunWriter:
         self._table(schema.RECORDINGS, recordings)
         self._table(schema.SERIES, _joined(self._series, schema.SERIES_SCHEMA))
         self._table(schema.HISTOGRAMS, _joined(self._histograms, schema.HISTOGRAMS_SCHEMA))
+        # After a power cut, too, the manifest lists nothing that the tables lack.
+        self._flush()
         self.note(manifest)
+        self._flush()
         return Run(self.path)
 
     def note(self, manifest: dict[str, Any]) -> None:
@@ -153,6 +156,12 @@ class RunWriter:
             temporary.replace(self.path / name)
         except OSError as error:
             temporary.unlink(missing_ok=True)
+            raise self._failed(error) from error
+
+    def _flush(self) -> None:
+        try:
+            flush_directory(self.path)
+        except OSError as error:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> UserError:

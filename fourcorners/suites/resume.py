@@ -142,7 +142,8 @@ def _record_gap(
     )
     count = len(kept)
     text = (
-        f"the run stopped at {stopped} and was resumed after {format_duration(seconds)}: "
+        f"The run stopped at {stopped.replace('T', ' ').replace('Z', ' UTC')} and was resumed "
+        f"after {format_duration(seconds)}: "
         f"{count} finished test{' was' if count == 1 else 's were'} kept"
     )
     if begun:
