@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fourcorners.analysis.steady_state import (
+    DepartureWatch,
     OnlineJudge,
     Series,
     State,
@@ -30,7 +31,7 @@ def cliff(fast_s: int, slow_s: int) -> np.ndarray:
 
 
 def answer(value: np.ndarray) -> Verdict:
-    return judge(written(value), CAPACITY, free_bytes_max=FREE)
+    return judge(written(value), CAPACITY, spare_bytes_max=FREE)
 
 
 def test_snia_accepts_up_to_range_and_slope_and_not_beyond() -> None:
@@ -100,7 +101,7 @@ def test_an_oscillation_has_its_period_and_settles_on_its_mean() -> None:
 
 def test_online_as_offline() -> None:
     value = noisy(cliff(10, 200), 0.05)
-    online = OnlineJudge(CAPACITY, free_bytes_max=FREE)
+    online = OnlineJudge(CAPACITY, spare_bytes_max=FREE)
     stopped = None
     for second, rate in enumerate(value):
         verdict = online.add(rate, 1.0, rate)
@@ -108,7 +109,7 @@ def test_online_as_offline() -> None:
             stopped = second
             break
     assert stopped is not None
-    offline = judge(written(value[: stopped + 1]), CAPACITY, free_bytes_max=FREE)
+    offline = judge(written(value[: stopped + 1]), CAPACITY, spare_bytes_max=FREE)
     assert offline == online.verdict
 
 
@@ -121,3 +122,49 @@ def test_a_series_without_writes_is_judged_by_time() -> None:
 
 def test_only_zeros_are_nothing() -> None:
     assert not answer(np.zeros(100)).settled
+
+
+def test_a_drive_that_was_not_filled_falls_until_its_level_can_be_told() -> None:
+    def rate(capacities: float) -> np.ndarray:
+        """Of collection that the empty part helps by as much as its share of the spare area."""
+        value, total = [20e6] * 60, 60 * 20e6
+        while total < capacities * CAPACITY:
+            value.append(4e6 * (1 + 3 * np.exp(-total / CAPACITY)))
+            total += value[-1]
+        return noisy(np.array(value), 0.02)
+
+    def answered(capacities: float) -> Verdict:
+        return judge(written(rate(capacities)), CAPACITY, unwritten_bytes=CAPACITY)
+
+    assert answered(2.5).text == "not steady, still falling"
+    verdict = answered(6)
+    assert verdict.text == "steady"
+    # The mean of the last capacity is 2 % above what the drive will end at.
+    assert verdict.value == pytest.approx(4e6, rel=0.01)
+
+
+def test_a_short_oscillation_is_found_round_by_round() -> None:
+    seconds = np.arange(6000)
+    verdict = answer(noisy(4e6 * (1 + 0.3 * np.sin(2 * np.pi * seconds / 11)), 0.02))
+    assert verdict.state is State.OSCILLATING
+    assert verdict.settled
+    assert verdict.period_s == pytest.approx(11, rel=0.03)
+
+
+def test_steady_noise_is_no_departure() -> None:
+    watch = DepartureWatch(noisy(np.full(60, 1e4), 0.08))
+    later = noisy(np.full(20_000, 1e4), 0.08, seed=2)
+    assert all(watch.add(value) is None for value in later)
+
+
+@pytest.mark.parametrize(("share", "verb"), [(0.6, "fell"), (1.5, "rose")])
+def test_a_departure_is_noticed_soon_and_dated(share: float, verb: str) -> None:
+    value = noisy(np.full(400, 1e4), 0.03)
+    value[300:] *= share
+    watch = DepartureWatch(value[:100])
+    noticed = [departure for rate in value[100:] if (departure := watch.add(rate)) is not None]
+    assert noticed
+    assert noticed[0].since_round == pytest.approx(200, abs=1)
+    assert noticed[0].noticed_round < 205
+    assert noticed[0].level_share == pytest.approx(share, rel=0.05)
+    assert noticed[0].text.startswith(f"left steady state: {verb} by ")

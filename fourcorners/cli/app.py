@@ -40,6 +40,39 @@ app = App(
 
 Flag = Annotated[bool, Parameter(negative=())]
 
+arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
+app.command(arena)
+
+
+@arena.command(name="steady")
+def arena_steady(
+    *,
+    traces: int = 240,
+    seed: int = 1,
+    jobs: int = 2,
+    write: Path | None = None,
+    json: Flag = False,
+) -> int:
+    """Let judges of steady state stop tests of random simulated drives, and say how they did.
+
+    Parameters
+    ----------
+    traces
+        How many drives are drawn; kinds take turns.
+    seed
+        Of the draw.
+    jobs
+        How many drives run at the same time.
+    write
+        Folder to write steady-state.md to.
+    json
+        Print the scores as JSON.
+    """
+    # What draws and judges is loaded when it is asked for.
+    from fourcorners.cli import arena as arena_command
+
+    return arena_command.steady(traces, seed, jobs, write, json)
+
 
 @Parameter(name="*")
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 The input is a :class:`Series`: the tracked value round by round (or second by second), how long
 each round took and how much was written meanwhile. :func:`judge` answers for a whole series,
-:class:`OnlineJudge` while it grows. :func:`snia_window` is the rule of SNIA's specification.
+:class:`OnlineJudge` while it grows; :class:`DepartureWatch` notices when a steady drive leaves its
+steady state. :func:`snia_window` is the rule of SNIA's specification. docs/steady-state.md says how
+the judge works, how well, and where it fails.
 """
 
+from fourcorners.analysis.steady_state.departure import Departure, DepartureWatch
 from fourcorners.analysis.steady_state.judge import SPARE_SHARE_MAX, OnlineJudge, judge
 from fourcorners.analysis.steady_state.series import Series
 from fourcorners.analysis.steady_state.verdict import State, Verdict
@@ -12,6 +15,8 @@ from fourcorners.analysis.steady_state.window_rules import SniaWindow, snia_wind
 
 __all__ = [
     "SPARE_SHARE_MAX",
+    "Departure",
+    "DepartureWatch",
     "OnlineJudge",
     "Series",
     "SniaWindow",

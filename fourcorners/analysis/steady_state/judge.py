@@ -1,6 +1,8 @@
 """The judge: is a drive in its steady state, by what was measured alone."""
 
 import math
+from array import array
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,16 +17,17 @@ SPARE_SHARE_MAX = 0.45
 """Spare area that a drive may have, as a share of its capacity, where nothing is known: of the
 drives whose raw capacity was published the Intel DC S3700 has the most, 41 %."""
 
-PARTS_MAX = 160
-"""Parts of equal work that a series is judged in: short against what it goes through, and few
-enough that the judge takes milliseconds."""
+RESOLUTIONS = (160, 40)
+"""Parts of equal work that a series is judged in, one after the other until one settles it: few
+enough that the judge takes milliseconds. Long parts even an irregular collection out; periods are
+looked for in the short ones only, because in long ones a short period looks like a longer one."""
 
 PARTS_MIN = 16
 """Parts in the last segment without which nothing can be said of its trend."""
 
-DRIFT_MAX = 0.05
+DRIFT_MAX = 0.06
 """Change over the last segment, as a share of its mean, that the trend's interval has to stay
-within: half of what SNIA's rule grants the line through its window."""
+within. SNIA's rule grants the line through its window 10 %."""
 
 DECAY_MAX = 0.02
 """What the extrapolated decay may still take away, as a share of the value."""
@@ -32,27 +35,66 @@ DECAY_MAX = 0.02
 HALF_WIDTH_MAX = 0.03
 """Half of the value's interval, as a share of it, beyond which more must be measured."""
 
-TURNOVERS = 1.0
-"""Turnovers of the whole flash that a drive needs after its last change: every block was
-collected once under the new conditions."""
+ERROR_MIN = 0.02
+"""Least half width of the value's interval, as a share: what a steady drive's rate wanders by over
+longer times than are measured."""
+
+LEAST_CAPACITIES = 0.25
+"""Capacities that must be written in any case: collection wanders, and a drive that was prepared
+well has to be seen for a while, too."""
+
+LEAST_SHARE = 0.25
+"""Share of all that was written that must follow the last change: the last step of a slow decay
+is short against the decay."""
+
+PERIOD_BATCHES_MAX = 25
+"""Batches of whole periods in an oscillation."""
+
+REFILL_MAX = 0.06
+"""Share of the value that the known decay of a drive that was not filled may still take away: it
+is subtracted, and only its error counts."""
+
+REFILL_SPARE_MAX = 0.15
+"""Empty part of such a drive, as a share of the spare area that its amplification suggests, that
+may be left: while it is a large part of the spare area, the rate is not yet proportional to it."""
+
+EXHAUSTED_SHARE = 0.7
+"""Of the spare area that the fall of the rate suggests, how much must have been written before the
+fall for it to be the end of the spare area."""
 
 _LOOK_GROWTH = 1.03
+_FINE_ROUNDS_MAX = 2048
 
 
-def judge(series: Series, capacity_bytes: float, *, free_bytes_max: float | None = None) -> Verdict:
+def judge(
+    series: Series,
+    capacity_bytes: float,
+    *,
+    spare_bytes_max: float | None = None,
+    unwritten_bytes: float = 0.0,
+) -> Verdict:
     """Judges a series that begins with the workload whose steady state is wanted.
 
     Args:
         series: from the start of the workload on, what came before left out.
         capacity_bytes: the drive's, or of the span that is written, whichever is smaller.
-        free_bytes_max: bytes that the drive may have had free for new data when the series began:
-            spare area, and what of its capacity held no data. By default :data:`SPARE_SHARE_MAX`
-            of the capacity, which is for a drive that was filled; add the part that was not. Pass
-            0 after as much of the same writes has been done before.
+        spare_bytes_max: spare area that the drive may have had free for new data when the series
+            began; by default :data:`SPARE_SHARE_MAX` of the capacity. Pass 0 where as much of the
+            same writes has been done before.
+        unwritten_bytes: part of the capacity that held no data when the series began.
     """
-    if free_bytes_max is None:
-        free_bytes_max = SPARE_SHARE_MAX * capacity_bytes
-    return _Case(series, capacity_bytes, free_bytes_max).verdict()
+    known = _Known(
+        capacity_bytes,
+        SPARE_SHARE_MAX * capacity_bytes if spare_bytes_max is None else spare_bytes_max,
+        unwritten_bytes,
+    )
+    verdicts = []
+    for parts in RESOLUTIONS:
+        verdict = _Case(series, progression(series, parts), known).verdict()
+        if verdict.settled:
+            return verdict
+        verdicts.append(verdict)
+    return verdicts[0]
 
 
 class OnlineJudge:
@@ -62,13 +104,20 @@ class OnlineJudge:
     of them together cost little and chance has few occasions.
     """
 
-    def __init__(self, capacity_bytes: float, *, free_bytes_max: float | None = None) -> None:
+    def __init__(
+        self,
+        capacity_bytes: float,
+        *,
+        spare_bytes_max: float | None = None,
+        unwritten_bytes: float = 0.0,
+    ) -> None:
         """As :func:`judge`."""
         self._capacity_bytes = capacity_bytes
-        self._free_bytes_max = free_bytes_max
-        self._value: list[float] = []
-        self._duration_s: list[float] = []
-        self._written_bytes: list[float] = []
+        self._spare_bytes_max = spare_bytes_max
+        self._unwritten_bytes = unwritten_bytes
+        self._value = array("d")
+        self._duration_s = array("d")
+        self._written_bytes = array("d")
         self._next_look = PARTS_MIN
         self._verdict: Verdict | None = None
 
@@ -80,7 +129,10 @@ class OnlineJudge:
         if len(self._value) >= self._next_look:
             self._next_look = max(len(self._value) + 1, round(len(self._value) * _LOOK_GROWTH))
             self._verdict = judge(
-                self.series, self._capacity_bytes, free_bytes_max=self._free_bytes_max
+                self.series,
+                self._capacity_bytes,
+                spare_bytes_max=self._spare_bytes_max,
+                unwritten_bytes=self._unwritten_bytes,
             )
         return self._verdict
 
@@ -97,14 +149,22 @@ class OnlineJudge:
         return self._verdict
 
 
-class _Case:
-    """One series, and what is found out about it step by step."""
+@dataclass(frozen=True)
+class _Known:
+    """What is known of the drive and its preparation."""
 
-    def __init__(self, series: Series, capacity_bytes: float, free_bytes_max: float) -> None:
+    capacity_bytes: float
+    spare_bytes_max: float
+    unwritten_bytes: float
+
+
+class _Case:
+    """One series at one resolution, and what is found out about it step by step."""
+
+    def __init__(self, series: Series, parts: Progression, known: _Known) -> None:
         self._series = series
-        self._parts = progression(series, PARTS_MAX)
-        self._capacity_bytes = capacity_bytes
-        self._free_bytes_max = free_bytes_max
+        self._parts = parts
+        self._known = known
 
     def verdict(self) -> Verdict:
         value = self._parts.value
@@ -112,14 +172,16 @@ class _Case:
         if not len(positive):
             return self._answer(State.UNDECIDED, 0, "nothing was measured but zeros")
         starts = segment_starts(np.log(np.maximum(value, 1e-3 * float(np.median(positive)))))
-        for first in starts:
+        if self._known.unwritten_bytes and self._parts.by_bytes:
+            return self._refilling(starts)
+        for first in starts if len(value) > RESOLUTIONS[-1] else []:
             oscillation = find_oscillation(value[first:])
             if oscillation is not None:
                 return self._oscillating(first, oscillation)
         return self._level(starts[0])
 
     def _level(self, first: int) -> Verdict:
-        """A last segment without a period."""
+        """A last segment without a period that shows at this resolution."""
         value = self._parts.value[first:]
         if len(value) < PARTS_MIN:
             before, after = self._parts.value[:first], float(value.mean())
@@ -131,9 +193,10 @@ class _Case:
         found = trend(value)
         decay = remaining_decay(value)
         low, high = found.drift_low, found.drift_high
-        if decay > DECAY_MAX or high < -DRIFT_MAX / 2:
+        settled, period = False, None
+        if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
             state, reason = State.FALLING, "its last segment falls"
-        elif decay < -DECAY_MAX or low > DRIFT_MAX / 2:
+        elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
             state, reason = State.RISING, "its last segment rises"
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
             state, reason = State.UNDECIDED, "its trend is not known well enough"
@@ -142,16 +205,71 @@ class _Case:
         elif (missing := self._missing(first)) is not None:
             state, reason = State.UNDECIDED, missing
         else:
+            settled = True
             state, reason = State.STEADY, "its last segment is level"
-        return self._answer(state, first, reason, half_width=found.half_width + abs(decay))
+            period = self._fine_period(first)
+            if period is not None:
+                state, reason = State.OSCILLATING, "it repeats itself about a level mean"
+        error = math.hypot(found.half_width, decay, found.drift / 2, ERROR_MIN)
+        return self._answer(state, first, reason, settled=settled, half_width=error, period=period)
+
+    def _refilling(self, starts: list[int]) -> Verdict:
+        """A drive of whose capacity a part was empty when the series began.
+
+        The empty part is spare area until the writes reach it. Uniform random writes leave
+        ``exp(-w / C)`` of it after w of C bytes, and a rate that collection limits is about
+        proportional to spare area. So the decay's time constant is known, and its level can be
+        told before it has ended.
+        """
+        parts, capacity = self._parts, self._known.capacity_bytes
+        x = (np.arange(len(parts.value)) + 0.5) * parts.work / capacity
+        empty = self._known.unwritten_bytes / capacity * np.exp(-x)
+        spare = 1 / (2 * self._amplification(max(0, len(x) - PARTS_MIN)) - 1)
+        first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
+        if len(x) - first < PARTS_MIN:
+            reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
+            return self._answer(State.FALLING, starts[0], reason)
+        value = parts.value[first:]
+        slope, level = (float(c) for c in np.polyfit(empty[first:], value, 1))
+        left = slope * float(empty[-1]) / level if level > 0 else math.inf
+        rest = trend(value - slope * empty[first:])
+        error = math.hypot(rest.half_width, left / 5, ERROR_MIN)
+        most_free = self._known.spare_bytes_max + self._known.unwritten_bytes
+        total = parts.work * len(x)
+        if left > REFILL_MAX or empty[-1] > REFILL_SPARE_MAX * spare or total < most_free:
+            reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
+            return self._answer(State.FALLING, first, reason, half_width=error + abs(left))
+        even = rest.drift_low >= -DRIFT_MAX and rest.drift_high <= DRIFT_MAX
+        settled = even and rest.half_width <= HALF_WIDTH_MAX
+        return self._answer(
+            State.STEADY if settled else State.UNDECIDED,
+            first,
+            "it is level but for what the empty part still takes away"
+            if settled
+            else "its level is not known well enough",
+            settled=settled,
+            half_width=error,
+            level=level,
+        )
+
+    def _fine_period(self, first: int) -> float | None:
+        """Period, in parts, of an oscillation too short to show at this resolution."""
+        start = self._first_round(first)
+        rounds = self._series.value[start:][-_FINE_ROUNDS_MAX:]
+        found = find_oscillation(rounds)
+        if found is None:
+            return None
+        share = found.period / (len(self._series) - start)
+        return share * (len(self._parts.value) - first)
 
     def _oscillating(self, first: int, found: Oscillation) -> Verdict:
         value = self._parts.value[first:]
         periods = int(len(value) / found.period)
+        batches = periods // math.ceil(periods / PERIOD_BATCHES_MAX)
         # Whole periods, the latest: their means are free of the oscillation.
-        first += len(value) - round(periods * found.period)
+        first += len(value) - round(periods // batches * batches * found.period)
         value = self._parts.value[first:]
-        along = trend(value, periods)
+        along = trend(value, batches)
         settled = (
             along.drift_low >= -DRIFT_MAX
             and along.drift_high <= DRIFT_MAX
@@ -163,40 +281,72 @@ class _Case:
             first,
             f"it repeats itself, by {found.amplitude:.0%} up and down",
             settled=settled,
-            half_width=along.half_width,
+            half_width=math.hypot(along.half_width, ERROR_MIN),
             period=found.period,
         )
 
-    def _needed_bytes(self, first: int) -> float:
-        """What has to be written since the last change, for every block of flash to be collected
-        once: a turnover takes the whole flash over the write amplification, and that is at least
-        the ratio of the fastest rate seen to the rate after it.
-
-        What is not known makes it larger: with the most spare area the flash is largest."""
-        if not self._parts.by_bytes or self._free_bytes_max == 0:
-            return 0.0
+    def _amplification(self, first: int) -> float:
+        """A lower bound of the write amplification since the last change: the fastest rate seen
+        over the rate after it. Without collection a drive would still write at that rate."""
         after = self._parts.mean_from(first)
         fastest = float(np.quantile(self._parts.value, 0.98))
-        amplification = max(1.0, fastest / after) if after else 1.0
-        return TURNOVERS * (self._capacity_bytes + self._free_bytes_max) / amplification
+        return max(1.0, fastest / after) if after else 1.0
+
+    def _needed_bytes(self, first: int) -> float:
+        """What has to be written since the last change, for every block of flash to be collected
+        once: a turnover takes the whole flash over the write amplification. What is not known
+        makes it larger: with the most spare area the flash is largest."""
+        if not self._parts.by_bytes:
+            return 0.0
+        least = max(
+            LEAST_CAPACITIES * self._known.capacity_bytes,
+            LEAST_SHARE * self._parts.work * len(self._parts.value),
+        )
+        if self._known.spare_bytes_max == 0:
+            return least
+        flash = self._known.capacity_bytes + self._known.spare_bytes_max
+        return max(least, flash / self._amplification(first))
+
+    def _free_bytes(self, first: int) -> float:
+        """What may have been free when the series began.
+
+        Where the rate fell the spare area can be told: under uniform random writes amplification
+        is about ``(1 + s) / 2 s`` for a spare area of s capacities (Agarwal & Marrow, GLOBECOM
+        2010, for greedy collection). If about as much was written before the fall, the fall was
+        the end of it; if less, a smaller cache has ended, and the largest spare area counts.
+        """
+        known = self._known
+        most = known.spare_bytes_max + known.unwritten_bytes
+        amplification = self._amplification(first)
+        if amplification > 1.0:
+            spare = known.capacity_bytes / (2 * amplification - 1) + known.unwritten_bytes
+            if self._parts.work * first >= EXHAUSTED_SHARE * spare:
+                return min(most, spare)
+        return most
 
     def _missing(self, first: int) -> str | None:
         """What was not written yet, in words."""
         if not self._parts.by_bytes:
             return None
         total = self._parts.work * len(self._parts.value)
-        if total < self._free_bytes_max:
+        free = self._free_bytes(first)
+        if total < free:
             return (
                 f"{format_bytes(round(total))} were written, and the drive may have had "
-                f"{format_bytes(round(self._free_bytes_max))} free"
+                f"{format_bytes(round(free))} free"
             )
-        since = total - self._parts.work * first
-        if since < self._needed_bytes(first):
+        since, needed = total - self._parts.work * first, self._needed_bytes(first)
+        if since < needed:
             return (
                 f"{format_bytes(round(since))} were written since the last change, and a whole "
-                f"turnover takes {format_bytes(round(self._needed_bytes(first)))}"
+                f"turnover takes {format_bytes(round(needed))}"
             )
         return None
+
+    def _first_round(self, first: int) -> int:
+        before_s = float(self._parts.duration_s[:first].sum())
+        ends_s = np.cumsum(self._series.duration_s)
+        return int(np.searchsorted(ends_s, before_s * (1 + 1e-12), side="right"))
 
     def _answer(
         self,
@@ -204,21 +354,20 @@ class _Case:
         first: int,
         reason: str,
         *,
-        settled: bool | None = None,
+        settled: bool = False,
         half_width: float = math.inf,
         period: float | None = None,
+        level: float | None = None,
     ) -> Verdict:
         parts = self._parts
-        value = parts.mean_from(first)
-        before_s = float(parts.duration_s[:first].sum())
-        rounds_end_s = np.cumsum(self._series.duration_s)
+        value = parts.mean_from(first) if level is None else level
         return Verdict(
             state=state,
-            settled=state is State.STEADY if settled is None else settled,
+            settled=settled,
             value=value,
             low=max(0.0, value * (1 - half_width)),
             high=value * (1 + half_width),
-            first_round=int(np.searchsorted(rounds_end_s, before_s, side="right")),
+            first_round=self._first_round(first),
             written_bytes=_bytes(parts, len(parts.value) - first),
             needed_bytes=self._needed_bytes(first),
             period_bytes=None if period is None else _bytes(parts, period),

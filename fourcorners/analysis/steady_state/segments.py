@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import ruptures
 
 from fourcorners.analysis.steady_state.series import Floats
 
@@ -35,6 +34,9 @@ def change_points(value_log: Floats) -> list[int]:
     # The median of steps between neighbours does not see the changes themselves.
     steps = np.abs(np.diff(value_log))
     noise = max(1.4826 * float(np.median(steps)) / math.sqrt(2), _NOISE_MIN)
+    # Loaded when first used: it brings scipy's optimizers with it.
+    import ruptures
+
     search = ruptures.KernelCPD(kernel="linear", min_size=PARTS_MIN)
     found = search.fit_predict(value_log.reshape(-1, 1), pen=_PENALTY * noise**2 * math.log(parts))
     return [int(point) for point in found[:-1]]

@@ -10,6 +10,7 @@ from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.steady_state.series import Floats
 
 BATCHES = 10
+_TAU_SHARES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 
 
 @dataclass(frozen=True)
@@ -49,26 +50,27 @@ def trend(value: Floats, batches: int = BATCHES) -> Trend:
 
 
 def remaining_decay(value: Floats) -> float:
-    """How far the last value is above what an exponential decay would end at, as a share of it;
-    negative below. 0 where a decay explains the segment no better than a constant does.
+    """How far the segment's mean is above what an exponential decay would end at, as a share of
+    the mean; negative below. 0 where a decay explains the segment no better than a constant does.
 
-    The least-squares fit of ``a + b * exp(-x / tau)`` over a grid of time constants up to the
-    segment's length: longer ones cannot be told from a line, which the trend is for.
+    The least-squares fit of ``a + b * exp(-x / tau)`` over a grid of time constants up
+    to the segment's length: longer ones cannot be told from a line, which the trend is for.
 
     Args:
         value: shape (parts,).
     """
     parts = len(value)
-    x = np.arange(parts) / parts
-    constant = float(np.sum((value - value.mean()) ** 2))
-    best, left = (math.inf, 0.0), 0.0
-    for tau in (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0):
-        shape = np.exp(-x / tau)
-        design = np.column_stack((np.ones(parts), shape))
+    x = np.arange(parts) + 0.5
+    mean = float(value.mean())
+    constant = float(np.sum((value - mean) ** 2))
+    if constant == 0 or mean <= 0:
+        return 0.0
+    best, left = math.inf, 0.0
+    for share in _TAU_SHARES:
+        design = np.column_stack((np.ones(parts), np.exp(-x / (share * parts))))
         (level, height), *_ = np.linalg.lstsq(design, value, rcond=None)
         error = float(np.sum((value - design @ (level, height)) ** 2))
-        if error < best[0]:
-            best = (error, float(height * math.exp(-1 / tau) / max(level, 1e-9)))
-    error, left = best
-    gain = constant / max(error, 1e-12 * constant) if constant else 1.0
+        if error < best:
+            best, left = error, (mean - float(level)) / mean
+    gain = constant / max(best, 1e-12 * constant)
     return left if parts * math.log(gain) > 3 * math.log(parts) else 0.0

@@ -1,0 +1,112 @@
+"""Leaving steady state: a drive that throttles, a cache that fills."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fourcorners.analysis.steady_state.series import Floats
+
+ALLOWANCE = 0.10
+"""Change of the level, as a share, that is not yet a departure: half of SNIA's range."""
+
+THRESHOLD_MIN = 0.30
+DEVIATIONS = 8.0
+"""Threshold of the sum: a share of the level, or so many standard deviations of a batch, whichever
+is more. A fall by a third is noticed in the second batch."""
+
+BATCHES = 12
+"""Batches in the steady stretch that the watch learns from, at least."""
+
+NOISE_MAX = 0.04
+"""Standard deviation of a batch, as a share of the level, that batches are made long for."""
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The level has changed. ``since_round`` and ``noticed_round`` count from the first round that
+    the watch was told of."""
+
+    since_round: int
+    noticed_round: int
+    level_share: float
+    """The mean since then over the steady value."""
+
+    @property
+    def text(self) -> str:
+        """What happened, in words."""
+        change = self.level_share - 1
+        verb = "fell" if change < 0 else "rose"
+        return f"left steady state: {verb} by {abs(change):.0%} from round {self.since_round} on"
+
+
+class DepartureWatch:
+    """Watches the rounds that follow a steady stretch, at a constant cost for each.
+
+    Page's cumulative sums, one for each direction (Page, Biometrika 41, 1954), over means of
+    batches of rounds: what exceeds :data:`ALLOWANCE` adds up until chance does not explain it.
+    """
+
+    def __init__(
+        self, steady: Floats, *, level: float | None = None, period_rounds: float | None = None
+    ) -> None:
+        """Learns the noise, and the level where it is not given.
+
+        Args:
+            steady: shape (rounds,), the tracked value of the steady stretch, at least
+                :data:`BATCHES` rounds of the same length.
+            level: the steady value, such as a verdict's.
+            period_rounds: of an oscillation: batches become whole periods.
+        """
+        self._level = float(np.mean(steady)) if level is None else level
+        self._batch, noise = _batches(steady / self._level, period_rounds)
+        self._threshold = max(THRESHOLD_MIN, DEVIATIONS * noise)
+        self._sides = {-1: _Side(), +1: _Side()}
+        self._rounds = 0
+        self._waiting: list[float] = []
+        self._departure: Departure | None = None
+
+    def add(self, value: float) -> Departure | None:
+        """Takes one more round; ``None`` while the level is what it was."""
+        self._rounds += 1
+        self._waiting.append(value / self._level)
+        if self._departure is not None or len(self._waiting) < self._batch:
+            return self._departure
+        mean = float(np.mean(self._waiting))
+        self._waiting.clear()
+        for sign, side in self._sides.items():
+            side.sum += sign * (mean - 1) - ALLOWANCE
+            if side.sum <= 0:
+                self._sides[sign] = _Side(start=self._rounds)
+                continue
+            side.batches.append(mean)
+            if side.sum > self._threshold:
+                self._departure = Departure(
+                    since_round=side.start,
+                    noticed_round=self._rounds - 1,
+                    level_share=float(np.mean(side.batches)),
+                )
+        return self._departure
+
+
+@dataclass
+class _Side:
+    """The cumulative sum in one direction, and the batches since it was zero."""
+
+    sum: float = 0.0
+    start: int = 0
+    batches: list[float] = field(default_factory=list)
+
+
+def _batches(steady: Floats, period_rounds: float | None) -> tuple[int, float]:
+    """Rounds of a batch, and the standard deviation of a batch's mean."""
+    least = max(1, math.ceil(period_rounds)) if period_rounds else 1
+    most = max(least, len(steady) // BATCHES)
+    batch = least
+    while True:
+        count = max(1, len(steady) // batch)
+        means = steady[: count * batch].reshape(count, -1).mean(axis=1)
+        noise = float(means.std(ddof=1)) if count > 1 else NOISE_MAX
+        if noise <= NOISE_MAX or batch >= most:
+            return batch, noise
+        batch = min(most, max(batch + 1, round(batch * 1.5)))

@@ -1,0 +1,1 @@
+"""The contest of steady state."""

@@ -1,0 +1,101 @@
+"""docs/steady-state.md: the method, and the contest's results."""
+
+import math
+from collections.abc import Sequence
+from importlib import resources
+
+import jinja2
+import numpy as np
+
+from fourcorners.arena.steady.contest import TAIL_CHANGE_MAX, Outcome, Score, by_kind, score
+from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
+from fourcorners.arena.steady.traces import NOISE_SHARES
+
+_SCORES = ("contestant", "stopped", "bias", "error", "95 %", "falsely steady", "time", "all time")
+_DEPARTURES = {
+    "throttled": "throttled to 40 to 85 % of its rate, all the time or on and off",
+    "used up": "the end of the first plateau: a cache or the free blocks are used up",
+    "none": "nothing planted: what is noticed is a false alarm",
+}
+
+
+def render_markdown(
+    outcomes: Sequence[Outcome], *, seed: int, recipes: Sequence[Sequence[str]] | None = None
+) -> str:
+    """The document for a corpus of that seed."""
+    template = resources.files(__package__).joinpath("steady-state.md.j2").read_text("utf-8")
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(template).render(
+        traces=len(outcomes),
+        seed=seed,
+        redrawn=sum(outcome.attempts - 1 for outcome in outcomes),
+        tail_change_max=_percent(TAIL_CHANGE_MAX),
+        noise=", ".join(_percent(share) for share in NOISE_SHARES),
+        scores=table(_SCORES, [score_row(score(name, outcomes)) for name in CONTESTANTS]),
+        kinds=table(
+            ("kind", *_SCORES[1:]),
+            [(kind, *score_row(row)[1:]) for kind, row in by_kind(JUDGE, outcomes)],
+        ),
+        covered=_percent(score(JUDGE, outcomes).covered),
+        departures=table(
+            ("what happens", "traces", "noticed", "rounds until then", "before it", "rounds"),
+            departure_rows(outcomes),
+        ),
+        recipes=None
+        if recipes is None
+        else table(
+            ("kind", "drives", "writes saved", "difference of the rate", "largest"), recipes
+        ),
+    )
+
+
+def score_header() -> tuple[str, ...]:
+    """Column heads of :func:`score_row`."""
+    return _SCORES
+
+
+def score_row(row: Score) -> tuple[str, ...]:
+    """One contestant, in words."""
+    return (
+        row.contestant,
+        f"{row.stopped} of {row.traces}",
+        _percent(row.bias_median, sign=True),
+        _percent(row.error_median),
+        _percent(row.error_95),
+        _percent(row.falsely_steady),
+        _times(row.time_median),
+        _times(row.time_total),
+    )
+
+
+def departure_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    """What was noticed of what was planted."""
+    rows: list[tuple[str, ...]] = []
+    for planted, words in _DEPARTURES.items():
+        watched = [w for outcome in outcomes for w in outcome.watched if w.planted == planted]
+        delays = [w.delay_rounds for w in watched if w.delay_rounds is not None]
+        after = [delay for delay in delays if delay >= 0]
+        early = "" if planted == "none" else str(len(delays) - len(after))
+        median = "" if planted == "none" or not after else f"{np.median(after):.0f}"
+        rounds = str(sum(w.rounds for w in watched))
+        rows.append((words, str(len(watched)), str(len(delays)), median, early, rounds))
+    return rows
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _percent(share: float, *, sign: bool = False) -> str:
+    if math.isnan(share):
+        return ""
+    digits = 0 if abs(share) >= 0.1 else 1
+    return f"{share * 100:{'+' if sign else ''}.{digits}f} %"
+
+
+def _times(ratio: float) -> str:
+    return "" if math.isnan(ratio) else f"{ratio:.2f} x"
