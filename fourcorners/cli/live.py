@@ -21,7 +21,7 @@ from fourcorners.units import format_duration, format_rate
 _DRAWN_PER_SECOND = 2
 # What the plots show, in wall-clock time.
 _WINDOW_S = 120.0
-_POINTS_MAX = 600
+_POINTS_MAX = 1200
 _PLOT_ROWS = 5
 # Frame and labels beside a plot: "| 1,234 MB/s".
 _PLOT_MARGIN = 13

@@ -6,7 +6,6 @@ import datetime
 import fcntl
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +132,7 @@ def recover(parent: str | Path) -> list[Path]:
             continue
         manifest = partial / schema.MANIFEST
         if not manifest.exists():
-            shutil.rmtree(partial)
+            _remove(partial)
             os.close(killed.lock)
             continue
         document = json.loads(manifest.read_text("utf-8"))
@@ -143,6 +142,15 @@ def recover(parent: str | Path) -> list[Path]:
         temporary.replace(manifest)
         recovered.append(killed.finish())
     return recovered
+
+
+def _remove(partial: Path) -> None:
+    """The lock goes last: killed in between, the next run removes the rest."""
+    for path in partial.iterdir():
+        if path.name != LOCK:
+            path.unlink()
+    (partial / LOCK).unlink()
+    partial.rmdir()
 
 
 def conclude(manifest: dict[str, Any], last_sign_s: float) -> None:

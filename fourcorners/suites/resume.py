@@ -74,6 +74,8 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
 def _check(path: Path, manifest: dict[str, Any]) -> None:
     if "suite" not in manifest.get("request", {}):
         raise UserError(f"{path} was written by a version that could not resume: begin it anew")
+    if "locator" not in manifest["request"]["opening"]:
+        raise UserError(f"{path} was run on a target that only its program can open: begin it anew")
     began, now = manifest["version"], version("fourcorners")
     if began != now:
         raise UserError(
