@@ -99,6 +99,8 @@ def verify(
 ) -> Verification:
     """Writes stamped blocks, reads them under a mixed load, and reads everything at the end.
 
+    A device that was opened with a ``purge_method`` is erased first.
+
     Args:
         target: what to verify; it must permit writing unless ``again`` is given.
         seconds: duration of the mixed load of random reads and writes.
@@ -116,6 +118,8 @@ def verify(
     """
     if target.request_alignment_bytes > BLOCK_BYTES:
         raise UserError(f"{target.locator} cannot be verified: it has no requests of 4096 bytes")
+    if again and target.purge_plan is not None:
+        raise UserError("--again reads what is there: leave --purge out")
     core = _core_state(target, state, again)
     count = min(span or target.capacity_bytes, target.capacity_bytes)
     count -= count % BLOCK_BYTES
@@ -134,6 +138,9 @@ def verify(
     if not again:
         if target.read_only_reason is not None:
             raise UserError(target.read_only_reason)
+        if target.purge_plan is not None:
+            tell(target.purge_plan)
+            target.purge()
         load = [
             Stream(
                 read_fraction=0.5,

@@ -182,6 +182,34 @@ def test_a_hang_of_a_file_ends_the_run(
     assert took_s < 20
 
 
+def test_a_thread_that_the_kernel_keeps_does_not_keep_the_command(
+    disk: FaultDisk, tmp_path: Path
+) -> None:
+    path, runs = str(disk.path), tmp_path / "runs"
+    what = ("--overwrite", path, "--profile", "quick", "--tests", "consistency", "--io-limit", "1")
+    process = command(
+        "characterize",
+        path,
+        *what,
+        "--engine",
+        "sync",
+        "--out",
+        str(runs),
+        begun='"activity": "4 KiB random write',
+    )
+    time.sleep(0.5)
+    disk.tell(Fault("write", "hang"))
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        disk.tell()
+    assert process.returncode == EXIT_FAILED, err
+    assert "until the kernel lets go of its I/O" in err.splitlines()[-1]
+    assert json.loads(out)
+    (written,) = runs.glob("*/manifest.json")
+    assert "took longer than 1 s" in json.loads(written.read_text())["tests"][0]["reason"]
+
+
 # By what it is called: the step of the verification at which the medium begins to lie, how, and
 # what else such blocks are called where requests overlap.
 LIES: dict[str, tuple[str, Fault, set[str]]] = {

@@ -15,6 +15,7 @@ from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, UserError
 from fourcorners.suites import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.targets import open_target
+from fourcorners.verification import verify
 
 NVME = purge.Drive("/dev/nvme9n1", "nvme9n1", "S1", 1 << 30, "7", "NVMe over pcie", "/dev/nvme9", 1)
 ATA = purge.Drive("/dev/sdz", "sdz", "S2", 1 << 30, "8", "ATA", None, 0)
@@ -198,6 +199,23 @@ def test_a_device_is_discarded_only_when_that_is_named(tmp_path: Path) -> None:
             target.purge()
             assert target.needs_fill
         assert not any(one.image.read_bytes())
+
+
+@pytest.mark.parametrize("method", [None, "discard"])
+def test_verify_erases_first_only_when_that_is_named(tmp_path: Path, method: str | None) -> None:
+    span = 1 << 20
+    with disk(tmp_path) as one:
+        before = one.image.read_bytes()
+        told: list[str] = []
+        with open_target(one.device, destroy_data=one.device, purge_method=method) as target:
+            found = verify(target, span=span, seconds=0.001, tell=told.append)
+            assert (found.failure, found.damages) == (None, [])
+            if method is not None:
+                with pytest.raises(UserError, match="leave --purge out"):
+                    verify(target, again=True)
+        rest = one.image.read_bytes()[span:]
+        assert rest == (before[span:] if method is None else bytes(len(rest)))
+    assert ("discards all blocks" in told[0]) == (method is not None)
 
 
 @pytest.mark.parametrize("method", [None, "discard", "nvme-format"])

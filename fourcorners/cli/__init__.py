@@ -10,6 +10,7 @@ from typing import NoReturn
 import cyclopts
 
 from fourcorners.cli.app import app
+from fourcorners.cli.supervisor import supervised
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE, UserError
 
 
@@ -44,10 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def entry() -> NoReturn:
     """The command as a process."""
+    sys.exit(supervised(_main_alone))
+
+
+def _main_alone() -> int:
     code = main()
     # All is said: Ctrl-C while the interpreter ends would only spoil the exit code.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.exit(code)
+    return code
 
 
 def _complain(message: str, code: int) -> int:

@@ -533,7 +533,9 @@ def verify(
     size: str | None = None,
     destroy_data: str | None = None,
     overwrite: str | None = None,
+    purge: Method | None = None,
     io_limit: float | None = None,
+    engine: str | None = None,
     seed: int = 1,
     json: Flag = False,
     progress: ProgressForm = "auto",
@@ -559,8 +561,13 @@ def verify(
         The block device whose data may be destroyed.
     overwrite
         The existing file whose content may be overwritten.
+    purge
+        How the device that --destroy-data names is erased before everything is written: discard,
+        nvme-format, nvme-sanitize or ata-secure-erase. Without it, it is only overwritten.
     io_limit
         Seconds that one I/O may take before the verification is given up: 120 by default.
+    engine
+        How I/O is passed to the system, as in "characterize".
     seed
         Root of the load's randomness.
     json
@@ -580,7 +587,9 @@ def verify(
             size=None if size is None else parse_bytes(size),
             destroy_data=destroy_data,
             overwrite=overwrite,
+            purge=purge,
             io_limit_s=io_limit,
+            engine=engine,
             seed=seed,
             json=json,
             progress=progress,

@@ -6,6 +6,7 @@ from pathlib import Path
 from fourcorners.cli.output import print_json
 from fourcorners.cli.progress import ProgressForm, choose_progress
 from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.purge import Method
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.targets import open_target
 from fourcorners.units import format_bytes
@@ -26,7 +27,9 @@ class Options:
     size: int | None
     destroy_data: str | None
     overwrite: str | None
+    purge: Method | None
     io_limit_s: float | None
+    engine: str | None
     seed: int
     json: bool
     progress: ProgressForm
@@ -42,8 +45,10 @@ def run(locator: str, options: Options) -> int:
             size=options.size,
             destroy_data=options.destroy_data,
             overwrite=options.overwrite,
+            purge_method=options.purge,
             seed=options.seed,
             io_limit_s=options.io_limit_s,
+            engine=options.engine,
         ) as target,
         choose_progress(options.quiet, options.progress) as progress,
         interrupt,

@@ -2,12 +2,16 @@
 
 import signal
 import threading
+import time
 from types import FrameType, TracebackType
 from typing import Self
 
+# A signal may come twice: to a process, and to its group (timeout, some shells).
+_SAME_S = 0.3
+
 
 class InterruptRequest:
-    """While entered, the first Ctrl-C only sets ``requested``; the second one raises.
+    """While entered, the first Ctrl-C only sets ``requested``; a later one raises.
 
     Outside the main thread, where Python allows no signal handlers, nothing changes.
     """
@@ -32,6 +36,8 @@ class InterruptRequest:
             signal.signal(signal.SIGINT, self._before)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
+        if not self.requested:
+            self.requested = True
+            self._since = time.monotonic()
+        elif time.monotonic() - self._since > _SAME_S:
             raise KeyboardInterrupt
-        self.requested = True

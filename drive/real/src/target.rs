@@ -6,7 +6,7 @@ use crate::clock::monotonic_ns;
 use crate::content::{ContentSource, Held};
 use crate::engine::{Engine, Way, bind_to_cpu};
 use crate::generating::Generating;
-use crate::observed::{KernelWorkers, Observed, thread_cpu_ns};
+use crate::observed::Observed;
 use crate::ring::{Ring, Unavailable};
 use crate::synchronous::{Inline, Threads};
 use crate::transfer::Transfer;
@@ -31,9 +31,6 @@ struct Prepared {
     buffers: Buffers,
     slots: Vec<Slot>,
     slots_per_piece: u32,
-    /// CPU time of the thread and its kernel workers at the start.
-    cpu_before_ns: u64,
-    workers_before: KernelWorkers,
 }
 
 /// How requests reach the system.
@@ -126,12 +123,6 @@ impl RealTarget {
         let Some(mut prepared) = self.prepared.take() else {
             return;
         };
-        let workers = KernelWorkers::of_this_thread();
-        let cpu_ns = thread_cpu_ns().saturating_sub(prepared.cpu_before_ns);
-        self.observed.used(cpu_ns, workers.since(prepared.workers_before));
-        if self.engine.sq_poll {
-            self.observed.polling(false);
-        }
         let give_up_ns = monotonic_ns() + DRAIN_MAX_NS;
         let mut done = Vec::new();
         while prepared.path.outstanding() > 0 && monotonic_ns() < give_up_ns {
@@ -175,16 +166,11 @@ impl Target for RealTarget {
         }
         self.generating = Generating::default();
         let path = self.path(slots, &mut buffers)?;
-        if self.engine.sq_poll {
-            self.observed.polling(true);
-        }
         self.prepared = Some(Prepared {
             path,
             slots_per_piece: buffers.slots_per_piece(),
             buffers,
             slots: vec![Slot { held: Held::Fresh, staged: false }; slots as usize],
-            cpu_before_ns: thread_cpu_ns(),
-            workers_before: KernelWorkers::of_this_thread(),
         });
         Ok(())
     }

@@ -19,7 +19,7 @@ latency at queue depth 1 is not the drive's."""
 STEAL_SHARE_MIN = 0.05
 
 KERNEL_WORKERS_SHARE_MIN = 0.05
-"""Of the CPU time, as the engine's own note has it."""
+"""Of the CPU time."""
 
 KERNEL_WORKERS_CPU_S_MIN = 0.01
 

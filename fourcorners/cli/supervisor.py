@@ -1,0 +1,95 @@
+"""The command as two processes: one that works, and one that can always end.
+
+A process does not go away, not even killed, while one of its threads hangs in the kernel: I/O on a
+server that is away, on a frozen file system. The result may be written long since, and whoever
+started the command would wait on. So it is a child that works. It says its exit code when all is
+written; if it is still there some seconds later, the command ends without it.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+# What a child gets to end in after it told its exit code: what is outstanding is waited for, for
+# two seconds, and rings and large buffers take the kernel a moment.
+_END_S = 5.0
+# Between two looks at whether it told it.
+_LOOK_S = 0.5
+_FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+# prctl(2)
+_PR_SET_PDEATHSIG = 1
+
+
+def supervised(work: Callable[[], int]) -> int:
+    """Runs ``work`` in a child, and returns its exit code. If the child dies of a signal, so does
+    this process. Signals reach the child; if this process is killed, the child is as well."""
+    if sys.platform != "linux":
+        return work()
+    parent = os.getpid()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*_FORWARDED, signal.SIGCHLD})
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(told)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        code = work()
+        _say(tell, code)
+        return code
+    os.close(tell)
+    os.set_blocking(told, False)
+    return _await(child, told, mask)
+
+
+def _say(tell: int, code: int) -> None:
+    """Nothing is written from here on; whoever reads what was written need not wait."""
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    os.write(tell, bytes([code]))
+    os.close(tell)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+
+
+def _is_kept(process: int) -> bool:
+    """Whether its first thread hangs in the kernel, or has ended and others have not."""
+    with contextlib.suppress(OSError):
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        return state in ("D", "Z")
+    return False
+
+
+def _await(child: int, told: int, mask: set[int]) -> int:
+    code, since = None, 0.0
+    while True:
+        came = signal.sigtimedwait({*_FORWARDED, signal.SIGCHLD}, _LOOK_S)
+        # A terminal tells the child itself, and a code above 0 says that it was the kernel.
+        if came is not None and came.si_signo in _FORWARDED and came.si_code <= 0:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, came.si_signo)
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        if code is None:
+            with contextlib.suppress(BlockingIOError):
+                code, since = next(iter(os.read(told, 1)), None), time.monotonic()
+        elif time.monotonic() - since > _END_S and _is_kept(child):
+            print(
+                f"fourcorners: process {child} stays until the kernel lets go of its I/O",
+                file=sys.stderr,
+            )
+            return code
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return code
