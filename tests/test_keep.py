@@ -21,17 +21,18 @@ from fourcorners.store.sql import TABLES, open_database, query
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two runs: a disk with transfer sizes, an SSD with queue depths."""
+    """Two runs: an SSD with queue depths, a disk with transfer sizes. In the order of their names,
+    which is that of runs of the same second."""
     out = tmp_path_factory.mktemp("kept") / "it's here"
-    for drive, test in (("wd6400aaks", "transfer-size"), ("ocz-core-64gb", "queue-depth")):
+    for drive, test in (("ocz-core-64gb", "queue-depth"), ("wd6400aaks", "transfer-size")):
         fc.characterize(f"sim:{drive}", profile="quick", tests=[test], out=out)
     return out
 
 
 def test_runs_are_found_by_drive_test_tag_and_day(folder: Path) -> None:
     everything = shelf([folder])
-    assert [shelved.tests for shelved in everything] == [["transfer-size"], ["queue-depth"]]
-    disk, core = everything
+    assert [shelved.tests for shelved in everything] == [["queue-depth"], ["transfer-size"]]
+    core, disk = everything
     write_notes(disk.run.path, Notes(("old",), "spins"))
     day = date.fromisoformat(disk.created[:10])
     for choice, wanted in [

@@ -13,19 +13,25 @@ from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import Measured, RunData, measured
 
+KEEPS_UP = 0.98
+"""Share of the offered rate that is completed, from which a drive is said to keep up: below it a
+queue grows, however short the run was for the latency to show it."""
+
 
 @dataclass(frozen=True)
 class Load:
     """What came of one offered rate. ``latency_s`` is the percentile that the limit is about."""
 
     offered_iops: float
+    completed_iops: float
     latency_s: float
     unissued: int
     recordings: tuple[str, ...] = ()
 
     def sustained(self, limit_s: float) -> bool:
-        """Every request was issued, and the latency kept to its limit."""
-        return self.unissued == 0 and self.latency_s <= limit_s
+        """Every request was issued, the drive kept up with them, and the latency to its limit."""
+        keeps_up = self.completed_iops >= KEEPS_UP * self.offered_iops
+        return self.unissued == 0 and keeps_up and self.latency_s <= limit_s
 
 
 def bracket(loads: Sequence[Load], limit_s: float) -> tuple[Load | None, Load | None]:
@@ -72,6 +78,8 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
                 f"it falls behind, and {failed.unissued} I/Os were never issued."
                 if failed.unissued
                 else f"it takes {wording.duration(failed.latency_s)}."
+                if failed.latency_s > limit_s
+                else f"it completes only {wording.number(failed.completed_iops)}."
             )
         )
     return Finding(
@@ -89,6 +97,7 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
             "limit_s": limit_s,
             "limit_percentile": percent,
             "offered_iops": [load.offered_iops for load in loads],
+            "completed_iops": [load.completed_iops for load in loads],
             "latency_s": [load.latency_s for load in loads],
             "unissued": [load.unissued for load in loads],
         },
@@ -114,6 +123,7 @@ def _loads(points: Sequence[Measured]) -> dict[str, Load]:
         loads[one.recording] = Load(
             offered_iops=one.number("offered_iops") or 0.0,
             latency_s=max(latency_s, known.latency_s if known else 0.0),
+            completed_iops=one.iops + (known.completed_iops if known else 0.0),
             unissued=int(one.number("unissued_ios") or 0),
             recordings=(one.recording,),
         )

@@ -106,12 +106,13 @@ def _recovery(run: RunData) -> list[Finding]:
         whole = np.asarray(series, dtype=np.float64)[: int(before.number("elapsed_s") or 0)]
         reference = float(whole[-min(len(whole), 60) :].mean()) if len(whole) else before.iops
         gain = one.iops / reference if reference else None
+        variant = str(one.point["variant"])
         findings.append(
             Finding(
                 name=f"recovery_{one.recording.partition('/')[2]}",
-                title=f"Recovery {one.point['variant']}",
+                title=f"Recovery {variant}",
                 verdict="measured" if gain is not None else "not identifiable",
-                text=f"{str(one.point['variant']).capitalize()}: {wording.number(one.iops)} IOPS"
+                text=f"{variant[0].upper()}{variant[1:]}: {wording.number(one.iops)} IOPS"
                 + (
                     f", {wording.times(gain)} the hammered drive's {wording.number(reference)}."
                     if gain is not None

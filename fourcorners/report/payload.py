@@ -34,7 +34,7 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
             entry = {"drive": drive, **_numbers(row), "point": point}
             if row["test"] == "four-corners":
                 entry["corner"] = corner_of(row)
-                entry["curve"] = _curve(run, row)
+                entry["curve"] = curve(run, row)
                 corners.append(entry)
             elif row["test"] == "queue-depth":
                 queue_depth.append(entry)
@@ -132,7 +132,7 @@ def _corner_order(entry: Mapping[str, Any]) -> tuple[float, str, int]:
     return (point.get("queue_depth") or 0, str(point.get("content") or ""), entry["drive"])
 
 
-def _curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
+def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Latency in nanoseconds against the fraction of I/Os that took longer (1-x)."""
     low, high, count = _histogram(run, row)
     total = int(count.sum())

@@ -9,10 +9,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .payload import LATENCIES
 from .run import Run
 from .view import report_view
 
 SHOWN_ABOVE = ("corner_", "access_model_")
+RECORDINGS_MAX = 24
 SEVERITY_STYLES = {"severe": "bold red", "moderate": "yellow", "slight": "dim"}
 VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": "yellow"}
 
@@ -40,6 +42,8 @@ def render_summary(run: Run) -> RenderableType:
         parts += [Text(""), Text(title, style="bold"), *(_item(line) for line in lines)]
     if any(corner["blocks"] for corner in view["corners"]):
         parts += [Text(""), _corners(view)]
+    for title, rows in _own_tables(view):
+        parts += [Text(""), _recordings(title, rows)]
     if view["models"]:
         parts += [Text(""), _models(view)]
     shown = [row for row in view["findings"] if not row["name"].startswith(SHOWN_ABOVE)]
@@ -47,6 +51,24 @@ def render_summary(run: Run) -> RenderableType:
         parts += [Text(""), _findings(shown)]
     parts += [Text(""), Text(f"Report: {run.path / 'report.html'}")]
     return Group(*parts)
+
+
+def _own_tables(view: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The tests without figures of their own, by title."""
+    tests = {test["name"]: test for test in view["drives"][0]["tests"]}
+    return [(tests[name]["title"], rows) for name, rows in view["tables"].items() if name in tests]
+
+
+def _recordings(title: str, rows: list[dict[str, Any]]) -> Table:
+    """A test's recordings; of many, those of its end, as that is where a steady state is."""
+    table = _table(title, "", "MB/s", "IOPS", "mean", "p99", "max")
+    if len(rows) > RECORDINGS_MAX:
+        table.add_row(Text(f"  {len(rows) - RECORDINGS_MAX} more in the report, then", style="dim"))
+    for row in rows[-RECORDINGS_MAX:]:
+        latency = dict(zip(LATENCIES, row["latency"], strict=True))
+        numbers = (row["rate"], row["iops"], *(latency[key] for key in ("mean", "p99", "max")))
+        table.add_row(Text(f"  {row['label']}", style="dim"), *numbers)
+    return table
 
 
 def _misleading(rows: list[dict[str, str]]) -> Group:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import formatting
+from .charts import SECTIONS
 from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
 from .run import Run
 
@@ -18,9 +19,10 @@ CORNER_TITLES = {
 }
 SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("Advice", "avoid"))
 DRIVE_FILE_LIMIT_BYTES = 100_000
-SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
+OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 ARTEFACT = "artefact_"  # findings that have a list of their own
-IN_THE_FIGURE = "corner_"  # findings whose sentence repeats what a figure writes out
+# Findings whose sentence repeats what a figure writes out.
+IN_THE_FIGURE = ("corner_", "rounds_")
 
 
 def report_view(runs: Sequence[Run]) -> dict[str, Any]:
@@ -42,7 +44,9 @@ def report_view(runs: Sequence[Run]) -> dict[str, Any]:
         "percentiles": _percentiles(runs, names),
         "models": _models(runs, names),
         "findings": found,
-        "said": _said(found),
+        "said": _said(found, _test_groups(runs, names)),
+        "shown": _shown(runs),
+        "tables": _tables(runs, names),
         "tests": _test_groups(runs, names),
         "missing": _missing(runs, names),
         "environment": _table([_environment(run) for run in runs]),
@@ -281,7 +285,7 @@ def _findings(run: Run) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
         name = str(finding.get("name") or "")
-        if name.startswith(("summary", ARTEFACT)):
+        if name.startswith(("summary", "averages_", ARTEFACT)):
             continue
         unit = finding.get("unit")
         rows.append(
@@ -298,14 +302,47 @@ def _findings(run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def _said(found: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def _shown(runs: Sequence[Run]) -> list[str]:
+    """The sections that any of the runs is about; all of them for the reviews' suite."""
+    planned = {str(test.get("name")) for run in runs for test in run.manifest.get("tests") or []}
+    reviews = any(str(run.manifest.get("suite") or "reviews").startswith("reviews") for run in runs)
+    return [section for section in SECTIONS if reviews or section in planned]
+
+
+def _tables(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Every recording of the tests without figures of their own, by test."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for index, (run, name) in enumerate(zip(runs, names, strict=True)):
+        for row in joined(run):
+            if row["test"] in SECTIONS:
+                continue
+            mixed = row["point"].get("operation") == "mixed"
+            tables.setdefault(str(row["test"]), []).append(
+                {
+                    "index": index,
+                    "drive": name,
+                    "label": f"{row['label']}: {OPERATIONS[row['operation']]}"
+                    if mixed
+                    else row["label"],
+                    "rate": formatting.rate(row.get("bytes_per_second")),
+                    "iops": formatting.significant(row.get("iops")),
+                    "latency": [formatting.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
+                }
+            )
+    return tables
+
+
+def _said(
+    found: Sequence[Mapping[str, Any]], tests: Mapping[str, Any]
+) -> dict[str, list[Mapping[str, Any]]]:
     """Findings by the section that shows their evidence; `rest` has those of several tests."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     for row in found:
-        tests = {item.split("/")[0] for item in row["evidence"]}
-        section = tests.pop() if len(tests) == 1 else "rest"
+        about = {item.split("/")[0] for item in row["evidence"]}
+        section = about.pop() if len(about) == 1 else "rest"
         if row["text"] and not row["name"].startswith(IN_THE_FIGURE):
-            said.setdefault(section if section in SECTIONS else "rest", []).append(row)
+            known = section in SECTIONS or section in tests
+            said.setdefault(section if known else "rest", []).append(row)
     return said
 
 

@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 # What is given up for a quick look: durations, and on real drives all but their first 8 GB.
 QUICK_SCALE = 0.05
 QUICK_AREA_BYTES = 8 * 10**9
-_SUITE_KEYS = ("schema_version", "name", "title", "profile", "scale", "area", "test")
+_SUITE_KEYS = ("schema", "schema_version", "name", "title", "profile", "scale", "area", "test")
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 // Starts the page: figures, switches, drive buttons, theme, tables, print.
-import { applyDrives, drawAll, heat, shown } from "./plot.js";
+import { applyDrives, drawAll, glyph, heat, shown } from "./plot.js";
 
 const SHOWN_ROWS = 2500; // of a table in the page; the copied CSV always has all
 const PRINT_WIDTH_PX = 700;
@@ -45,16 +45,6 @@ function key(node, names, drives = names.map((_, drive) => drive)) {
   }
 }
 
-function glyph(drive) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  svg.setAttribute("class", `glyph d${drive % 8}`);
-  svg.setAttribute("aria-hidden", "true");
-  use.setAttribute("href", `#marker-${drive % 8}`);
-  svg.append(use);
-  return svg;
-}
-
 function switches(figures, state) {
   for (const button of document.querySelectorAll("[data-switch]")) {
     const name = button.dataset.switch;
@@ -74,7 +64,7 @@ function switches(figures, state) {
 
 function consistencyDrives(figure, data, state) {
   const node = document.querySelector(".drives-switch");
-  if (!figure.draws) return;
+  if (!figure.draws || !node) return;
   const figureNode = node.closest("figure");
   const choose = (drive) => {
     state.drive = drive;

@@ -1,4 +1,5 @@
 import { start } from "./app.js";
+import { makeCharts } from "./charts.js";
 import { makeFigures } from "./figures.js";
 
-start(makeFigures);
+start((data, state) => ({ ...makeFigures(data, state), ...makeCharts(data) }));

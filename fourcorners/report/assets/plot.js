@@ -302,3 +302,14 @@ export function applyDrives(root) {
 export function drawAll(within = document) {
   for (const panel of panels) if (within.contains(panel.host)) panel.draw();
 }
+
+// The marker of a drive or series, for keys.
+export function glyph(drive) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  svg.setAttribute("class", `glyph d${drive % 8}`);
+  svg.setAttribute("aria-hidden", "true");
+  use.setAttribute("href", `#marker-${drive % 8}`);
+  svg.append(use);
+  return svg;
+}

@@ -112,6 +112,7 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
                 minute,
                 seed + 1,
                 metric="iops",
+                variant="preconditioning",
             ),
         )
 

@@ -213,7 +213,7 @@ def plan_load(subject: Subject, parameters: LoadParameters, seed: int) -> Plan:
             f" rate at queue depth {CLOSED_DEPTH}, then {parameters.halvings} steps between the "
             "last that kept the limit and the first that did not",
             "limit": f"{parameters.percentile} % of the I/Os within {parameters.limit_s:g} s from "
-            "when they were due, and every one issued",
+            "when they were due, every one issued, and the drive keeping up",
             "time": f"{parameters.time_s:g} s each, {parameters.ramp_s:g} s ramp",
         },
         (
@@ -248,7 +248,7 @@ def _load(recording: Recording, percent: float) -> Load:
     assert offered is not None
     latencies = [one.latency_percentile_s(percent) for one in recording.operations.values()]
     slowest = max((value for value in latencies if value is not None), default=float("inf"))
-    return Load(offered.iops, slowest, offered.unissued)
+    return Load(offered.iops, recording.iops, slowest, offered.unissued)
 
 
 UNDER_LOAD = Definition(

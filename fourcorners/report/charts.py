@@ -1,0 +1,371 @@
+"""The charts that tests ask for (``charts`` in a manifest), as plain data for the page.
+
+Nothing is estimated here: recordings are joined with their points, reads and writes of a mixed
+recording are added up, and what is not a finite number becomes ``None``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import formatting
+from .formatting import number
+from .payload import curve, drive_names, findings, joined
+from .run import Run
+
+SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
+"""Tests that have figures of their own."""
+
+TITLES = {
+    "mbps": "MB/s",
+    "iops": "IOPS",
+    "latency_min": "shortest latency",
+    "latency_mean": "mean latency",
+    "latency_max": "longest latency",
+    "latency_p50": "latency, median",
+    "latency_p90": "latency, 90 %",
+    "latency_p99": "latency, 99 %",
+    "latency_p999": "latency, 99.9 %",
+    "latency_p9999": "latency, 99.99 %",
+    "queue_depth": "outstanding I/Os",
+    "block_bytes": "block size",
+    "position_bytes": "position",
+    "access_position_bytes": "position",
+    "read_percent": "share of reads, %",
+    "random_percent": "random share, %",
+    "due_iops": "I/Os due per second",
+    "idle_s": "pause, s",
+}
+
+
+def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Every test without figures of its own, with its charts and the rows of its table."""
+    found: dict[str, dict[str, Any]] = {}
+    for run in runs:
+        for test in run.manifest.get("tests") or []:
+            if test.get("name") not in SECTIONS and test.get("recordings"):
+                found.setdefault(str(test["name"]), test)
+    names = drive_names(runs)
+    return [
+        {
+            "name": name,
+            "title": str(test.get("title") or name),
+            "purpose": str(test.get("purpose") or ""),
+            "charts": [
+                {"id": f"chart-{number_of_test}-{place}", **made}
+                for place, made in enumerate(
+                    made
+                    for chart in test.get("charts") or []
+                    for made in _chart(chart, name, runs, names)
+                )
+            ],
+        }
+        for number_of_test, (name, test) in enumerate(found.items())
+    ]
+
+
+def drawn(tests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The charts that the page's script draws, by their ids; heat maps are tables."""
+    return {
+        chart["id"]: chart for test in tests for chart in test["charts"] if chart["kind"] != "heat"
+    }
+
+
+def _chart(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    make = {
+        "lines": _lines,
+        "dots": _lines,
+        "heat": _heat,
+        "seconds": _seconds,
+        "percentiles": _percentiles,
+        "rounds": _rounds,
+    }.get(str(chart.get("kind")))
+    return [] if make is None else make(chart, test, runs, names)
+
+
+def _rows(
+    chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool
+) -> list[dict[str, Any]]:
+    """Recordings of a chart: reads and writes together, or each operation by itself."""
+    ids = str(chart.get("ids") or "")
+    kept: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in joined(run):
+        if row["test"] != test or row["operation"] == "flush":
+            continue
+        if not str(row["recording"]).startswith(ids):
+            continue
+        key = (str(row["recording"]), str(row["operation"]) if by_operation else "")
+        known = kept.get(key)
+        if known is None:
+            kept[key] = dict(row)
+            continue
+        ios, more = known.get("ios") or 0, row.get("ios") or 0
+        for name in ("iops", "bytes_per_second", "ios", "errors"):
+            known[name] = (known.get(name) or 0) + (row.get(name) or 0)
+        first, second = known.get("latency_mean_s"), row.get("latency_mean_s")
+        if first is not None and second is not None and ios + more:
+            known["latency_mean_s"] = (ios * first + more * second) / (ios + more)
+        for name in ("latency_p50_s", "latency_p90_s", "latency_p99_s", "latency_p999_s"):
+            # Of two distributions the slower one's.
+            known[name] = max(known.get(name) or 0, row.get(name) or 0)
+        known["latency_max_s"] = max(known.get("latency_max_s") or 0, row.get("latency_max_s") or 0)
+        known["operation"] = "mixed"
+    return list(kept.values())
+
+
+def value_of(row: Mapping[str, Any], y: str) -> float | None:
+    """A metric of a row, in the unit that a chart shows."""
+    if y == "mbps":
+        moved = number(row.get("bytes_per_second"))
+        return None if moved is None else moved / 1e6
+    return number(row.get("iops" if y == "iops" else f"{y}_s"))
+
+
+def _label(row: Mapping[str, Any], keys: Iterable[str]) -> str:
+    parts = []
+    for key in keys:
+        if key == "each operation":
+            parts.append(f"{row['operation']}s")
+            continue
+        value = row["label"] if key == "label" else row["point"].get(key, row.get(key))
+        if value is not None:
+            parts.append(formatting.size(value) if key.endswith("_bytes") else str(value))
+    return ", ".join(parts)
+
+
+def _axis(key: str, log: str, which: str) -> dict[str, Any]:
+    return {"key": key, "title": TITLES.get(key, key.replace("_", " ")), "log": which in log}
+
+
+def _lines(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    x, y, keys = str(chart["x"]), str(chart["y"]), list(chart.get("series") or [])
+    series: dict[tuple[int, str], list[list[Any]]] = {}
+    for drive, run in enumerate(runs):
+        for row in _rows(chart, test, run, by_operation="each operation" in keys):
+            at = number(row["point"].get(x))
+            if at is not None:
+                points = series.setdefault((drive, _label(row, keys)), [])
+                points.append([at, _round(value_of(row, y)), str(row["recording"])])
+    if not series:
+        return []
+    log = str(chart.get("log") or "")
+    return [
+        {
+            "kind": chart["kind"],
+            "title": chart["title"],
+            "x": _axis(x, log, "x"),
+            "y": _axis(y, log, "y"),
+            "series": [
+                {"drive": drive, "label": label, "points": sorted(points, key=lambda p: p[0])}
+                for (drive, label), points in series.items()
+            ],
+        }
+    ]
+
+
+def _heat(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A map for each drive and series, all of one chart on one logarithmic scale."""
+    x, y, rows_key = str(chart["x"]), str(chart["y"]), str(chart["rows"])
+    maps: dict[tuple[int, str], dict[tuple[float, float], float | None]] = {}
+    for drive, run in enumerate(runs):
+        averages = findings(run, f"averages_{test}")
+        if averages:
+            for mean in averages[0]["detail"]["cells"]:
+                at = (number(mean.get(rows_key)), number(mean.get(x)))
+                if at[0] is not None and at[1] is not None:
+                    maps.setdefault((drive, ""), {})[at[0], at[1]] = value_of(mean, y)
+            continue
+        for row in _rows(chart, test, run, by_operation=False):
+            place = (number(row["point"].get(rows_key)), number(row["point"].get(x)))
+            if place[0] is not None and place[1] is not None:
+                label = _label(row, chart.get("series") or [])
+                maps.setdefault((drive, label), {})[place[0], place[1]] = value_of(row, y)
+    values = [v for cells in maps.values() for v in cells.values() if v is not None and v > 0]
+    if not values:
+        return []
+    lowest, highest = min(values), max(values)
+    span = math.log(highest / lowest) or 1.0
+
+    def cell(value: float | None) -> dict[str, Any]:
+        if value is None or value <= 0:
+            return {"text": formatting.NOTHING, "level": None}
+        text = (
+            formatting.duration(value) if y.startswith("latency") else formatting.significant(value)
+        )
+        return {"text": text, "level": round(100 * math.log(value / lowest) / span)}
+
+    made = []
+    for (drive, label), cells in maps.items():
+        columns = sorted({column for _, column in cells})
+        rows = sorted({row for row, _ in cells})
+        parts = [str(chart["title"]), label, names[drive] if len(runs) > 1 else ""]
+        made.append(
+            {
+                "kind": "heat",
+                "title": ", ".join(part for part in parts if part),
+                "corner": f"{TITLES.get(rows_key, rows_key)} by {TITLES.get(x, x)}",
+                "columns": [_written(x, column) for column in columns],
+                "rows": [
+                    {
+                        "name": _written(rows_key, row),
+                        "cells": [cell(cells.get((row, column))) for column in columns],
+                    }
+                    for row in rows
+                ],
+            }
+        )
+    return made
+
+
+def _written(key: str, value: float) -> str:
+    return formatting.size(value) if key.endswith("_bytes") else f"{value:g}"
+
+
+def _seconds(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Every second of the recordings. With ``x`` "elapsed" they follow one another on one axis,
+    pauses left out; else each series begins at zero."""
+    y, keys = str(chart["y"]), list(chart.get("series") or [])
+    in_order = chart.get("x") == "elapsed"
+    series: dict[tuple[int, str], list[list[Any]]] = {}
+    for drive, run in enumerate(runs):
+        clock = 0.0
+        for row in _rows(chart, test, run, by_operation=True):
+            whole = run.series(str(row["recording"]), str(row["operation"]))
+            elapsed = number(row.get("elapsed_s")) or 0.0
+            # A last second that the end cut short is no second; of a shorter run it is all.
+            count = min(len(whole["ios"]), max(math.floor(elapsed + 1e-6), 0))
+            points = series.setdefault((drive, _operation_label(row, keys)), [])
+            start = clock if in_order else (points[-1][0] + 1 if points else 0.0)
+            points += [
+                [round(start + second, 3), _round(_second(whole, second, y))]
+                for second in range(count)
+            ]
+            clock += elapsed if _last_operation(row, run) else 0.0
+    shown = {key: points for key, points in series.items() if points}
+    if not shown:
+        return []
+    return [
+        {
+            "kind": "seconds",
+            # Series that begin anew each have a panel of their own.
+            "apart": not in_order,
+            "title": chart["title"],
+            "x": {"key": "second", "title": "second", "log": False},
+            "y": _axis(y, str(chart.get("log") or ""), "y"),
+            "series": [
+                {"drive": drive, "label": label, "points": points}
+                for (drive, label), points in shown.items()
+            ],
+        }
+    ]
+
+
+def _operation_label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    label = _label(row, keys)
+    mixed = row["point"].get("operation") == "mixed"
+    return f"{label}, {row['operation']}s" if mixed else label
+
+
+def _last_operation(row: Mapping[str, Any], run: Run) -> bool:
+    """Whether a recording's clock moves on: with its last operation."""
+    mine = [
+        one["operation"]
+        for one in run.recordings
+        if one["recording"] == row["recording"] and one["operation"] != "flush"
+    ]
+    return not mine or row["operation"] == mine[-1]
+
+
+def _second(series: Mapping[str, Any], second: int, y: str) -> float | None:
+    if y == "iops":
+        return float(series["ios"][second])
+    if y == "mbps":
+        return float(series["bytes"][second]) / 1e6
+    return number(series[f"{y}_s"][second])
+
+
+def _percentiles(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    series = []
+    for drive, run in enumerate(runs):
+        for row in _rows(chart, test, run, by_operation=True):
+            points = curve(run, row)
+            if points["ns"]:
+                label = _operation_label(row, list(chart.get("series") or []))
+                pairs = zip(points["tail"], points["ns"], strict=True)
+                series.append(
+                    {
+                        "drive": drive,
+                        "label": label,
+                        "points": [[tail, ns / 1e9] for tail, ns in pairs],
+                    }
+                )
+    if not series:
+        return []
+    return [
+        {
+            "kind": "percentiles",
+            "title": chart["title"],
+            "x": {"key": "tail", "title": "% of I/Os that are at most this slow", "log": True},
+            "y": {"key": "latency_max", "title": "latency", "log": True},
+            "series": series,
+        }
+    ]
+
+
+def _rounds(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Each variable that a steady state is judged by, with its window and the lines of it."""
+    made = []
+    for drive, run in enumerate(runs):
+        for finding in findings(run, f"rounds_{test}_*"):
+            detail = finding.get("detail") or {}
+            y = {"iops": "iops", "bytes_per_second": "mbps"}.get(detail["metric"], "latency_mean")
+            factor = 1e-6 if y == "mbps" else 1.0
+            window = detail.get("window")
+            parts = [str(detail["variable"]), names[drive] if len(runs) > 1 else ""]
+            made.append(
+                {
+                    "kind": "rounds",
+                    "title": ", ".join(part for part in parts if part),
+                    "drive": drive,
+                    "x": {"key": "round", "title": "round", "log": False},
+                    "y": _axis(y, "", "y"),
+                    "points": [
+                        [at, _round(value * factor)]
+                        for at, value in zip(detail["rounds"], detail["values"], strict=True)
+                    ],
+                    "window": None if window is None else _window(window, factor),
+                    "text": str(finding.get("text") or ""),
+                }
+            )
+    return made
+
+
+def _window(window: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    rounds = window["last_round"] - window["first_round"]
+    start = window["intercept"] * factor
+    return {
+        "first": window["first_round"],
+        "last": window["last_round"],
+        "average": _round(window["average"] * factor),
+        "slope": [_round(start), _round(start + rounds * window["slope_per_round"] * factor)],
+        "steady": window["steady"],
+    }
+
+
+def _round(value: object, digits: int = 6) -> float | None:
+    x = number(value)
+    return None if x is None else float(f"{x:.{digits}g}")

@@ -1,0 +1,113 @@
+"""The JSON Schema of suite files, made from what the tests declare."""
+
+from typing import Any
+
+from fourcorners.suites.access import STREAM_KEYS, WORKLOAD_KEYS
+from fourcorners.suites.catalog import TESTS
+from fourcorners.suites.parameters import declared
+from fourcorners.suites.suite import SCHEMA_VERSION
+
+_TEXT = {"type": "string"}
+
+
+def suite_schema() -> dict[str, Any]:
+    """What ``fourcorners/schemas/suite.schema.json`` holds; running this module writes it."""
+    stream = {key: _one_or_many(kind.schema) for key, kind in STREAM_KEYS.items()}
+    needs = {"required": ["reads", "block"], "anyOf": [_has("pattern"), _has("random")]}
+    limits = {key: dict(kind.schema) for key, kind in WORKLOAD_KEYS.items()}
+    workload = {
+        "type": "object",
+        "properties": {
+            "name": _TEXT,
+            **limits,
+            **stream,
+            "stream": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "properties": stream,
+                    "additionalProperties": False,
+                    **needs,
+                },
+            },
+        },
+        "additionalProperties": False,
+        "allOf": [
+            {"anyOf": [_has("duration"), _has("amount")]},
+            {"anyOf": [_has("stream"), needs]},
+        ],
+    }
+    own = {
+        "type": "object",
+        "title": "A test of the user's own",
+        "properties": {
+            "name": {"type": "string", "pattern": "^[A-Za-z0-9._-]+$"},
+            "title": _TEXT,
+            "purpose": _TEXT,
+            "prepare": {
+                "type": "array",
+                "items": {
+                    "type": "string",
+                    "pattern": "^(purge|settle|trim|fill|fill .+|idle .+)$",
+                },
+            },
+            "workload": {"type": "array", "minItems": 1, "items": workload},
+        },
+        "required": ["name", "workload"],
+        "additionalProperties": False,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"fourcorners/suite/{SCHEMA_VERSION}",
+        "title": "A suite file",
+        "type": "object",
+        "properties": {
+            "schema": {"const": "fourcorners/suite"},
+            "schema_version": {"const": SCHEMA_VERSION},
+            "name": _TEXT,
+            "title": _TEXT,
+            "profile": _TEXT,
+            "scale": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            "area": _TEXT,
+            "test": {
+                "type": "array",
+                "minItems": 1,
+                "items": {"anyOf": [own, *(_known(name) for name in TESTS)]},
+            },
+        },
+        "required": ["schema_version", "name", "test"],
+        "additionalProperties": False,
+    }
+
+
+def _known(name: str) -> dict[str, Any]:
+    definition = TESTS[name]
+    parameters = {
+        key: {**field.metadata["kind"].schema, "description": field.metadata["help"]}
+        for key, field in declared(definition.parameters).items()
+    }
+    return {
+        "type": "object",
+        "title": definition.title,
+        "properties": {"use": {"const": name}, "name": _TEXT, **parameters},
+        "required": ["use"],
+        "additionalProperties": False,
+    }
+
+
+def _has(key: str) -> dict[str, Any]:
+    return {"required": [key]}
+
+
+def _one_or_many(schema: Any) -> dict[str, Any]:
+    return {"anyOf": [dict(schema), {"type": "array", "items": dict(schema), "minItems": 1}]}
+
+
+if __name__ == "__main__":
+    import json
+    from importlib import resources
+    from pathlib import Path
+
+    path = Path(str(resources.files("fourcorners").joinpath("schemas/suite.schema.json")))
+    path.write_text(json.dumps(suite_schema(), indent=2) + "\n", "utf-8")
