@@ -50,7 +50,7 @@ def test_runs_are_found_by_drive_test_tag_and_day(folder: Path) -> None:
 
 
 def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
-    path = shelf([folder])[1].run.path
+    path = shelf([folder])[0].run.path
     before = {file.name: file.read_bytes() for file in path.iterdir()}
     done = fourcorners(
         *("note", str(path), "--tag", "fw-2", "--tag", "a", "--text", "new firmware"),
