@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 from command import fourcorners
-from fault_runs import SCHEMAS
+from fault_runs import SCHEMAS, validate
 
 import fourcorners as fc
 from fourcorners.analysis.load import Load, bracket
@@ -325,7 +325,9 @@ def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(
     assert "drive writes" in shown
     assert list(tmp_path.iterdir()) == [], "neither the file nor a run folder was made"
     assert main([*words, "--json"]) == 0
-    [plan] = json.loads(capsys.readouterr().out)["plans"]
+    document = json.loads(capsys.readouterr().out)
+    validate("plan", document)
+    [plan] = document["plans"]
     fill = (1 << 30) / 200e6
     assert plan["seconds"] == pytest.approx(2000 + fill + 1, rel=1e-3)
     assert plan["drive_writes"] == pytest.approx((2000 + fill) * 200e6 / (1 << 30), rel=1e-3)
@@ -343,6 +345,7 @@ def test_a_test_is_run_with_parameters_from_the_command_line(tmp_path: Path) -> 
 def test_commands_list_and_refuse(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tests", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
+    validate("tests", listed)
     assert [test["name"] for test in listed["tests"]] == list(TESTS)
     for arguments, words in (
         (["queue-depht", SMALL], "did you mean queue-depth"),

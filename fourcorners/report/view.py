@@ -20,6 +20,7 @@ CORNER_TITLES = {
 SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("Advice", "avoid"))
 DRIVE_FILE_LIMIT_BYTES = 100_000
 OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
+LITTLES_LAW = "littles_law"  # about recordings as such, not about a test
 ARTEFACT = "artefact_"  # findings that have a list of their own
 # Findings whose sentence repeats what a figure writes out.
 IN_THE_FIGURE = ("corner_", "rounds_")
@@ -340,6 +341,8 @@ def _said(
     for row in found:
         about = {item.split("/")[0] for item in row["evidence"]}
         section = about.pop() if len(about) == 1 else "rest"
+        if row["name"] == LITTLES_LAW:
+            section = "rest"
         if row["text"] and not row["name"].startswith(IN_THE_FIGURE):
             known = section in SECTIONS or section in tests
             said.setdefault(section if known else "rest", []).append(row)

@@ -323,7 +323,7 @@ def plan_cache(subject: Subject, parameters: CacheParameters, seed: int) -> Plan
             "span": subject.extent(span),
             "time": f"{parameters.time_s:g} s each, {parameters.ramp_s:g} s ramp",
         },
-        tuple(Phase((Purge(), Fill(span)), measure(forced)) for forced in (False, True)),
+        tuple(Phase((Purge(), Fill(span), settle()), measure(forced)) for forced in (False, True)),
         (
             Chart(
                 "lines", "Writes, throughput", "mbps", "queue_depth", series=("cache",), log="xy"
