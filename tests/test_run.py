@@ -16,6 +16,8 @@ import fourcorners as fc
 from fourcorners.analysis.load import Load, bracket
 from fourcorners.cli import main
 from fourcorners.recording import Recording
+from fourcorners.report import charts
+from fourcorners.report.formatting import significant
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.schema import suite_schema
@@ -208,6 +210,15 @@ def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:
     window = write["detail"]["window"]
     assert window["last_round"] - window["first_round"] == 4
     assert (write["verdict"] == "holds") is window["steady"]
+    [shown] = charts.tests([run])
+    drawn = [chart for chart in shown["charts"] if chart["kind"] == "rounds"]
+    assert [len(chart["points"]) for chart in drawn] == [window["last_round"]] * 3
+    [heat] = [chart for chart in shown["charts"] if chart["kind"] == "heat"]
+    assert heat["columns"] == ["0", "5", "35", "50", "65", "95", "100"]
+    row = {row["name"]: row for row in heat["rows"]}["4 KiB"]
+    assert row["cells"][-1]["text"] == significant(cells[100.0, 4096]["iops"])
+    levels = [cell["level"] for row in heat["rows"] for cell in row["cells"]]
+    assert (min(levels), max(levels)) == (0, 100)
 
 
 def test_the_example_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from . import charts
 from .payload import LATENCIES
 from .run import Run
 from .view import report_view
@@ -42,8 +43,10 @@ def render_summary(run: Run) -> RenderableType:
         parts += [Text(""), Text(title, style="bold"), *(_item(line) for line in lines)]
     if any(corner["blocks"] for corner in view["corners"]):
         parts += [Text(""), _corners(view)]
-    for title, rows in _own_tables(view):
-        parts += [Text(""), _recordings(title, rows)]
+    maps = {test["name"]: _maps(test) for test in charts.tests([run])}
+    for name, title, rows in _own_tables(view):
+        for table in maps.get(name) or [_recordings(title, rows)]:
+            parts += [Text(""), table]
     if view["models"]:
         parts += [Text(""), _models(view)]
     shown = [row for row in view["findings"] if not row["name"].startswith(SHOWN_ABOVE)]
@@ -53,10 +56,25 @@ def render_summary(run: Run) -> RenderableType:
     return Group(*parts)
 
 
-def _own_tables(view: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The tests without figures of their own, by title."""
-    tests = {test["name"]: test for test in view["drives"][0]["tests"]}
-    return [(tests[name]["title"], rows) for name, rows in view["tables"].items() if name in tests]
+def _own_tables(view: dict[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """The tests without figures of their own: name, title and recordings."""
+    titles = {test["name"]: test["title"] for test in view["drives"][0]["tests"]}
+    return [(name, titles[name], rows) for name, rows in view["tables"].items() if name in titles]
+
+
+def _maps(test: dict[str, Any]) -> list[Table]:
+    """A test's heat maps of its first quantity, as tables."""
+    heats = [chart for chart in test["charts"] if chart["kind"] == "heat"]
+    tables = []
+    for heat in heats:
+        if heat["title"].partition(",")[0] != heats[0]["title"].partition(",")[0]:
+            continue
+        title = f"{test['title']}: {heat['title']} ({heat['corner']})"
+        table = _table(title, "", *heat["columns"])
+        for row in heat["rows"]:
+            table.add_row(Text(f"  {row['name']}", style="dim"), *(c["text"] for c in row["cells"]))
+        tables.append(table)
+    return tables
 
 
 def _recordings(title: str, rows: list[dict[str, Any]]) -> Table:
