@@ -8,6 +8,7 @@ import pytest
 from fourcorners.arena.steady.contest import Outcome, run_trace, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
 from fourcorners.arena.steady.document import render_markdown
+from fourcorners.arena.steady.recipes import compare
 from fourcorners.arena.steady.traces import Trace
 from fourcorners.arena.steady.truth import Truth, truth_of
 from fourcorners.cli import main
@@ -73,7 +74,7 @@ def test_a_trace_repeats_itself_and_the_judge_is_near_its_truth() -> None:
     assert judged is not None
     assert judged.value == pytest.approx(outcome.truth.value, rel=0.1)
     assert set(outcome.stops) == set(CONTESTANTS)
-    assert "| the judge | 1 of 1 |" in render_markdown([outcome], seed=4)
+    assert "| the judge | 1 of 1 |" in render_markdown([outcome], [compare(4, 1)], seed=4)
 
 
 @pytest.mark.parametrize("mistake", [["--traces", "0"], ["--seed", "-1"], ["--write", "none"]])

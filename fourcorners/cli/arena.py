@@ -12,7 +12,16 @@ from rich.table import Table
 
 from fourcorners.arena.steady.contest import Outcome, by_kind, run_contest, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
-from fourcorners.arena.steady.document import render_markdown, score_header, score_row
+from fourcorners.arena.steady.document import (
+    departure_header,
+    departure_rows,
+    recipe_header,
+    recipe_rows,
+    render_markdown,
+    score_header,
+    score_row,
+)
+from fourcorners.arena.steady.recipes import Compared, run_recipes
 from fourcorners.cli.output import print_json
 from fourcorners.errors import UserError, os_reason
 from fourcorners.writing import write_whole
@@ -33,14 +42,16 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) ->
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as executor:
         outcomes = run_contest(executor, traces=traces, seed=seed, progress=_tell)
+        recipes = run_recipes(executor, traces=traces, seed=seed)
     if json:
-        print_json({"seed": seed, "scores": _scores(outcomes)})
+        recipe_list = [dataclasses.asdict(one) for one in recipes]
+        print_json({"seed": seed, "scores": _scores(outcomes), "preconditioning": recipe_list})
     else:
-        _print(outcomes)
+        _print(outcomes, recipes)
     if write is not None:
         path = write / DOCUMENT
         try:
-            write_whole(render_markdown(outcomes, seed=seed), path)
+            write_whole(render_markdown(outcomes, recipes, seed=seed), path)
         except OSError as error:
             raise UserError(f"cannot write {path}: {os_reason(error)}") from error
         if not json:
@@ -59,7 +70,7 @@ def _scores(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
     return [{k: None if v != v else v for k, v in row.items()} for row in rows]
 
 
-def _print(outcomes: Sequence[Outcome]) -> None:
+def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:
     console = Console()
     for head, rows in (
         (score_header(), [score_row(score(name, outcomes)) for name in CONTESTANTS]),
@@ -67,6 +78,8 @@ def _print(outcomes: Sequence[Outcome]) -> None:
             ("the judge, by kind", *score_header()[1:]),
             [(kind, *score_row(row)[1:]) for kind, row in by_kind(JUDGE, outcomes)],
         ),
+        (departure_header(), departure_rows(outcomes)),
+        (recipe_header(), recipe_rows(recipes)),
     ):
         table = Table(box=None, pad_edge=False)
         for number, column in enumerate(head):

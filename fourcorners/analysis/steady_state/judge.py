@@ -94,7 +94,7 @@ def judge(
         if verdict.settled:
             return verdict
         verdicts.append(verdict)
-    return verdicts[0]
+    return next((verdict for verdict in verdicts if verdict.prepared), verdicts[0])
 
 
 class OnlineJudge:
@@ -194,24 +194,32 @@ class _Case:
         decay = remaining_decay(value)
         low, high = found.drift_low, found.drift_high
         settled, period = False, None
+        missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
             state, reason = State.FALLING, "its last segment falls"
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
             state, reason = State.RISING, "its last segment rises"
+        elif missing is not None:
+            state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
             state, reason = State.UNDECIDED, "its trend is not known well enough"
         elif found.half_width > HALF_WIDTH_MAX:
             state, reason = State.UNDECIDED, "its mean is not known well enough"
-        elif (missing := self._missing(first)) is not None:
-            state, reason = State.UNDECIDED, missing
         else:
             settled = True
             state, reason = State.STEADY, "its last segment is level"
             period = self._fine_period(first)
             if period is not None:
                 state, reason = State.OSCILLATING, "it repeats itself about a level mean"
-        error = math.hypot(found.half_width, decay, found.drift / 2, ERROR_MIN)
-        return self._answer(state, first, reason, settled=settled, half_width=error, period=period)
+        return self._answer(
+            state,
+            first,
+            reason,
+            settled=settled,
+            prepared=missing is None and state not in (State.FALLING, State.RISING),
+            half_width=math.hypot(found.half_width, decay, found.drift / 2, ERROR_MIN),
+            period=period,
+        )
 
     def _refilling(self, starts: list[int]) -> Verdict:
         """A drive of whose capacity a part was empty when the series began.
@@ -281,6 +289,7 @@ class _Case:
             first,
             f"it repeats itself, by {found.amplitude:.0%} up and down",
             settled=settled,
+            prepared=self._missing(first) is None,
             half_width=math.hypot(along.half_width, ERROR_MIN),
             period=found.period,
         )
@@ -355,6 +364,7 @@ class _Case:
         reason: str,
         *,
         settled: bool = False,
+        prepared: bool = False,
         half_width: float = math.inf,
         period: float | None = None,
         level: float | None = None,
@@ -364,6 +374,7 @@ class _Case:
         return Verdict(
             state=state,
             settled=settled,
+            prepared=settled or prepared,
             value=value,
             low=max(0.0, value * (1 - half_width)),
             high=value * (1 + half_width),

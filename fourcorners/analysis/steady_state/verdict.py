@@ -27,6 +27,10 @@ class Verdict:
 
     state: State
     settled: bool
+    prepared: bool
+    """All that physics asks for has been written, and nothing falls or rises any more: the drive is
+    in its steady state, though its value may not be known well yet. Enough to end preconditioning,
+    which measures nothing."""
     value: float
     low: float
     high: float

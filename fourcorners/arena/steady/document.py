@@ -9,6 +9,7 @@ import numpy as np
 
 from fourcorners.arena.steady.contest import TAIL_CHANGE_MAX, Outcome, Score, by_kind, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
+from fourcorners.arena.steady.recipes import Compared
 from fourcorners.arena.steady.traces import NOISE_SHARES
 
 _SCORES = ("contestant", "stopped", "bias", "error", "95 %", "falsely steady", "time", "all time")
@@ -19,9 +20,7 @@ _DEPARTURES = {
 }
 
 
-def render_markdown(
-    outcomes: Sequence[Outcome], *, seed: int, recipes: Sequence[Sequence[str]] | None = None
-) -> str:
+def render_markdown(outcomes: Sequence[Outcome], recipes: Sequence[Compared], *, seed: int) -> str:
     """The document for a corpus of that seed."""
     template = resources.files(__package__).joinpath("steady-state.md.j2").read_text("utf-8")
     environment = jinja2.Environment(
@@ -39,15 +38,12 @@ def render_markdown(
             [(kind, *score_row(row)[1:]) for kind, row in by_kind(JUDGE, outcomes)],
         ),
         covered=_percent(score(JUDGE, outcomes).covered),
-        departures=table(
-            ("what happens", "traces", "noticed", "rounds until then", "before it", "rounds"),
-            departure_rows(outcomes),
-        ),
-        recipes=None
-        if recipes is None
-        else table(
-            ("kind", "drives", "writes saved", "difference of the rate", "largest"), recipes
-        ),
+        departures=table(departure_header(), departure_rows(outcomes)),
+        recipes=table(recipe_header(), recipe_rows(recipes)),
+        recipe_drives=len(recipes),
+        saved=_percent(1 - _capacities(recipes, "fast") / _capacities(recipes, "customary")),
+        between=_percent(_quantile(_between(recipes), 0.5)),
+        between_95=_percent(_quantile(_between(recipes), 0.95)),
     )
 
 
@@ -70,6 +66,11 @@ def score_row(row: Score) -> tuple[str, ...]:
     )
 
 
+def departure_header() -> tuple[str, ...]:
+    """Column heads of :func:`departure_rows`."""
+    return ("what happens", "traces", "noticed", "rounds until then", "before it", "rounds watched")
+
+
 def departure_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
     """What was noticed of what was planted."""
     rows: list[tuple[str, ...]] = []
@@ -82,6 +83,43 @@ def departure_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
         rounds = str(sum(w.rounds for w in watched))
         rows.append((words, str(len(watched)), str(len(delays)), median, early, rounds))
     return rows
+
+
+def recipe_header() -> tuple[str, ...]:
+    """Column heads of :func:`recipe_rows`."""
+    return ("preconditioning", "capacities written", "most", "off the long run", "95 %", "largest")
+
+
+def recipe_rows(recipes: Sequence[Compared]) -> list[tuple[str, ...]]:
+    """Both recipes, in words."""
+    rows: list[tuple[str, ...]] = []
+    for words, name in (
+        ("two fills, two capacities at random", "customary"),
+        ("one fill, random writes until the judge stops them", "fast"),
+    ):
+        capacities = [getattr(one, f"{name}_capacities") for one in recipes]
+        errors = [getattr(one, f"{name}_error") for one in recipes]
+        rows.append(
+            (
+                words,
+                f"{np.median(capacities):.2f}" if recipes else "",
+                f"{max(capacities):.2f}" if recipes else "",
+                *(_percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0)),
+            )
+        )
+    return rows
+
+
+def _capacities(recipes: Sequence[Compared], name: str) -> float:
+    return sum(getattr(one, f"{name}_capacities") for one in recipes) or math.nan
+
+
+def _between(recipes: Sequence[Compared]) -> list[float]:
+    return [(1 + one.fast_error) / (1 + one.customary_error) - 1 for one in recipes]
+
+
+def _quantile(errors: Sequence[float], share: float) -> float:
+    return float(np.quantile(np.abs(errors), share)) if len(errors) else math.nan
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,0 +1,81 @@
+"""Ways to precondition a drive, on drives of the corpus: what each writes, and whether the state
+that they reach is the same."""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from fourcorners.arena.steady.drives import Case, draw
+from fourcorners.recording import Recording
+from fourcorners.suites.precondition import write_until_steady
+from fourcorners.suites.steps import Fill
+from fourcorners.targets import SimulatedTarget
+from fourcorners.workload import Workload
+
+CUSTOMARY_FILLS = 2
+CUSTOMARY_CAPACITIES = 2.0
+"""SNIA's workload-independent preconditioning writes the capacity twice in sequence; to write it
+twice more at random is what vendors' testing guides and fio's users do."""
+
+MEASURED_CAPACITIES = 1.0
+LONG_RUN_CAPACITIES = 3.0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Both recipes on one drive: written capacities, and the rate of the next capacity over the
+    rate of the long run, less 1."""
+
+    customary_capacities: float
+    customary_error: float
+    fast_capacities: float
+    fast_error: float
+
+
+def is_comparable(case: Case) -> bool:
+    """Whether the case is about uniform random writes, which preconditioning is defined by."""
+    return case.stream.pattern == "random" and case.stream.read_fraction == 0
+
+
+def compare(seed: int, index: int) -> Compared:
+    """Preconditions a drive of the corpus both ways, each from erased, and measures."""
+    case = draw(seed, index)
+    drive = SimulatedTarget(case.drive.id, case.drive, {}, case.seed)
+    capacity = drive.capacity_bytes
+    written = 0
+
+    def run(workload: Workload) -> Recording:
+        nonlocal written
+        recording = drive.run(workload)
+        written += recording.write.bytes
+        return recording
+
+    def rate(capacities: float, seed: int) -> float:
+        count = int(capacities * capacity)
+        workload = Workload([case.stream], transfer_bytes=count, seed=seed)
+        return drive.run(workload).bytes_per_second
+
+    seeds = [case.seed + 10**6 * number for number in range(1, 4)]
+    for workload in Fill(capacity, times=CUSTOMARY_FILLS).workloads(case.seed):
+        run(workload)
+    count = int(CUSTOMARY_CAPACITIES * capacity)
+    run(Workload([case.stream], transfer_bytes=count, seed=seeds[0]))
+    customary, customary_rate = written, rate(MEASURED_CAPACITIES, seeds[1])
+    long_run = rate(LONG_RUN_CAPACITIES, seeds[2])
+    drive.purge()
+    written = 0
+    for workload in Fill(capacity).workloads(case.seed):
+        run(workload)
+    write_until_steady(run, case.stream, span_bytes=capacity, seed=case.seed)
+    fast, fast_rate = written, rate(MEASURED_CAPACITIES, seeds[1])
+    return Compared(
+        customary_capacities=customary / capacity,
+        customary_error=customary_rate / long_run - 1,
+        fast_capacities=fast / capacity,
+        fast_error=fast_rate / long_run - 1,
+    )
+
+
+def run_recipes(executor: Executor, *, traces: int, seed: int) -> list[Compared]:
+    """Both recipes on every drive among the first ``traces`` of a corpus that they apply to."""
+    indices = [index for index in range(traces) if is_comparable(draw(seed, index))]
+    return [f.result() for f in [executor.submit(compare, seed, index) for index in indices]]

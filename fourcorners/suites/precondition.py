@@ -1,0 +1,63 @@
+"""Preconditioning by the workload itself, until the judge says that the drive is in its steady
+state: on any target, by writes alone."""
+
+from collections.abc import Callable
+
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.recording import Recording
+from fourcorners.workload import Stream, Workload
+
+ROUNDS_PER_CAPACITY = 100
+"""Rounds in which the stream writes its span once: fine against what a drive goes through, and long
+enough that the pause between two rounds is nothing."""
+
+CAPACITIES_MAX = 8.0
+"""Times that the span is written, at most: after that a drive is as it is."""
+
+
+def write_until_steady(
+    run: Callable[[Workload], Recording],
+    stream: Stream,
+    *,
+    span_bytes: int,
+    unwritten_bytes: int = 0,
+    capacities_max: float = CAPACITIES_MAX,
+    seed: int = 1,
+) -> bool:
+    """Runs a stream that only writes, round by round, until the drive is in its steady state.
+
+    Before it the drive is filled once in sequence, no more: a second fill changes nothing that
+    random writes do not undo. Rounds have seeds of their own, because writing the same places in
+    the same order leaves whole blocks without valid data.
+
+    Args:
+        run: carries out a workload, such as :meth:`Target.run`.
+        stream: what the test will do, over its span.
+        span_bytes: of the stream.
+        unwritten_bytes: part of the span that holds no data.
+        capacities_max: times that the span is written, at most.
+        seed: of the first round.
+
+    Returns:
+        Whether the judge said so; otherwise ``capacities_max`` was reached.
+
+    Raises:
+        UserError: a round failed or was interrupted.
+    """
+    # Loaded when first used, as it brings scipy along.
+    from fourcorners.analysis.steady_state import OnlineJudge
+
+    judge = OnlineJudge(span_bytes, unwritten_bytes=unwritten_bytes)
+    block = stream.block_bytes
+    count = max(1, span_bytes // ROUNDS_PER_CAPACITY // block) * block
+    for number in range(round(capacities_max * span_bytes / count)):
+        workload = Workload([stream], transfer_bytes=count, seed=seed + number)
+        recording = run(workload)
+        if recording.failure is not None or recording.interrupted:
+            reason = recording.failure or "it was interrupted"
+            raise UserError(f"preconditioning did not end: {reason}", EXIT_FAILED)
+        written = recording.write
+        verdict = judge.add(written.bytes_per_second, recording.elapsed_s, float(written.bytes))
+        if verdict is not None and verdict.prepared:
+            return True
+    return False
