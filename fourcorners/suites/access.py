@@ -23,7 +23,7 @@ from fourcorners.suites.parameters import (
     show_percent,
     unknown,
 )
-from fourcorners.suites.steps import Fill, Purge, Rest, Step, Trim, settle
+from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.units import format_bytes
@@ -356,11 +356,12 @@ def _step(text: Any, where: str) -> Callable[[Subject], Step]:
         "purge": lambda subject: Purge(),
         "fill": lambda subject: Fill(subject.area_bytes),
         "settle": lambda subject: settle(),
+        "steady": lambda subject: SteadyWrites(subject.area_bytes),
         "trim": lambda subject: Trim(),
     }
     if rest or word not in simple:
         raise UserError(
-            f"{where}: prepare = {text!r}: use purge, fill, fill SIZE, fill SHARE, settle, trim or "
-            "idle TIME"
+            f"{where}: prepare = {text!r}: use purge, fill, fill SIZE, fill SHARE, steady, settle, "
+            "trim or idle TIME"
         )
     return simple[word]

@@ -2,6 +2,7 @@
 state: on any target, by writes alone."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.recording import Recording
@@ -15,6 +16,14 @@ CAPACITIES_MAX = 8.0
 """Times that the span is written, at most: after that a drive is as it is."""
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What was written, and whether the judge ended it; otherwise it had been enough."""
+
+    steady: bool
+    written_bytes: int
+
+
 def write_until_steady(
     run: Callable[[Workload], Recording],
     stream: Stream,
@@ -23,7 +32,7 @@ def write_until_steady(
     unwritten_bytes: int = 0,
     capacities_max: float = CAPACITIES_MAX,
     seed: int = 1,
-) -> bool:
+) -> Outcome:
     """Runs a stream that only writes, round by round, until the drive is in its steady state.
 
     Before it the drive is filled once in sequence, no more: a second fill changes nothing that
@@ -38,9 +47,6 @@ def write_until_steady(
         capacities_max: times that the span is written, at most.
         seed: of the first round.
 
-    Returns:
-        Whether the judge said so; otherwise ``capacities_max`` was reached.
-
     Raises:
         UserError: a round failed or was interrupted.
     """
@@ -50,14 +56,16 @@ def write_until_steady(
     judge = OnlineJudge(span_bytes, unwritten_bytes=unwritten_bytes)
     block = stream.block_bytes
     count = max(1, span_bytes // ROUNDS_PER_CAPACITY // block) * block
+    written = 0
     for number in range(round(capacities_max * span_bytes / count)):
         workload = Workload([stream], transfer_bytes=count, seed=seed + number)
         recording = run(workload)
         if recording.failure is not None or recording.interrupted:
             reason = recording.failure or "it was interrupted"
             raise UserError(f"preconditioning did not end: {reason}", EXIT_FAILED)
-        written = recording.write
-        verdict = judge.add(written.bytes_per_second, recording.elapsed_s, float(written.bytes))
+        done = recording.write
+        written += done.bytes
+        verdict = judge.add(done.bytes_per_second, recording.elapsed_s, float(done.bytes))
         if verdict is not None and verdict.prepared:
-            return True
-    return False
+            return Outcome(steady=True, written_bytes=written)
+    return Outcome(steady=False, written_bytes=written)

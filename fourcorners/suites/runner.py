@@ -24,9 +24,10 @@ from fourcorners.store.writer import run_name
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.past import Past
+from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.preview import announcement
 from fourcorners.suites.progress import Estimate, Pace, Progress, Status
-from fourcorners.suites.steps import Fill, Purge, Rest, Restore, Step, Trim
+from fourcorners.suites.steps import Fill, Purge, Rest, Restore, SteadyWrites, Step, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, SuitePlan, find_suite
 from fourcorners.suites.test import Adaptive, Measurement, Test
@@ -366,6 +367,8 @@ class Runner:
             case Fill():
                 if not self._fill(step, text):
                     return
+            case SteadyWrites():
+                text = f"{text}: {self._write_until_steady(step, text)}"
         entry["preparation"].append(text)
         self._estimate.done(step.seconds)
 
@@ -419,6 +422,21 @@ class Runner:
         if step.count >= self._plan.subject.rounded(target.capacity_bytes):
             target.filled()
         return True
+
+    def _write_until_steady(self, step: SteadyWrites, activity: str) -> str:
+        """What came of it, as one phrase."""
+        if not self._target.keeps_state:
+            return "none, as earlier writes do not change this drive's speed"
+
+        def run(workload: Workload) -> Recording:
+            recording = self._execute(workload, activity, step.seconds)
+            self._end_test_on_failure(activity, recording)
+            self._stop_if_requested()
+            return recording
+
+        outcome = write_until_steady(run, step.stream, span_bytes=step.count, seed=self._plan.seed)
+        times = f"written {outcome.written_bytes / step.count:.3g} times over"
+        return times if outcome.steady else f"{times}, and not steady by then"
 
     def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
         """Batch after batch until the phase has enough; each is safe when it is through."""

@@ -49,7 +49,7 @@ def suite_schema() -> dict[str, Any]:
                 "type": "array",
                 "items": {
                     "type": "string",
-                    "pattern": "^(purge|settle|trim|fill|fill .+|idle .+)$",
+                    "pattern": "^(purge|steady|settle|trim|fill|fill .+|idle .+)$",
                 },
             },
             "workload": {"type": "array", "minItems": 1, "items": workload},

@@ -118,4 +118,31 @@ class Restore:
         return f"the state saved in {self.state}"
 
 
-Step = Purge | Fill | Rest | Trim | Restore
+@dataclass(frozen=True)
+class SteadyWrites:
+    """4 KiB random writes to the first ``count`` bytes, after a fill, until the judge says that the
+    drive is in its steady state; see :mod:`fourcorners.suites.precondition`."""
+
+    count: int
+
+    @property
+    def seconds(self) -> float:
+        """Estimate."""
+        return self.written_bytes / WRITTEN_BYTES_PER_SECOND
+
+    @property
+    def written_bytes(self) -> int:
+        """Estimate: what page-mapped drives need once they are full."""
+        return self.count
+
+    @property
+    def stream(self) -> Stream:
+        """What is written."""
+        return Stream.write("random", 4096, span_bytes=self.count, queue_depth=32)
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        return f"4 KiB random writes to {subject.extent(self.count)} until steady"
+
+
+Step = Purge | Fill | SteadyWrites | Rest | Trim | Restore

@@ -35,6 +35,9 @@ class Edition:
     cache: bool
 
 
+ENDS = ("snia", "judge")
+"""Who says that rounds are steady: the specification, or the judge of docs/steady-state.md."""
+
 EDITIONS = {
     "enterprise": Edition("enterprise", 1.0, 32, 4, cache=False),
     "client": Edition("client", 0.75, 16, 2, cache=True),
@@ -50,6 +53,7 @@ class SniaParameters:
     threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
     time_s: float = parameter(SECONDS, MINUTE_S, "each measurement of a round")
     rounds: int = parameter(COUNT, ROUNDS_MAX, "rounds at most")
+    until: str = parameter(choice(*ENDS), "snia", "what ends the rounds: SNIA's rule or the judge")
 
 
 class Setting:
@@ -115,9 +119,12 @@ def rounds(
     batch: Callable[[int], tuple[Measurement, ...]],
     value: Callable[[Recording], float],
     rounds_max: int,
+    *,
+    judged_bytes: int | None = None,
 ) -> Adaptive:
     """Rounds until every tracked variable is steady by SNIA's rule, or there are enough.
 
+    With ``judged_bytes``, the size of the written span, the judge of steady state decides instead.
     ``batch`` gives the measurements of a round, from 1; those with a metric decide.
     """
     first = batch(1)
@@ -125,9 +132,25 @@ def rounds(
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
         # Loaded here, as what it brings along takes the command half a second to start.
-        from fourcorners.analysis.steady_state import snia_window
+        from fourcorners.analysis.steady_state import Series, judge, snia_window
 
         recordings = list(measured.values())
+        if judged_bytes is not None:
+            parts = [
+                recordings[at : at + len(first)] for at in range(0, len(recordings), len(first))
+            ]
+            duration = np.array([sum(one.elapsed_s for one in part) for part in parts])
+            written = np.array([sum(map(_written_bytes, part)) for part in parts])
+            verdicts = [
+                judge(
+                    Series(np.array([value(part[index]) for part in parts]), duration, written),
+                    judged_bytes,
+                )
+                for index in tracked
+            ]
+            if all(verdict.settled for verdict in verdicts):
+                return ()
+            return batch(len(parts) + 1)
         windows = [
             snia_window(np.array([value(one) for one in recordings[index :: len(first)]]))
             for index in tracked
@@ -137,6 +160,10 @@ def rounds(
         return batch(len(measured) // len(first) + 1)
 
     return Adaptive(preparation, first, following, batches_max=rounds_max, what="rounds")
+
+
+def _written_bytes(recording: Recording) -> float:
+    return float(recording.write.bytes) if "write" in recording.operations else 0.0
 
 
 def in_round(

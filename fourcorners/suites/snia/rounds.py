@@ -9,6 +9,7 @@ from fourcorners.suites.parameters import COUNT, SECONDS, choice, parameter
 from fourcorners.suites.snia.common import (
     BLOCK_4K,
     EDITIONS,
+    ENDS,
     MINUTE_S,
     ROUNDS_MAX,
     SOURCE,
@@ -37,10 +38,18 @@ def _mix(reads: float) -> str:
 
 
 def _rounds_shown(parameters: "SniaParameters | LatencyParameters") -> str:
-    return (
-        f"until five in a row are steady (range 20 %, slope 10 %), {parameters.rounds} at most, "
-        f"{parameters.time_s:g} s for each measurement"
+    steady = (
+        "the judge says that they are steady"
+        if parameters.until == "judge"
+        else "five in a row are steady (range 20 %, slope 10 %)"
     )
+    return (
+        f"until {steady}, {parameters.rounds} at most, {parameters.time_s:g} s for each measurement"
+    )
+
+
+def _judged_bytes(setting: Setting, parameters: "SniaParameters | LatencyParameters") -> int | None:
+    return setting.active_bytes if parameters.until == "judge" else None
 
 
 def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
@@ -73,7 +82,15 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
                 "rounds": _rounds_shown(parameters),
             }
         ),
-        (rounds(setting.preconditioning, batch, _iops, parameters.rounds),),
+        (
+            rounds(
+                setting.preconditioning,
+                batch,
+                _iops,
+                parameters.rounds,
+                judged_bytes=_judged_bytes(setting, parameters),
+            ),
+        ),
         (_ROUNDS, Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes")),
     )
 
@@ -124,7 +141,11 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
             )
 
         return rounds(
-            setting.preconditioning, batch, lambda one: one.bytes_per_second, parameters.rounds
+            setting.preconditioning,
+            batch,
+            lambda one: one.bytes_per_second,
+            parameters.rounds,
+            judged_bytes=_judged_bytes(setting, parameters),
         )
 
     return Plan(
@@ -161,6 +182,7 @@ class LatencyParameters:
     edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
     time_s: float = parameter(SECONDS, MINUTE_S, "each measurement of a round")
     rounds: int = parameter(COUNT, ROUNDS_MAX, "rounds at most")
+    until: str = parameter(choice(*ENDS), "snia", "what ends the rounds: SNIA's rule or the judge")
     histogram_s: float = parameter(SECONDS, HISTOGRAM_S, "4 KiB writes for the histogram, after")
 
 
@@ -207,7 +229,13 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
             }
         ),
         (
-            rounds(setting.preconditioning, batch, _mean_latency_s, parameters.rounds),
+            rounds(
+                setting.preconditioning,
+                batch,
+                _mean_latency_s,
+                parameters.rounds,
+                judged_bytes=_judged_bytes(setting, parameters),
+            ),
             Phase((), (histogram,), continues=True),
         ),
         (
