@@ -205,7 +205,9 @@ def test_a_file_is_prepared_and_measured_again_where_the_run_was_killed(tmp_path
     assert not run.recordings[0]["interrupted"]
 
 
-def test_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
+def test_a_run_that_goes_on_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fourcorners.store.folder._DYING_S", 0.1)
+
     class Impatient(fc.suites.Progress):
         refusals = 0
 

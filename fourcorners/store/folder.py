@@ -6,6 +6,7 @@ import datetime
 import fcntl
 import json
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from fourcorners.store import schema
 
 # In the folder of a run that goes on. Its time of change is the run's last sign of life.
 LOCK = ".lock"
+# A process that was killed gives up its lock when the kernel has taken it apart.
+_DYING_S = 3.0
 KILLED_REASON = "the run was killed"
 
 
@@ -108,12 +111,16 @@ def claim(path: Path) -> Claim:
 
     Raises :class:`UserError` while its run goes on, or where nothing can be written.
     """
-    try:
-        return Claim(path, _locked(path))
-    except BlockingIOError:
-        raise UserError(f"the run {named_path(path)} still goes on") from None
-    except OSError as error:
-        raise UserError(f"cannot write to the run folder {path}: {os_reason(error)}") from error
+    deadline = time.monotonic() + _DYING_S
+    while True:
+        try:
+            return Claim(path, _locked(path))
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise UserError(f"the run {named_path(path)} still goes on") from None
+        except OSError as error:
+            raise UserError(f"cannot write to the run folder {path}: {os_reason(error)}") from error
+        time.sleep(0.02)
 
 
 def recover(parent: str | Path) -> list[Path]:
