@@ -62,9 +62,9 @@ impl<S, const WATCHED: bool> Custody<S, WATCHED> {
     pub(crate) fn get(&mut self) -> &mut S {
         assert!(!self.lost, "state that was taken is not used");
         // SAFETY: the state was not taken when the latest call ended, and is
-        // not taken outside calls; `self` is borrowed while it is used.
-        let state = unsafe { &mut *self.shared.state.get() };
-        state.as_mut().expect("it is there until it is taken")
+        // not taken outside calls; `self` is borrowed while it is used. It is
+        // there until it is taken.
+        unsafe { (*self.shared.state.get()).as_mut().unwrap_unchecked() }
     }
 
     /// The state, for good.

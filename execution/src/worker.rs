@@ -257,10 +257,11 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
             break;
         }
         worker.completed(&mut done, target, progress);
-        for completion in done.drain(..) {
-            let request = custody.get().slots[completion.slot as usize].request;
-            submit(custody, target, completion.slot, &request)?;
+        for &Completion { slot, .. } in &done {
+            let request = custody.get().slots[slot as usize].request;
+            submit(custody, target, slot, &request)?;
         }
+        done.clear();
     }
     let worker = custody.get();
     for completion in &done {

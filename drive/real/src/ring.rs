@@ -305,10 +305,12 @@ fn build(slots: u32, engine: &Engine) -> Result<IoUring, Unavailable> {
         return builder.build(2 * slots).map_err(|error| unavailable(&error));
     }
     // Completions are posted while this thread waits, without interrupting it
-    // (Linux 6.1), and in older kernels' own way.
+    // (Linux 6.1), and entries are taken in order without an array that says so
+    // (6.6); older kernels do both in their own way.
     let mut deferring = builder.clone();
     deferring.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
-    let ring = deferring.build(slots).or_else(|_| builder.build(slots));
+    let ring = deferring.clone().setup_no_sqarray().build(slots);
+    let ring = ring.or_else(|_| deferring.build(slots)).or_else(|_| builder.build(slots));
     ring.map_err(|error| unavailable(&error))
 }
 
