@@ -35,6 +35,7 @@ TITLES = {
     "access_position_bytes": "position",
     "read_percent": "share of reads, %",
     "random_percent": "random share, %",
+    "round_of_writes": "round",
     "due_iops": "I/Os due per second",
     "idle_s": "pause, s",
 }
@@ -133,8 +134,16 @@ def _label(row: Mapping[str, Any], keys: Iterable[str]) -> str:
             continue
         value = row["label"] if key == "label" else row["point"].get(key, row.get(key))
         if value is not None:
-            parts.append(formatting.size(value) if key.endswith("_bytes") else str(value))
+            parts.append(_named(key, value))
     return ", ".join(parts)
+
+
+def _named(key: str, value: Any) -> str:
+    if key.endswith("_bytes"):
+        return formatting.size(value)
+    if key.endswith("_percent"):
+        return f"{value:g} % {key.removesuffix('_percent')}s"
+    return str(value)
 
 
 def _axis(key: str, log: str, which: str) -> dict[str, Any]:
@@ -147,6 +156,14 @@ def _lines(
     x, y, keys = str(chart["x"]), str(chart["y"]), list(chart.get("series") or [])
     series: dict[tuple[int, str], list[list[Any]]] = {}
     for drive, run in enumerate(runs):
+        averages = _averages(run, test) if "round" not in x else []
+        if averages:
+            for mean in averages:
+                at = number(mean.get(x))
+                if at is not None:
+                    points = series.setdefault((drive, _label({"point": mean}, keys)), [])
+                    points.append([at, _round(value_of(mean, y)), str(mean["variable"])])
+            continue
         for row in _rows(chart, test, run, by_operation="each operation" in keys):
             at = number(row["point"].get(x))
             if at is not None:
@@ -169,6 +186,12 @@ def _lines(
     ]
 
 
+def _averages(run: Run, test: str) -> list[dict[str, Any]]:
+    """What a test in rounds came to, by variable; empty for other tests."""
+    found = findings(run, f"averages_{test}")
+    return list(found[0]["detail"]["cells"]) if found else []
+
+
 def _heat(
     chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -176,9 +199,9 @@ def _heat(
     x, y, rows_key = str(chart["x"]), str(chart["y"]), str(chart["rows"])
     maps: dict[tuple[int, str], dict[tuple[float, float], float | None]] = {}
     for drive, run in enumerate(runs):
-        averages = findings(run, f"averages_{test}")
+        averages = _averages(run, test)
         if averages:
-            for mean in averages[0]["detail"]["cells"]:
+            for mean in averages:
                 at = (number(mean.get(rows_key)), number(mean.get(x)))
                 if at[0] is not None and at[1] is not None:
                     maps.setdefault((drive, ""), {})[at[0], at[1]] = value_of(mean, y)

@@ -46,6 +46,7 @@ function xAxis(chart, values) {
   if (x.log) {
     return { log: true, base: 2, min: low / 1.2, max: high * 1.2, format, title: x.title, ticks: ordered, spacing: isBytes(x.key) ? 60 : 40 };
   }
+  if (x.key.startsWith("round")) return linearAxis(0.5, high + 0.5, { title: x.title, ticks: ordered, spacing: 34 });
   const from = kind === "seconds" ? low : Math.min(0, low);
   return linearAxis(from, high, { title: x.title, format, spacing: 70 });
 }

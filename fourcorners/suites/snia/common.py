@@ -182,17 +182,15 @@ def in_round(
     in the same order leaves whole blocks without valid data."""
     # Far enough apart that no two rounds' measurements share one.
     own_seed = seed + 1000 * number
+    place: dict[str, Any] = {"round": number, "variable": label}
+    if stream.read_fraction == 0:
+        # What SNIA's plot of convergence shows, beside the tracked variables.
+        place["round_of_writes"] = number
     return Measurement(
         f"round-{number}/{id}",
         f"round {number}: {label}",
         Workload([stream], seconds=seconds, seed=own_seed),
-        {
-            "round": number,
-            "variable": label,
-            "tracked": metric is not None,
-            "metric": metric,
-            **axes,
-        },
+        {**place, "tracked": metric is not None, "metric": metric, **axes},
     )
 
 

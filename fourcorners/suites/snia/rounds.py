@@ -91,7 +91,26 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
                 judged_bytes=_judged_bytes(setting, parameters),
             ),
         ),
-        (_ROUNDS, Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes")),
+        (
+            _ROUNDS,
+            Chart(
+                "lines",
+                "Convergence, writes of every block size",
+                "iops",
+                "round_of_writes",
+                series=("block_bytes",),
+                log="y",
+            ),
+            Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes"),
+            Chart(
+                "lines",
+                "IOPS in the steady state, by mix",
+                "iops",
+                "block_bytes",
+                series=("read_percent",),
+                log="xy",
+            ),
+        ),
     )
 
 
