@@ -55,7 +55,9 @@ def test_it_stops_in_the_state_that_longer_writing_leads_to(drive_file: Path) ->
         _filled(drive)
         fresh = rate(100)
         _filled(drive)
-        outcome = write_until_steady(drive.run, stream, span_bytes=capacity)
+        outcome = write_until_steady(
+            drive.run, stream, span_bytes=capacity, capacity_bytes=capacity
+        )
         assert outcome.steady
         assert outcome.written_bytes < 1.5 * capacity
         prepared = rate(101)
@@ -68,7 +70,11 @@ def test_it_gives_up_and_tells_failures(drive_file: Path) -> None:
     stream = Stream.write("random", 4096, queue_depth=32)
     with fc.open_target(str(drive_file)) as drive:
         outcome = write_until_steady(
-            drive.run, stream, span_bytes=drive.capacity_bytes, capacities_max=0.1
+            drive.run,
+            stream,
+            span_bytes=drive.capacity_bytes,
+            capacity_bytes=drive.capacity_bytes,
+            capacities_max=0.1,
         )
         assert not outcome.steady
         assert outcome.written_bytes == pytest.approx(0.1 * drive.capacity_bytes, rel=0.02)
@@ -77,6 +83,7 @@ def test_it_gives_up_and_tells_failures(drive_file: Path) -> None:
                 lambda workload: drive.run(workload, lambda *_: False),
                 stream,
                 span_bytes=10_000 * drive.capacity_bytes,
+                capacity_bytes=10_000 * drive.capacity_bytes,
             )
 
 
@@ -89,6 +96,24 @@ def test_a_suite_asks_for_it(drive_file: Path, tmp_path: Path) -> None:
     assert test["status"] == "complete"
     assert test["preparation"][2].startswith("4 KiB random writes to the whole drive until steady:")
     assert test["preparation"][2].endswith("times over")
+
+
+def test_prepare_saves_a_drive_that_was_written_until_steady(
+    drive_file: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "worn.state"
+    with fc.open_target(str(drive_file)) as drive:
+        fc.prepare(drive, state, until_steady=True)
+    stream = Stream.write("random", 4096, queue_depth=32)
+    with fc.open_target(str(drive_file), state=state) as drive:
+        count = drive.capacity_bytes // 2
+        rates = [
+            drive.run(Workload([stream], transfer_bytes=count, seed=seed)).bytes_per_second
+            for seed in (200, 201)
+        ]
+        assert rates[0] == pytest.approx(rates[1], rel=0.03)
+        with pytest.raises(UserError, match="leave out --until-steady"):
+            fc.prepare(drive, tmp_path / "other", steady_state=True, until_steady=True)
 
 
 def test_rounds_may_be_ended_by_the_judge() -> None:

@@ -286,6 +286,7 @@ def prepare(
     *,
     filled: float = 1.0,
     steady_state: Flag = False,
+    until_steady: Flag = False,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     seed: int = 1,
     quiet: Flag = False,
@@ -302,6 +303,8 @@ def prepare(
         Share of the drive that is filled, from its start, such as 0.5. The rest stays empty.
     steady_state
         Put the drive into the steady state of random writes instead of filling it in sequence.
+    until_steady
+        After the fill, write at random until the drive is judged to be in its steady state.
     set_
         Replace a parameter, as in "characterize"; the same are needed to use the state.
     seed
@@ -314,6 +317,7 @@ def prepare(
         state,
         filled_share=filled,
         steady_state=steady_state,
+        until_steady=until_steady,
         settings=run_command.parse_settings(set_),
         seed=seed,
         quiet=quiet,

@@ -14,13 +14,21 @@ def run(
     *,
     filled_share: float,
     steady_state: bool,
+    until_steady: bool,
     settings: Mapping[str, str],
     seed: int,
     quiet: bool,
 ) -> int:
     """Prepares the drive and says how to go on."""
     with open_target(locator, settings=settings, seed=seed) as target:
-        prepare(target, state, filled_share=filled_share, steady_state=steady_state, seed=seed)
+        prepare(
+            target,
+            state,
+            filled_share=filled_share,
+            steady_state=steady_state,
+            until_steady=until_steady,
+            seed=seed,
+        )
     if not quiet:
         print(f"{target.name}: {state}, {format_bytes(state.stat().st_size)}")
     return 0

@@ -29,6 +29,7 @@ def write_until_steady(
     stream: Stream,
     *,
     span_bytes: int,
+    capacity_bytes: int,
     unwritten_bytes: int = 0,
     capacities_max: float = CAPACITIES_MAX,
     seed: int = 1,
@@ -43,6 +44,7 @@ def write_until_steady(
         run: carries out a workload, such as :meth:`Target.run`.
         stream: what the test will do, over its span.
         span_bytes: of the stream.
+        capacity_bytes: of the target; what is not in the span may be spare area.
         unwritten_bytes: part of the span that holds no data.
         capacities_max: times that the span is written, at most.
         seed: of the first round.
@@ -51,9 +53,13 @@ def write_until_steady(
         UserError: a round failed or was interrupted.
     """
     # Loaded when first used, as it brings scipy along.
-    from fourcorners.analysis.steady_state import OnlineJudge
+    from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, OnlineJudge
 
-    judge = OnlineJudge(span_bytes, unwritten_bytes=unwritten_bytes)
+    judge = OnlineJudge(
+        span_bytes,
+        spare_bytes_max=SPARE_SHARE_MAX * capacity_bytes + capacity_bytes - span_bytes,
+        unwritten_bytes=unwritten_bytes,
+    )
     block = stream.block_bytes
     count = max(1, span_bytes // ROUNDS_PER_CAPACITY // block) * block
     written = 0

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.suites.steps import Fill
+from fourcorners.suites.precondition import write_until_steady
+from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
 from fourcorners.targets import SimulatedTarget, Target
+from fourcorners.units import format_bytes
 
 
 def prepare(
@@ -14,6 +16,7 @@ def prepare(
     *,
     filled_share: float = 1.0,
     steady_state: bool = False,
+    until_steady: bool = False,
     seed: int = 1,
 ) -> None:
     """Erases a simulated drive, fills it, and saves its state.
@@ -24,14 +27,18 @@ def prepare(
         filled_share: how much of it is filled, from its start; the rest stays empty.
         steady_state: rather than filled in sequence, the drive is put into the steady state of
             random writes, see :meth:`SimulatedTarget.enter_steady_state`.
+        until_steady: after the fill, 4 KiB random writes follow until the judge says that the drive
+            is in its steady state (docs/steady-state.md), as a real drive is preconditioned.
         seed: root of the written content.
 
     Raises:
-        UserError: a target that is not simulated, a drive without a steady state to enter, a fill
-            that fails, or a file that cannot be written.
+        UserError: a target that is not simulated, both kinds of steady state, a drive without one
+            to enter or that does not reach it, a fill that fails, or a file that cannot be written.
     """
     if not isinstance(target, SimulatedTarget):
         raise UserError(f"only simulated drives can be saved, and {target.locator} is not one")
+    if steady_state and until_steady:
+        raise UserError("--steady-state enters a steady state at once: leave out --until-steady")
     count = filled_bytes(target.capacity_bytes, filled_share)
     if steady_state:
         target.enter_steady_state(filled_share)
@@ -41,4 +48,19 @@ def prepare(
             failure = target.run(workload).failure
             if failure is not None:
                 raise UserError(f"{target.name}: the fill failed: {failure}", EXIT_FAILED)
+    if until_steady:
+        writes = SteadyWrites(count)
+        outcome = write_until_steady(
+            target.run,
+            writes.stream,
+            span_bytes=count,
+            capacity_bytes=target.capacity_bytes,
+            seed=seed,
+        )
+        if not outcome.steady:
+            raise UserError(
+                f"{target.name}: not steady after {format_bytes(outcome.written_bytes)} of random "
+                "writes",
+                EXIT_FAILED,
+            )
     target.save(state)

@@ -434,7 +434,13 @@ class Runner:
             self._stop_if_requested()
             return recording
 
-        outcome = write_until_steady(run, step.stream, span_bytes=step.count, seed=self._plan.seed)
+        outcome = write_until_steady(
+            run,
+            step.stream,
+            span_bytes=step.count,
+            capacity_bytes=self._target.capacity_bytes,
+            seed=self._plan.seed,
+        )
         times = f"written {outcome.written_bytes / step.count:.3g} times over"
         return times if outcome.steady else f"{times}, and not steady by then"
 

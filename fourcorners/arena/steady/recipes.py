@@ -65,7 +65,9 @@ def compare(seed: int, index: int) -> Compared:
     written = 0
     for workload in Fill(capacity).workloads(case.seed):
         run(workload)
-    write_until_steady(run, case.stream, span_bytes=capacity, seed=case.seed)
+    write_until_steady(
+        run, case.stream, span_bytes=capacity, capacity_bytes=capacity, seed=case.seed
+    )
     fast, fast_rate = written, rate(MEASURED_CAPACITIES, seeds[1])
     return Compared(
         customary_capacities=customary / capacity,
