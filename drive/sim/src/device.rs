@@ -24,6 +24,21 @@ pub trait Device {
     /// Handles the earliest event and appends the commands that it completed.
     fn step(&mut self, done: &mut Vec<Completion>);
 
+    /// Handles events in order of time until one completes commands or none is
+    /// due by `until_ns`. Returns the time reached.
+    fn advance(&mut self, until_ns: u64, done: &mut Vec<Completion>) -> u64 {
+        loop {
+            let event_ns = self.next_event_ns();
+            if event_ns > until_ns {
+                return until_ns;
+            }
+            self.step(done);
+            if !done.is_empty() {
+                return event_ns;
+            }
+        }
+    }
+
     /// Secure erase: forgets all data. Only called while no command is
     /// outstanding.
     fn purge(&mut self, at_ns: u64);
@@ -118,12 +133,8 @@ impl<D: Device> Simulated<D> {
     /// Lets `idle_ns` pass without commands; background work goes on.
     pub fn idle(&mut self, idle_ns: u64) {
         let until_ns = self.now_ns + idle_ns;
-        let mut done = Vec::new();
-        while self.device.next_event_ns() <= until_ns {
-            self.device.step(&mut done);
-        }
-        debug_assert!(done.is_empty(), "idle with commands outstanding");
-        self.now_ns = until_ns;
+        self.now_ns = self.device.advance(until_ns, &mut Vec::new());
+        debug_assert!(self.now_ns == until_ns, "idle with commands outstanding");
     }
 
     /// Secure erase.
@@ -181,14 +192,8 @@ impl<D: Device> Target for Simulated<D> {
 
     #[inline]
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
-        while done.is_empty() {
-            let event_ns = self.device.next_event_ns();
-            if event_ns > deadline_ns {
-                self.now_ns = deadline_ns;
-                break;
-            }
-            self.now_ns = event_ns;
-            self.device.step(done);
+        if done.is_empty() {
+            self.now_ns = self.device.advance(deadline_ns, done);
         }
         Ok(())
     }

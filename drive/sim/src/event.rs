@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 
 /// An event of a drive model: what happens, to which command or part.
 pub trait Kinds: Copy {
@@ -84,70 +85,86 @@ impl<E: Kinds> EventQueue<E> {
         self.heads_ns[kind] = queue.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
         (self.next_ns, self.next_kind) = (self.heads_ns[0], 0);
         for kind in 1..E::KINDS {
-            if self.heads_ns[kind] < self.next_ns {
-                (self.next_ns, self.next_kind) = (self.heads_ns[kind], kind);
-            }
+            // Which kind is next cannot be predicted.
+            let head_ns = self.heads_ns[kind];
+            let earlier = head_ns < self.next_ns;
+            self.next_ns = select_unpredictable(earlier, head_ns, self.next_ns);
+            self.next_kind = select_unpredictable(earlier, kind, self.next_kind);
         }
         Some(event)
     }
 }
 
-/// One timer for each of a number of things: a tree in which every node holds
-/// the earlier time of its two children.
+/// One timer for each of a number of things: a tree in which every node names
+/// the earlier timer of its two children. Which one that is cannot be
+/// predicted, so it is found without a branch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timers {
+    at_ns: Box<[u64]>,
     /// Node 1 is the root, node `n` has the children `2n` and `2n + 1`; the
     /// leaves are the second half.
-    nodes_ns: Box<[u64]>,
+    nodes: Box<[u32]>,
+    /// What the root's timer is set to.
+    next_ns: u64,
 }
 
 impl Timers {
     /// `count` timers, none of them set.
     pub fn new(count: usize) -> Self {
-        Self { nodes_ns: vec![NEVER_NS; 2 * count.next_power_of_two()].into() }
+        let leaves = count.next_power_of_two();
+        let mut nodes = vec![0; 2 * leaves];
+        for node in (1..2 * leaves).rev() {
+            nodes[node] = match node.checked_sub(leaves) {
+                Some(index) => index as u32,
+                None => nodes[2 * node],
+            };
+        }
+        Self { at_ns: vec![NEVER_NS; leaves].into(), nodes: nodes.into(), next_ns: NEVER_NS }
     }
 
     /// Sets a timer, or stops it with [`NEVER_NS`].
     #[inline]
     pub fn set(&mut self, index: u32, at_ns: u64) {
-        let nodes_ns = &mut *self.nodes_ns;
-        let mut node = nodes_ns.len() / 2 + index as usize;
-        assert!(node < nodes_ns.len(), "no such timer");
-        let mut earliest_ns = at_ns;
-        nodes_ns[node] = earliest_ns;
+        self.at_ns[index as usize] = at_ns;
+        let leaves = self.at_ns.len();
+        assert!(self.nodes.len() == 2 * leaves, "a tree over all timers");
+        let (mut earliest, mut earliest_ns) = (index, at_ns);
+        let mut node = leaves + index as usize;
         while node > 1 {
-            // SAFETY: `node` only falls from a place in the tree, whose number
-            // of nodes is a power of two, so its sibling is in it as well.
+            // SAFETY: `node` only falls from a leaf of the tree, whose number of
+            // nodes is a power of two, so its sibling is in it as well; nodes
+            // hold numbers of timers.
             unsafe {
-                earliest_ns = earliest_ns.min(*nodes_ns.get_unchecked(node ^ 1));
+                let other = *self.nodes.get_unchecked(node ^ 1);
+                let other_ns = *self.at_ns.get_unchecked(other as usize);
+                // Of equal times the left one's is first.
+                let is_right = node & 1 == 1;
+                let first = (other_ns < earliest_ns) | ((other_ns == earliest_ns) & is_right);
+                earliest = select_unpredictable(first, other, earliest);
+                earliest_ns = select_unpredictable(first, other_ns, earliest_ns);
                 node /= 2;
-                *nodes_ns.get_unchecked_mut(node) = earliest_ns;
+                *self.nodes.get_unchecked_mut(node) = earliest;
             }
         }
+        self.next_ns = earliest_ns;
     }
 
     /// What a timer is set to.
     #[inline]
     pub fn get(&self, index: u32) -> u64 {
-        self.nodes_ns[self.nodes_ns.len() / 2 + index as usize]
+        self.at_ns[index as usize]
     }
 
     /// The earliest time.
     #[inline]
     pub fn next_ns(&self) -> u64 {
-        self.nodes_ns[1]
+        self.next_ns
     }
 
     /// The timer with the earliest time; the first of several.
     #[inline]
     pub fn next(&self) -> u32 {
-        let leaves = self.nodes_ns.len() / 2;
-        let mut node = 1;
-        while node < leaves {
-            node *= 2;
-            node += usize::from(self.nodes_ns[node] != self.nodes_ns[1]);
-        }
-        (node - leaves) as u32
+        self.nodes[1]
     }
 }
 

@@ -10,6 +10,10 @@ pub struct Command {
     pub request: Request,
     /// Reads: pages still to come. Writes: first unit not yet in the buffer.
     pub progress: u32,
+    /// Writes: the last unit.
+    pub last_unit: u32,
+    /// Writes: what each unit takes in the buffer.
+    pub stored_bytes: u32,
 }
 
 /// A piece of a write: units that enter the buffer together.
@@ -19,6 +23,8 @@ pub struct Piece {
     pub request: Request,
     /// Its command.
     pub tag: u32,
+    /// What each unit takes in the buffer.
+    pub stored_bytes: u32,
     /// First unit of the piece.
     pub first_unit: u32,
     /// Units of the piece.
@@ -51,8 +57,14 @@ impl UnitGrid {
     /// none.
     #[inline]
     pub fn touched(self, request: &Request) -> (u32, u32) {
-        let shift = self.unit_bytes.trailing_zeros();
-        (self.first(request), ((end_bytes(request) - 1) >> shift) as u32)
+        let last_byte = end_bytes(request).saturating_sub(1);
+        (self.first(request), (last_byte >> self.unit_bytes.trailing_zeros()) as u32)
+    }
+
+    /// Whether a request consists of whole units.
+    #[inline]
+    pub fn is_whole(self, request: &Request) -> bool {
+        (request.offset_bytes | u64::from(request.length_bytes)) & (self.unit_bytes - 1) == 0
     }
 
     /// Bytes of the request that lie in the units `first..=last`.

@@ -45,6 +45,7 @@ impl PageMapped {
             self.data_path.push_back(Piece {
                 request: Request::FLUSH,
                 tag,
+                stored_bytes: 0,
                 first_unit: 0,
                 units: 0,
             });
@@ -129,9 +130,8 @@ impl PageMapped {
         let mut lost = Vec::new();
         if self.protected {
             for piece in std::mem::take(&mut self.data_path) {
-                let stored_bytes = self.stored_sizes.of(piece.request.content);
                 for unit in piece.first_unit..piece.first_unit + piece.units {
-                    self.map_unit(unit, stored_bytes);
+                    self.map_unit(unit, piece.stored_bytes);
                 }
             }
             self.translation.pad(&mut self.work);

@@ -13,6 +13,7 @@
 use super::specification::{self, Specification};
 use crate::event::{NEVER_NS, Timers};
 use crate::link::transfer_ns;
+use crate::table::prefetch;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -226,7 +227,7 @@ impl Flash {
 
     /// Handles the earliest event of a die. Returns which die, and what the
     /// event means.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> (u32, DieEvent) {
         let (now_ns, die) = (self.due_ns.next_ns(), self.due_ns.next());
         let event = match self.dies[die as usize].state {
@@ -247,7 +248,7 @@ impl Flash {
 
     /// Starts what comes next on a die: reads, then what was stopped for them,
     /// then other work.
-    #[inline]
+    #[inline(always)]
     fn start_next(&mut self, now_ns: u64, die: u32) {
         let state = &mut self.dies[die as usize];
         if let Some(read) = state.reads.pop_front() {
@@ -258,6 +259,8 @@ impl Flash {
             let background = State::Background { release_bytes, array_start_ns };
             self.enter(die, background, array_start_ns + remaining_ns);
         } else if let Some(work) = state.background.pop_front() {
+            // It has been waiting for long, and the next one's turn is soon.
+            state.background.front().inspect(|next| prefetch(*next));
             self.start_work(now_ns, die, work);
         } else {
             self.enter(die, State::Idle, NEVER_NS);
@@ -270,7 +273,7 @@ impl Flash {
         self.enter(die, State::Reading(read), now_ns + self.read_ns);
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
         let array_ns = u64::from(work.array_ns);
         // Only an erase has no data to pass.

@@ -53,7 +53,7 @@ use slc_cache::SlcCache;
 use std::collections::VecDeque;
 use std::ops::Range;
 use translation::{RowWork, Translation};
-use writes::PIECE_BYTES_MAX;
+use writes::{LOOK_AHEAD, PIECE_BYTES_MAX};
 
 /// Pending events other than those of the dies; the number is a command's tag.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -124,8 +124,11 @@ pub struct PageMapped {
     commands: Vec<Command>,
     buffer_free_bytes: u64,
     piece_units: u32,
-    /// Writes that wait for room in the buffer.
-    buffer_queue: VecDeque<u32>,
+    /// Writes that wait for room in the buffer, in order, and when the firmware
+    /// takes them up.
+    buffer_queue: VecDeque<(u64, u32)>,
+    /// Writes that the firmware takes up by an event of their own.
+    writes_to_admit: u32,
     /// Every write completes when its data is on flash.
     write_through: bool,
     /// Capacitors keep the buffer.
@@ -193,6 +196,7 @@ impl PageMapped {
             buffer_free_bytes: buffer_bytes,
             piece_units: (PIECE_BYTES_MAX.min(buffer_bytes / 2) / unit_bytes).max(1) as u32,
             buffer_queue: VecDeque::new(),
+            writes_to_admit: 0,
             write_through: specification
                 .write_buffer
                 .write_back
@@ -237,7 +241,8 @@ impl PageMapped {
             power.busy(arrival_ns);
         }
         self.in_device += 1;
-        let overhead_ns = match self.commands[tag as usize].request.operation {
+        let operation = self.commands[tag as usize].request.operation;
+        let overhead_ns = match operation {
             Operation::Read if self.is_unmapped(tag) => self.unmapped_read_overhead_ns,
             Operation::Read => self.read_overhead_ns,
             Operation::Write if self.modify_overhead_ns > 0 => {
@@ -246,7 +251,11 @@ impl PageMapped {
             Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
         self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
-        self.events.push(self.firmware_free_ns, Event::Admitted(tag));
+        if operation == Operation::Write {
+            self.admit_write(self.firmware_free_ns, tag);
+        } else {
+            self.events.push(self.firmware_free_ns, Event::Admitted(tag));
+        }
     }
 
     /// Whether nothing of what a command touches was ever written.
@@ -320,10 +329,13 @@ impl Device for PageMapped {
     }
 
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
-        let first_unit = self.units.first(request);
-        // The map is looked up some microseconds of virtual time later.
-        self.translation.prefetch_map(first_unit);
-        let command = Command { request: *request, progress: first_unit };
+        let (first_unit, last_unit) = self.units.touched(request);
+        if request.operation == Operation::Read || self.buffer_queue.len() < LOOK_AHEAD {
+            // The map is looked up some microseconds of virtual time later.
+            self.translation.prefetch_map(first_unit);
+        }
+        let stored_bytes = self.stored_sizes.of(request.content);
+        let command = Command { request: *request, progress: first_unit, last_unit, stored_bytes };
         if tag as usize >= self.commands.len() {
             self.commands.resize(tag as usize + 1, command);
         }
@@ -347,7 +359,7 @@ impl Device for PageMapped {
         self.flash.next_event_ns().min(self.events.next_ns())
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, done: &mut Vec<Completion>) {
         let die_ns = self.flash.next_event_ns();
         if die_ns < self.events.next_ns() {
@@ -375,13 +387,7 @@ impl Device for PageMapped {
             Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
                 Operation::Read if self.map_cache.is_some() => self.look_up(now_ns, tag),
                 Operation::Read => self.start_read(now_ns, tag),
-                Operation::Write if self.translation.is_read_only() => {
-                    self.finish(now_ns, tag, libc::EIO, done);
-                }
-                Operation::Write => {
-                    self.translation.prefetch_slot(self.commands[tag as usize].progress);
-                    self.take_piece(now_ns, tag);
-                }
+                Operation::Write => self.admitted_write(now_ns, tag, done),
                 Operation::Flush => self.start_flush(now_ns, tag, done),
             },
             Event::Arrived(tag) => self.arrived(now_ns, tag, done),

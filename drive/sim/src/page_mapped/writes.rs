@@ -10,35 +10,63 @@ use fourcorners_workload::Request;
 /// Largest piece of a write that is taken into the buffer at once.
 pub const PIECE_BYTES_MAX: u64 = 64 << 10;
 
+/// Writes next in line for the buffer whose places in the map are looked up
+/// ahead of time: those that the next rows make room for.
+pub const LOOK_AHEAD: usize = 8;
+
 impl PageMapped {
     /// The piece of a write that comes next.
     #[inline]
     fn next_piece(&self, tag: u32) -> Piece {
-        let Command { request, progress } = self.commands[tag as usize];
-        let (_, last_unit) = self.units.touched(&request);
+        let Command { request, progress, last_unit, stored_bytes } = self.commands[tag as usize];
         let units = (last_unit - progress + 1).min(self.piece_units);
-        Piece { request, tag, first_unit: progress, units }
+        Piece { request, tag, stored_bytes, first_unit: progress, units }
+    }
+
+    /// The firmware will take up a write at `at_ns`. If others wait for room in
+    /// the buffer, it stands in line with them, and nothing happens at that time.
+    #[inline]
+    pub(super) fn admit_write(&mut self, at_ns: u64, tag: u32) {
+        // A drive that may take no more writes has to see to each of them. None
+        // gets into the line before one that comes by an event.
+        if self.buffer_queue.is_empty() || self.writes_to_admit > 0 || self.translation.wears_out()
+        {
+            self.writes_to_admit += 1;
+            self.events.push(at_ns, Event::Admitted(tag));
+        } else {
+            self.buffer_queue.push_back((at_ns, tag));
+        }
+    }
+
+    /// The firmware has taken up a write.
+    pub(super) fn admitted_write(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
+        self.writes_to_admit -= 1;
+        if self.translation.is_read_only() {
+            return self.finish(now_ns, tag, libc::EIO, done);
+        }
+        self.translation.prefetch_slot(self.commands[tag as usize].progress);
+        self.take_piece(now_ns, tag);
     }
 
     /// Asks the host for the next piece of a write if the buffer has room for
     /// it; otherwise the write waits its turn.
-    pub(super) fn take_piece(&mut self, now_ns: u64, tag: u32) {
+    fn take_piece(&mut self, now_ns: u64, tag: u32) {
         // In order: a small write must not overtake a large one that waits, or
         // the large one might wait for ever.
         if !self.buffer_queue.is_empty() || !self.try_take_piece(now_ns, tag) {
-            self.buffer_queue.push_back(tag);
+            let taken_up = self.buffer_queue.partition_point(|&(at_ns, _)| at_ns <= now_ns);
+            self.buffer_queue.insert(taken_up, (now_ns, tag));
         }
     }
 
     fn try_take_piece(&mut self, now_ns: u64, tag: u32) -> bool {
         let piece = self.next_piece(tag);
-        let stored_bytes =
-            u64::from(piece.units) * u64::from(self.stored_sizes.of(piece.request.content));
+        let stored_bytes = u64::from(piece.units) * u64::from(piece.stored_bytes);
         if stored_bytes > self.buffer_free_bytes {
             return false;
         }
         self.buffer_free_bytes -= stored_bytes;
-        let last = piece.last_unit() == self.units.touched(&piece.request).1;
+        let last = piece.last_unit() == self.commands[tag as usize].last_unit;
         let bytes = self.units.overlap(piece.first_unit, piece.last_unit(), &piece.request);
         self.host_bytes += bytes;
         self.events.push(self.link.send_to_drive(now_ns, bytes, last), Event::Arrived(tag));
@@ -46,14 +74,37 @@ impl PageMapped {
     }
 
     /// Room has come free in the buffer: writes that wait for it go on.
-    #[inline]
     pub(super) fn released(&mut self, now_ns: u64, bytes: u32) {
         self.buffer_free_bytes += u64::from(bytes);
-        while let Some(&tag) = self.buffer_queue.front() {
+        while let Some(&(at_ns, tag)) = self.buffer_queue.front() {
+            if at_ns > now_ns {
+                // The line is at its end; whoever comes is served at once.
+                for (at_ns, tag) in self.buffer_queue.drain(..) {
+                    self.writes_to_admit += 1;
+                    self.events.push(at_ns, Event::Admitted(tag));
+                }
+                break;
+            }
             if !self.try_take_piece(now_ns, tag) {
                 break;
             }
             self.buffer_queue.pop_front();
+        }
+        self.look_ahead();
+    }
+
+    /// Prefetches what the next writes in line will need: together, since one
+    /// look-up among hundreds of other instructions takes as long as many that
+    /// follow each other.
+    fn look_ahead(&self) {
+        let unit = |&(_, tag): &(u64, u32)| self.commands[tag as usize].progress;
+        let ahead = self.buffer_queue.len().min(LOOK_AHEAD);
+        let next = ahead / 2;
+        for write in self.buffer_queue.range(..next) {
+            self.translation.prefetch_slot(unit(write));
+        }
+        for write in self.buffer_queue.range(next..ahead) {
+            self.translation.prefetch_map(unit(write));
         }
     }
 
@@ -71,15 +122,14 @@ impl PageMapped {
         match self.write_data_rate {
             None => self.store(now_ns, piece, done),
             Some(rate) => {
-                let stored_bytes =
-                    u64::from(piece.units) * u64::from(self.stored_sizes.of(piece.request.content));
+                let stored_bytes = u64::from(piece.units) * u64::from(piece.stored_bytes);
                 self.data_path_free_ns =
                     now_ns.max(self.data_path_free_ns) + transfer_ns(stored_bytes, rate);
                 self.data_path.push_back(piece);
                 self.events.push(self.data_path_free_ns, Event::Processed);
             }
         }
-        if piece.last_unit() == self.units.touched(&piece.request).1 {
+        if piece.last_unit() == self.commands[tag as usize].last_unit {
             if !self.is_forced(&piece.request) {
                 self.finish(now_ns, tag, 0, done);
             }
@@ -90,15 +140,17 @@ impl PageMapped {
 
     /// Maps the units of a piece and gives the dies the work that follows.
     pub(super) fn store(&mut self, now_ns: u64, piece: Piece, done: &mut Vec<Completion>) {
-        let stored_bytes = self.stored_sizes.of(piece.request.content);
         let (first_unit, last_unit) = self.units.touched(&piece.request);
+        let whole = self.units.is_whole(&piece.request);
         for unit in piece.first_unit..=piece.last_unit() {
-            if unit == first_unit || unit == last_unit {
+            if !whole && (unit == first_unit || unit == last_unit) {
                 self.read_to_modify(now_ns, unit, &piece.request);
             }
-            self.map_unit(unit, stored_bytes);
+            self.map_unit(unit, piece.stored_bytes);
         }
-        self.give_work(now_ns);
+        if !self.work.is_empty() {
+            self.give_work(now_ns);
+        }
         if self.map_cache.is_some() {
             self.change_map(now_ns, piece.first_unit, piece.last_unit());
         }
@@ -132,9 +184,8 @@ impl PageMapped {
     }
 
     /// Gives the dies the work that changes of the map brought about.
-    #[inline]
     pub(super) fn give_work(&mut self, now_ns: u64) {
-        for (die, mut work) in self.work.drain(..) {
+        for &(die, mut work) in &self.work {
             // Only the host's rows release buffer; collected ones bypass the cache.
             if let Some(cache) = &mut self.slc_cache
                 && work.release_bytes > 0
@@ -144,6 +195,7 @@ impl PageMapped {
             }
             self.flash.work(now_ns, die, work);
         }
+        self.work.clear();
     }
 
     /// The drive has had no command for a while: its dies empty the SLC cache,

@@ -2,11 +2,10 @@
 
 use super::bits;
 use super::frontier::Frontier;
-use super::geometry::prefetch;
 use super::victim::{NOT_CLOSED, Victim, fewest};
 use super::{Pool, RowWork, Stream, Translation};
 use crate::page_mapped::flash::BackgroundWork;
-use std::cell::Cell;
+use crate::table::prefetch;
 
 /// Units that are moved together. Their map entries are all over memory; looked
 /// up in one tight loop, many of them are on their way at once.
@@ -200,7 +199,6 @@ impl Translation {
         };
         let base = self.geometry.first_slot(pool, victim.block);
         let index = self.geometry.block_index(pool, victim.block);
-        let stream = self.collector_stream;
         let mut source = base + victim.next_slot..base + self.geometry.slots_per_block;
         let mut batch = [0; BATCH];
         let mut moved = 0;
@@ -212,20 +210,11 @@ impl Translation {
             if most == u32::MAX {
                 self.approach(&batch[..count], source.start);
             }
-            let mut left = &batch[..count];
-            if self.separation.is_some() {
-                self.place_apart(pool, left, work);
-                left = &[];
-            }
-            while !left.is_empty() {
-                let placed = match self.row_fill {
-                    None => self.place::<false>(pool, left),
-                    Some(_) => self.place::<true>(pool, left),
-                };
-                left = &left[placed..];
-                if placed == 0 || self.frontier(pool, stream).is_full(&self.geometry) {
-                    self.close_row(pool, stream, work);
-                }
+            let found = &batch[..count];
+            if self.separation.is_some() || self.row_fill.is_some() {
+                self.place_one_by_one(pool, found, work);
+            } else {
+                self.place(pool, found, work);
             }
             moved += count as u32;
         }
@@ -244,39 +233,54 @@ impl Translation {
         }
     }
 
-    /// Places units that were in `slots` into the row that takes collected
-    /// units, as many as have room. Returns how many.
-    fn place<const COMPRESSED: bool>(&mut self, pool: u32, slots: &[u32]) -> usize {
-        let geometry = &self.geometry;
-        let row = self.pools[pool as usize].frontier_mut(self.collector_stream);
-        let first = (pool * geometry.blocks + row.block) * geometry.slots_per_block
-            + row.row * geometry.slots_per_row
-            + row.slots;
-        let room = (geometry.slots_per_row - row.slots) as usize;
-        let owner = Cell::from_mut(&mut *self.owner).as_slice_of_cells();
-        let targets = &owner[first as usize..first as usize + room];
-        let mut placed = 0;
-        for (&slot, target) in slots.iter().zip(targets) {
-            let source_row = geometry.row_of_slot(slot);
-            if COMPRESSED && let Some(fill) = &self.row_fill {
-                let stored_bytes = geometry.stored_bytes(fill[source_row as usize]);
-                if !row.has_room(stored_bytes, geometry) {
-                    break;
+    /// Places units that were in `slots`, at most [`BATCH`], into the rows that
+    /// take collected units; units of one size that are not told apart.
+    fn place(&mut self, pool: u32, mut slots: &[u32], work: &mut Vec<RowWork>) {
+        let stream = self.collector_stream;
+        let mut source_rows = [0; BATCH];
+        self.geometry.rows_of_slots(slots, &mut source_rows[..slots.len()]);
+        let mut source_rows = &source_rows[..slots.len()];
+        while !slots.is_empty() {
+            // The slots of a block's rows follow each other.
+            let mut row = *self.frontier(pool, stream);
+            let first = self.frontier_slot(pool, &row);
+            let room = (self.geometry.first_slot(pool, row.block + 1) - first) as usize;
+            let (in_block, later) = slots.split_at(slots.len().min(room));
+            self.relocate(in_block, first);
+            slots = later;
+            let mut left = in_block.len();
+            while left > 0 {
+                let room = (self.geometry.slots_per_row - row.slots) as usize;
+                let (in_row, rest) = source_rows.split_at(left.min(room));
+                source_rows = rest;
+                left -= in_row.len();
+                row.add_moved(in_row, self.geometry.unit_bytes);
+                if row.is_full(&self.geometry) {
+                    let closed = row.close_row();
+                    self.program(pool, &closed, work);
                 }
-                row.add_moved(1, stored_bytes);
             }
-            row.read(source_row);
-            let unit = owner[slot as usize].get();
-            target.set(unit);
-            self.map[unit as usize] = first + placed + 1;
-            placed += 1;
+            *self.pool(pool).frontier_mut(stream) = row;
+            if row.row == self.geometry.rows_per_block {
+                self.close_block(pool, stream, row.block, work);
+            }
         }
-        if !COMPRESSED {
-            row.add_moved(placed, placed * geometry.unit_bytes);
+    }
+
+    /// Makes units that were in `slots` those of as many slots of one block,
+    /// from `first` on.
+    #[inline]
+    fn relocate(&mut self, slots: &[u32], first: u32) {
+        let mut units = [0; BATCH];
+        let units = &mut units[..slots.len()];
+        for ((unit, &slot), entry) in units.iter_mut().zip(slots).zip(first + 1..) {
+            *unit = self.owner[slot as usize];
+            self.map[*unit as usize] = entry;
         }
-        bits::set(&mut self.valid, first..first + placed);
-        self.counts[geometry.block_index(pool, row.block)] += placed;
-        placed as usize
+        let count = units.len() as u32;
+        self.owner[first as usize..(first + count) as usize].copy_from_slice(units);
+        bits::set(&mut self.valid, first..first + count);
+        self.counts[self.geometry.block_of_slot(first) as usize] += count;
     }
 
     /// What each unit of a row takes in another one.
@@ -306,12 +310,6 @@ impl Pool {
     /// The frontier of a stream.
     #[inline]
     pub(super) fn frontier_mut(&mut self, stream: Stream) -> &mut Frontier {
-        match (stream, &mut self.hot) {
-            (Stream::Host, _) => &mut self.host,
-            (Stream::Collector, _) => &mut self.collector,
-            (Stream::HotHost, Some(hot)) => &mut hot.host,
-            (Stream::HotCollector, Some(hot)) => &mut hot.collector,
-            (_, None) => unreachable!("the drive does not separate hot data"),
-        }
+        &mut self.frontiers[stream as usize]
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where the next unit of a write stream goes in a pool, and what the open row
 /// holds so far.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Frontier {
     pub block: u32,
     pub row: u32,
@@ -36,9 +36,12 @@ impl Frontier {
         }
     }
 
-    /// The row after this one.
-    pub fn next_row(&self) -> Self {
-        Self { row: self.row + 1, ..Self::at_start_of(self.block) }
+    /// Goes on to the next row; returns what this one holds.
+    #[inline]
+    pub fn close_row(&mut self) -> Self {
+        let closed = *self;
+        *self = Self { row: self.row + 1, ..Self::at_start_of(self.block) };
+        closed
     }
 
     /// Takes in a unit of the host.
@@ -49,19 +52,20 @@ impl Frontier {
         self.host_bytes += stored_bytes;
     }
 
-    /// The collector reads units of a row for this one.
+    /// Takes in a unit of `stored_bytes` that the collector reads from each of
+    /// `rows`.
     #[inline]
-    pub fn read(&mut self, row: u32) {
-        self.rows_read += u32::from(self.last_row_read != row);
-        self.last_row_read = row;
-    }
-
-    /// Takes in units that the collector has read, `stored_bytes` in all.
-    #[inline]
-    pub fn add_moved(&mut self, units: u32, stored_bytes: u32) {
+    pub fn add_moved(&mut self, rows: &[u32], stored_bytes: u32) {
+        let (mut rows_read, mut last) = (self.rows_read, self.last_row_read);
+        for &row in rows {
+            rows_read += u32::from(row != last);
+            last = row;
+        }
+        (self.rows_read, self.last_row_read) = (rows_read, last);
+        let units = rows.len() as u32;
         self.slots += units;
-        self.bytes += stored_bytes;
-        self.bytes_read += stored_bytes;
+        self.bytes += units * stored_bytes;
+        self.bytes_read += units * stored_bytes;
     }
 
     /// Whether a unit that stores as `stored_bytes` has room in the row.

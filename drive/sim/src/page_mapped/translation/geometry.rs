@@ -25,29 +25,56 @@ pub struct Geometry {
     pub row_bytes: u32,
     /// Least room that another unit can use in a row.
     pub stored_bytes_min: u32,
+    by_die: Divisor,
     by_row: Divisor,
     by_block: Divisor,
     by_pool: Divisor,
 }
 
-/// A divisor that is often a power of two, when a shift is several times as
-/// fast.
+/// A divisor that is often a power of two: a shift is several times as fast,
+/// and so is a product with the reciprocal.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Divisor {
-    value: u32,
-    shift: Option<u32>,
+enum Divisor {
+    PowerOfTwo(u32),
+    /// 2^64 - 1 over the divisor d, rounded down: too small by less than d of
+    /// 2^64 / d. So `(number + 1) / d` comes out too small, by at most 1 / d, and
+    /// lies between `number / d` and the next multiple of 1 / d.
+    Reciprocal(u64),
 }
 
 impl Divisor {
     fn new(value: u32) -> Self {
-        Self { value, shift: value.is_power_of_two().then(|| value.trailing_zeros()) }
+        if value.is_power_of_two() {
+            Self::PowerOfTwo(value.trailing_zeros())
+        } else {
+            Self::Reciprocal(u64::MAX / u64::from(value))
+        }
     }
 
     #[inline]
     fn divide(self, number: u32) -> u32 {
-        match self.shift {
-            Some(shift) => number >> shift,
-            None => number / self.value,
+        match self {
+            Self::PowerOfTwo(shift) => number >> shift,
+            Self::Reciprocal(reciprocal) => {
+                (((u128::from(number) + 1) * u128::from(reciprocal)) >> 64) as u32
+            }
+        }
+    }
+
+    /// Divides many numbers; powers of two with vector instructions.
+    #[inline]
+    fn divide_all(self, numbers: &[u32], quotients: &mut [u32]) {
+        match self {
+            Self::PowerOfTwo(shift) => {
+                for (quotient, number) in quotients.iter_mut().zip(numbers) {
+                    *quotient = number >> (shift % u32::BITS);
+                }
+            }
+            Self::Reciprocal(_) => {
+                for (quotient, &number) in quotients.iter_mut().zip(numbers) {
+                    *quotient = self.divide(number);
+                }
+            }
         }
     }
 }
@@ -79,6 +106,7 @@ impl Geometry {
             unit_bytes,
             row_bytes,
             stored_bytes_min: unit_bytes.div_ceil(density),
+            by_die: Divisor::new(dies_per_pool),
             by_row: Divisor::new(slots_per_row),
             by_block: Divisor::new(slots_per_block),
             by_pool: Divisor::new(slots_per_block * blocks),
@@ -89,6 +117,12 @@ impl Geometry {
     #[inline]
     pub fn row_of_slot(&self, slot: u32) -> u32 {
         self.by_row.divide(slot)
+    }
+
+    /// The rows of slots, as many as there are `rows`.
+    #[inline]
+    pub fn rows_of_slots(&self, slots: &[u32], rows: &mut [u32]) {
+        self.by_row.divide_all(slots, rows);
     }
 
     /// The block of a slot, counted over the whole drive.
@@ -121,7 +155,13 @@ impl Geometry {
     /// The die of a block's row.
     #[inline]
     pub fn die_of_row(&self, pool: u32, row: u32) -> u32 {
-        pool * self.dies_per_pool + row % self.dies_per_pool
+        pool * self.dies_per_pool + row - self.page_of_row(row) * self.dies_per_pool
+    }
+
+    /// The page of its die's block that a row is on.
+    #[inline]
+    pub fn page_of_row(&self, row: u32) -> u32 {
+        self.by_die.divide(row)
     }
 
     /// A block's place in tables over all blocks.
@@ -137,15 +177,24 @@ impl Geometry {
     }
 }
 
-/// Brings a place in memory closer to the processor.
-#[inline]
-pub fn prefetch<T>(place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch changes nothing and cannot fault.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn divisors_divide(number: u32, value in 1u32.., multiple in 0u32..) {
+            let check = |number: u32, value: u32| {
+                prop_assert_eq!(Divisor::new(value).divide(number), number / value);
+                Ok(())
+            };
+            check(number, value)?;
+            check(number, value % 5_000 + 1)?;
+            // Quotients change at multiples.
+            let exact = multiple / value * value;
+            check(exact, value)?;
+            check(exact.wrapping_sub(1), value)?;
+        }
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }

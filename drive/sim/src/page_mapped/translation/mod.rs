@@ -22,9 +22,9 @@ use super::content::StoredSizes;
 use super::flash::{BackgroundWork, ProgramTimes};
 use super::specification::Specification;
 use crate::link::transfer_ns;
-use crate::table::Table;
+use crate::table::{Table, prefetch};
 use frontier::Frontier;
-use geometry::{Geometry, prefetch};
+use geometry::Geometry;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use streams::Separation;
@@ -41,7 +41,7 @@ pub type RowWork = (u32, BackgroundWork);
 enum Stream {
     Host,
     Collector,
-    /// Only drives that write hot data apart from the rest.
+    // These only on drives that write hot data apart from the rest.
     HotHost,
     HotCollector,
 }
@@ -53,21 +53,12 @@ impl Stream {
     }
 }
 
-/// The open rows for hot data.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct HotFrontiers {
-    host: Frontier,
-    collector: Frontier,
-}
-
 /// One pool's blocks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pool {
     free: VecDeque<u32>,
-    host: Frontier,
-    collector: Frontier,
-    /// Only drives that write hot data apart from the rest.
-    hot: Option<Box<HotFrontiers>>,
+    /// The open rows, by [`Stream`].
+    frontiers: Box<[Frontier]>,
     victim: Option<Victim>,
     /// Units written since the pool last collected, and units that it may move
     /// before the next write.
@@ -254,6 +245,12 @@ impl Translation {
         self.wear.is_read_only()
     }
 
+    /// Whether the drive may come to that.
+    #[inline]
+    pub fn wears_out(&self) -> bool {
+        self.wear.ends()
+    }
+
     /// The slot that holds a unit.
     #[inline]
     pub fn slot(&self, unit: u32) -> Option<u32> {
@@ -373,7 +370,7 @@ impl Translation {
         }
         self.occupy(slot, unit);
         self.counters.host_units += 1;
-        if self.pools[pool as usize].host.slots == 0 {
+        if self.frontier(pool, Stream::Host).slots == 0 {
             self.approach_paced(pool);
         }
         let space = &mut self.pools[pool as usize];
@@ -383,6 +380,11 @@ impl Translation {
         if open.is_full(&self.geometry) {
             self.close_host_row(stream, work);
         }
+    }
+
+    #[inline]
+    fn next_pool(&self, pool: u32) -> u32 {
+        if pool + 1 == self.geometry.pools { 0 } else { pool + 1 }
     }
 
     /// The pool that takes the units of a host's stream now.
@@ -457,7 +459,7 @@ impl Translation {
         self.collect(pool, work);
         let mut next = pool;
         for _ in 0..self.geometry.pools {
-            next = if next + 1 == self.geometry.pools { 0 } else { next + 1 };
+            next = self.next_pool(next);
             if self.has_room(next) {
                 *self.write_pool(stream) = next;
                 return;
@@ -476,36 +478,41 @@ impl Translation {
         (0..self.geometry.pools).min_by_key(valid).unwrap_or(0)
     }
 
-    /// Programs a stream's open row and opens the next one. What the collector
-    /// put into the row was read row by row and passed the channel twice.
+    /// Programs a stream's open row and opens the next one.
     fn close_row(&mut self, pool: u32, stream: Stream, work: &mut Vec<RowWork>) {
-        let closed = self.frontier(pool, stream).clone();
-        debug_assert!(closed.bytes <= self.geometry.row_bytes, "an overfilled row");
+        let closed = self.pools[pool as usize].frontier_mut(stream).close_row();
+        self.program(pool, &closed, work);
+        if closed.row + 1 == self.geometry.rows_per_block {
+            self.close_block(pool, stream, closed.block, work);
+        }
+    }
+
+    /// Hands out the programming of a row. What the collector put into it was
+    /// read row by row and passed the channel twice.
+    // Always, so that the row stays in registers.
+    #[inline(always)]
+    fn program(&mut self, pool: u32, row: &Frontier, work: &mut Vec<RowWork>) {
+        debug_assert!(row.bytes <= self.geometry.row_bytes, "an overfilled row");
         if let Some(fill) = &mut self.row_fill {
             let rows =
-                self.geometry.block_index(pool, closed.block) as u32 * self.geometry.rows_per_block;
-            fill[(rows + closed.row) as usize] = closed.units_when_full(&self.geometry) as u8;
+                self.geometry.block_index(pool, row.block) as u32 * self.geometry.rows_per_block;
+            fill[(rows + row.row) as usize] = row.units_when_full(&self.geometry) as u8;
         }
         self.counters.programmed_rows += 1;
-        let page = closed.row / self.geometry.dies_per_pool;
-        let die = self.geometry.die_of_row(pool, closed.row);
-        if closed.host_bytes > 0 {
-            self.unsettled.given(die, self.frontier_row(pool, &closed));
+        let page = self.geometry.page_of_row(row.row);
+        let die = self.geometry.die_of_row(pool, row.row);
+        if row.host_bytes > 0 {
+            self.unsettled.given(die, self.frontier_row(pool, row));
         }
+        let bytes = u64::from(row.bytes_read + row.bytes);
         work.push((
             die,
             BackgroundWork {
-                bus_ns: transfer_ns(u64::from(closed.bytes_read + closed.bytes), self.bus_rate)
-                    as u32,
-                array_ns: closed.rows_read * self.read_ns + self.program_times.ns(page),
-                release_bytes: closed.host_bytes,
+                bus_ns: transfer_ns(bytes, self.bus_rate) as u32,
+                array_ns: row.rows_read * self.read_ns + self.program_times.ns(page),
+                release_bytes: row.host_bytes,
             },
         ));
-        if closed.row + 1 < self.geometry.rows_per_block {
-            *self.pool(pool).frontier_mut(stream) = closed.next_row();
-        } else {
-            self.close_block(pool, stream, closed.block, work);
-        }
     }
 
     /// Ends the block that a stream has filled, and opens the next one.
@@ -552,14 +559,7 @@ impl Translation {
 
     #[inline]
     fn frontier(&self, pool: u32, stream: Stream) -> &Frontier {
-        let space = &self.pools[pool as usize];
-        match (stream, &space.hot) {
-            (Stream::Host, _) => &space.host,
-            (Stream::Collector, _) => &space.collector,
-            (Stream::HotHost, Some(hot)) => &hot.host,
-            (Stream::HotCollector, Some(hot)) => &hot.collector,
-            (_, None) => unreachable!("the drive does not separate hot data"),
-        }
+        &self.pools[pool as usize].frontiers[stream as usize]
     }
 
     #[inline]
@@ -603,7 +603,7 @@ impl Translation {
             // Every good block is free, being filled, being emptied or closed,
             // and bad ones are none of these.
             let mut uses = vec![0; self.geometry.blocks as usize];
-            let open = pool.frontiers().map(|frontier| frontier.block);
+            let open = pool.frontiers.iter().map(|frontier| frontier.block);
             let emptied = pool.victim.iter().map(|victim| victim.block);
             for block in pool.free.iter().copied().chain(open).chain(emptied) {
                 uses[block as usize] += 1;
@@ -621,17 +621,15 @@ impl Translation {
 impl Pool {
     /// A pool of empty blocks.
     fn erased(mut free: VecDeque<u32>, separates: bool) -> Self {
-        let mut open = || {
+        let streams = if separates { 4 } else { 2 };
+        let mut open = |_| {
             let block = free.pop_front().expect("a pool has blocks to write to");
             Frontier::at_start_of(block)
         };
-        let (host, collector) = (open(), open());
-        let hot = separates.then(|| Box::new(HotFrontiers { host: open(), collector: open() }));
+        let frontiers = (0..streams).map(&mut open).collect();
         Self {
             free,
-            host,
-            collector,
-            hot,
+            frontiers,
             victim: None,
             units_written: 0,
             credit: 0.0,
@@ -640,11 +638,5 @@ impl Pool {
             levelled: false,
             crowded: false,
         }
-    }
-
-    /// The open rows.
-    fn frontiers(&self) -> impl Iterator<Item = &Frontier> {
-        let hot = self.hot.iter().flat_map(|hot| [&hot.host, &hot.collector]);
-        [&self.host, &self.collector].into_iter().chain(hot)
     }
 }

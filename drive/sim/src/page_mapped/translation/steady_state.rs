@@ -7,10 +7,10 @@
 //! drive writes that it takes to get there.
 
 use super::bits;
-use super::geometry::prefetch;
 use super::victim::{NOT_CLOSED, VictimRule};
 use super::{Stream, Translation};
 use crate::page_mapped::specification::Policy;
+use crate::table::prefetch;
 use fourcorners_workload::{Scatter, below};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -133,12 +133,12 @@ impl Translation {
 
     /// Places units that were in `slots`, each into the row that takes collected
     /// units of its kind.
-    pub(super) fn place_apart(&mut self, pool: u32, slots: &[u32], work: &mut Vec<RowWork>) {
+    pub(super) fn place_one_by_one(&mut self, pool: u32, slots: &[u32], work: &mut Vec<RowWork>) {
         let written = self.counters.host_units;
         for &slot in slots {
             let unit = self.owner[slot as usize];
             let hot = self.separation.as_mut().is_some_and(|s| s.is_hot(unit, written));
-            let stream = if hot { Stream::HotCollector } else { Stream::Collector };
+            let stream = if hot { Stream::HotCollector } else { self.collector_stream };
             let source_row = self.geometry.row_of_slot(slot);
             let stored_bytes = self.stored_bytes_of_row(source_row);
             if !self.frontier(pool, stream).has_room(stored_bytes, &self.geometry) {
@@ -147,10 +147,9 @@ impl Translation {
             let target = self.frontier_slot(pool, self.frontier(pool, stream));
             self.map[unit as usize] = target + 1;
             self.occupy(target, unit);
-            let frontier = self.pool(pool).frontier_mut(stream);
-            frontier.read(source_row);
-            frontier.add_moved(1, stored_bytes);
-            if self.frontier(pool, stream).is_full(&self.geometry) {
+            let frontier = self.pools[pool as usize].frontier_mut(stream);
+            frontier.add_moved(&[source_row], stored_bytes);
+            if frontier.is_full(&self.geometry) {
                 self.close_row(pool, stream, work);
             }
         }

@@ -84,6 +84,12 @@ impl Wear {
         self.read_only
     }
 
+    /// Whether its blocks can wear out.
+    #[inline]
+    pub fn ends(&self) -> bool {
+        self.endurance < u32::MAX
+    }
+
     /// Whether a block is bad.
     pub fn is_bad(&self, index: usize) -> bool {
         self.bad[index]
@@ -150,7 +156,7 @@ impl Translation {
         let valid: u64 = counts.iter().map(|&count| u64::from(count & !NOT_CLOSED)).sum();
         let data_blocks = valid.div_ceil(u64::from(self.geometry.slots_per_block)) as u32;
         let left = self.wear.good_blocks[pool as usize] - 1;
-        let open = self.pools[pool as usize].frontiers().count();
+        let open = self.pools[pool as usize].frontiers.len();
         let kept = self.start_free_blocks + self.burst_blocks + open;
         self.pools[pool as usize].free.len() + 1 >= self.free_blocks_kept
             && data_blocks + kept as u32 <= left
@@ -199,7 +205,7 @@ impl Translation {
             for &block in &space.free {
                 clean[block as usize] = true;
             }
-            for frontier in space.frontiers() {
+            for frontier in &space.frontiers {
                 clean[frontier.block as usize] = frontier.row == 0 && frontier.slots == 0;
             }
             for (block, clean) in (0..).zip(clean) {
