@@ -163,8 +163,15 @@ def test_kernel_workers() -> None:
 
 def test_a_host_that_is_the_limit() -> None:
     with in_memory() as path, fc.open_target(str(path), size=SIZE, engine="sync") as target:
-        artefact = found(fc.observe(target, write(depth=1, block_bytes=MIB)), "host_saturated")
-    assert artefact.evidence["generating_share"] > 0
+        observed = fc.observe(target, write(depth=1, block_bytes=MIB))
+    waited_s, observed_s = observed.conditions.issuers_wait_s, observed.conditions.observed_s
+    assert waited_s is not None
+    assert observed_s is not None
+    if waited_s > 0.1 * observed_s:
+        # Others have the processors, and not all of a worker's waiting for one is seen.
+        assert found(observed, "cpu_contention").evidence["wait_share"] > 0.1
+        return
+    assert found(observed, "host_saturated").evidence["generating_share"] > 0
 
 
 def test_sqpoll_on_a_small_machine(filled: Path) -> None:

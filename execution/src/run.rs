@@ -125,27 +125,13 @@ const JOIN_INTERVAL: Duration = Duration::from_micros(100);
 mod tests {
     use super::*;
     use fourcorners_target::NoopTarget;
-    use fourcorners_workload::{Arrival, Content, Pattern, Stop, Stream};
+    use fourcorners_workload::{Pattern, Stop, Stream};
 
     const MS: u64 = 1_000_000;
 
     fn workload(queue_depth: u32, stop: Stop, ramp_ns: u64) -> Workload {
         Workload {
-            streams: vec![Stream {
-                read_fraction: 1.0,
-                block_bytes: 4096,
-                pattern: Pattern::Random,
-                offset_bytes: 0,
-                span_bytes: None,
-                alignment_bytes: None,
-                misalignment_bytes: 0,
-                queue_depth,
-                arrival: Arrival::Closed,
-                workers: 1,
-                content: Content::Incompressible,
-                flush_every_writes: None,
-                fua: false,
-            }],
+            streams: vec![Stream { queue_depth, ..Stream::new(1.0, Pattern::Random, 4096) }],
             stop,
             ramp_ns,
             seed: 1,

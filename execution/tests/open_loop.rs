@@ -4,7 +4,7 @@
 use fourcorners_execution::{Progress, execute, execute_parallel};
 use fourcorners_recording::{Latencies, Recording};
 use fourcorners_target::{Completion, Target, TargetError};
-use fourcorners_workload::{Arrival, Content, Pattern, Request, Stop, Stream, Workload};
+use fourcorners_workload::{Arrival, Pattern, Request, Stop, Stream, Workload};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
@@ -65,21 +65,7 @@ impl Target for Freezing {
 
 fn workload(arrival: Arrival, queue_depth: u32, stop: Stop) -> Workload {
     Workload {
-        streams: vec![Stream {
-            read_fraction: 1.0,
-            block_bytes: 4096,
-            pattern: Pattern::Random,
-            offset_bytes: 0,
-            span_bytes: None,
-            alignment_bytes: None,
-            misalignment_bytes: 0,
-            queue_depth,
-            arrival,
-            workers: 1,
-            content: Content::Incompressible,
-            flush_every_writes: None,
-            fua: false,
-        }],
+        streams: vec![Stream { queue_depth, arrival, ..Stream::new(1.0, Pattern::Random, 4096) }],
         stop,
         ramp_ns: 0,
         seed: 1,

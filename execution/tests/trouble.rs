@@ -4,7 +4,7 @@
 use fourcorners_execution::{Progress, execute, execute_parallel};
 use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Target, TargetError};
-use fourcorners_workload::{Arrival, Content, Pattern, Request, Stop, Stream, Workload};
+use fourcorners_workload::{Arrival, Pattern, Request, Stop, Stream, Workload};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -12,21 +12,7 @@ use std::time::Instant;
 const MS: u64 = 1_000_000;
 
 fn workload(queue_depth: u32, stop: Stop) -> Workload {
-    let stream = Stream {
-        read_fraction: 1.0,
-        block_bytes: 4096,
-        pattern: Pattern::Random,
-        offset_bytes: 0,
-        span_bytes: None,
-        alignment_bytes: None,
-        misalignment_bytes: 0,
-        queue_depth,
-        arrival: Arrival::Closed,
-        workers: 1,
-        content: Content::Incompressible,
-        flush_every_writes: None,
-        fua: false,
-    };
+    let stream = Stream { queue_depth, ..Stream::new(1.0, Pattern::Random, 4096) };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 1 }
 }
 

@@ -168,25 +168,11 @@ pub(crate) fn lane_random(seed: u64, stream: u64, worker: u64) -> Xoshiro256Plus
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arrival, Content, Stop, Stream};
+    use crate::{Stop, Stream};
     use proptest::prelude::*;
 
     fn stream(pattern: Pattern) -> Stream {
-        Stream {
-            read_fraction: 0.0,
-            block_bytes: 4096,
-            pattern,
-            offset_bytes: 0,
-            span_bytes: None,
-            alignment_bytes: None,
-            misalignment_bytes: 0,
-            queue_depth: 1,
-            arrival: Arrival::Closed,
-            workers: 1,
-            content: Content::Incompressible,
-            flush_every_writes: None,
-            fua: false,
-        }
+        Stream::new(0.0, pattern, 4096)
     }
 
     fn workload(streams: Vec<Stream>, ios: u64) -> Workload {

@@ -233,6 +233,26 @@ impl Pattern {
 }
 
 impl Stream {
+    /// A closed loop of one worker at queue depth 1 over the whole target, with
+    /// incompressible writes.
+    pub fn new(read_fraction: f64, pattern: Pattern, block_bytes: u32) -> Self {
+        Self {
+            read_fraction,
+            block_bytes,
+            pattern,
+            offset_bytes: 0,
+            span_bytes: None,
+            alignment_bytes: None,
+            misalignment_bytes: 0,
+            queue_depth: 1,
+            arrival: Arrival::Closed,
+            workers: one(),
+            content: incompressible(),
+            flush_every_writes: None,
+            fua: false,
+        }
+    }
+
     /// The aligned grid that random addresses fall on, in bytes.
     pub fn alignment_bytes(&self) -> u64 {
         u64::from(self.alignment_bytes.unwrap_or(self.block_bytes))

@@ -6,7 +6,7 @@ use fourcorners_target::{Completion, NoopTarget, Target, TargetError};
 use fourcorners_verified::{
     BLOCK_BYTES, Damage, Damages, Kind, Ledger, Memory, Remembering, Verified, resolve,
 };
-use fourcorners_workload::{Arrival, Content, Operation, Pattern, Request, Stop, Stream, Workload};
+use fourcorners_workload::{Operation, Pattern, Request, Stop, Stream, Workload};
 use std::sync::Arc;
 
 const CAPACITY: u64 = 4 << 20;
@@ -150,21 +150,7 @@ impl Target for Medium {
 }
 
 fn workload(read_fraction: f64, pattern: Pattern, block_bytes: u32, count: u64) -> Workload {
-    let stream = Stream {
-        read_fraction,
-        block_bytes,
-        pattern,
-        offset_bytes: 0,
-        span_bytes: None,
-        alignment_bytes: None,
-        misalignment_bytes: 0,
-        queue_depth: 4,
-        arrival: Arrival::Closed,
-        workers: 1,
-        flush_every_writes: None,
-        fua: false,
-        content: Content::Incompressible,
-    };
+    let stream = Stream { queue_depth: 4, ..Stream::new(read_fraction, pattern, block_bytes) };
     let stop = Stop { ios: Some(count), ..Stop::default() };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 5 }
 }

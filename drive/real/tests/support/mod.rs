@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use fourcorners_real::{Access, Plan, RealFile};
-use fourcorners_workload::{Arrival, Content, Pattern, Stop, Stream, Workload};
+use fourcorners_workload::{Pattern, Stop, Stream, Workload};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,21 +142,7 @@ pub fn destroying(path: &Path) -> Access {
 
 /// Random I/O of `block_bytes` at `queue_depth`.
 pub fn workload(read_fraction: f64, block_bytes: u32, queue_depth: u32, stop: Stop) -> Workload {
-    let stream = Stream {
-        read_fraction,
-        block_bytes,
-        pattern: Pattern::Random,
-        offset_bytes: 0,
-        span_bytes: None,
-        alignment_bytes: None,
-        misalignment_bytes: 0,
-        queue_depth,
-        arrival: Arrival::Closed,
-        workers: 1,
-        content: Content::Incompressible,
-        flush_every_writes: None,
-        fua: false,
-    };
+    let stream = Stream { queue_depth, ..Stream::new(read_fraction, Pattern::Random, block_bytes) };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 3 }
 }
 

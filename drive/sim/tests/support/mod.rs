@@ -9,7 +9,7 @@ pub mod theory;
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, with_model};
-use fourcorners_workload::{Arrival, Content, Operation, Pattern, Stop, Stream, Workload};
+use fourcorners_workload::{Operation, Pattern, Stop, Stream, Workload};
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
@@ -50,19 +50,13 @@ pub fn run(drive: &mut SimulatedDrive, workload: &Workload) -> Recording {
 pub fn workload(operation: Operation, pattern: Pattern, block: u64, depth: u32) -> Workload {
     Workload {
         streams: vec![Stream {
-            read_fraction: if operation == Operation::Read { 1.0 } else { 0.0 },
-            block_bytes: block as u32,
-            pattern,
-            offset_bytes: 0,
-            span_bytes: None,
             alignment_bytes: Some(512),
-            misalignment_bytes: 0,
             queue_depth: depth,
-            arrival: Arrival::Closed,
-            workers: 1,
-            content: Content::Incompressible,
-            flush_every_writes: None,
-            fua: false,
+            ..Stream::new(
+                if operation == Operation::Read { 1.0 } else { 0.0 },
+                pattern,
+                block as u32,
+            )
         }],
         stop: Stop::default(),
         ramp_ns: 0,
