@@ -116,7 +116,7 @@ def test_a_killed_run_goes_on_where_it_stopped(
     assert gap["kept"] == kept
     assert gap["test"] == next((test for test in TESTS if test not in kept), None)
     assert gap["same"] == "drive file and seed"
-    assert 0 <= gap["seconds"] < 60
+    assert 0 <= gap["seconds"] < 600
     # A finished test is not run again.
     again = {test["name"]: test["wall_s"] for test in run.manifest["tests"]}
     assert [again[t["name"]] for t in before["tests"] if t["name"] in kept] == [
