@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from fourcorners.system_files import number, text
+
 Fact = str | int | bool | None
 
 SECTOR_BYTES = 512
@@ -50,17 +52,17 @@ _TRANSPORT_BY_NAME = {
 def describe_host(root: str | Path = "/") -> dict[str, Fact]:
     """The machine: kernel, processor, memory, and what runs on it of ours."""
     root = Path(root)
-    release = _text(root / "proc/sys/kernel/osrelease")
+    release = text(root / "proc/sys/kernel/osrelease")
     memory = re.search(
-        r"^MemTotal:\s+(\d+) kB", _text(root / "proc/meminfo") or "", flags=re.MULTILINE
+        r"^MemTotal:\s+(\d+) kB", text(root / "proc/meminfo") or "", flags=re.MULTILINE
     )
-    cpuinfo = _text(root / "proc/cpuinfo") or ""
+    cpuinfo = text(root / "proc/cpuinfo") or ""
     model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, flags=re.MULTILINE)
     return {
         "kernel": f"Linux {release}" if release else None,
         "cpu": model.group(1).strip() if model else None,
         "cores": len(os.sched_getaffinity(0)),
-        "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "cpu_governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "memory_bytes": int(memory.group(1)) * 1024 if memory else None,
         "virtualization": _virtualization(root, cpuinfo),
         "python": platform.python_version(),
@@ -99,7 +101,7 @@ def describe_block_device(directory: Path | None) -> dict[str, Fact]:
     """
     name, start = directory.name if directory else None, None
     if directory is not None and (directory / "partition").exists():
-        start = _number(directory / "start")
+        start = number(directory / "start")
         directory = directory.parent
     transport = _transport(directory) if directory else None
     while directory is not None and (below := _only_slave(directory)) is not None:
@@ -107,7 +109,7 @@ def describe_block_device(directory: Path | None) -> dict[str, Fact]:
         transport = f"{transport} over {_transport(directory) or 'a disk'}"
     disk = directory or Path(os.devnull)
     controller = controller_of(disk)
-    size, rotational = _number(disk / "size"), _number(disk / "queue/rotational")
+    size, rotational = number(disk / "size"), number(disk / "queue/rotational")
     if transport == "virtio" and rotational == 1:
         # The driver says so of every disk: it does not know.
         rotational = None
@@ -115,15 +117,15 @@ def describe_block_device(directory: Path | None) -> dict[str, Fact]:
         "device": name,
         "device_model": _model(disk, controller),
         "device_serial": _serial(disk, controller),
-        "device_firmware": _text(controller / "firmware_rev") or _text(controller / "rev"),
+        "device_firmware": text(controller / "firmware_rev") or text(controller / "rev"),
         "device_size_bytes": None if size is None else size * SECTOR_BYTES,
         "partition_start_bytes": None if start is None else start * SECTOR_BYTES,
         "rotational": None if rotational is None else rotational == 1,
-        "logical_block_bytes": _number(disk / "queue/logical_block_size"),
-        "physical_block_bytes": _number(disk / "queue/physical_block_size"),
-        "scheduler": _chosen(_text(disk / "queue/scheduler")),
-        "write_cache": _text(disk / "queue/write_cache"),
-        "queue_requests": _number(disk / "queue/nr_requests"),
+        "logical_block_bytes": number(disk / "queue/logical_block_size"),
+        "physical_block_bytes": number(disk / "queue/physical_block_size"),
+        "scheduler": _chosen(text(disk / "queue/scheduler")),
+        "write_cache": text(disk / "queue/write_cache"),
+        "queue_requests": number(disk / "queue/nr_requests"),
         "transport": transport,
         "link": _link(disk, controller),
     }
@@ -133,11 +135,11 @@ def _mount_and_device(path: str | Path, root: Path) -> tuple["_Mount | None", Pa
     """The mount that a file is on, and the directory in ``/sys`` of its device."""
     status = os.stat(path)  # noqa: PTH116 - also for paths given as text
     if stat.S_ISBLK(status.st_mode):
-        number = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-        return None, _block_directory(root, number)
-    number = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
-    mount = _mount_of(os.path.realpath(path), number, root)
-    directory = _block_directory(root, number)
+        device = f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+        return None, _block_directory(root, device)
+    device = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+    mount = _mount_of(os.path.realpath(path), device, root)
+    directory = _block_directory(root, device)
     if directory is None and mount is not None and mount.source.startswith("/dev/"):
         # File systems over several devices have a number of their own; the source names one.
         name = (root / mount.source.lstrip("/")).resolve().name
@@ -158,37 +160,37 @@ def _bottom(disk: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Mount:
-    number: str
+    device: str
     point: str
     file_system: str
     source: str
     options: str
 
 
-def _mount_of(path: str, number: str, root: Path) -> _Mount | None:
+def _mount_of(path: str, device: str, root: Path) -> _Mount | None:
     """The mount that holds ``path``: by device number, of several the one nearest to the path."""
     mounts = []
-    for line in (_text(root / "proc/self/mountinfo") or "").splitlines():
+    for line in (text(root / "proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         fields, tail = left.split(" "), right.split(" ")
-        if len(fields) < 6 or len(tail) < 3 or fields[2] != number:
+        if len(fields) < 6 or len(tail) < 3 or fields[2] != device:
             continue
         options = dict.fromkeys([*fields[5].split(","), *tail[2].split(",")])
         kept = [o for o in options if "=" not in o or o.partition("=")[0] in _TELLING_OPTIONS]
         mounts.append(
-            _Mount(number, _unescaped(fields[4]), tail[0], _unescaped(tail[1]), ",".join(kept))
+            _Mount(device, _unescaped(fields[4]), tail[0], _unescaped(tail[1]), ",".join(kept))
         )
     holding = [m for m in mounts if Path(path).is_relative_to(m.point)]
     return max(holding, key=lambda m: len(m.point), default=None)
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(field: str) -> str:
     """Undoes the kernel's ``\\040`` for characters that would break its table."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), field)
 
 
-def _block_directory(root: Path, number: str) -> Path | None:
-    return _existing(root / "sys/dev/block" / number)
+def _block_directory(root: Path, device: str) -> Path | None:
+    return _existing(root / "sys/dev/block" / device)
 
 
 def _existing(path: Path) -> Path | None:
@@ -216,15 +218,15 @@ def controller_of(disk: Path) -> Path:
 
 
 def _model(disk: Path, controller: Path) -> str | None:
-    vendor, model = _text(controller / "vendor"), _text(controller / "model")
+    vendor, model = text(controller / "vendor"), text(controller / "model")
     # Behind ATA the vendor is the word ATA; virtio's vendor is a number.
     if model and vendor and vendor != "ATA" and not vendor.startswith("0x"):
         return f"{vendor} {model}"
-    return model or (_text(controller / "name") if disk.name.startswith("mmcblk") else None)
+    return model or (text(controller / "name") if disk.name.startswith("mmcblk") else None)
 
 
 def _serial(disk: Path, controller: Path) -> str | None:
-    plain = _text(controller / "serial") or _text(disk / "serial")
+    plain = text(controller / "serial") or text(disk / "serial")
     if plain:
         return plain
     try:
@@ -241,7 +243,7 @@ def _transport(disk: Path) -> str | None:
         if re.fullmatch(re.escape(name) + r"\d+.*", disk.name):
             return transport
     if disk.name.startswith("nvme"):
-        kind = _text(controller_of(disk) / "transport")
+        kind = text(controller_of(disk) / "transport")
         return f"NVMe over {kind}" if kind else "NVMe"
     if any(re.fullmatch(r"usb\d+", part) for part in parts):
         return "USB"
@@ -259,12 +261,12 @@ def _link(disk: Path, controller: Path) -> str | None:
             sys = Path(*disk.parts[: disk.parts.index("devices")])
             own = Path(*disk.parts[: index + 1]) / f"link{port.group(1)}"
             places = [sys / f"class/ata_link/link{port.group(1)}", own]
-            speeds = [_text(place / "sata_spd") for place in places]
+            speeds = [text(place / "sata_spd") for place in places]
             # A port without SATA (PATA) says "<unknown>".
             known = [speed for speed in speeds if speed and not speed.startswith("<")]
             return f"SATA {known[0]}" if known else None
-    speed = _text(controller / "device/current_link_speed")
-    width = _text(controller / "device/current_link_width")
+    speed = text(controller / "device/current_link_speed")
+    width = text(controller / "device/current_link_width")
     if speed and width and not speed.startswith("Unknown"):
         return f"{speed} x{width}" if "PCIe" in speed else f"PCIe {speed} x{width}"
     return None
@@ -274,36 +276,21 @@ def _virtualization(root: Path, cpuinfo: str) -> str | None:
     """What is visible of it; bare metal and the unknown are both ``None``."""
     found = []
     if re.search(r"^flags\s*:.*\bhypervisor\b", cpuinfo, flags=re.MULTILINE):
-        product = _text(root / "sys/class/dmi/id/sys_vendor")
+        product = text(root / "sys/class/dmi/id/sys_vendor")
         found.append(f"virtual machine ({product})" if product else "virtual machine")
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         found.append("container")
     return ", ".join(found) or None
 
 
-def _chosen(text: str | None) -> str | None:
+def _chosen(choices: str | None) -> str | None:
     """``none [mq-deadline] kyber`` has chosen ``mq-deadline``."""
-    match = re.search(r"\[(.+?)\]", text or "")
-    return match.group(1) if match else text
+    match = re.search(r"\[(.+?)\]", choices or "")
+    return match.group(1) if match else choices
 
 
 def _own_version() -> str | None:
     try:
         return version("fourcorners")
     except PackageNotFoundError:
-        return None
-
-
-def _text(path: Path) -> str | None:
-    """A file's content without surrounding space; ``None`` when absent, unreadable or empty."""
-    try:
-        return path.read_text(errors="replace").strip() or None
-    except OSError:
-        return None
-
-
-def _number(path: Path) -> int | None:
-    try:
-        return int(_text(path) or "")
-    except ValueError:
         return None

@@ -124,9 +124,13 @@ def test_a_delay_shows_at_its_length(kind: str, disk: FaultDisk) -> None:
         thread.start()
         thread.join()
     (read,) = (recording.read for recording in slow)
-    assert swift.latency_percentile_s(50) < delay_s / 4  # type: ignore[operator]
+    median_s, slowest_s = swift.latency_percentile_s(50), swift.latency_percentile_s(99)
+    assert median_s is not None
+    assert slowest_s is not None
+    assert median_s < delay_s / 4
     assert read.latency_min_s >= delay_s  # type: ignore[operator]
-    assert read.latency_percentile_s(99) == pytest.approx(delay_s, rel=0.05)
+    # Where the CPU is not ours first, a busy machine is slow without the delay, too.
+    assert read.latency_percentile_s(99) < 1.05 * delay_s + 4 * slowest_s  # type: ignore[operator]
     assert read.ios >= 2 * stream.queue_depth
 
 
@@ -250,8 +254,8 @@ def test_blocks_in_each_others_places_are_named(disk: FaultDisk) -> None:
     )
     path = str(disk.path)
     with fc.open_target(path, overwrite=path) as target:
-        # Hardly any load: with this seed none of it writes to these blocks.
-        found = fc.verify(target, seconds=0.001)
+        # No more than the first requests: with this seed none of them writes to these blocks.
+        found = fc.verify(target, seconds=1e-9)
     assert {(d.kind, d.address // BLOCK, d.written_for) for d in found.damages} == {
         ("misplaced", 10, 900 * BLOCK),
         ("zeroed", 900, None),

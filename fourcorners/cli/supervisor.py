@@ -17,7 +17,7 @@ from pathlib import Path
 
 # What a child gets to end in after it told its exit code: what is outstanding is waited for, for
 # two seconds, and rings and large buffers take the kernel a moment.
-_END_S = 5.0
+_END_S = 3.0
 # Between two looks at whether it told it.
 _LOOK_S = 0.5
 _FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from fourcorners.conditions.files import text
 from fourcorners.environment import SECTOR_BYTES
+from fourcorners.system_files import text
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fourcorners.conditions.files import text
+from fourcorners.system_files import text
 
 # The narrowest of so many brackets is kept, so that a preempted one does not count.
 _TRIES = 8

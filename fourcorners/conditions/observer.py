@@ -14,7 +14,6 @@ from fourcorners.conditions import medium
 from fourcorners.conditions.block_io import BlockIo, Caps, read_block_io, read_caps
 from fourcorners.conditions.clock import ClockReading, read_clock
 from fourcorners.conditions.conditions import Conditions
-from fourcorners.conditions.files import difference, text
 from fourcorners.conditions.health import Health, HealthReader
 from fourcorners.conditions.power import (
     PowerReading,
@@ -26,6 +25,7 @@ from fourcorners.conditions.power import (
 )
 from fourcorners.conditions.processors import CpuTimes, Threads, read_cpu_times
 from fourcorners.environment import describe_path, disk_directory
+from fourcorners.system_files import difference, text
 from fourcorners.workload import Workload
 
 Found = TypeVar("Found")

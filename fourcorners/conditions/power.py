@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fourcorners.conditions.files import number, text
+from fourcorners.system_files import number, text
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fourcorners.conditions.files import text
+from fourcorners.system_files import text
 
 NS = 1e-9
 
