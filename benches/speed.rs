@@ -170,7 +170,8 @@ fn whole_runs(options: &Options) -> Vec<String> {
     row("drive", format!("{name}, {:.0} GB, nothing reserved", capacity as f64 / 1e9));
 
     let repeats = if options.wants("enter") { options.repeats } else { 1 };
-    let entering = median(repeats, || drive.enter_steady_state(1.0).expect("a page-mapped drive"));
+    let entering =
+        median(repeats, || drive.enter_steady_state(1.0, None).expect("a page-mapped drive"));
     row("steady state of random writes entered at once", format!("{entering:.2} s"));
     let per_page = (resident_bytes() - empty_bytes) / (capacity / 4096) as f64;
     row("memory per logical page of 4 KiB", format!("{per_page:.2} bytes"));

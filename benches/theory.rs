@@ -40,7 +40,7 @@ struct Measured {
 /// its units, then measures over at least `rounds` times.
 fn measure(text: &str, pattern: &str, settle: f64, rounds: f64) -> Measured {
     let mut drive = SimulatedDrive::new(text, &[], 1).expect("a valid drive");
-    drive.enter_steady_state(1.0).expect("it has one");
+    drive.enter_steady_state(1.0, None).expect("it has one");
     let units = drive.capacity_bytes() as f64 / 4096.0;
     let mut seed = 0;
     let mut write = |drive: &mut SimulatedDrive, ios: u64| {

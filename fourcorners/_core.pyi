@@ -123,7 +123,7 @@ class SimulatedDrive:
     def load(self, path: str) -> None:
         """Takes over a saved state; ``ValueError`` says why it cannot be used."""
 
-    def enter_steady_state(self, filled_share: float) -> None:
+    def enter_steady_state(self, filled_share: float, stream_json: str | None = None) -> None:
         """Enters the steady state of uniform random writes to the first ``filled_share`` of the
         drive; ``ValueError`` where there is none."""
 

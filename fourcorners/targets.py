@@ -16,7 +16,7 @@ from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.purge import Drive, Method
 from fourcorners.recording import NS, Recording
 from fourcorners.units import format_bytes
-from fourcorners.workload import Workload
+from fourcorners.workload import Stream, Workload
 
 Watch = Callable[[float, int, int], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
@@ -363,16 +363,21 @@ class SimulatedTarget(Target):
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 
-    def enter_steady_state(self, filled_share: float = 1.0) -> None:
-        """Erases the drive and puts it at once into the state that endless uniform random writes
-        of mapping units to the first ``filled_share`` of it lead to under its policy of
-        collection. The rest is never written, and so is spare area.
+    def enter_steady_state(self, filled_share: float = 1.0, stream: Stream | None = None) -> None:
+        """Erases the drive and puts it at once into the state that a sequential fill of the first
+        ``filled_share`` of it and then endless writes of ``stream`` lead to under its policy of
+        collection, as theory has it (docs/steady-state-at-once.md says how, and how closely).
+        What is neither filled nor written is spare area.
 
-        Raises :class:`UserError` for drives that have no such state or that compress, and for a
+        ``stream`` may be random in any way or sequential; only its pattern, block size, span,
+        alignment and content count, and without a span it writes what is filled. Without a stream
+        these are uniform random writes of 4 KiB.
+
+        Raises :class:`UserError` for drives and streams of which no such state is known, and for a
         share that is not above 0 and up to 1; the drive stays as it is.
         """
         try:
-            self._core.enter_steady_state(filled_share)
+            self._core.enter_steady_state(filled_share, stream.to_json() if stream else None)
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 

@@ -127,6 +127,10 @@ class Stream:
             return "read"
         return "write" if self.read_fraction == 0 else "mixed"
 
+    def to_json(self) -> str:
+        """The stream as the core reads it, as JSON text."""
+        return json.dumps(_stream_to_dict(self))
+
 
 @dataclass(frozen=True)
 class Workload:

@@ -10,6 +10,7 @@ from fourcorners.errors import UserError
 from fourcorners.targets import SimulatedTarget
 
 DRIVE = "sim:ocz-core-64gb"
+SSD = "sim:ocz-vector-256gb"
 
 
 def _writes(seed: int) -> fc.Workload:
@@ -68,6 +69,10 @@ def test_the_suite_starts_every_phase_from_a_saved_state(tmp_path: Path) -> None
 def test_what_cannot_be_prepared_is_refused_in_one_sentence(tmp_path: Path) -> None:
     for arguments, reason in [
         (("prepare", "sim:wd6400aaks", "f", "--steady-state"), "steady state"),
+        (("prepare", DRIVE, "f", "--steady-state"), "only page-mapped SSDs"),
+        (("prepare", DRIVE, "f", "--span", "8GB"), "go with --steady-state"),
+        (("prepare", DRIVE, "f", "--steady-state", "--span", "big"), "big"),
+        (("prepare", SSD, "f", "--steady-state", "--pattern", "zipf:-1"), "Zipf exponent"),
         (("prepare", "./file", "f"), "file"),
         (("characterize", DRIVE, "sim:wd6400aaks", "--state", "f"), "name that target only"),
         (("characterize", DRIVE, "--state", "none"), "cannot use the state none: No such file"),
@@ -87,12 +92,12 @@ SMALL = {
 }
 
 
-def _amplification(drive: fc.Target, share: float, ios: int) -> float:
+def _amplification(drive: fc.Target, share: float, ios: int, pattern: str = "random") -> float:
     """Of random writes to the first ``share`` of the drive."""
     assert isinstance(drive, SimulatedTarget)
     span = int(share * drive.capacity_bytes)
     before = drive.counters()
-    drive.run(fc.Workload([fc.Stream.write("random", 4096, span_bytes=span)], ios=ios))
+    drive.run(fc.Workload([fc.Stream.write(pattern, 4096, span_bytes=span)], ios=ios))
     after = drive.counters()
     moved, written = (after[name] - before[name] for name in ("units_moved", "host_units_written"))
     return 1 + moved / written
@@ -115,3 +120,25 @@ def test_a_part_filled_drive_enters_the_steady_state_of_its_part(tmp_path: Path)
             at_once.enter_steady_state(1.5)
     with pytest.raises(UserError, match=r"--filled 0: use more than 0"):
         fc.characterize(DRIVE, filled_share=0, out=tmp_path)
+
+
+def test_the_command_prepares_the_steady_state_of_a_stream(tmp_path: Path) -> None:
+    settings = [word for item in SMALL.items() for word in ("--set", "=".join(item))]
+    span = ("--span", "256MiB")
+    skew = ("--pattern", "hot-cold:0.2:0.8")
+    vector = ("prepare", "sim:ocz-vector-256gb", "vector.state", *settings)
+    done = fourcorners(*vector, "--steady-state", *skew, *span, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    state = tmp_path / "vector.state"
+    with fc.open_target("sim:ocz-vector-256gb", settings=SMALL, state=state) as at_once:
+        assert isinstance(at_once, SimulatedTarget)
+        first = _amplification(at_once, 0.5, 30_000, fc.hot_cold(0.2, 0.8))
+        later = _amplification(at_once, 0.5, 300_000, fc.hot_cold(0.2, 0.8))
+        at_once.purge()
+        long_way = fc.Workload([fc.Stream.write("sequential", 1 << 20)], ios=512)
+        at_once.run(long_way)
+        _amplification(at_once, 0.5, 700_000, fc.hot_cold(0.2, 0.8))
+        expected = _amplification(at_once, 0.5, 300_000, fc.hot_cold(0.2, 0.8))
+    assert expected > 1.2
+    assert first == pytest.approx(expected, rel=0.06)
+    assert later == pytest.approx(expected, rel=0.02)

@@ -7,7 +7,7 @@ use crate::watch::run_watched;
 use fourcorners_execution::execute;
 use fourcorners_sim::{StateError, with_model};
 use fourcorners_verified::{Memory, Remembering, Verified};
-use fourcorners_workload::Workload;
+use fourcorners_workload::{Stream, Workload};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -117,8 +117,16 @@ impl SimulatedDrive {
         Ok(lost.into_iter().map(|range| (range.start, range.end - range.start)).collect())
     }
 
-    fn enter_steady_state(&mut self, py: Python<'_>, filled_share: f64) -> PyResult<()> {
-        py.detach(|| self.drive.enter_steady_state(filled_share)).map_err(value_error)
+    #[pyo3(signature = (filled_share, stream_json=None))]
+    fn enter_steady_state(
+        &mut self,
+        py: Python<'_>,
+        filled_share: f64,
+        stream_json: Option<&str>,
+    ) -> PyResult<()> {
+        let stream = stream_json.map(Stream::from_json).transpose().map_err(value_error)?;
+        py.detach(|| self.drive.enter_steady_state(filled_share, stream.as_ref()))
+            .map_err(value_error)
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -286,6 +286,9 @@ def prepare(
     *,
     filled: float = 1.0,
     steady_state: Flag = False,
+    pattern: str | None = None,
+    block_size: str | None = None,
+    span: str | None = None,
     until_steady: Flag = False,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     seed: int = 1,
@@ -302,7 +305,15 @@ def prepare(
     filled
         Share of the drive that is filled, from its start, such as 0.5. The rest stays empty.
     steady_state
-        Put the drive into the steady state of random writes instead of filling it in sequence.
+        After the fill put the drive into the steady state of uniform random writes to what is
+        filled, at once.
+    pattern
+        With --steady-state: of writes that are "sequential", "zipf:0.99" (Zipf's law with that
+        exponent) or "hot-cold:0.2:0.8" (a fifth of the places takes four fifths of the writes).
+    block_size
+        With --steady-state: size of the writes, 4KiB unless given.
+    span
+        With --steady-state: the writes go to so much from the start of the drive, such as 8GB.
     until_steady
         After the fill, write at random until the drive is judged to be in its steady state.
     set_
@@ -316,7 +327,7 @@ def prepare(
         target,
         state,
         filled_share=filled,
-        steady_state=steady_state,
+        steady_state=prepare_command.parse_steady_state(steady_state, pattern, block_size, span),
         until_steady=until_steady,
         settings=run_command.parse_settings(set_),
         seed=seed,

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from fourcorners.errors import UserError
 from fourcorners.suites import prepare
 from fourcorners.targets import open_target
-from fourcorners.units import format_bytes
+from fourcorners.units import format_bytes, parse_bytes
+from fourcorners.workload import Stream
 
 
 def run(
@@ -13,7 +15,7 @@ def run(
     state: Path,
     *,
     filled_share: float,
-    steady_state: bool,
+    steady_state: bool | Stream,
     until_steady: bool,
     settings: Mapping[str, str],
     seed: int,
@@ -32,3 +34,22 @@ def run(
     if not quiet:
         print(f"{target.name}: {state}, {format_bytes(state.stat().st_size)}")
     return 0
+
+
+def parse_steady_state(
+    steady_state: bool, pattern: str | None, block_size: str | None, span: str | None
+) -> bool | Stream:
+    """Which steady state the options ask for.
+
+    Raises:
+        UserError: sizes that are none, or a stream without ``--steady-state``.
+    """
+    if pattern is None and block_size is None and span is None:
+        return steady_state
+    if not steady_state:
+        raise UserError("--pattern, --block-size and --span go with --steady-state")
+    return Stream.write(
+        pattern or "random",
+        parse_bytes(block_size or "4KiB"),
+        span_bytes=None if span is None else parse_bytes(span),
+    )

@@ -8,6 +8,7 @@ from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
 from fourcorners.targets import SimulatedTarget, Target
 from fourcorners.units import format_bytes
+from fourcorners.workload import Stream
 
 
 def prepare(
@@ -15,7 +16,7 @@ def prepare(
     state: str | Path,
     *,
     filled_share: float = 1.0,
-    steady_state: bool = False,
+    steady_state: bool | Stream = False,
     until_steady: bool = False,
     seed: int = 1,
 ) -> None:
@@ -25,15 +26,15 @@ def prepare(
         target: the drive, open.
         state: the file to write, for ``open_target(..., state=...)``.
         filled_share: how much of it is filled, from its start; the rest stays empty.
-        steady_state: rather than filled in sequence, the drive is put into the steady state of
-            random writes, see :meth:`SimulatedTarget.enter_steady_state`.
+        steady_state: after the fill the drive is put at once into the steady state of this stream,
+            or of uniform random writes, see :meth:`SimulatedTarget.enter_steady_state`.
         until_steady: after the fill, 4 KiB random writes follow until the judge says that the drive
             is in its steady state (docs/steady-state.md), as a real drive is preconditioned.
         seed: root of the written content.
 
     Raises:
-        UserError: a target that is not simulated, both kinds of steady state, a drive without one
-            to enter or that does not reach it, a fill that fails, or a file that cannot be written.
+        UserError: a target that is not simulated, both kinds of steady state, one that is not known
+            or not reached, a fill that fails, or a file that cannot be written.
     """
     if not isinstance(target, SimulatedTarget):
         raise UserError(f"only simulated drives can be saved, and {target.locator} is not one")
@@ -41,7 +42,8 @@ def prepare(
         raise UserError("--steady-state enters a steady state at once: leave out --until-steady")
     count = filled_bytes(target.capacity_bytes, filled_share)
     if steady_state:
-        target.enter_steady_state(filled_share)
+        stream = steady_state if isinstance(steady_state, Stream) else None
+        target.enter_steady_state(filled_share, stream)
     else:
         target.purge()
         for workload in Fill(count).workloads(seed):

@@ -53,9 +53,8 @@ impl Lane {
         let mut result = Vec::with_capacity(lanes as usize);
         for (stream_index, stream) in workload.streams.iter().enumerate() {
             let block = u64::from(stream.block_bytes);
-            let usable = stream.span_bytes(capacity_bytes) - u64::from(stream.misalignment_bytes);
-            let blocks = usable / block;
-            let aligned = (usable - block) / stream.alignment_bytes() + 1;
+            let places = stream.places(capacity_bytes);
+            let count = places.count;
             for worker in 0..stream.workers {
                 let lane_index = result.len() as u64;
                 let share = |total: u64| total / lanes + u64::from(lane_index < total % lanes);
@@ -77,28 +76,25 @@ impl Lane {
                     read_threshold: (stream.read_fraction * (1u64 << 32) as f64).round() as u64,
                     addresses: match stream.pattern {
                         Pattern::Sequential => Addresses::Sequential {
-                            cursor: blocks * u64::from(worker) / u64::from(stream.workers),
-                            positions: blocks,
+                            cursor: count * u64::from(worker) / u64::from(stream.workers),
+                            positions: count,
                         },
                         Pattern::PartlyRandom { random } => Addresses::PartlyRandom {
                             threshold: (random * (1u64 << 32) as f64).round() as u64,
-                            cursor: blocks * u64::from(worker) / u64::from(stream.workers),
-                            positions: blocks,
+                            cursor: count * u64::from(worker) / u64::from(stream.workers),
+                            positions: count,
                         },
-                        Pattern::Random => Addresses::Uniform { positions: aligned },
+                        Pattern::Random => Addresses::Uniform { positions: count },
                         Pattern::Zipf { exponent } => {
-                            Addresses::Zipf(Zipf::new(aligned, exponent), Scatter::fixed(aligned))
+                            Addresses::Zipf(Zipf::new(count, exponent), Scatter::fixed(count))
                         }
                         Pattern::HotCold { data, accesses } => Addresses::HotCold(
-                            HotCold::new(aligned, data, accesses),
-                            Scatter::fixed(aligned),
+                            HotCold::new(count, data, accesses),
+                            Scatter::fixed(count),
                         ),
                     },
-                    base_bytes: stream.offset_bytes + u64::from(stream.misalignment_bytes),
-                    grid_bytes: match stream.pattern {
-                        Pattern::Sequential | Pattern::PartlyRandom { .. } => block,
-                        _ => stream.alignment_bytes(),
-                    },
+                    base_bytes: places.base_bytes,
+                    grid_bytes: places.grid_bytes,
                     remaining,
                     writes_per_flush,
                     writes_to_flush: writes_per_flush,

@@ -12,5 +12,5 @@ mod stream;
 pub use arrival::{Arrival, Arrivals};
 pub use lane::Lane;
 pub use request::{Content, Operation, Request};
-pub use skew::{Scatter, below};
-pub use stream::{Pattern, Stop, Stream, Workload, WorkloadError};
+pub use skew::{Class, Scatter, below};
+pub use stream::{Pattern, Places, Stop, Stream, Workload, WorkloadError};

@@ -6,6 +6,19 @@
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::ops::Range;
+
+/// Ranks that are asked for about as often as each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Class {
+    /// The ranks.
+    pub ranks: Range<u64>,
+    /// Share of all accesses that they get together.
+    pub accesses: f64,
+}
+
+/// From the first to the last of the ranks that are put into one class.
+const RANKS_ALIKE: f64 = 1.25;
 
 /// Zipf's law over `n` ranks: rank k - 1 is drawn in proportion to k^-s.
 ///
@@ -48,6 +61,29 @@ impl Zipf {
         }
     }
 
+    /// All ranks, in classes of which no rank is drawn much more often than
+    /// another one.
+    pub fn classes(&self) -> Vec<Class> {
+        let ranks = self.ranks as u64;
+        let mut classes = Vec::new();
+        let mut sum = 0.0;
+        let mut first = 1u64;
+        while first <= ranks {
+            let end = ((first as f64 * RANKS_ALIKE) as u64 + 1).min(ranks + 1);
+            // The hat's area over a rank is its weight but for the curvature,
+            // which counts for the first ranks only.
+            let weight = match end {
+                0..100 => (first..end).map(|rank| self.weight(rank as f64)).sum(),
+                _ => self.integral(end as f64 - 0.5) - self.integral(first as f64 - 0.5),
+            };
+            sum += weight;
+            classes.push(Class { ranks: first - 1..end - 1, accesses: weight });
+            first = end;
+        }
+        classes.iter_mut().for_each(|class| class.accesses /= sum);
+        classes
+    }
+
     /// x^-s.
     fn weight(&self, x: f64) -> f64 {
         libm::exp(-self.exponent * libm::log(x))
@@ -87,6 +123,15 @@ impl HotCold {
         let most = places.saturating_sub(1).max(1);
         let hot = ((places as f64 * data).round() as u64).clamp(1, most);
         Self { hot, places, threshold: (accesses * (1u64 << 32) as f64).round() as u64 }
+    }
+
+    /// The hot places and the cold ones.
+    pub fn classes(&self) -> Vec<Class> {
+        let accesses =
+            if self.hot == self.places { 1.0 } else { self.threshold as f64 / (1u64 << 32) as f64 };
+        let hot = Class { ranks: 0..self.hot, accesses };
+        let cold = Class { ranks: self.hot..self.places, accesses: 1.0 - accesses };
+        [hot, cold].into_iter().filter(|class| !class.ranks.is_empty()).collect()
     }
 
     /// A rank, from 0; those below the number of hot places are hot.
@@ -254,6 +299,40 @@ mod tests {
         probabilities.resize(100, 0.2 / 80.0);
         assert_fits("20/80", &counts, &probabilities);
         assert_eq!(HotCold::new(1, 0.2, 0.8).draw(&mut random), 0);
+    }
+
+    #[test]
+    fn classes_get_what_is_drawn() {
+        let mut random = random();
+        for exponent in [0.5, 0.99, 1.0, 2.0] {
+            let ranks = 100_000;
+            let zipf = Zipf::new(ranks, exponent);
+            let classes = zipf.classes();
+            let mut counts = vec![0u64; classes.len()];
+            for _ in 0..500_000 {
+                let rank = zipf.draw(&mut random);
+                counts[classes.partition_point(|class| class.ranks.end <= rank)] += 1;
+            }
+            // The rare ones are checked as one.
+            let drawn = |class: &&Class| class.accesses >= 1e-4;
+            let often = classes.iter().filter(drawn).count();
+            assert!(classes[..often].iter().all(|class| class.accesses >= 1e-4));
+            let mut chances: Vec<f64> =
+                classes[..often].iter().map(|class| class.accesses).collect();
+            let rest: u64 = counts.drain(often..).sum();
+            if often < classes.len() {
+                chances.push(classes[often..].iter().map(|class| class.accesses).sum());
+                counts.push(rest);
+            }
+            assert_fits(&format!("s = {exponent}"), &counts, &chances);
+            assert_eq!(
+                classes.iter().map(|class| class.ranks.end - class.ranks.start).sum::<u64>(),
+                ranks
+            );
+        }
+        let classes = HotCold::new(100, 0.2, 0.75).classes();
+        assert_eq!(classes[0], Class { ranks: 0..20, accesses: 0.75 });
+        assert_eq!(classes[1], Class { ranks: 20..100, accesses: 0.25 });
     }
 
     #[test]

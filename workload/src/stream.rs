@@ -1,5 +1,6 @@
 //! Streams and workloads: the access specification, and its checks.
 
+use crate::skew::{Class, HotCold, Scatter, Zipf};
 use crate::{Arrival, Content};
 use serde::{Deserialize, Serialize};
 
@@ -232,7 +233,26 @@ impl Pattern {
     }
 }
 
+/// Where the requests of a stream may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// The first of them.
+    pub base_bytes: u64,
+    /// From one to the next.
+    pub grid_bytes: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
 impl Stream {
+    /// Parses a stream from JSON; the field names are those of the struct.
+    ///
+    /// # Errors
+    /// Malformed JSON, unknown or missing fields.
+    pub fn from_json(text: &str) -> Result<Self, WorkloadError> {
+        serde_json::from_str(text).map_err(|error| WorkloadError(format!("stream: {error}")))
+    }
+
     /// A closed loop of one worker at queue depth 1 over the whole target, with
     /// incompressible writes.
     pub fn new(read_fraction: f64, pattern: Pattern, block_bytes: u32) -> Self {
@@ -253,6 +273,36 @@ impl Stream {
         }
     }
 
+    /// Where its requests may begin on a target of `capacity_bytes` on which it
+    /// may run.
+    pub fn places(&self, capacity_bytes: u64) -> Places {
+        let block = u64::from(self.block_bytes);
+        let usable = self.span_bytes(capacity_bytes) - u64::from(self.misalignment_bytes);
+        let (grid_bytes, count) = match self.pattern {
+            Pattern::Sequential | Pattern::PartlyRandom { .. } => (block, usable / block),
+            _ => (self.alignment_bytes(), (usable - block) / self.alignment_bytes() + 1),
+        };
+        let base_bytes = self.offset_bytes + u64::from(self.misalignment_bytes);
+        Places { base_bytes, grid_bytes, count }
+    }
+
+    /// Which of `count` places are asked for how often: classes of ranks, and
+    /// how ranks lie scattered over the places; `None` where the rank is the
+    /// place.
+    pub fn popularity(&self, count: u64) -> (Vec<Class>, Option<Scatter>) {
+        match self.pattern {
+            Pattern::Sequential | Pattern::PartlyRandom { .. } | Pattern::Random => {
+                (vec![Class { ranks: 0..count, accesses: 1.0 }], None)
+            }
+            Pattern::Zipf { exponent } => {
+                (Zipf::new(count, exponent).classes(), Some(Scatter::fixed(count)))
+            }
+            Pattern::HotCold { data, accesses } => {
+                (HotCold::new(count, data, accesses).classes(), Some(Scatter::fixed(count)))
+            }
+        }
+    }
+
     /// The aligned grid that random addresses fall on, in bytes.
     pub fn alignment_bytes(&self) -> u64 {
         u64::from(self.alignment_bytes.unwrap_or(self.block_bytes))
@@ -263,7 +313,11 @@ impl Stream {
         self.span_bytes.unwrap_or_else(|| capacity_bytes.saturating_sub(self.offset_bytes))
     }
 
-    fn check(&self, capacity_bytes: u64) -> Result<(), WorkloadError> {
+    /// Checks the stream against a target of `capacity_bytes`.
+    ///
+    /// # Errors
+    /// The first rule that is broken, in one sentence.
+    pub fn check(&self, capacity_bytes: u64) -> Result<(), WorkloadError> {
         let block = u64::from(self.block_bytes);
         if block == 0 || !block.is_multiple_of(SECTOR_BYTES) || self.block_bytes > BLOCK_BYTES_MAX {
             return reject(format!(

@@ -1,9 +1,30 @@
 //! What every drive model is: a machine that advances from event to event.
 
 use fourcorners_target::{Completion, Target, TargetError};
-use fourcorners_workload::Request;
+use fourcorners_workload::{Pattern, Request, Stream};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+
+/// What a drive has been through for so long that it is in steady state: filled
+/// in sequence, then written by one stream without end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overwriting {
+    /// How much was filled, from the start of the drive.
+    pub filled_bytes: u64,
+    /// The stream; only its writes count. Without a span of its own it writes
+    /// what is filled.
+    pub stream: Stream,
+}
+
+impl Overwriting {
+    /// Whether all that was filled is written uniformly at random.
+    pub fn is_uniform(&self) -> bool {
+        self.stream.pattern == Pattern::Random
+            && self.stream.offset_bytes == 0
+            && self.stream.misalignment_bytes == 0
+            && self.stream.span_bytes.is_none_or(|span_bytes| span_bytes == self.filled_bytes)
+    }
+}
 
 /// A drive model. It owns its state and its pending events, and is driven from
 /// outside: hand in commands, then step through events in order of time.
@@ -61,15 +82,14 @@ pub trait Device {
     /// Whether [`Device::enter_steady_state`] may be called.
     ///
     /// # Errors
-    /// Why the model has no steady state, or none that can be entered at once.
-    fn has_steady_state(&self) -> Result<(), String> {
+    /// Why the model has no such steady state, or none that can be entered at once.
+    fn has_steady_state(&self, _of: &Overwriting) -> Result<(), String> {
         Err("only page-mapped SSDs have a steady state that can be entered at once".into())
     }
 
-    /// Secure erase, then the state that endless uniform random writes of
-    /// mapping units to the first `filled_bytes`, at least one, lead to. The rest
-    /// is never written. Only called where there is such a state.
-    fn enter_steady_state(&mut self, _at_ns: u64, _filled_bytes: u64) {}
+    /// Secure erase, then the steady state. What was neither filled nor written
+    /// is spare area. Only called where there is such a state.
+    fn enter_steady_state(&mut self, _at_ns: u64, _of: &Overwriting) {}
 
     /// Adds to a loaded state what is not in it and a drive that was just made
     /// from the same drive file has.
@@ -155,14 +175,13 @@ impl<D: Device> Simulated<D> {
         self.device.power_cut(self.now_ns)
     }
 
-    /// The steady state of uniform random writes to the first `filled_bytes`, at
-    /// once.
+    /// A steady state, at once.
     ///
     /// # Errors
     /// See [`Device::has_steady_state`]; the drive stays as it is.
-    pub fn enter_steady_state(&mut self, filled_bytes: u64) -> Result<(), String> {
-        self.device.has_steady_state()?;
-        self.device.enter_steady_state(self.now_ns, filled_bytes);
+    pub fn enter_steady_state(&mut self, of: &Overwriting) -> Result<(), String> {
+        self.device.has_steady_state(of)?;
+        self.device.enter_steady_state(self.now_ns, of);
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! A simulated drive of any kind.
 
 use crate::block_mapped::BlockMapped;
-use crate::device::{Device, Simulated};
+use crate::device::{Device, Overwriting, Simulated};
 use crate::disk::Disk;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::raid0::{self, Member, Raid0};
 use crate::specification::{Header, Kind, Specification, SpecificationError};
 use crate::state::Identity;
+use fourcorners_workload::{Pattern, Stream};
 use std::ops::Range;
 
 /// A drive made from its specification. A caller matches on the kind once per
@@ -180,18 +181,26 @@ impl SimulatedDrive {
         with_model!(&mut self.model, drive => drive.power_cut())
     }
 
-    /// Secure erase, then the steady state of uniform random writes to the first
-    /// `filled_share` of the drive, at once. The rest is never written.
+    /// Secure erase, then the steady state that a sequential fill of the first
+    /// `filled_share` of the drive and then endless writes of `stream` lead to,
+    /// at once. Without a stream, and where it has no span, these are uniform
+    /// random writes to what is filled. The rest is never written.
     ///
     /// # Errors
-    /// Why the drive has none that can be entered at once, or a share that is
-    /// not above 0 and up to 1.
-    pub fn enter_steady_state(&mut self, filled_share: f64) -> Result<(), String> {
+    /// Why the drive has none that can be entered at once, a stream that does
+    /// not fit the drive, or a share that is not above 0 and up to 1.
+    pub fn enter_steady_state(
+        &mut self,
+        filled_share: f64,
+        stream: Option<&Stream>,
+    ) -> Result<(), String> {
         if !(filled_share > 0.0 && filled_share <= 1.0) {
             return Err(format!("filled share {filled_share}: use more than 0, and at most 1"));
         }
         let filled_bytes = ((self.capacity_bytes() as f64 * filled_share) as u64).max(1);
-        with_model!(&mut self.model, drive => drive.enter_steady_state(filled_bytes))
+        let stream = stream.cloned().unwrap_or_else(|| Stream::new(0.0, Pattern::Random, 4096));
+        let of = Overwriting { filled_bytes, stream };
+        with_model!(&mut self.model, drive => drive.enter_steady_state(&of))
     }
 
     /// Checks what must hold of the model's state at any time; slow, for tests.

@@ -43,7 +43,7 @@ fn iops(drive: &mut SimulatedDrive, bytes: u64, seed: u64) -> f64 {
 fn an_idle_drive_recovers_its_reserve_and_no_more() {
     let mut drive = small_drive(IDLE);
     let fresh = iops(&mut drive, USER_BYTES / 2, 1);
-    drive.enter_steady_state(1.0).unwrap();
+    drive.enter_steady_state(1.0, None).unwrap();
     let steady = iops(&mut drive, 4 * USER_BYTES, 2);
     assert!(fresh > 1.8 * steady, "fresh {fresh}, steady {steady}");
 
@@ -58,7 +58,7 @@ fn an_idle_drive_recovers_its_reserve_and_no_more() {
 
     // Nothing happens that was not asked for.
     let mut plain = small_drive("");
-    plain.enter_steady_state(1.0).unwrap();
+    plain.enter_steady_state(1.0, None).unwrap();
     iops(&mut plain, 4 * USER_BYTES, 2);
     let moved = counter(&plain, "units_moved");
     plain.idle(60 * SECOND_NS);
@@ -69,7 +69,7 @@ fn an_idle_drive_recovers_its_reserve_and_no_more() {
 fn idle_collection_ends_with_its_reserve_or_with_what_can_be_freed() {
     for reserve in ["12", "40"] {
         let mut drive = small_drive(&IDLE.replace("12", reserve));
-        drive.enter_steady_state(1.0).unwrap();
+        drive.enter_steady_state(1.0, None).unwrap();
         drive.idle(600 * SECOND_NS);
         let moved = counter(&drive, "units_moved");
         assert!(moved > 0.0);
@@ -82,7 +82,7 @@ fn idle_collection_ends_with_its_reserve_or_with_what_can_be_freed() {
 fn trim_and_idle_time_bring_back_more() {
     let mut drive = small_drive(&IDLE.replace("12", "30"));
     let fresh = iops(&mut drive, USER_BYTES / 2, 1);
-    drive.enter_steady_state(1.0).unwrap();
+    drive.enter_steady_state(1.0, None).unwrap();
     drive.idle(60 * SECOND_NS);
     let free_bytes = |drive: &SimulatedDrive| {
         let free = counter(drive, "free_blocks_min");
@@ -102,7 +102,7 @@ fn free_dies_collect_while_the_drive_is_in_use() {
     let background = "background_free_blocks = { value = 10, source = \"test\" }\n";
     let [plain_ns, background_ns] = ["", background].map(|collection| {
         let mut drive = small_drive(collection);
-        drive.enter_steady_state(1.0).unwrap();
+        drive.enter_steady_state(1.0, None).unwrap();
         let mut writes = workload(Operation::Write, Pattern::Random, 4 * KIB, 32);
         writes.streams[0].alignment_bytes = Some(4096);
         writes.stop.ios = Some(256);

@@ -458,7 +458,9 @@ fn a_steady_state_that_is_refused_leaves_the_drive_as_it_is() {
     run(&mut drive, &write);
     drive.idle(SECOND_NS);
     let before = drive.counters();
-    assert!(drive.enter_steady_state(1.0).is_err());
+    write.streams[0].workers = 2;
+    let refused = drive.enter_steady_state(1.0, Some(&write.streams[0]));
+    assert!(refused.unwrap_err().contains("several workers"));
     assert_eq!(drive.counters(), before);
 }
 

@@ -255,8 +255,8 @@ fn trim_and_steady_state_reach_the_members() {
     let mut one = drive(X25, &[]);
     let mut pair = array(X25, 2, &[("array.chunk", "4 KiB")]);
     for share in [0.5, 1.0] {
-        one.enter_steady_state(share).unwrap();
-        pair.enter_steady_state(share).unwrap();
+        one.enter_steady_state(share, None).unwrap();
+        pair.enter_steady_state(share, None).unwrap();
         let alone = rate_within(&mut one, share, Write, 32);
         let both = rate_within(&mut pair, share, Write, 64);
         let what = format!("steady writes of two against one, {share} filled");
@@ -266,17 +266,17 @@ fn trim_and_steady_state_reach_the_members() {
     let full = rate(&mut pair, Read, 1);
     pair.trim(0, pair.capacity_bytes());
     assert!(rate(&mut pair, Read, 1) > 1.5 * full, "{full}");
-    assert!(array(WD, 2, &[]).enter_steady_state(1.0).is_err());
+    assert!(array(WD, 2, &[]).enter_steady_state(1.0, None).is_err());
 }
 
 #[test]
 fn an_array_of_which_one_member_has_no_steady_state_stays_as_it_is() {
-    let mut mixed = array_of(&[X25, "ocz-vertex-le-100gb"], &[]);
+    let mut mixed = array_of(&[X25, WD], &[]);
     let mut writes = workload(Write, Pattern::Sequential, 128 * KIB, 8);
     writes.stop.bytes = Some(64 * MIB);
     run(&mut mixed, &writes);
     mixed.idle(SECOND_NS);
     let before = mixed.counters();
-    assert!(mixed.enter_steady_state(1.0).is_err());
+    assert!(mixed.enter_steady_state(1.0, None).is_err());
     assert_eq!(mixed.counters(), before);
 }

@@ -59,7 +59,7 @@ fn a_static_cache_is_fast_until_it_is_full() {
 fn endless_writes_leave_the_cache_full() {
     for (policy, beyond_ms) in [(DIRECT, 1.3), (FOLD, 0.2 + 0.075 + 1.3)] {
         let mut drive = one_die(&format!("{STATIC}{policy}"));
-        drive.enter_steady_state(1.0).unwrap();
+        drive.enter_steady_state(1.0, None).unwrap();
         // Spare area is so large that only erasing adds to this, by 0.5 %.
         assert_within("in steady state, ms", row_ms(&mut drive, 0, 32), beyond_ms, 1.5);
     }

@@ -17,6 +17,7 @@ use super::recent::{Recent, recent};
 use super::specification::Specification;
 use crate::link::transfer_ns;
 use serde::{Deserialize, Serialize};
+use std::ops::{Range, RangeInclusive};
 
 /// Set in the command number of page reads of the map; the rest is the map page.
 const MAP: u32 = 1 << 30;
@@ -96,11 +97,12 @@ impl MapCache {
         self
     }
 
-    /// The first `units` units, at least one, were written, and their map pages
-    /// are on flash.
-    pub fn mapped(&mut self, units: u32) {
-        let last_page = *self.pages_of(0, units - 1).end();
-        self.on_flash[..=last_page as usize].fill(true);
+    /// Ranges of units were written, and their map pages are on flash.
+    pub fn mapped(&mut self, ranges: impl IntoIterator<Item = Range<u32>>) {
+        for range in ranges {
+            let pages = self.pages_of(range.start, range.end - 1);
+            self.on_flash[*pages.start() as usize..=*pages.end() as usize].fill(true);
+        }
     }
 
     /// Rows of map pages programmed so far.
@@ -109,7 +111,7 @@ impl MapCache {
     }
 
     /// Map pages of units.
-    fn pages_of(&self, first_unit: u32, last_unit: u32) -> std::ops::RangeInclusive<u32> {
+    fn pages_of(&self, first_unit: u32, last_unit: u32) -> RangeInclusive<u32> {
         first_unit / self.units_per_page..=last_unit / self.units_per_page
     }
 

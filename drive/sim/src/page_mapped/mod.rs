@@ -33,7 +33,7 @@ mod writes;
 
 pub use specification::Specification;
 
-use crate::device::Device;
+use crate::device::{Device, Overwriting};
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use crate::state::Blueprint;
@@ -52,7 +52,7 @@ use serde::{Deserialize, Serialize};
 use slc_cache::SlcCache;
 use std::collections::VecDeque;
 use std::ops::Range;
-use translation::{RowWork, Translation};
+use translation::{RowWork, Traffic, Translation};
 use writes::{LOOK_AHEAD, PIECE_BYTES_MAX};
 
 /// Pending events other than those of the dies; the number is a command's tag.
@@ -436,19 +436,22 @@ impl Device for PageMapped {
         self.lose_power(at_ns)
     }
 
-    fn has_steady_state(&self) -> Result<(), String> {
-        self.translation.has_steady_state()
+    fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {
+        let traffic = Traffic::new(of, self.capacity_bytes, self.units.unit_bytes)?;
+        self.translation.has_steady_state(&traffic)
     }
 
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) {
+    fn enter_steady_state(&mut self, at_ns: u64, of: &Overwriting) {
+        let traffic = Traffic::new(of, self.capacity_bytes, self.units.unit_bytes)
+            .expect("there is such a steady state");
         self.purge(at_ns);
-        let units = filled_bytes.div_ceil(self.units.unit_bytes) as u32;
-        self.translation.enter_steady_state(units, self.seed);
+        let stored_bytes = self.stored_sizes.of(of.stream.content);
+        self.translation.enter_steady_state(&self.specification, &traffic, stored_bytes, self.seed);
         if let Some(cache) = &mut self.slc_cache {
-            cache.fill(units);
+            cache.fill(traffic.units);
         }
         if let Some(cache) = &mut self.map_cache {
-            cache.mapped(units);
+            cache.mapped(traffic.mapped());
         }
         self.rest(at_ns);
     }

@@ -3,14 +3,17 @@
 /// What theory says, for the unit tests and the table in the documents.
 #[path = "../../tests/support/theory.rs"]
 mod closed_forms;
+mod steady_state;
 mod streams;
 mod theory;
 mod wear;
 
 use super::specification::Specification;
-use super::translation::Translation;
+use super::translation::{Traffic, Translation};
+use crate::device::Overwriting;
 use crate::specification::Specification as Any;
 use closed_forms::{drive_file, greedy};
+use fourcorners_workload::{Pattern, Stream};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -44,6 +47,23 @@ fn amplification(map: &mut Translation, writes: u64, mut draw: impl FnMut() -> u
 /// collector keeps free is not spare area to the theory.
 fn units_with_spare(blocks: u32, pages: u32, spare: f64) -> u64 {
     (f64::from(blocks - 4) * f64::from(pages) / (1.0 + spare)) as u64
+}
+
+/// Puts a drive into the steady state of a stream, after a fill of all the
+/// `units` that it has.
+fn enter(map: &mut Translation, text: &str, units: u64, stream: Stream) {
+    let of = Overwriting { filled_bytes: units * 4096, stream };
+    let traffic = Traffic::new(&of, units * 4096, 4096).unwrap();
+    map.has_steady_state(&traffic).unwrap();
+    map.enter_steady_state(&parse(text), &traffic, 4096, 9);
+    map.assert_consistent();
+}
+
+/// A drive in the steady state of uniform random writes to its first units.
+fn in_uniform_state(text: &str, units: u64) -> Translation {
+    let mut map = Translation::new(&parse(text), 1);
+    enter(&mut map, text, units, Stream::new(0.0, Pattern::Random, 4096));
+    map
 }
 
 /// A drive that was filled and then overwritten `rounds` times at random.
@@ -150,16 +170,16 @@ fn the_steady_state_entered_at_once_is_the_one_reached_the_long_way() {
         // However little is filled, all blocks have been written some times.
         let mut long = overwritten(&text, units, 4 * all / units, &mut draw);
         let expected = amplification(&mut long, 3 * all, draw);
-        let mut map = Translation::new(&parse(&text), 1);
-        map.enter_steady_state(units as u32, 9);
-        map.assert_consistent();
+        let mut map = in_uniform_state(&text, units);
         let at_once = map.closed_counts();
         let mut draw = uniform(units);
         // From the first write on: a tenth of the drive's units, then more.
         let first = amplification(&mut map, all / 10, &mut draw);
         let then = amplification(&mut map, all / 2, draw);
         let apart = distance(&at_once, &long.closed_counts());
-        assert_near(&format!("at once: {what}"), first, expected, 1.5);
+        // Victims drawn at random: some 400 of them scatter by 1 %.
+        let percent = if rule == choices { 3.0 } else { 1.5 };
+        assert_near(&format!("at once: {what}"), first, expected, percent);
         assert_near(&format!("later: {what}"), (first + 5.0 * then) / 6.0, expected, 0.8);
         // Two samples of as many blocks differ by 0.06 one time in a thousand.
         assert!(apart < 0.05, "{what}: valid counts differ by {apart}");

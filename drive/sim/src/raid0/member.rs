@@ -1,7 +1,7 @@
 //! A member of an array: any other drive model.
 
-use crate::Device;
 use crate::block_mapped::BlockMapped;
+use crate::device::{Device, Overwriting};
 use crate::disk::Disk;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
@@ -83,12 +83,12 @@ impl Device for Member {
         with_member!(self, drive => drive.power_cut(at_ns))
     }
 
-    fn has_steady_state(&self) -> Result<(), String> {
-        with_member!(self, drive => drive.has_steady_state())
+    fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {
+        with_member!(self, drive => drive.has_steady_state(of))
     }
 
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) {
-        with_member!(self, drive => drive.enter_steady_state(at_ns, filled_bytes));
+    fn enter_steady_state(&mut self, at_ns: u64, of: &Overwriting) {
+        with_member!(self, drive => drive.enter_steady_state(at_ns, of));
     }
 
     fn complete(&mut self, made: &Self) {

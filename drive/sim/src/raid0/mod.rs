@@ -14,11 +14,11 @@ mod stripe;
 pub use member::Member;
 pub use specification::Specification;
 
-use crate::Device;
+use crate::device::{Device, Overwriting};
 use crate::event::NEVER_NS;
 use crate::link::transfer_ns;
 use fourcorners_target::Completion;
-use fourcorners_workload::{Operation, Request};
+use fourcorners_workload::{Operation, Request, Stream};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -70,6 +70,25 @@ enum Earliest {
 }
 
 impl Raid0 {
+    /// What uniform random writes over the array are on each member: such
+    /// writes, if any, of at most a chunk.
+    fn on_members(
+        &self,
+        of: &Overwriting,
+    ) -> impl Iterator<Item = (usize, Option<Overwriting>)> + use<> {
+        let mut filled_of = vec![0; self.members.len()];
+        for extent in self.stripe.extents(0, of.filled_bytes) {
+            filled_of[extent.member as usize] = extent.length_bytes;
+        }
+        let block_bytes = u64::from(of.stream.block_bytes).min(self.stripe.chunk_bytes());
+        let mut stream = Stream { block_bytes: block_bytes as u32, ..of.stream.clone() };
+        (stream.span_bytes, stream.alignment_bytes) = (None, None);
+        filled_of.into_iter().enumerate().map(move |(member, filled_bytes)| {
+            let of = Overwriting { filled_bytes, stream: stream.clone() };
+            (member, (filled_bytes > 0).then_some(of))
+        })
+    }
+
     /// An array of the given members.
     pub fn new(specification: &Specification, members: Vec<Member>) -> Self {
         let stripe = Stripe::new(specification.array.chunk.0, members.len());
@@ -232,20 +251,23 @@ impl Device for Raid0 {
         Ok(lost)
     }
 
-    fn has_steady_state(&self) -> Result<(), String> {
-        self.members.iter().try_for_each(Device::has_steady_state)
+    fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {
+        if !of.is_uniform() {
+            return Err("an array has a known steady state under uniform random writes to all that it holds only".into());
+        }
+        of.stream.check(of.filled_bytes).map_err(|error| error.to_string())?;
+        self.on_members(of).try_for_each(|(member, of)| match of {
+            Some(of) => self.members[member].has_steady_state(&of),
+            None => Ok(()),
+        })
     }
 
-    /// Uniform random writes over the array are such writes over each member.
-    fn enter_steady_state(&mut self, at_ns: u64, filled_bytes: u64) {
-        let mut filled_of = vec![0; self.members.len()];
-        for extent in self.stripe.extents(0, filled_bytes) {
-            filled_of[extent.member as usize] = extent.length_bytes;
-        }
-        for (member, filled_bytes) in filled_of.into_iter().enumerate() {
-            match filled_bytes {
-                0 => self.members[member].purge(at_ns),
-                _ => self.members[member].enter_steady_state(at_ns, filled_bytes),
+    fn enter_steady_state(&mut self, at_ns: u64, of: &Overwriting) {
+        let on_members: Vec<_> = self.on_members(of).collect();
+        for (member, of) in on_members {
+            match of {
+                None => self.members[member].purge(at_ns),
+                Some(of) => self.members[member].enter_steady_state(at_ns, &of),
             }
             self.look_again(member);
         }

@@ -28,6 +28,11 @@ impl Stripe {
         Self { chunk_shift: chunk_bytes.trailing_zeros(), members: members as u64 }
     }
 
+    /// Size of a chunk.
+    pub fn chunk_bytes(&self) -> u64 {
+        1 << self.chunk_shift
+    }
+
     /// Bytes of an array whose smallest member has `member_bytes`.
     pub fn capacity_bytes(&self, member_bytes: u64) -> u64 {
         ((member_bytes >> self.chunk_shift) << self.chunk_shift) * self.members

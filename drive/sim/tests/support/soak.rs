@@ -8,7 +8,7 @@ use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, with_model};
 use fourcorners_target::Target;
-use fourcorners_workload::Workload;
+use fourcorners_workload::{Content, Pattern, Stream, Workload};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -373,7 +373,8 @@ fn step(dice: &mut Dice, what: &str, drives: &mut [SimulatedDrive; 2]) -> u64 {
         }
         _ => {
             // Refused by models that have none, and by drives that compress.
-            let entered = drives.each_mut().map(|drive| drive.enter_steady_state(1.0).is_ok());
+            let entered =
+                drives.each_mut().map(|drive| drive.enter_steady_state(1.0, None).is_ok());
             assert_eq!(entered[0], entered[1]);
         }
     }
@@ -381,6 +382,28 @@ fn step(dice: &mut Dice, what: &str, drives: &mut [SimulatedDrive; 2]) -> u64 {
     drives[0].assert_consistent();
     assert_eq!(drives[0].counters(), drives[1].counters(), "two equal drives differ");
     ios
+}
+
+/// A stream whose steady state a drive may have, or none: uniform writes.
+fn overwriting_stream(dice: &mut Dice, capacity: u64) -> Option<Stream> {
+    let pattern = match dice.number(0, 4) {
+        0 => return None,
+        1 => Pattern::Random,
+        2 => Pattern::Sequential,
+        3 => Pattern::Zipf { exponent: 0.2 + 1.5 * dice.share() },
+        _ => Pattern::HotCold { data: 0.01 + 0.98 * dice.share(), accesses: dice.share() },
+    };
+    let block_bytes = dice.one_of(&[512, 4096, 8192, 65_536]);
+    let sectors = capacity / 512;
+    let offset = if dice.once_in(2) { 0 } else { dice.number(0, sectors / 2) };
+    let span = dice.number(1, sectors - offset);
+    Some(Stream {
+        pattern,
+        offset_bytes: if dice.once_in(2) { offset * 512 } else { offset / 128 * 65_536 },
+        span_bytes: dice.once_in(2).then_some(span * 512),
+        content: dice.one_of(&[Content::Incompressible, Content::Compressible(60)]),
+        ..Stream::new(0.0, Pattern::Random, block_bytes)
+    })
 }
 
 /// Takes a random drive through `steps` random steps. Returns what it is and

@@ -31,9 +31,7 @@ fn the_closed_forms_give_the_published_values() {
 /// Write amplification under uniform writes of one die in steady state.
 fn in_steady_state(blocks: u32, pages: u32, spare: f64, rule: &str, rounds: u64) -> f64 {
     let units = units_with_spare(blocks, pages, spare);
-    let mut map =
-        Translation::new(&parse(&drive_file(1, 1, blocks, pages, units, &paced(rule))), 1);
-    map.enter_steady_state(units as u32, 3);
+    let mut map = in_uniform_state(&drive_file(1, 1, blocks, pages, units, &paced(rule)), units);
     let mut draw = uniform(units);
     // Nothing of how the drive was laid out is left after that.
     amplification(&mut map, units, &mut draw);
@@ -58,8 +56,7 @@ fn what_is_never_written_is_spare_area() {
     for share in [0.25, 0.5, 0.75, 0.9] {
         let filled = (all as f64 * share) as u64;
         let text = drive_file(1, 1, blocks, pages, all, &paced(""));
-        let mut map = Translation::new(&parse(&text), 1);
-        map.enter_steady_state(filled as u32, 3);
+        let mut map = in_uniform_state(&text, filled);
         assert_eq!((map.slot(filled as u32 - 1).is_some(), map.slot(filled as u32)), (true, None));
         let mut draw = uniform(filled);
         amplification(&mut map, filled, &mut draw);

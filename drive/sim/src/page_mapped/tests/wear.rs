@@ -38,14 +38,15 @@ fn bad_blocks_are_no_spare_area() {
     let units = units_with_spare(blocks, pages, 0.28);
     let more = wearing("bad_block_share = { value = 0.1, source = \"t\" }");
     let mut draw = uniform(units);
-    let mut map = overwritten(&drive_file(1, 1, blocks, pages, units, &more), units, 6, &mut draw);
+    let text = drive_file(1, 1, blocks, pages, units, &more);
+    let mut map = overwritten(&text, units, 6, &mut draw);
     assert_eq!(map.bad_blocks(), 100);
     let alpha = f64::from((blocks - 100 - 4) * pages) / units as f64;
     let expected = greedy(alpha, pages);
     let measured = amplification(&mut map, 6 * units, &mut draw);
     assert_near("a tenth of the blocks bad", measured, expected, 1.0);
     map.assert_consistent();
-    map.enter_steady_state(units as u32, 3);
+    enter(&mut map, &text, units, Stream::new(0.0, Pattern::Random, 4096));
     map.assert_consistent();
     assert_near("at once", amplification(&mut map, 6 * units, draw), expected, 1.5);
 }

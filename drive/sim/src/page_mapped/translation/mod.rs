@@ -27,6 +27,7 @@ use frontier::Frontier;
 use geometry::Geometry;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+pub use steady_state::Traffic;
 use streams::Separation;
 use unsettled::Unsettled;
 use victim::{NOT_CLOSED, Victim, VictimRule};
