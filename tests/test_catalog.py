@@ -21,8 +21,8 @@ SOURCES = (
     "NVMe:",
     "not separable:",
 )
-# These say it all; the others say what they refer to.
-BARE_SOURCES = ("assumed", "own knowledge, unverified")
+# This says it all; the others say what they refer to or rest on.
+BARE_SOURCES = ("own knowledge, unverified",)
 REVIEWED = (
     "corsair-force-f120", "corsair-nova-v128", "crucial-m4-128gb", "crucial-m4-256gb",
     "intel-320-300gb", "intel-330-180gb", "intel-510-250gb", "intel-dc-s3700-200gb",
