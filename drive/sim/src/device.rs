@@ -68,15 +68,20 @@ pub trait Device {
     /// outstanding. Drives without TRIM take no notice.
     fn trim(&mut self, _at_ns: u64, _offset_bytes: u64, _length_bytes: u64) {}
 
-    /// Power fails and comes back: what was acknowledged and not durable is
-    /// lost. Returns the ranges of bytes whose latest write is lost, ascending
-    /// and apart; what such a range holds now is older data or none. Only
-    /// called while no command is outstanding.
+    /// Whether [`Device::power_cut`] may be called.
     ///
     /// # Errors
     /// Why the model cannot say what is lost.
-    fn power_cut(&mut self, _at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+    fn can_lose_power(&self) -> Result<(), String> {
         Err("what a loss of power takes is modelled for page-mapped SSDs and disks".into())
+    }
+
+    /// Power fails and comes back: what was acknowledged and not durable is
+    /// lost. Returns the ranges of bytes whose latest write is lost, ascending
+    /// and apart; what such a range holds now is older data or none. Only
+    /// called while no command is outstanding, where the model can say it.
+    fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
+        Vec::new()
     }
 
     /// Whether [`Device::enter_steady_state`] may be called.
@@ -170,9 +175,10 @@ impl<D: Device> Simulated<D> {
     /// Power fails and comes back; see [`Device::power_cut`].
     ///
     /// # Errors
-    /// Why the model cannot say what is lost.
+    /// See [`Device::can_lose_power`]; the drive stays as it is.
     pub fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
-        self.device.power_cut(self.now_ns)
+        self.device.can_lose_power()?;
+        Ok(self.device.power_cut(self.now_ns))
     }
 
     /// A steady state, at once.

@@ -92,3 +92,16 @@ fn impossible_references_are_refused() {
         assert!(message.starts_with("deduplication.reference_size: use a tenth"), "{message}");
     }
 }
+
+#[test]
+fn rows_of_more_references_than_a_byte_counts_are_refused() {
+    let settings = [
+        ("flash.page_size".to_string(), "64 KiB".to_string()),
+        ("flash.blocks_per_plane".to_string(), "330".to_string()),
+        ("write_buffer.size".to_string(), "64 MiB".to_string()),
+    ];
+    let text = support::drive_file("ocz-vector-256gb");
+    assert!(SimulatedDrive::new(&text, &settings, 1).is_ok());
+    let error = SimulatedDrive::new(&format!("{text}{DEDUPLICATION}"), &settings, 1).unwrap_err();
+    assert!(error.to_string().contains("deduplication.reference_size"), "{error}");
+}

@@ -270,6 +270,17 @@ fn trim_and_steady_state_reach_the_members() {
 }
 
 #[test]
+fn an_array_of_which_one_member_cannot_lose_power_stays_as_it_is() {
+    let mut mixed = array_of(&[X25, "ocz-core-64gb"], &[]);
+    let mut writes = workload(Write, Pattern::Random, 4 * KIB, 8);
+    writes.stop.ios = Some(64);
+    run(&mut mixed, &writes);
+    let before = mixed.counters();
+    assert!(mixed.power_cut().unwrap_err().contains("loss of power"));
+    assert_eq!(mixed.counters(), before);
+}
+
+#[test]
 fn an_array_of_which_one_member_has_no_steady_state_stays_as_it_is() {
     let mut mixed = array_of(&[X25, WD], &[]);
     let mut writes = workload(Write, Pattern::Sequential, 128 * KIB, 8);

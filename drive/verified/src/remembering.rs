@@ -64,6 +64,10 @@ impl<T: Target> Target for Remembering<'_, T> {
         self.inner.prepare(slots, block_bytes_max)
     }
 
+    fn energy_j(&self) -> Option<f64> {
+        self.inner.energy_j()
+    }
+
     fn write_data(&mut self, slot: u32, length_bytes: u32) -> Option<&mut [u8]> {
         Some(&mut self.slots[slot as usize].data[..length_bytes as usize])
     }

@@ -448,7 +448,11 @@ impl Device for Disk {
         self.read_ahead.clear();
     }
 
-    fn power_cut(&mut self, _at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+    fn can_lose_power(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
         if let Work::Destage(piece) = std::mem::replace(&mut self.work, Work::None) {
             self.write_cache.interrupted(self.mechanism.geometry(), &piece);
         }
@@ -456,7 +460,7 @@ impl Device for Disk {
         self.write_cache.clear();
         self.read_ahead.clear();
         self.events = EventQueue::default();
-        Ok(lost)
+        lost
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

@@ -126,7 +126,7 @@ impl PageMapped {
     }
 
     /// See [`crate::Device::power_cut`].
-    pub(super) fn lose_power(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+    pub(super) fn lose_power(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         let mut lost = Vec::new();
         if self.protected {
             for piece in std::mem::take(&mut self.data_path) {
@@ -137,8 +137,7 @@ impl PageMapped {
             self.translation.pad(&mut self.work);
             self.translation.settle_all();
         } else {
-            // First, since a drive that refuses goes on as it is.
-            for unit in self.translation.lose_unsettled(&mut self.work)? {
+            for unit in self.translation.lose_unsettled(&mut self.work) {
                 lost.push(unit);
                 if let Some(cache) = &mut self.slc_cache {
                     cache.trimmed();
@@ -149,7 +148,7 @@ impl PageMapped {
             }
         }
         self.restart(at_ns);
-        Ok(byte_ranges(lost, self.units.unit_bytes))
+        byte_ranges(lost, self.units.unit_bytes)
     }
 
     /// Starts the controller anew over what is on flash.

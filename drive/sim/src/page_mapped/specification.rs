@@ -550,12 +550,12 @@ impl Specification {
                 "deduplication.reference_size: use a tenth of translation.unit to all of it",
             )?;
         }
-        let slots_per_row =
-            self.row_bytes() / unit * (unit / u64::from(StoredSizes::new(self).least()));
+        let stored_sizes = StoredSizes::new(self);
+        let slots_per_row = self.row_bytes() / unit * (unit / u64::from(stored_sizes.least()));
         // A row's fill is kept in a byte.
         require(
-            self.compression.is_none() || slots_per_row <= 255,
-            "compression.smallest: a row (a page on each plane) may hold at most 255 of such units",
+            !stored_sizes.vary() || slots_per_row <= 255,
+            "compression.smallest, deduplication.reference_size: a row (a page on each plane) may hold at most 255 of such units",
         )?;
         require(
             slots_per_row * flash.read_time.0 <= 2_000_000_000,

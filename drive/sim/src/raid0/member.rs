@@ -79,7 +79,11 @@ impl Device for Member {
         with_member!(self, drive => drive.trim(at_ns, offset_bytes, length_bytes));
     }
 
-    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+    fn can_lose_power(&self) -> Result<(), String> {
+        with_member!(self, drive => drive.can_lose_power())
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         with_member!(self, drive => drive.power_cut(at_ns))
     }
 

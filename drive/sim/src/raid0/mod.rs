@@ -232,10 +232,15 @@ impl Device for Raid0 {
         }
     }
 
-    fn power_cut(&mut self, at_ns: u64) -> Result<Vec<Range<u64>>, String> {
+    /// All of its members, or none of them loses power.
+    fn can_lose_power(&self) -> Result<(), String> {
+        self.members.iter().try_for_each(Device::can_lose_power)
+    }
+
+    fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         let mut lost = Vec::new();
         for member in 0..self.members.len() {
-            for range in self.members[member].power_cut(at_ns)? {
+            for range in self.members[member].power_cut(at_ns) {
                 lost.extend(self.stripe.on_array(member, range));
             }
             self.look_again(member);
@@ -248,7 +253,7 @@ impl Device for Raid0 {
             }
             touches
         });
-        Ok(lost)
+        lost
     }
 
     fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {

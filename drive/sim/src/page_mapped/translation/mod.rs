@@ -427,16 +427,22 @@ impl Translation {
         self.close_host_row(stream, work);
     }
 
-    /// Power is gone: what was not on flash yet is no more. Returns the units
-    /// of the host that held it; the controller does not find them again.
+    /// Whether [`Self::lose_unsettled`] may be called.
     ///
     /// # Errors
     /// A drive whose collector fills the host's rows: which units in them have
     /// another copy is not known.
-    pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Result<Vec<u32>, String> {
+    pub fn can_lose_unsettled(&self) -> Result<(), String> {
         if self.collector_stream == Stream::Host {
             return Err("a power cut needs a collector with rows of its own (garbage_collection.shared_stream)".into());
         }
+        Ok(())
+    }
+
+    /// Power is gone: what was not on flash yet is no more. Returns the units
+    /// of the host that held it; the controller does not find them again. Only
+    /// for drives that can say so.
+    pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Vec<u32> {
         self.pad(work);
         let mut lost = Vec::new();
         for row in self.unsettled.take() {
@@ -449,7 +455,7 @@ impl Translation {
                 }
             }
         }
-        Ok(lost)
+        lost
     }
 
     /// Programs the row that the host's units have filled, lets the pool
