@@ -28,7 +28,10 @@ def checked(*arguments: str | Path, cwd: Path, code: int) -> dict[str, object]:
 
 
 def test_damage_is_found_after_a_restart_and_named(tmp_path: Path) -> None:
-    sound = checked("test.img", *SIZE, "--state", "state", cwd=tmp_path, code=0)
+    # A load of no more than its first requests, which with this seed leave the blocks below alone:
+    # after two writes of one block at a time nothing is claimed of it.
+    size = ("--size", "16MiB", "--seconds", "1e-9")
+    sound = checked("test.img", *size, "--state", "state", cwd=tmp_path, code=0)
     assert sound["damages"] == []
     assert isinstance(sound["blocks_checked"], int)
     assert sound["blocks_checked"] >= 16 * MIB // BLOCK
