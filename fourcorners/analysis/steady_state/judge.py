@@ -25,7 +25,7 @@ looked for in the short ones only, because in long ones a short period looks lik
 PARTS_MIN = 16
 """Parts in the last segment without which nothing can be said of its trend."""
 
-DRIFT_MAX = 0.06
+DRIFT_MAX = 0.05
 """Change over the last segment, as a share of its mean, that the trend's interval has to stay
 within. SNIA's rule grants the line through its window 10 %."""
 
@@ -39,11 +39,11 @@ ERROR_MIN = 0.02
 """Least half width of the value's interval, as a share: what a steady drive's rate wanders by over
 longer times than are measured."""
 
-LEAST_CAPACITIES = 0.25
+LEAST_CAPACITIES = 0.5
 """Capacities that must be written in any case: collection wanders, and a drive that was prepared
 well has to be seen for a while, too."""
 
-LEAST_SHARE = 0.25
+LEAST_SHARE = 0.5
 """Share of all that was written that must follow the last change: the last step of a slow decay
 is short against the decay."""
 
