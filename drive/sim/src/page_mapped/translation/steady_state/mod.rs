@@ -57,9 +57,9 @@ struct Layout<'a> {
     closings: f64,
     /// Blocks that it has closed when it is as laid out.
     now: u64,
-    /// Scratch: units of one group; units and their slots of several.
+    /// Scratch: units that are laid out together, and their slots in the block.
     units: Vec<u32>,
-    batch: Vec<(u32, u32)>,
+    places: Vec<u32>,
 }
 
 impl Translation {
@@ -99,7 +99,7 @@ impl Translation {
     ) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let units_per_row = self.units_per_row(stored_bytes);
-        let mut filled = self.blank();
+        let mut filled = self.blank(traffic);
         if let Some(fill) = &mut self.row_fill {
             fill.fill(units_per_row as u8);
         }
@@ -134,10 +134,16 @@ impl Translation {
         self.blocks_closed = layout.now;
     }
 
-    /// Forgets everything. Returns the blocks of each pool that are full in
-    /// steady state; the others are free or being filled.
-    fn blank(&mut self) -> Vec<Vec<u32>> {
-        self.map.fill(0);
+    /// Forgets everything but where the units of `traffic` are, which are all laid
+    /// out anew. Returns the blocks of each pool that are full in steady state; the
+    /// others are free or being filled.
+    fn blank(&mut self, traffic: &Traffic) -> Vec<Vec<u32>> {
+        let mut end = 0;
+        for mapped in traffic.mapped() {
+            self.map[end..mapped.start as usize].fill(0);
+            end = mapped.end as usize;
+        }
+        self.map[end..].fill(0);
         self.valid.fill(0);
         self.counts.fill(NOT_CLOSED);
         self.blocks_closed = 0;
@@ -298,18 +304,30 @@ impl Translation {
                 if count == 0 {
                     break;
                 }
-                let units = layout.next_units(number, &found[..count], &mut left, random);
+                let (units, places) = layout.next_units(number, &found[..count], &mut left, random);
                 self.counts[index] += units.len() as u32;
                 // Together, so that many places in memory are looked up at once.
-                units.iter().for_each(|&(unit, _)| prefetch(&self.map[unit as usize]));
-                for &(unit, place) in units {
-                    let slot = first_slot
-                        + place / units_per_row * self.geometry.slots_per_row
-                        + place % units_per_row;
+                units.iter().for_each(|&unit| prefetch(&self.map[unit as usize]));
+                // Bits are gathered by word: one after the other would wait for each.
+                let (mut word, mut gathered) = (first_slot as usize / 64, 0);
+                for (&unit, &place) in units.iter().zip(places) {
+                    let slot = match units_per_row == self.geometry.slots_per_row {
+                        true => first_slot + place,
+                        false => {
+                            first_slot
+                                + place / units_per_row * self.geometry.slots_per_row
+                                + place % units_per_row
+                        }
+                    };
                     self.map[unit as usize] = slot + 1;
                     self.owner[slot as usize] = unit;
-                    self.valid[slot as usize / 64] |= 1 << (slot % 64);
+                    if slot as usize / 64 != word {
+                        self.valid[word] |= gathered;
+                        (word, gathered) = (slot as usize / 64, 0);
+                    }
+                    gathered |= 1 << (slot % 64);
                 }
+                self.valid[word] |= gathered;
             }
         }
     }
@@ -361,14 +379,14 @@ impl<'a> Layout<'a> {
             closings,
             now: closed.saturating_add((oldest * closings) as u64) + 1,
             units: Vec::new(),
-            batch: Vec::new(),
+            places: Vec::new(),
             groups,
             population,
         }
     }
 
     /// Units for the groups of slots `found` of a block that is as one of the
-    /// population, each with its slot. `left` has the groups of each class that
+    /// population, and the slot of each. `left` has the groups of each class that
     /// the pool still has to lay out.
     fn next_units(
         &mut self,
@@ -376,25 +394,39 @@ impl<'a> Layout<'a> {
         found: &[u32],
         left: &mut [u32],
         random: &mut Xoshiro256PlusPlus,
-    ) -> &[(u32, u32)] {
-        self.batch.clear();
-        for &group in found {
+    ) -> (&[u32], &[u32]) {
+        self.units.clear();
+        self.places.clear();
+        if self.kinds.is_empty() {
+            // All of one class, which is every unit of a drive under uniform writes.
+            let count = found.len() as u32;
+            left[0] -= count;
+            let first = self.laid_out[0];
+            self.groups.append(0, first..first + count, &mut self.units);
+            self.laid_out[0] += count;
+            match self.group {
+                1 => self.places.extend_from_slice(found),
+                group => self
+                    .places
+                    .extend(found.iter().flat_map(|&place| place * group..(place + 1) * group)),
+            }
+            return (&self.units, &self.places);
+        }
+        for &place in found {
             let class = self.draw(block, left, random);
             left[class] -= 1;
-            self.units.clear();
-            self.groups.append(class, self.laid_out[class], &mut self.units);
+            let (before, next) = (self.units.len(), self.laid_out[class]);
+            self.groups.append(class, next..next + 1, &mut self.units);
             self.laid_out[class] += 1;
-            self.batch.extend(self.units.iter().copied().zip(group * self.group..));
+            let added = (self.units.len() - before) as u32;
+            self.places.extend(place * self.group..place * self.group + added);
         }
-        &self.batch
+        (&self.units, &self.places)
     }
 
     /// A class of which there is a group left.
-    #[inline]
     fn draw(&self, block: usize, left: &[u32], random: &mut Xoshiro256PlusPlus) -> usize {
-        let Some(kinds) = self.kinds.get(block) else {
-            return 0;
-        };
+        let kinds = &self.kinds[block];
         let drawn = (0..REDRAWS).map(|_| kinds.draw(random)).find(|&class| left[class] > 0);
         drawn.unwrap_or_else(|| {
             (0..left.len()).max_by_key(|&class| left[class]).expect("there are classes")

@@ -65,7 +65,7 @@ pub fn settled(
         let sum = |class: &Merged| block.classes[class.members.clone()].iter().sum();
         block.classes = merged.iter().map(sum).collect();
     }
-    let filled = model.blank().remove(0);
+    let filled = model.blank(&traffic).remove(0);
     let groups = traffic.groups(1, 0, random);
     let (slots_per_row, slots) = (model.geometry.slots_per_row, pool.slots);
     let mut layout = Layout::new(groups, 1, slots, slots_per_row, population, (0, 1), random);

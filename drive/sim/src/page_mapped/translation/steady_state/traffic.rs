@@ -184,27 +184,29 @@ impl Groups<'_> {
         self.classes.iter().map(rate).collect()
     }
 
-    /// Appends the units of a class's `index`th group.
-    #[inline]
-    pub fn append(&self, class: usize, index: u32, units: &mut Vec<u32>) {
+    /// Appends the units of some of a class's groups.
+    pub fn append(&self, class: usize, groups: Range<u32>, units: &mut Vec<u32>) {
         let class = &self.classes[class];
         let traffic = self.traffic;
         if class.ranks == 0 {
-            let first = class.first as u32 + index * self.group;
-            let end = traffic.lying_still().min(first + self.group);
+            let first = class.first as u32 + groups.start * self.group;
+            let end = traffic.lying_still().min(class.first as u32 + groups.end * self.group);
             units.extend((first..end).map(|index| traffic.still(index)));
             return;
         }
-        let index = u64::from(index);
-        let (rank, part) = match index < class.ranks {
-            true => (index, 0),
+        let place_of = |rank| self.scatter.as_ref().map_or(rank, |s| s.place(rank)) as u32;
+        let first_of = |place| traffic.written.start + place * traffic.units_per_place;
+        if self.group == 1 && u64::from(groups.end) <= class.ranks {
+            let ranks = groups.map(|index| class.first + u64::from(index));
+            units.extend(ranks.map(|rank| first_of(place_of(rank))));
+            return;
+        }
+        for index in groups.map(u64::from) {
             // The parts of a place lie apart from each other.
-            false => (index % class.ranks, (index / class.ranks) as u32),
-        };
-        let rank = class.first + rank;
-        let place = self.scatter.as_ref().map_or(rank, |scatter| scatter.place(rank)) as u32;
-        let first = traffic.written.start + place * traffic.units_per_place + part * self.group;
-        units.extend(first..first + self.group);
+            let part = (index / class.ranks) as u32;
+            let first = first_of(place_of(class.first + index % class.ranks)) + part * self.group;
+            units.extend(first..first + self.group);
+        }
     }
 }
 
