@@ -72,6 +72,8 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
     logs = tuple(fio_folder / f"lat_lat.{number}.log" for number in (1, 2))
     (run,) = import_file(path, tmp_path, logs)
     validate("run", run.manifest)
+    kinds = [chart["kind"] for chart in run.manifest["tests"][0]["charts"]]
+    assert kinds == ["seconds", "percentiles"]
     told = json.loads(path.read_text())["jobs"]
     for name, job in zip(("fio/mixed", "fio/mixed/2"), told, strict=True):
         for operation in ("read", "write"):

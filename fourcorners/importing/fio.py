@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fourcorners.errors import UserError, os_reason
-from fourcorners.importing.imported import Imported, ImportedRecording
+from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
 from fourcorners.recording import NS, OperationRecording, Recording
 from fourcorners.units import format_bytes, parse_bytes
 
@@ -62,7 +62,7 @@ def parse(text: str, path: Path, logs: Sequence[Path] = ()) -> list[Imported]:
     return [
         Imported(
             program="fio",
-            version=str(document.get("fio version", "")),
+            version=str(document.get("fio version", "")).removeprefix("fio-"),
             source=path.name,
             target=target,
             is_device=target.startswith("/dev/"),
@@ -111,7 +111,7 @@ def _job(
     threads = int(options.get("numjobs", 1)) if options.get("group_reporting") == "1" else 1
     block = _block_bytes(options)
     point = {
-        "operation": "/".join(operations) or "none",
+        "operation": only_operation(operations),
         "pattern": _PATTERNS.get(str(options.get("rw", "read")).split(":")[0]),
         "block_bytes": block,
         "queue_depth": int(options.get("iodepth", 1)) * threads,

@@ -11,6 +11,7 @@ from fourcorners.importing.imported import Imported
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.writer import run_name
+from fourcorners.suites.test import Chart
 
 SUITE = "imported"
 _TITLES = {"fio": "fio", "iometer": "Iometer"}
@@ -63,6 +64,7 @@ def _manifest(imported: Imported) -> dict[str, Any]:
                 "purpose": f"What {program} measured.",
                 "preparation": [],
                 "parameters": {},
+                "charts": [chart.to_dict() for chart in _charts(imported)],
                 "wall_s": None,
                 "recordings": [
                     {
@@ -77,3 +79,13 @@ def _manifest(imported: Imported) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _charts(imported: Imported) -> list[Chart]:
+    operations = [own.recording.operations.values() for own in imported.recordings]
+    charts = []
+    if any(len(one.second_ios) for several in operations for one in several):
+        charts.append(Chart("seconds", "I/Os per second", series=("label",)))
+    if any(len(one.bucket_count) for several in operations for one in several):
+        charts.append(Chart("percentiles", "Latency percentiles", series=("label",)))
+    return charts

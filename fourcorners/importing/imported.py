@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,3 +34,8 @@ class Imported:
     """ISO 8601, UTC; the time of the import where the file does not tell."""
     recordings: Sequence[ImportedRecording]
     notes: Sequence[str]
+
+
+def only_operation(operations: Collection[str]) -> str:
+    """What a point calls a recording's operations: the only one, or ``mixed``."""
+    return next(iter(operations)) if len(operations) == 1 else "mixed"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from fourcorners.errors import UserError
-from fourcorners.importing.imported import Imported, ImportedRecording
+from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
 from fourcorners.recording import OperationRecording, Recording
 from fourcorners.units import format_bytes
 
@@ -112,7 +112,7 @@ def _recording(
     size = specification.get("size")
     depth = _whole(row.get("Queue Depth"))
     point = {
-        "operation": "/".join(operations) or "none",
+        "operation": only_operation(operations),
         "pattern": pattern,
         "block_bytes": None if size is None else int(size),
         "queue_depth": depth,
