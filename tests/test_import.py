@@ -109,6 +109,18 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
     assert {d.recording for d in comparison.differences} == {"fio/mixed", "fio/mixed/2"}
 
 
+def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Path) -> None:
+    sides = []
+    for name, rate in (("before", "9000.5"), ("after", "8000.5")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(IOMETER.replace("9000.5", rate))
+        sides.append(Subject(name, import_file(path, tmp_path)))
+    throughput = compare(sides).differences[0]
+    assert throughput.value / throughput.baseline == pytest.approx(8000.5 / 9000.5)
+    assert throughput.ratio is None
+    assert not throughput.told
+
+
 def test_iometers_rows_of_all_workers_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text(IOMETER)

@@ -17,7 +17,7 @@ BATCHES = 10
 _BATCH_SECONDS_MIN = 2
 
 
-def two_sided_t(degrees_of_freedom: int) -> float:
+def two_sided_t(degrees_of_freedom: float) -> float:
     """Student's t for :data:`COVERAGE`."""
     return float(scipy.stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))
 
@@ -29,11 +29,28 @@ def chance_log_ratio(ios: int, other_ios: int) -> float:
     return 3 * math.sqrt(1 / ios + 1 / other_ios)
 
 
-def batch_means_interval(values: npt.NDArray[np.float64]) -> tuple[float, float] | None:
-    """Interval of the mean of a series whose neighbours resemble each other.
+def batch_means(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Means of :data:`BATCHES` equal stretches of a series, which are nearly independent though
+    its neighbours resemble each other (Law and Kelton, Simulation Modeling and Analysis).
 
-    Non-overlapping batch means (Law and Kelton, Simulation Modeling and Analysis): the series is
-    cut into :data:`BATCHES` stretches, whose means are nearly independent.
+    Args:
+        values: shape (seconds,), any unit.
+
+    Returns:
+        Shape (batches,), in the unit of ``values``; ``None`` if the series is too short.
+    """
+    length = len(values) // BATCHES
+    if length < _BATCH_SECONDS_MIN:
+        return None
+    # The remainder is dropped at the front, where start-up effects are.
+    means: npt.NDArray[np.float64] = (
+        values[-length * BATCHES :].reshape(BATCHES, length).mean(axis=1)
+    )
+    return means
+
+
+def batch_means_interval(values: npt.NDArray[np.float64]) -> tuple[float, float] | None:
+    """Interval of the mean of a series, by its :func:`batch_means`.
 
     Args:
         values: shape (seconds,), any unit.
@@ -41,11 +58,9 @@ def batch_means_interval(values: npt.NDArray[np.float64]) -> tuple[float, float]
     Returns:
         Lower and upper bound in the unit of ``values``; ``None`` if the series is too short.
     """
-    length = len(values) // BATCHES
-    if length < _BATCH_SECONDS_MIN:
+    means = batch_means(values)
+    if means is None:
         return None
-    # The remainder is dropped at the front, where start-up effects are.
-    means = values[len(values) - length * BATCHES :].reshape(BATCHES, length).mean(axis=1)
     half = two_sided_t(BATCHES - 1) * float(means.std(ddof=1)) / math.sqrt(BATCHES)
     centre = float(values.mean())
     return centre - half, centre + half

@@ -18,11 +18,10 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.intervals import BATCHES, COVERAGE
+from fourcorners.analysis.intervals import BATCHES, batch_means, two_sided_t
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.comparison.quantity import Quantity
 
-_BATCH_SECONDS_MIN = 2
 _TAIL_IOS_MIN = 5
 """I/Os beyond a quantile, below which it has no interval."""
 
@@ -53,7 +52,7 @@ class Estimate:
 
     def interval(self) -> tuple[float, float]:
         """Bounds of the quantity, meant to cover it with 90 % probability."""
-        half = float(scipy.stats.t.ppf(0.5 + COVERAGE / 2, self.degrees_of_freedom)) * self.error
+        half = two_sided_t(self.degrees_of_freedom) * self.error
         return math.exp(self.log - half), math.exp(self.log + half)
 
     def chance_of_zero(self) -> float:
@@ -90,11 +89,13 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
 
 def of_run(run: RunData, point: Measured, quantity: Quantity) -> Estimate | None:
     """The quantity in one run; ``None`` where the recording has no such value or no error
-    can be told for it (a maximum, a quantile with too few I/Os beyond it)."""
+    can be told for it (a maximum, a quantile with too few I/Os beyond it, no histogram)."""
     value = quantity.of(point)
     if value is None or quantity.column == "latency_max_s":
         return None
     scatter = _scatter(run, point)
+    if scatter is None:
+        return None
     if quantity.percentile is None:
         return Estimate(math.log(value), scatter.error, scatter.degrees_of_freedom)
     return _quantile(run, point, quantity.percentile, value, scatter)
@@ -110,8 +111,11 @@ class _Scatter:
     """I/Os that would have this error if they were independent of each other."""
 
 
-def _scatter(run: RunData, point: Measured) -> _Scatter:
+def _scatter(run: RunData, point: Measured) -> _Scatter | None:
+    """``None`` where neither a series nor latencies tell it, as of results imported without."""
     low, high, count = run.histogram(point.recording, point.operation)
+    if not len(count):
+        return None
     middle = (low + high) / 2
     mean = float(np.average(middle, weights=count))
     ios = int(count.sum())
@@ -128,10 +132,9 @@ def _batch_errors(run: RunData, point: Measured) -> float | None:
     """Relative error of the mean of the per-second I/Os by batch means; ``None`` if too short."""
     series = np.asarray(run.series(point.recording, point.operation)["ios"], np.float64)
     seconds: npt.NDArray[np.float64] = full_seconds(series, point.number("elapsed_s") or 0.0)
-    length = len(seconds) // BATCHES
-    if length < _BATCH_SECONDS_MIN:
+    means = batch_means(seconds)
+    if means is None:
         return None
-    means = seconds[len(seconds) - length * BATCHES :].reshape(BATCHES, length).mean(axis=1)
     return float(means.std(ddof=1)) / math.sqrt(BATCHES) / float(means.mean())
 
 
