@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from command import fourcorners
+from fault_runs import validate
 
 import fourcorners as fc
 from fourcorners.catalog.published import published, published_table
@@ -57,6 +58,7 @@ def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
         cwd=folder,
     )
     assert done.stdout.endswith("#a #fw-2: new firmware\n")
+    validate("notes", json.loads((path / "notes.json").read_text()))
     assert fourcorners("note", str(path), "--untag", "a", cwd=folder).returncode == 0
     assert read_notes(path) == Notes(("fw-2",), "new firmware")
     after = {file.name: file.read_bytes() for file in path.iterdir() if file.name != "notes.json"}
