@@ -14,6 +14,7 @@ from fourcorners.analysis import (
     artefacts,
     consistency_findings,
     corners,
+    internals,
     littles_law,
     load,
     power,
@@ -41,6 +42,7 @@ def find(run: RunData) -> list[Finding]:
         *sweeps.find(run),
         *load.find(run),
         *rounds.find(run),
+        *internals.find(run),
         *littles_law.find(run),
     ]
     return [*summary.find(run, findings), *artefacts.find(run), *findings]

@@ -1,5 +1,6 @@
 """The tests of the program, by name."""
 
+from fourcorners.suites.probes import PROBES
 from fourcorners.suites.snia import rounds, saturation
 from fourcorners.suites.tests import (
     consistency,
@@ -43,5 +44,6 @@ TESTS = {
         saturation.SATURATION,
         saturation.IDLE,
         saturation.CROSS,
+        *PROBES,
     )
 }

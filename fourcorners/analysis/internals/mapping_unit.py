@@ -1,0 +1,215 @@
+"""Findings ``mapping_unit`` and ``partial_unit_penalty`` from writes across boundaries.
+
+A small write at a multiple of p lies within one mapping unit u; one that has half of itself on
+either side of it touches two units if that multiple is a boundary of units: always where p >= u, in
+a share p/u of the cases where p < u. So its work rises by the factor 1 + min(1, p/u), and stops
+rising at p = u. Of the time per write a part may not rise (1 - rho), and something else may take
+longer than the flash as long as the work is small (kappa < 1)::
+
+    time across / time at = max(1, kappa (1 + rho min(1, p/u)))
+
+The idea is uFLIP's alignment pattern (Bouganim, Jonsson, Bonnet, CIDR 2009); the rise is ours.
+Multiples of large powers of two lie on few dies, which changes the times by something else, so only
+boundaries up to some units judge a unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.source import Measured, RunData, measured
+
+TEST = "probe-alignment"
+
+Floats = npt.NDArray[np.float64]
+
+_EXCESS_MIN = 0.15
+"""Least cost of a second unit, in costs of the first, that is told from scatter."""
+
+_RESIDUAL_MAX = 0.05
+"""Robust standard deviation of the factors about the model above which it does not hold."""
+
+_NORMAL_DEVIATION_PER_MAD = 1.4826
+
+_UNITS_SEEN = 16
+"""Boundaries up to so many units judge a unit."""
+
+_PLATEAU = 2
+"""Boundaries beyond the unit that must be there: a rise that nothing ends has no unit."""
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Times per write at and across multiples of each boundary, shape (boundaries,)."""
+
+    boundary_bytes: Floats
+    at_s: Floats
+    across_s: Floats
+
+    @property
+    def factor(self) -> Floats:
+        """How much longer a write takes that lies across."""
+        return self.across_s / self.at_s
+
+
+def find(run: RunData) -> list[Finding]:
+    """Both findings; none where the probe did not run."""
+    points = [m for m in measured(run, TEST, "write") if m.point.get("boundary_bytes")]
+    if not points:
+        return []
+    evidence = [m.recording for m in points]
+    pairs = _pairs(points)
+    detail = {
+        "boundary_bytes": pairs.boundary_bytes,
+        "at_s": pairs.at_s,
+        "across_s": pairs.across_s,
+        "discrete": True,
+    }
+    title = "Mapping unit"
+
+    def unidentified(reason: str) -> list[Finding]:
+        return [
+            Finding(
+                "mapping_unit", title, "not identifiable", reason, evidence=evidence, detail=detail
+            ),
+            _no_penalty(evidence),
+        ]
+
+    if len(pairs.boundary_bytes) < 4:
+        return unidentified("Too few boundaries were measured to see where the cost stops rising.")
+    fitted = _fit(pairs)
+    if fitted is None:
+        return unidentified(
+            "Small writes across boundaries do not begin to cost more at any power of two and stay "
+            "so: there is no mapping unit, or something else takes longer than it does."
+        )
+    unit, excess = fitted.unit_bytes, fitted.excess
+    detail |= {
+        "kappa": fitted.kappa,
+        "rho": fitted.rho,
+        "goodness": {"residual_scale": fitted.residual},
+        "model": fitted.factor(pairs.boundary_bytes),
+    }
+    if fitted.residual > _RESIDUAL_MAX:
+        return unidentified(
+            "The cost of writes across boundaries does not rise as one size of mapping unit would "
+            f"have it (scatter {wording.percent(fitted.residual)})."
+        )
+    if unit <= pairs.boundary_bytes[0]:
+        return unidentified(
+            "Writes across boundaries cost more at every power of two: the unit is "
+            f"{wording.size(unit)} or smaller."
+        )
+    found = Finding(
+        "mapping_unit",
+        title,
+        "measured",
+        f"The drive maps {wording.size(unit)} at a time: a small write across a multiple of that "
+        f"costs {wording.times(1 + excess)} as much as one beside it, and no more across larger "
+        "powers of two.",
+        value=unit,
+        unit="B",
+        evidence=evidence,
+        detail=detail,
+    )
+    return [found, _penalty(pairs, unit, evidence)]
+
+
+def _pairs(points: Sequence[Measured]) -> _Pairs:
+    times: dict[int, dict[bool, float]] = {}
+    for m in points:
+        at = times.setdefault(int(m.point["boundary_bytes"]), {})
+        at[bool(m.point["straddles"])] = 1 / m.iops
+    both = sorted(boundary for boundary, pair in times.items() if len(pair) == 2)
+    array = np.array(
+        [[boundary, times[boundary][False], times[boundary][True]] for boundary in both],
+        dtype=np.float64,
+    ).reshape(-1, 3)
+    return _Pairs(*array.T)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    unit_bytes: float
+    kappa: float
+    rho: float
+    residual: float
+    """Robust standard deviation about the model."""
+
+    def factor(self, boundary_bytes: Floats) -> Floats:
+        """How much longer a write across boundaries takes, shape (boundaries,)."""
+        rise = 1 + self.rho * np.minimum(1, boundary_bytes / self.unit_bytes)
+        return np.maximum(1, self.kappa * rise)
+
+    @property
+    def excess(self) -> float:
+        """What a second unit costs, in costs of the first."""
+        return self.kappa * (1 + self.rho) - 1
+
+
+def _fit(pairs: _Pairs) -> _Fit | None:
+    """The best of all units; ``None`` where a second unit costs nothing with any."""
+    fits = [fit for unit in pairs.boundary_bytes if (fit := _fit_unit(pairs, unit)) is not None]
+    return min(fits, key=lambda fit: fit.residual, default=None)
+
+
+def _fit_unit(pairs: _Pairs, unit: float) -> _Fit | None:
+    judged = pairs.boundary_bytes <= _UNITS_SEEN * unit
+    boundary, factor = pairs.boundary_bytes[judged], pairs.factor[judged]
+    if np.count_nonzero(boundary > unit) < _PLATEAU:
+        return None
+
+    def residuals(parameters: Floats) -> Floats:
+        return _Fit(unit, parameters[0], parameters[1], 0.0).factor(boundary) - factor
+
+    # Of the cost of the first unit something else may hide up to a half.
+    solved = scipy.optimize.least_squares(
+        residuals, [0.95, 0.95], bounds=([0.5, 0.0], [1.0, 1.1]), loss="soft_l1", f_scale=0.02
+    )
+    kappa, rho = (float(value) for value in solved.x)
+    residual = _NORMAL_DEVIATION_PER_MAD * float(np.median(np.abs(residuals(solved.x))))
+    fit = _Fit(float(unit), kappa, rho, residual)
+    return fit if fit.excess >= _EXCESS_MIN else None
+
+
+def _no_penalty(evidence: Sequence[str]) -> Finding:
+    return Finding(
+        "partial_unit_penalty",
+        "What a partly covered unit costs",
+        "not identifiable",
+        "Without a mapping unit that shows there is no cost of covering it in part.",
+        evidence=evidence,
+    )
+
+
+def _penalty(pairs: _Pairs, unit: float, evidence: Sequence[str]) -> Finding:
+    """The second unit's time at the boundaries that are all boundaries of units."""
+    whole = (pairs.boundary_bytes >= unit) & (pairs.boundary_bytes <= _UNITS_SEEN * unit)
+    extra = (pairs.across_s - pairs.at_s)[whole]
+    value = float(np.mean(extra))
+    interval = None
+    if len(extra) > 1:
+        error = float(np.std(extra, ddof=1)) / math.sqrt(len(extra))
+        half = two_sided_t(len(extra) - 1) * error
+        interval = (value - half, value + half)
+    return Finding(
+        "partial_unit_penalty",
+        "What a partly covered unit costs",
+        "measured",
+        f"Each unit that a write covers only in part keeps the drive busy for "
+        f"{wording.duration(value)} more.",
+        value=value,
+        unit="s",
+        interval=interval,
+        evidence=evidence,
+        detail={"extra_s": extra, "goodness": {"boundaries": len(extra)}},
+    )

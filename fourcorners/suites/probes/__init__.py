@@ -1,0 +1,10 @@
+"""Probes: tests that are made to show what is inside a drive.
+
+Each is a test like any other, so that its run can be kept and analysed again; the estimators are
+in :mod:`fourcorners.analysis.internals`, and docs/explain.md says what each probe does, which
+signature it leaves and what confounds it.
+"""
+
+from fourcorners.suites.probes import alignment
+
+PROBES = (alignment.DEFINITION,)

@@ -1,0 +1,121 @@
+"""Writes across boundaries: what a mapping unit costs, and how large it is."""
+
+from dataclasses import dataclass
+
+from fourcorners.suites.common import KIB, MIB, timed
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, SECONDS, parameter
+from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
+from fourcorners.units import format_bytes
+from fourcorners.workload import Stream
+
+# Page-mapped drives map up to 64 KiB; only where those show nothing do drives map clusters.
+FINE_MAX_BYTES = 256 * KIB
+COARSE_MAX_BYTES = 32 * MIB
+# A drive that needs longer for a write than this rewrites something large.
+SLOW_WRITE_S = 0.3e-3
+IOS_MIN = 24
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the probe."""
+
+    depth: int = parameter(COUNT, 32, "queue depth")
+    ramp_s: float = parameter(SECONDS, 0.5, "before each, to fill a write buffer")
+    time_s: float = parameter(SECONDS, 1.0, "each, longer where writes are slow")
+
+
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
+    """Random writes of two sectors: such that begin at multiples of a power of two, and such that
+    have one sector on either side of them. Where the power of two is a multiple of the mapping
+    unit, the latter touch two units instead of one."""
+    sector = subject.request_alignment_bytes
+    span = probed_bytes(subject)
+
+    def write(boundary: int, straddles: bool, time_s: float) -> Measurement:
+        stream = Stream.write(
+            "random",
+            2 * sector,
+            span_bytes=span,
+            alignment_bytes=boundary,
+            misalignment_bytes=boundary - sector if straddles else 0,
+            queue_depth=parameters.depth,
+        )
+        how = "across" if straddles else "at"
+        return timed(
+            f"{how}/{boundary}",
+            f"{format_bytes(2 * sector)} writes {how} multiples of {format_bytes(boundary)}",
+            stream,
+            time_s,
+            seed=seed,
+            ramp_s=parameters.ramp_s,
+            boundary_bytes=boundary,
+            straddles=straddles,
+        )
+
+    def pairs(boundaries: list[int], time_s: float) -> tuple[Measurement, ...]:
+        points = [write(b, straddles, time_s) for b in boundaries for straddles in (False, True)]
+        return interleaved(points, span_bytes=span, seed=seed)
+
+    first = write(2 * sector, False, parameters.time_s)
+
+    def following(measured: Measured) -> tuple[Measurement, ...]:
+        if len(measured) > 1:
+            return ()
+        each_s = 1 / max(measured[first.id].iops, 1e-3)
+        time_s = max(parameters.time_s, IOS_MIN * each_s)
+        largest = COARSE_MAX_BYTES if each_s > SLOW_WRITE_S else FINE_MAX_BYTES
+        boundaries = []
+        boundary = 2 * sector
+        while boundary <= min(largest, span // 16):
+            boundaries.append(boundary)
+            boundary *= 2
+        return pairs(boundaries, time_s)
+
+    longest = write(2 * sector, True, IOS_MIN * 0.5)
+    return Plan(
+        {
+            "writes": f"{format_bytes(2 * sector)}, random, queue depth {parameters.depth}",
+            "boundaries": f"multiples of {format_bytes(2 * sector)} and of every larger power of "
+            f"two, up to {format_bytes(FINE_MAX_BYTES)}, where writes are slow "
+            f"{format_bytes(COARSE_MAX_BYTES)}",
+            "span": f"{subject.extent(span)}, filled; the rest empty",
+            "time": f"{parameters.time_s:g} s each after {parameters.ramp_s:g} s, at least "
+            f"{IOS_MIN} writes",
+        },
+        (
+            Adaptive(
+                (Purge(), Fill(span), settle()),
+                (first,),
+                following,
+                batches_max=2,
+                what="batches",
+                later=longest,
+                later_count=30,
+            ),
+        ),
+        (
+            Chart(
+                "lines",
+                "Small writes across and at boundaries",
+                "iops",
+                "boundary_bytes",
+                series=("straddles",),
+                log="x",
+            ),
+        ),
+    )
+
+
+DEFINITION = Definition(
+    name="probe-alignment",
+    title="Probe: writes across boundaries",
+    source="uFLIP (Bouganim et al. 2009): alignment; steve8's blog: the cluster tax",
+    purpose="The mapping unit, and what a write pays for a unit that it covers only in part.",
+    plan=plan,
+    parameters=Parameters,
+)

@@ -1,0 +1,52 @@
+"""What probes share: points in random order, and a sentinel between them that shows drift."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from fourcorners.suites.common import KIB, timed
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Measurement
+from fourcorners.workload import Stream
+
+# A part of the drive that is small beside it, so that the probes together write it at most twice.
+AREA_SHARE = 1 / 8
+AREA_BYTES_MAX = 8 * 10**9
+SENTINEL = "sentinel"
+_SENTINEL_S = 0.25
+
+
+def probed_bytes(subject: Subject) -> int:
+    """The part at the start of a drive that probes write, where writes wear it."""
+    share = int(subject.area_bytes * AREA_SHARE) // (1024 * KIB) * (1024 * KIB)
+    return subject.span_bytes(min(share or subject.area_bytes, AREA_BYTES_MAX))
+
+
+def interleaved(
+    points: Sequence[Measurement], *, span_bytes: int, seed: int, every: int = 4
+) -> tuple[Measurement, ...]:
+    """The points in random order, with 4 KiB random reads, one at a time, before the first, after
+    the last and after every ``every`` points: what changes between these is the drive's state or
+    its load, not the point."""
+    shuffled = list(points)
+    random.Random(seed).shuffle(shuffled)
+    sentinels = _sentinels(span_bytes, seed)
+    ordered = [next(sentinels)]
+    for number, point in enumerate(shuffled, start=1):
+        ordered.append(point)
+        if number % every == 0 or number == len(shuffled):
+            ordered.append(next(sentinels))
+    return tuple(ordered)
+
+
+def _sentinels(span_bytes: int, seed: int) -> Iterator[Measurement]:
+    number = 0
+    while True:
+        number += 1
+        yield timed(
+            f"{SENTINEL}/{number}",
+            f"sentinel {number}",
+            Stream.read("random", 4 * KIB, span_bytes=span_bytes),
+            _SENTINEL_S,
+            seed=seed + number,
+            sentinel=number,
+        )
