@@ -74,6 +74,35 @@ def arena_steady(
     return arena_command.steady(traces, seed, jobs, write, json)
 
 
+@arena.command(name="explain")
+def arena_explain(
+    *,
+    drives: int = 100,
+    seed: int = 1,
+    jobs: int = 2,
+    write: Path | None = None,
+    json: Flag = False,
+) -> int:
+    """Let the probes find out what is in random simulated drives, and say how right they were.
+
+    Parameters
+    ----------
+    drives
+        How many drives are drawn; kinds take turns.
+    seed
+        Of the draw.
+    jobs
+        How many drives are probed at the same time.
+    write
+        Folder to write explain-arena.md to.
+    json
+        Print the scores and every answer as JSON.
+    """
+    from fourcorners.cli import arena as arena_command
+
+    return arena_command.explain(drives, seed, jobs, write, json)
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class TargetOptions:

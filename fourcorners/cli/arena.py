@@ -3,13 +3,17 @@
 import dataclasses
 import multiprocessing
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from fourcorners.arena.explain import contest as hidden
+from fourcorners.arena.explain import document as hidden_document
+from fourcorners.arena.explain.truths import TRUTHS
 from fourcorners.arena.steady.contest import Outcome, by_kind, run_contest, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
 from fourcorners.arena.steady.document import (
@@ -31,17 +35,9 @@ DOCUMENT = "steady-state.md"
 
 def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) -> int:
     """Runs the contest of steady state, prints its tables and writes the document."""
-    for name, count in (("--traces", traces), ("--jobs", jobs)):
-        if count < 1:
-            raise UserError(f"{name} {count}: use 1 or more")
-    if seed < 0:
-        raise UserError(f"--seed {seed}: use 0 or more")
-    if write is not None and not write.is_dir():
-        raise UserError(f"cannot write to {write}: it is not a folder")
-    # Spawned, not forked: nothing of this process is shared by accident.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as executor:
-        outcomes = run_contest(executor, traces=traces, seed=seed, progress=_tell)
+    _check("--traces", traces, seed, jobs, write)
+    with _executor(jobs) as executor:
+        outcomes = run_contest(executor, traces=traces, seed=seed, progress=_telling("traces"))
         recipes = run_recipes(executor, traces=traces, seed=seed)
     if json:
         recipe_list = [dataclasses.asdict(one) for one in recipes]
@@ -49,29 +45,78 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) ->
     else:
         _print(outcomes, recipes)
     if write is not None:
-        path = write / DOCUMENT
-        try:
-            write_whole(render_markdown(outcomes, recipes, seed=seed), path)
-        except OSError as error:
-            raise UserError(f"cannot write {path}: {os_reason(error)}") from error
-        if not json:
-            print(f"Written: {path}")
+        _write(render_markdown(outcomes, recipes, seed=seed), write / DOCUMENT, quiet=json)
     return 0
 
 
-def _tell(done: int, count: int) -> None:
-    if done % 10 == 0 or done == count:
-        print(f"{done} of {count} traces", file=sys.stderr, flush=True)
+def explain(drives: int, seed: int, jobs: int, write: Path | None, json: bool) -> int:
+    """Runs the contest of the probes, prints its tables and writes the document."""
+    _check("--drives", drives, seed, jobs, write)
+    with _executor(jobs) as executor:
+        outcomes = hidden.run_contest(
+            executor, drives=drives, seed=seed, progress=_telling("drives")
+        )
+    scores = [hidden.score(truth, outcomes) for truth in TRUTHS]
+    if json:
+        print_json(
+            {
+                "seed": seed,
+                "scores": [_plain(score) for score in scores],
+                "drives": [dataclasses.asdict(outcome) for outcome in outcomes],
+            }
+        )
+    else:
+        _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
+        for line in hidden_document.failures(outcomes):
+            print(line)
+    if write is not None:
+        text = hidden_document.render_markdown(scores, outcomes, seed=seed)
+        _write(text, write / hidden_document.NAME, quiet=json)
+    return 0
+
+
+def _check(name: str, count: int, seed: int, jobs: int, write: Path | None) -> None:
+    for option, value in ((name, count), ("--jobs", jobs)):
+        if value < 1:
+            raise UserError(f"{option} {value}: use 1 or more")
+    if seed < 0:
+        raise UserError(f"--seed {seed}: use 0 or more")
+    if write is not None and not write.is_dir():
+        raise UserError(f"cannot write to {write}: it is not a folder")
+
+
+def _executor(jobs: int) -> ProcessPoolExecutor:
+    # Spawned, not forked: nothing of this process is shared by accident.
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _telling(what: str) -> Callable[[int, int], None]:
+    def tell(done: int, count: int) -> None:
+        if done % 10 == 0 or done == count:
+            print(f"{done} of {count} {what}", file=sys.stderr, flush=True)
+
+    return tell
+
+
+def _write(text: str, path: Path, *, quiet: bool) -> None:
+    try:
+        write_whole(text, path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+    if not quiet:
+        print(f"Written: {path}")
+
+
+def _plain(row: Any) -> dict[str, object]:
+    # JSON has no NaN.
+    return {k: None if v != v else v for k, v in dataclasses.asdict(row).items()}
 
 
 def _scores(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
-    rows = [dataclasses.asdict(score(name, outcomes)) for name in CONTESTANTS]
-    # JSON has no NaN.
-    return [{k: None if v != v else v for k, v in row.items()} for row in rows]
+    return [_plain(score(name, outcomes)) for name in CONTESTANTS]
 
 
 def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:
-    console = Console()
     for head, rows in (
         (score_header(), [score_row(score(name, outcomes)) for name in CONTESTANTS]),
         (
@@ -81,10 +126,15 @@ def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:
         (departure_header(), departure_rows(outcomes)),
         (recipe_header(), recipe_rows(recipes)),
     ):
-        table = Table(box=None, pad_edge=False)
-        for number, column in enumerate(head):
-            table.add_column(column, justify="right" if number else "left")
-        for row in rows:
-            table.add_row(*row)
-        console.print(table)
-        console.print()
+        _print_table(head, rows)
+
+
+def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    for number, column in enumerate(head):
+        table.add_column(column, justify="right" if number else "left")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    console.print()

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.catalog import DriveFile, parse
+from fourcorners.arena.drive_text import drive_file
+from fourcorners.catalog import DriveFile
 from fourcorners.workload import Stream
 
 KINDS = (
@@ -158,14 +159,7 @@ class _Flash:
             "translation": {"unit": "4 KiB", "reserved_share": self.reserved},
             **sections,
         }
-        lines = [f'name = "{name}"', 'kind = "page-mapped-ssd"', 'summary = "Drawn at random."']
-        for section, entries in parameters.items():
-            lines.append(f"[{section}]")
-            lines += [
-                f'{key} = {{ value = {_toml(value)}, source = "assumed" }}'
-                for key, value in entries.items()
-            ]
-        return parse(name, "\n".join(lines) + "\n")
+        return drive_file(name, "page-mapped-ssd", parameters)
 
 
 def _slc_cache(chance: np.random.Generator, flash: _Flash) -> dict[str, Any]:
@@ -185,9 +179,3 @@ def _slc_cache(chance: np.random.Generator, flash: _Flash) -> dict[str, Any]:
 
 def _between(chance: np.random.Generator, low: float, high: float) -> float:
     return float(low + (high - low) * chance.random())
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,0 +1,155 @@
+"""The contest: all probes on every hidden drive, and what the findings were worth."""
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fourcorners.arena.explain.drives import draw
+from fourcorners.arena.explain.truths import TRUTHS, Truth
+from fourcorners.suites import run
+from fourcorners.targets import open_target
+
+SUITE = "explain"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One finding about one drive. ``value`` is ``None`` where it was not identifiable."""
+
+    finding: str
+    truth: float
+    value: float | None
+    interval: tuple[float, float] | None
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of a thing that is there and was found."""
+        if not self.value or self.truth == 0:
+            return None
+        return abs(self.value / self.truth - 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One drive: what was found, and what went wrong, as sentences."""
+
+    index: int
+    kind: str
+    answers: tuple[Answer, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one finding did. Shares and errors are NaN where there is nothing to count."""
+
+    finding: str
+    discrete: bool
+    drives: int
+    """Drives of which it was asked."""
+    exact: float
+    """Share of right values among the values of things that are there; of discrete findings."""
+    error_median: float
+    error_95: float
+    """Of the relative errors; of continuous findings."""
+    coverage: float
+    """Share of the 90 % intervals that hold the truth."""
+    missed: float
+    """Share of the things that are there and of which was said that they are not."""
+    unidentified: float
+    """Share of "not identifiable"."""
+    false: float
+    """Share of the drives without the thing where it was found nevertheless."""
+
+
+def run_contest(
+    executor: Executor,
+    *,
+    drives: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Outcome]:
+    """All outcomes, in order.
+
+    Args:
+        executor: where drives are probed, each by itself.
+        drives: how many; kinds take turns.
+        seed: of the drives.
+        progress: called with how many are done, and how many there are.
+    """
+    futures = [executor.submit(run_drive, seed, index) for index in range(drives)]
+    for done, future in enumerate(as_completed(futures), start=1):
+        future.result()
+        if progress is not None:
+            progress(done, drives)
+    return [future.result() for future in futures]
+
+
+def run_drive(seed: int, index: int) -> Outcome:
+    """Probes one hidden drive, of which the probes see what any drive shows."""
+    hidden = draw(seed, index)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{hidden.drive.id}.toml"
+        path.write_text(hidden.drive.text, "utf-8")
+        with open_target(str(path), seed=hidden.seed) as target:
+            probed = run(SUITE, target, seed=hidden.seed, out=Path(folder) / "runs")
+        findings = {finding["name"]: finding for finding in probed.findings}
+        failures = tuple(
+            f"{test['name']}: {test['reason']}"
+            for test in probed.manifest["tests"]
+            if test["status"] == "failed"
+        )
+    answers = [
+        _answer(truth, value, findings.get(truth.finding))
+        for truth in TRUTHS
+        if (value := truth.of(hidden)) is not None
+    ]
+    return Outcome(index, hidden.kind, tuple(answers), failures)
+
+
+def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> Answer:
+    if finding is None or finding["value"] is None:
+        return Answer(truth.finding, float(value), None, None)
+    interval = finding["interval"]
+    bounds = None if interval is None else (float(interval[0]), float(interval[1]))
+    return Answer(truth.finding, float(value), float(finding["value"]), bounds)
+
+
+def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
+    """How the finding did over these drives."""
+    answers = [a for outcome in outcomes for a in outcome.answers if a.finding == truth.finding]
+    there = [a for a in answers if a.truth != 0]
+    absent = [a for a in answers if a.truth == 0]
+    said = [a for a in there if a.value is not None]
+    errors = np.array([a.error for a in said if a.error is not None])
+    covered = [
+        a.interval[0] <= a.truth <= a.interval[1]
+        for a in said
+        if a.value != 0 and a.interval is not None
+    ]
+    return Score(
+        finding=truth.finding,
+        discrete=truth.discrete,
+        drives=len(answers),
+        exact=_share(list(errors < 1e-9)) if truth.discrete else math.nan,
+        error_median=math.nan if truth.discrete else _quantile(errors, 0.5),
+        error_95=math.nan if truth.discrete else _quantile(errors, 0.95),
+        coverage=math.nan if truth.discrete else _share(covered),
+        missed=_share([a.value == 0 for a in said]),
+        unidentified=_share([a.value is None for a in answers]),
+        false=_share([bool(a.value) for a in absent]),
+    )
+
+
+def _share(values: Sequence[Any]) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+def _quantile(values: np.ndarray, share: float) -> float:
+    return float(np.quantile(values, share)) if len(values) else math.nan
