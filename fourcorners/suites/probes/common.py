@@ -47,6 +47,8 @@ def _sentinels(span_bytes: int, seed: int) -> Iterator[Measurement]:
             f"sentinel {number}",
             Stream.read("random", 4 * KIB, span_bytes=span_bytes),
             _SENTINEL_S,
+            # What the point before it left in a write buffer is on flash by then.
+            ramp_s=_SENTINEL_S,
             seed=seed + number,
             sentinel=number,
         )

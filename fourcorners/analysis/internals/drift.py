@@ -1,0 +1,53 @@
+"""Finding ``drift``: whether the drive stayed the same while it was probed.
+
+Between the points of a probe, which come in random order, the same small reads are made again and
+again. They differ by chance as far as their histograms say; what is beyond that is the drive's
+state, or other load on it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import histogram_mean_error
+from fourcorners.analysis.source import RunData, measured
+
+DRIFT_NOTED = 0.05
+"""Largest over smallest sentinel, less one, from which drift is said to be there."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """One finding for each probe with sentinels whose drift is more than chance."""
+    by_test: dict[str, list[tuple[str, float, float]]] = {}
+    for m in measured(run, operation="read"):
+        if m.point.get("sentinel") is not None:
+            error = histogram_mean_error(*run.histogram(m.recording, "read"))
+            by_test.setdefault(m.test, []).append((m.recording, 1 / m.iops, error or math.inf))
+    findings = []
+    for test, sentinels in by_test.items():
+        times = np.array([seconds for _, seconds, _ in sentinels])
+        slowest, quickest = int(np.argmax(times)), int(np.argmin(times))
+        change = float(times[slowest] / times[quickest] - 1)
+        chance = (sentinels[slowest][2] + sentinels[quickest][2]) / float(times[quickest])
+        if len(times) < 2 or change < DRIFT_NOTED + chance:
+            continue
+        findings.append(
+            Finding(
+                f"drift_{test}",
+                "Drift while probing",
+                "measured",
+                f"During {test} the same small reads took between "
+                f"{wording.duration(float(times[quickest]))} and "
+                f"{wording.duration(float(times[slowest]))}: the drive's state or its load changed "
+                "meanwhile, and the findings of this probe are as unsure.",
+                value=change,
+                unit="1",
+                evidence=[recording for recording, _, _ in sentinels],
+                detail={"sentinel_s": times},
+            )
+        )
+    return findings

@@ -1,0 +1,196 @@
+"""Finding ``extended_model``: the access model with the tax of partly covered mapping units.
+
+A write of s bytes takes a + s/B + r p seconds, p being the number of units that it covers only in
+part: 0 for aligned multiples of the unit, 1 for small writes, up to 2 for large ones. steve8's blog
+("How I figured out my OCZ Core 64GB SSD", 2008) tells the story with a tax of 0 to 2 penalties; p
+is computed here from the mapping unit and the alignment of the writes, so that only a, B and r are
+fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from fourcorners.analysis import access_model, wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.source import Measured, RunData, measured
+
+Floats = npt.NDArray[np.float64]
+
+TESTS = ("probe-sizes", "transfer-size")
+"""Those that measure writes of many sizes at any sector, the first that ran."""
+
+TITLE = "Writes, with the tax of partly covered units"
+
+_SIZES_MIN = 6
+_GAIN_MIN = 2.0
+"""How many times closer to the measurement the tax must bring the model to be told as its cause."""
+
+
+@dataclass(frozen=True)
+class TaxedModel:
+    """Times of writes. ``tax_s`` is what a partly covered unit of ``unit_bytes`` costs."""
+
+    access_penalty_s: float
+    sequential_rate_bytes_per_second: float
+    tax_s: float
+    unit_bytes: float
+    alignment_bytes: float
+
+    def seconds(self, block_bytes: Floats) -> Floats:
+        """Time per write, shape (sizes,)."""
+        partial = partly_covered(block_bytes, self.unit_bytes, self.alignment_bytes)
+        transfer = block_bytes / self.sequential_rate_bytes_per_second
+        return np.asarray(self.access_penalty_s + transfer + self.tax_s * partial)
+
+
+def partly_covered(block_bytes: Floats, unit_bytes: float, alignment_bytes: float) -> Floats:
+    """Mean number of mapping units that a request covers only in part, shape (sizes,).
+
+    Requests begin at any multiple of ``alignment_bytes``, which divides ``unit_bytes``.
+    """
+    offsets = np.arange(0, unit_bytes, alignment_bytes)[:, None]
+    ends = offsets + block_bytes[None, :]
+    touched = np.ceil(ends / unit_bytes)
+    whole = np.maximum(0, np.floor(ends / unit_bytes) - np.ceil(offsets / unit_bytes))
+    return np.asarray((touched - whole).mean(axis=0), dtype=np.float64)
+
+
+def find(run: RunData, unit_bytes: float | None) -> list[Finding]:
+    """The finding, for a mapping unit that is known; none where no write sizes were measured."""
+    points = next((some for test in TESTS if (some := measured(run, test, "write"))), [])
+    points = sorted((m for m in points if m.block_bytes), key=lambda m: m.block_bytes or 0)
+    if not points:
+        return []
+    evidence = [m.recording for m in points]
+
+    def unidentified(reason: str) -> list[Finding]:
+        return [
+            Finding(
+                "extended_model",
+                TITLE,
+                "not identifiable",
+                reason,
+                evidence=evidence,
+            )
+        ]
+
+    if unit_bytes is None:
+        return unidentified("Without a mapping unit there is no tax to fit.")
+    if len({m.block_bytes for m in points}) < _SIZES_MIN:
+        return unidentified(f"The model needs {_SIZES_MIN} sizes of writes.")
+    alignment = _alignment(run, points)
+    if alignment is None or unit_bytes % alignment or alignment >= unit_bytes:
+        return unidentified("The writes were aligned to whole units: none was covered in part.")
+    return [_finding(points, unit_bytes, alignment, evidence)]
+
+
+def _alignment(run: RunData, points: Sequence[Measured]) -> int | None:
+    """What the writes' addresses were multiples of; ``None`` where they differ in it."""
+    ids = {m.recording for m in points}
+    alignments = {
+        stream.get("alignment_bytes") or stream["block_bytes"]
+        for test in run.manifest.get("tests", [])
+        for recording in test.get("recordings", [])
+        if recording["id"] in ids
+        for stream in recording["workload"]["streams"]
+    }
+    return int(alignments.pop()) if len(alignments) == 1 else None
+
+
+def _finding(
+    points: Sequence[Measured], unit_bytes: float, alignment: int, evidence: Sequence[str]
+) -> Finding:
+    block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
+    seconds = np.array([1 / m.iops for m in points])
+    plain = access_model.fit(block_bytes, seconds).model
+    model, log_half_width = _fit(block_bytes, seconds, unit_bytes, alignment)
+    off_plain = _scatter(plain.seconds(block_bytes), seconds)
+    off = _scatter(model.seconds(block_bytes), seconds)
+    partial = partly_covered(block_bytes, unit_bytes, alignment)
+    detail: dict[str, Any] = {
+        "block_bytes": block_bytes,
+        "measured_s": seconds,
+        "predicted_s": model.seconds(block_bytes),
+        "without_tax_s": plain.seconds(block_bytes),
+        "partly_covered_units": partial,
+        "access_penalty_s": model.access_penalty_s,
+        "sequential_rate_bytes_per_second": model.sequential_rate_bytes_per_second,
+        "unit_bytes": unit_bytes,
+        "goodness": {"relative_rms": off, "relative_rms_without_tax": off_plain},
+    }
+    if off_plain < _GAIN_MIN * off:
+        return Finding(
+            "extended_model",
+            TITLE,
+            "not identifiable",
+            f"With a tax for each partly covered unit of {wording.size(unit_bytes)} the access "
+            f"model is off by {wording.percent(off)}, without it by "
+            f"{wording.percent(off_plain)}: the tax is not what shapes these writes.",
+            evidence=evidence,
+            detail=detail,
+        )
+    text = (
+        f"The access model alone misses these writes by {wording.percent(off_plain)}; with a tax "
+        f"of {wording.duration(model.tax_s)} for each unit of {wording.size(unit_bytes)} that a "
+        f"write covers only in part it misses them by {wording.percent(off)}. A write of "
+        f"{wording.size(block_bytes[0])} pays {wording.number(float(partial[0]))} of it, one of "
+        f"{wording.size(block_bytes[-1])} {wording.number(float(partial[-1]))}."
+    )
+    interval = None
+    if math.isfinite(log_half_width):
+        stretch = math.exp(log_half_width)
+        interval = (model.tax_s / stretch, model.tax_s * stretch)
+    return Finding(
+        "extended_model",
+        TITLE,
+        "measured",
+        text,
+        value=model.tax_s,
+        unit="s",
+        interval=interval,
+        evidence=evidence,
+        detail=detail,
+    )
+
+
+def _fit(
+    block_bytes: Floats, seconds: Floats, unit_bytes: float, alignment: float
+) -> tuple[TaxedModel, float]:
+    """The model with the least relative residuals, and the half width of the 90 % interval of the
+    logarithm of the tax, from the curvature at the minimum."""
+    partial = partly_covered(block_bytes, unit_bytes, alignment)
+    columns = np.stack([np.ones_like(block_bytes), block_bytes, partial], axis=1)
+
+    def residuals(logs: Floats) -> Floats:
+        return np.asarray(np.log(columns @ np.exp(logs) / seconds))
+
+    largest = seconds[-1] / block_bytes[-1]
+    start = np.log([0.1 * seconds[0], largest, 0.5 * seconds[0]])
+    # Below these a part says nothing: a millionth of the quickest write, a rate beyond any drive's.
+    low = np.log([1e-6 * seconds.min(), 1e-3 * largest, 1e-6 * seconds.min()])
+    solved = scipy.optimize.least_squares(
+        residuals, start, bounds=(low, np.inf), loss="soft_l1", f_scale=0.05
+    )
+    freedom = len(block_bytes) - 3
+    curvature = solved.jac.T @ solved.jac
+    half_width = math.inf
+    if freedom > 0:
+        variance = float(np.sum(residuals(solved.x) ** 2)) / freedom
+        # A part at its lower limit moves nothing, and has no share in the others' uncertainty.
+        spread = math.sqrt(variance * float(np.linalg.pinv(curvature, rcond=1e-9)[2, 2]))
+        half_width = two_sided_t(freedom) * spread
+    penalty, per_byte, tax = (float(value) for value in np.exp(solved.x))
+    return TaxedModel(penalty, 1 / per_byte, tax, unit_bytes, alignment), half_width
+
+
+def _scatter(predicted: Floats, seconds: Floats) -> float:
+    return float(np.sqrt(np.mean(np.log(predicted / seconds) ** 2)))
