@@ -47,6 +47,7 @@ from fourcorners.workload import (
     hot_cold,
     partly_random,
     poisson_rate,
+    strided,
     zipf,
 )
 
@@ -84,6 +85,7 @@ __all__ = [
     "query",
     "resume",
     "run",
+    "strided",
     "verify",
     "zipf",
 ]

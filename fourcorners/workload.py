@@ -72,12 +72,19 @@ def hot_cold(data: float, accesses: float) -> str:
     return f"hot-cold:{data}:{accesses}"
 
 
+def strided(stride_bytes: int) -> str:
+    """Pattern whose k-th access is ``k * stride_bytes`` after the start of the span, wrapping at the
+    last place at which a whole block fits. The stride is a multiple of the alignment; the workers
+    of a stream take the accesses in turn."""
+    return f"strided:{stride_bytes}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
     """One access specification (Iometer) or job (fio).
 
-    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`partly_random`, :func:`zipf` or
-    :func:`hot_cold`.
+    ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`partly_random`, :func:`zipf`,
+    :func:`hot_cold` or :func:`strided`.
     Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
@@ -200,9 +207,11 @@ def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:
         "partly-random": ["random"],
         "zipf": ["exponent"],
         "hot-cold": ["data", "accesses"],
+        "strided": ["stride_bytes"],
     }.get(kind, [])
+    number = int if kind == "strided" else float
     try:
-        parameters = dict(zip(names, map(float, values), strict=True))
+        parameters = dict(zip(names, map(number, values), strict=True))
     except ValueError:
         return pattern  # The core refuses what it does not know.
     return {kind: parameters} if names else kind

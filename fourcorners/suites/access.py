@@ -27,7 +27,7 @@ from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.units import format_bytes
-from fourcorners.workload import CLOSED_LOOP, Stream, Workload, partly_random
+from fourcorners.workload import CLOSED_LOOP, Stream, Workload, partly_random, strided
 
 
 def _boolean(value: Any) -> bool:
@@ -48,13 +48,17 @@ def _show_size_or_share(value: int | float) -> str:
 
 def _pattern(value: Any) -> str:
     kind, *numbers = str(value).split(":")
+    if kind == "strided" and len(numbers) == 1:
+        return strided(int(SIZE.read(numbers[0])))
     wanted = {"sequential": 0, "random": 0, "zipf": 1, "hot-cold": 2, "partly-random": 1}
     try:
         known = wanted.get(kind) == len([float(number) for number in numbers])
     except ValueError:
         known = False
     if not known:
-        raise UserError("use sequential, random, zipf:EXPONENT or hot-cold:DATA:ACCESSES")
+        raise UserError(
+            "use sequential, random, zipf:EXPONENT, hot-cold:DATA:ACCESSES or strided:SIZE"
+        )
     return str(value)
 
 

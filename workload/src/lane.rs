@@ -37,6 +37,8 @@ enum Addresses {
     Sequential { cursor: u64, positions: u64 },
     /// Any position below a threshold of 32 random bits, else as sequential.
     PartlyRandom { threshold: u64, cursor: u64, positions: u64 },
+    /// `cursor`, then `step` further on, both modulo `positions`.
+    Strided { cursor: u64, step: u64, positions: u64 },
     /// Any position.
     Uniform { positions: u64 },
     /// A rank, scattered.
@@ -84,6 +86,18 @@ impl Lane {
                             cursor: count * u64::from(worker) / u64::from(stream.workers),
                             positions: count,
                         },
+                        Pattern::Strided { stride_bytes } => {
+                            let stride = stride_bytes / places.grid_bytes % count;
+                            let walked = |accesses: u32| {
+                                (u128::from(stride) * u128::from(accesses) % u128::from(count))
+                                    as u64
+                            };
+                            Addresses::Strided {
+                                cursor: walked(worker),
+                                step: walked(stream.workers),
+                                positions: count,
+                            }
+                        }
                         Pattern::Random => Addresses::Uniform { positions: count },
                         Pattern::Zipf { exponent } => {
                             Addresses::Zipf(Zipf::new(count, exponent), Scatter::fixed(count))
@@ -138,6 +152,12 @@ impl Lane {
                 let jumps = u64::from(self.random.next_u32()) < *threshold;
                 let position = if jumps { below(&mut self.random, *positions) } else { *cursor };
                 *cursor = if position + 1 == *positions { 0 } else { position + 1 };
+                position
+            }
+            Addresses::Strided { cursor, step, positions } => {
+                let position = *cursor;
+                let next = position + *step;
+                *cursor = if next >= *positions { next - *positions } else { next };
                 position
             }
             Addresses::Uniform { positions } => below(&mut self.random, *positions),
@@ -256,11 +276,30 @@ mod tests {
         assert!((29_275..=30_725).contains(&reads), "{reads}");
     }
 
-    const PATTERNS: [Pattern; 4] = [
+    #[test]
+    fn strides_wrap_and_are_shared_by_the_workers() {
+        let mut strided = stream(Pattern::Strided { stride_bytes: 3 * 4096 });
+        let offsets = |strided: &Stream, ios| -> Vec<Vec<u64>> {
+            requests(&workload(vec![strided.clone()], ios), 8 * 4096)
+                .iter()
+                .map(|lane| lane.iter().map(|r| r.offset_bytes / 4096).collect())
+                .collect()
+        };
+        assert_eq!(offsets(&strided, 6), [[0, 3, 6, 1, 4, 7]]);
+        strided.workers = 2;
+        assert_eq!(offsets(&strided, 6), [[0, 6, 4], [3, 1, 7]]);
+        // A stride beyond the span wraps at once.
+        strided.workers = 1;
+        strided.pattern = Pattern::Strided { stride_bytes: 11 * 4096 };
+        assert_eq!(offsets(&strided, 3), [[0, 3, 6]]);
+    }
+
+    const PATTERNS: [Pattern; 5] = [
         Pattern::Sequential,
         Pattern::Random,
         Pattern::Zipf { exponent: 1.1 },
         Pattern::HotCold { data: 0.2, accesses: 0.8 },
+        Pattern::Strided { stride_bytes: 512 },
     ];
 
     #[test]
@@ -291,6 +330,7 @@ mod tests {
                 r#""random""#,
                 r#"{"zipf":{"exponent":1.1}}"#,
                 r#"{"hot-cold":{"data":0.2,"accesses":0.8}}"#,
+                r#"{"strided":{"stride_bytes":512}}"#,
             ]
         );
     }
@@ -302,6 +342,8 @@ mod tests {
             (Pattern::Zipf { exponent: f64::NAN }, "Zipf exponent NaN"),
             (Pattern::HotCold { data: 1.0, accesses: 0.5 }, "hot-cold 1, 0.5"),
             (Pattern::HotCold { data: 0.2, accesses: 1.5 }, "hot-cold 0.2, 1.5"),
+            (Pattern::Strided { stride_bytes: 0 }, "stride of 0 bytes"),
+            (Pattern::Strided { stride_bytes: 6144 }, "multiple of the alignment of 4096"),
         ] {
             let error = workload(vec![stream(pattern)], 1).check(1 << 30).unwrap_err();
             assert!(error.to_string().contains(complaint), "{error}");
@@ -312,11 +354,14 @@ mod tests {
         #[test]
         fn every_request_lies_on_the_grid_inside_the_span(
             block_sectors in 1u32..64, align_sectors in 1u32..64, shift in 0u32..64,
-            offset in 0u64..1000, span in 200u64..5000, pattern in 0usize..4, seed: u64,
+            offset in 0u64..1000, span in 200u64..5000, pattern in 0usize..5, seed: u64,
         ) {
             let mut s = stream(PATTERNS[pattern]);
             s.block_bytes = block_sectors * 512;
             s.alignment_bytes = Some(align_sectors * 512);
+            if let Pattern::Strided { stride_bytes } = &mut s.pattern {
+                *stride_bytes *= u64::from(align_sectors) * 3;
+            }
             s.misalignment_bytes = shift * 512;
             s.offset_bytes = offset * 512;
             s.span_bytes = Some(span * 512);

@@ -28,6 +28,13 @@ pub enum Pattern {
         /// Share of the accesses that jump, 0 to 1.
         random: f64,
     },
+    /// The k-th access is k strides after the start of the span, wrapping at
+    /// the last position at which a whole block fits. Workers of one stream
+    /// take the accesses in turn.
+    Strided {
+        /// From one access to the next, a multiple of the alignment.
+        stride_bytes: u64,
+    },
     /// Random by Zipf's law: the k-th most popular position is drawn in
     /// proportion to `k^-exponent`. Popular positions are scattered over the
     /// span, and are the same for every stream with the same positions.
@@ -64,7 +71,7 @@ pub struct Stream {
     /// Length of the span; `None` reaches to the end of the target.
     #[serde(default)]
     pub span_bytes: Option<u64>,
-    /// Random addresses of any kind are multiples of this, plus `misalignment_bytes`.
+    /// Random and strided addresses are multiples of this, plus `misalignment_bytes`.
     /// `None` means the block size.
     #[serde(default)]
     pub alignment_bytes: Option<u32>,
@@ -206,7 +213,7 @@ impl Workload {
 }
 
 impl Pattern {
-    fn check(self) -> Result<(), WorkloadError> {
+    fn check(self, alignment_bytes: u64) -> Result<(), WorkloadError> {
         match self {
             Pattern::Zipf { exponent }
                 if exponent.is_nan() || exponent <= 0.0 || exponent > ZIPF_EXPONENT_MAX =>
@@ -226,6 +233,13 @@ impl Pattern {
             {
                 reject(format!(
                     "hot-cold {data}, {accesses}: use a fraction of the data between 0 and 1 and a share of the accesses from 0 to 1"
+                ))
+            }
+            Pattern::Strided { stride_bytes }
+                if stride_bytes == 0 || !stride_bytes.is_multiple_of(alignment_bytes) =>
+            {
+                reject(format!(
+                    "stride of {stride_bytes} bytes: use a multiple of the alignment of {alignment_bytes} bytes"
                 ))
             }
             _ => Ok(()),
@@ -291,9 +305,10 @@ impl Stream {
     /// place.
     pub fn popularity(&self, count: u64) -> (Vec<Class>, Option<Scatter>) {
         match self.pattern {
-            Pattern::Sequential | Pattern::PartlyRandom { .. } | Pattern::Random => {
-                (vec![Class { ranks: 0..count, accesses: 1.0 }], None)
-            }
+            Pattern::Sequential
+            | Pattern::PartlyRandom { .. }
+            | Pattern::Strided { .. }
+            | Pattern::Random => (vec![Class { ranks: 0..count, accesses: 1.0 }], None),
             Pattern::Zipf { exponent } => {
                 (Zipf::new(count, exponent).classes(), Some(Scatter::fixed(count)))
             }
@@ -368,7 +383,7 @@ impl Stream {
         {
             return reject("offset and span: use multiples of 512 bytes");
         }
-        self.pattern.check()?;
+        self.pattern.check(alignment)?;
         let span = self.span_bytes(capacity_bytes);
         let end = self.offset_bytes.checked_add(span);
         if end.is_none_or(|end| end > capacity_bytes) {

@@ -47,6 +47,12 @@ impl Traffic {
         if matches!(stream.pattern, Pattern::PartlyRandom { .. }) {
             return Err("a steady state is known of streams that are random or sequential, not of both in turn".into());
         }
+        if matches!(stream.pattern, Pattern::Strided { .. }) {
+            return Err(
+                "a steady state is known of streams that write all of their span, not of strides"
+                    .into(),
+            );
+        }
         let places = stream.places(size_bytes);
         let block_bytes = u64::from(stream.block_bytes);
         if places.count > 1 && places.grid_bytes > block_bytes.max(unit_bytes) {
