@@ -29,6 +29,7 @@ mod in_use;
 mod observed;
 mod open;
 mod plan;
+mod queues;
 mod regular;
 mod ring;
 mod signature;

@@ -3,10 +3,11 @@
 use crate::buffers::Buffers;
 use crate::clock::monotonic_ns;
 use crate::engine::Engine;
+use crate::queues::Queues;
 use crate::transfer::{Transfer, errno_of};
 use fourcorners_target::{Completion, TargetError};
 use fourcorners_workload::Operation;
-use io_uring::{IoUring, opcode, types};
+use io_uring::{CompletionQueue, IoUring, cqueue, opcode, squeue, types};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
@@ -35,7 +36,7 @@ const NAP_NS: u64 = 1_000_000;
 /// each; [`Engine::batch`] overrides that. Where the device completes later,
 /// groups cost it nothing.
 pub(crate) struct Ring {
-    ring: IoUring,
+    queues: Queues<squeue::Entry, cqueue::Entry>,
     /// Buffers are pinned once, not at every I/O. False where the limit on
     /// locked memory (`ulimit -l`) is too small: more CPU time per I/O.
     pub(crate) registered_buffers: bool,
@@ -83,16 +84,17 @@ impl Ring {
                 "this kernel's io_uring cannot wait with a time limit: Linux 5.11 or newer is needed",
             ));
         }
-        ring.submitter().register_files(&[file.as_raw_fd()]).map_err(|error| {
+        let queues = Queues::new(ring);
+        queues.submitter.register_files(&[file.as_raw_fd()]).map_err(|error| {
             let message = format!("io_uring takes no registered file: {error}");
             Unavailable::Other(TargetError(message))
         })?;
         let pieces = buffers.pieces();
         // SAFETY: the pieces cover the mapping of `buffers`, which outlives the
         // requests of this ring (see `RealTarget::release`).
-        let registered = unsafe { ring.submitter().register_buffers(&pieces) };
+        let registered = unsafe { queues.submitter.register_buffers(&pieces) };
         Ok(Ring {
-            ring,
+            queues,
             registered_buffers: registered.is_ok(),
             io_poll: engine.io_poll,
             sq_poll: engine.sq_poll,
@@ -150,7 +152,7 @@ impl Ring {
         let entry = entry.user_data(u64::from(transfer.slot));
         // SAFETY: the buffer holds the length, as `Buffers::pointer` asserts, and
         // stays until the request has completed (see `RealTarget::release`).
-        let pushed = unsafe { self.ring.submission().push(&entry) };
+        let pushed = unsafe { self.queues.submission.push(&entry) };
         assert!(pushed.is_ok(), "more requests outstanding than slots");
         if !self.clock_is_current {
             self.clock_ns = monotonic_ns();
@@ -174,7 +176,8 @@ impl Ring {
     /// meanwhile. What the kernel does not take now stays queued, and the next
     /// wait passes it again or reports why not.
     fn pass_on(&mut self) {
-        let _ = self.ring.submit();
+        self.queues.submission.sync();
+        let _ = self.queues.submitter.submit();
         self.count_queued();
         let before = self.ready.len();
         self.reap_ready();
@@ -185,7 +188,8 @@ impl Ring {
 
     /// With a kernel thread that polls, what was queued counts as passed on.
     fn count_queued(&mut self) {
-        self.queued = if self.sq_poll { 0 } else { self.ring.submission().len() as u32 };
+        self.queues.submission.sync();
+        self.queued = if self.sq_poll { 0 } else { self.queues.submission.len() as u32 };
     }
 
     /// Takes what the kernel has posted for the next wait.
@@ -198,8 +202,9 @@ impl Ring {
     /// Appends every completion that the kernel has posted. The clock is read
     /// after the kernel has posted them, so that no latency is too short.
     fn reap(&mut self, done: &mut Vec<Completion>) {
-        let posted = self.ring.completion();
-        if posted.is_empty() {
+        let posted = &mut self.queues.completion;
+        posted.sync();
+        if CompletionQueue::is_empty(posted) {
             return;
         }
         self.clock_ns = monotonic_ns();
@@ -230,7 +235,7 @@ impl Ring {
             if !self.ready.is_empty() {
                 // Others may have completed meanwhile: the kernel is asked only
                 // if it says so.
-                if self.queued > 0 || self.ring.submission().taskrun() {
+                if self.queued > 0 || self.queues.submission.taskrun() {
                     self.pass_on();
                 } else {
                     self.reap_ready();
@@ -241,7 +246,8 @@ impl Ring {
             }
             // What the kernel posted in the meantime is handed out first, but
             // never at the price of requests that wait to be submitted.
-            if self.queued > 0 || self.ring.completion().is_empty() {
+            self.queues.completion.sync();
+            if self.queued > 0 || self.queues.completion.is_empty() {
                 self.enter(deadline_ns)?;
             }
             self.reap(done);
@@ -265,7 +271,8 @@ impl Ring {
             .nsec((timeout_ns % 1_000_000_000) as u32);
         let arguments = types::SubmitArgs::new().timespec(&timeout);
         let wanted = self.batch.unwrap_or(1).min(self.outstanding).max(1);
-        let result = self.ring.submitter().submit_with_args(wanted as usize, &arguments);
+        self.queues.submission.sync();
+        let result = self.queues.submitter.submit_with_args(wanted as usize, &arguments);
         self.count_queued();
         match result {
             Ok(_) => Ok(()),
@@ -282,7 +289,7 @@ impl Drop for Ring {
     fn drop(&mut self) {
         // The kernel takes a ring apart some time later, and would keep the file,
         // with its claims, until then.
-        let _ = self.ring.submitter().unregister_files();
+        let _ = self.queues.submitter.unregister_files();
     }
 }
 

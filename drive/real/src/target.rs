@@ -23,6 +23,8 @@ struct Slot {
     held: Held,
     /// The buffer carries the content of the write that comes next.
     staged: bool,
+    /// The registered piece of memory that the buffer lies in.
+    piece: u16,
 }
 
 /// What exists between [`Target::prepare`] and the next one.
@@ -30,7 +32,6 @@ struct Prepared {
     path: Path,
     buffers: Buffers,
     slots: Vec<Slot>,
-    slots_per_piece: u32,
 }
 
 /// How requests reach the system.
@@ -119,6 +120,20 @@ impl RealTarget {
         })
     }
 
+    fn make_data(&mut self, slot: u32, request: &Request) {
+        let prepared = expect_prepared(&mut self.prepared);
+        let state = &mut prepared.slots[slot as usize];
+        let bytes = prepared.buffers.bytes(slot, request.length_bytes);
+        let content = &mut self.content;
+        state.held = self
+            .generating
+            .time(request.length_bytes, || content.make(request.content, state.held, bytes));
+        state.staged = true;
+        if let Path::Ring(ring) = &mut prepared.path {
+            ring.time_passes();
+        }
+    }
+
     fn release(&mut self) {
         let Some(mut prepared) = self.prepared.take() else {
             return;
@@ -166,36 +181,24 @@ impl Target for RealTarget {
         }
         self.generating = Generating::default();
         let path = self.path(slots, &mut buffers)?;
-        self.prepared = Some(Prepared {
-            path,
-            slots_per_piece: buffers.slots_per_piece(),
-            buffers,
-            slots: vec![Slot { held: Held::Fresh, staged: false }; slots as usize],
-        });
+        let of_piece = buffers.slots_per_piece();
+        let slot =
+            |slot| Slot { held: Held::Fresh, staged: false, piece: (slot / of_piece) as u16 };
+        self.prepared = Some(Prepared { path, buffers, slots: (0..slots).map(slot).collect() });
         Ok(())
     }
 
     #[inline]
     fn stage(&mut self, slot: u32, request: &Request) {
-        if request.operation != Operation::Write {
-            return;
-        }
-        let prepared = expect_prepared(&mut self.prepared);
-        let state = &mut prepared.slots[slot as usize];
-        let bytes = prepared.buffers.bytes(slot, request.length_bytes);
-        let content = &mut self.content;
-        state.held = self
-            .generating
-            .time(request.length_bytes, || content.make(request.content, state.held, bytes));
-        state.staged = true;
-        if let Path::Ring(ring) = &mut prepared.path {
-            ring.time_passes();
+        if request.operation == Operation::Write {
+            self.make_data(slot, request);
         }
     }
 
     fn write_data(&mut self, slot: u32, length_bytes: u32) -> Option<&mut [u8]> {
         let prepared = expect_prepared(&mut self.prepared);
-        prepared.slots[slot as usize] = Slot { held: Held::Used, staged: true };
+        let state = &mut prepared.slots[slot as usize];
+        (state.held, state.staged) = (Held::Used, true);
         Some(prepared.buffers.bytes(slot, length_bytes))
     }
 
@@ -227,7 +230,7 @@ impl Target for RealTarget {
             length_bytes: request.length_bytes,
             fua: request.fua,
             pointer: prepared.buffers.pointer(slot, request.length_bytes),
-            piece: (slot / prepared.slots_per_piece) as u16,
+            piece: state.piece,
         };
         match &mut prepared.path {
             Path::Ring(ring) => ring.submit(&transfer),
