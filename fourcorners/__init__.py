@@ -32,6 +32,7 @@ from fourcorners.store.shelf import shelf
 from fourcorners.store.sql import open_database
 from fourcorners.store.sql import query as run_query
 from fourcorners.suites import characterize, prepare, resume, run
+from fourcorners.suites.explanation import Explanation, explain
 from fourcorners.targets import Target, open_target
 from fourcorners.verification import Damage, Verification, verify
 from fourcorners.workload import (
@@ -58,6 +59,7 @@ __all__ = [
     "INCOMPRESSIBLE",
     "REPEATED",
     "Damage",
+    "Explanation",
     "LatencyDistribution",
     "Observed",
     "Offered",
@@ -74,6 +76,7 @@ __all__ = [
     "characterize",
     "compressible",
     "duplicated",
+    "explain",
     "fixed_rate",
     "hot_cold",
     "observe",

@@ -169,26 +169,27 @@ _DEFAULTS = TargetOptions()
 
 
 def _run(suite: Suite, targets: tuple[str, ...], given: TargetOptions) -> int:
-    return run_command.run(
-        targets,
-        run_command.Options(
-            suite=suite,
-            dry_run=given.dry_run,
-            size=None if given.size is None else parse_bytes(given.size),
-            settings=run_command.parse_settings(given.set_),
-            destroy_data=given.destroy_data,
-            overwrite=given.overwrite,
-            purge=given.purge,
-            io_limit_s=given.io_limit,
-            engine=given.engine,
-            state=given.state,
-            filled_share=given.filled,
-            seed=given.seed,
-            out=given.out,
-            json=given.json,
-            progress=given.progress,
-            quiet=given.quiet,
-        ),
+    return run_command.run(targets, _options(suite, given))
+
+
+def _options(suite: Suite, given: TargetOptions) -> run_command.Options:
+    return run_command.Options(
+        suite=suite,
+        dry_run=given.dry_run,
+        size=None if given.size is None else parse_bytes(given.size),
+        settings=run_command.parse_settings(given.set_),
+        destroy_data=given.destroy_data,
+        overwrite=given.overwrite,
+        purge=given.purge,
+        io_limit_s=given.io_limit,
+        engine=given.engine,
+        state=given.state,
+        filled_share=given.filled,
+        seed=given.seed,
+        out=given.out,
+        json=given.json,
+        progress=given.progress,
+        quiet=given.quiet,
     )
 
 
@@ -257,6 +258,28 @@ def run(
         tests=_names(tests),
     )
     return _run(suite, targets, options)
+
+
+@app.command
+def explain(
+    subject: str, /, *, reads_only: Flag = False, options: TargetOptions = _DEFAULTS
+) -> int:
+    """Say what is inside a drive: run the probes that are missing, and what they show.
+
+    Parameters
+    ----------
+    subject
+        What to explain: a target as in "characterize", or the folder of a run, whose drive is
+        probed for what the run does not have yet.
+    reads_only
+        Only the probes that read. A file or device is not written in any case unless it is named.
+    """
+    # The probes' estimators are loaded when they are asked for.
+    from fourcorners.cli import explain as explain_command
+    from fourcorners.suites.explanation import READING_SUITE, SUITE
+
+    suite = choose_suite(READING_SUITE if reads_only else SUITE)
+    return explain_command.run(subject, reads_only, _options(suite, options))
 
 
 @app.command(name="tests")

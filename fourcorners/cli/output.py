@@ -15,7 +15,7 @@ from fourcorners.report import render_summary
 from fourcorners.store import Run, schema
 from fourcorners.units import format_bytes, format_duration
 
-_EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
+EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
 
 def print_json(document: Any) -> None:
@@ -75,7 +75,7 @@ def print_summary(run: Run) -> None:
 
 def show_runs(runs: Sequence[Run], comparison: Path | None, *, json: bool, quiet: bool) -> int:
     """What runs ended with, and the exit code of the worst."""
-    code = max(_EXIT_CODES[run.manifest["status"]] for run in runs)
+    code = max(EXIT_CODES[run.manifest["status"]] for run in runs)
     if json:
         print_json(
             {

@@ -69,7 +69,7 @@ def run(locators: Sequence[str], options: Options) -> int:
     if not locators:
         raise UserError('no target: name one, such as sim:ocz-core-64gb (see "fourcorners drives")')
     if options.dry_run:
-        return _preview(locators, options)
+        return preview_runs(locators, options)
     _check(locators, options)
     runs: list[Run] = []
     for locator in locators:
@@ -93,7 +93,7 @@ def run(locators: Sequence[str], options: Options) -> int:
     return show_runs(runs, comparison, json=options.json, quiet=options.quiet)
 
 
-def _preview(locators: Sequence[str], options: Options) -> int:
+def preview_runs(locators: Sequence[str], options: Options) -> int:
     """Says what would be done, and does nothing."""
     previews = [_previewed(locator, locators, options) for locator in locators]
     if options.json:
@@ -134,6 +134,12 @@ def _check(locators: Sequence[str], options: Options) -> None:
     for locator in locators:
         with _open(locator, locators, options) as target:
             options.suite.plan(Subject.of(target, options.filled_share), options.seed)
+
+
+def open_one(locator: str, options: Options) -> Target:
+    """Opens the only target with all of the options."""
+    ensure_writable(options.out)
+    return _open(locator, [locator], options)
 
 
 def _open(locator: str, locators: Sequence[str], options: Options) -> Target:

@@ -7,12 +7,13 @@ why. What a drive does not have is a value of zero.
 from __future__ import annotations
 
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import drift, extended_model, mapping_unit
+from fourcorners.analysis.internals import drift, extended_model, mapping_unit, story
 from fourcorners.analysis.source import RunData
 
 
 def find(run: RunData) -> list[Finding]:
-    """The findings of all probes that ran."""
+    """The findings of all probes that ran, and what they say together."""
     units = mapping_unit.find(run)
     unit = next((finding.value for finding in units if finding.name == "mapping_unit"), None)
-    return [*units, *(extended_model.find(run, unit) if units else []), *drift.find(run)]
+    found = [*units, *(extended_model.find(run, unit) if units else [])]
+    return [*(story.tell(found) if found else []), *found, *drift.find(run)]

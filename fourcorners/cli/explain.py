@@ -1,0 +1,80 @@
+"""``fourcorners explain``: what is inside a drive."""
+
+import shlex
+import sys
+
+from rich.console import Console
+
+from fourcorners.cli.output import EXIT_CODES, print_json
+from fourcorners.cli.progress import choose_progress
+from fourcorners.cli.run import Options, open_one, preview_runs
+from fourcorners.errors import UserError
+from fourcorners.report.explanation import render_explanation
+from fourcorners.suites.explanation import Explanation, explain, is_run_folder
+
+
+def run(subject: str, reads_only: bool, options: Options) -> int:
+    """Explains a target or a run, prints it, and returns the exit code."""
+    of_run = is_run_folder(subject)
+    if of_run and (options.destroy_data or options.overwrite or options.purge):
+        raise UserError(
+            f"{subject} is a run, whose drive is only read: name the drive itself to have it "
+            "written"
+        )
+    if options.dry_run and not of_run:
+        return preview_runs([subject], options)
+    command = shlex.join(["fourcorners", *sys.argv[1:]])
+    with choose_progress(options.quiet, options.progress) as progress:
+        if of_run:
+            explanation = explain(
+                subject,
+                reads_only=reads_only,
+                seed=options.seed,
+                out=options.out,
+                command=command,
+                progress=progress,
+            )
+        else:
+            with open_one(subject, options) as target:
+                explanation = explain(
+                    target,
+                    reads_only=reads_only,
+                    filled_share=options.filled_share,
+                    seed=options.seed,
+                    out=options.out,
+                    command=command,
+                    progress=progress,
+                )
+    _show(explanation, options)
+    return max(EXIT_CODES[one.manifest["status"]] for one in explanation.runs)
+
+
+def _show(explanation: Explanation, options: Options) -> None:
+    findings = [finding.to_dict() for finding in explanation.findings]
+    last = explanation.runs[-1]
+    if options.json:
+        print_json(
+            {
+                "schema": "fourcorners/explanation",
+                "schema_version": 1,
+                "runs": [str(one.path) for one in explanation.runs],
+                "findings": findings,
+                "missing": [
+                    {"probe": probe, "reason": reason} for probe, reason in explanation.missing
+                ],
+            }
+        )
+    elif options.quiet:
+        print(last.path)
+    else:
+        console = Console()
+        name = str(last.manifest["target"]["name"])
+        console.print(render_explanation(name, findings, explanation.missing))
+        console.print()
+        for one in explanation.runs:
+            console.print(
+                f"Report: {one.path / 'report.html'}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )

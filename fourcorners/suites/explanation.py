@@ -1,0 +1,123 @@
+"""Explains a drive: runs the probes that are missing, and says what all of them show together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fourcorners.analysis import Finding, find
+from fourcorners.analysis.joined import Joined
+from fourcorners.errors import UserError
+from fourcorners.identity import check_path, check_simulated
+from fourcorners.store import Run
+from fourcorners.suites.progress import Progress
+from fourcorners.suites.runner import run as run_suite
+from fourcorners.suites.suite import Suite, find_suite
+from fourcorners.targets import Target, is_simulated, open_target
+
+SUITE, READING_SUITE = "explain", "explain-reads"
+# What permits writing; of a run that is explained, none of it is taken over.
+_PERMISSIONS = ("destroy_data", "overwrite", "purge_method")
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is inside a drive, from one run or several of it.
+
+    ``missing`` are probes that did not run to their end, each with the reason.
+    """
+
+    runs: tuple[Run, ...]
+    findings: tuple[Finding, ...]
+    missing: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], suite: Suite) -> "Explanation":
+        """What the runs show; those that come first are trusted first."""
+        told = {test["name"]: test for run in reversed(runs) for test in run.manifest["tests"]}
+        missing = []
+        for name in (entry.name for entry in suite.entries):
+            test = told.get(name)
+            if test is None:
+                missing.append((name, "it was not run"))
+            elif test["status"] != "complete":
+                missing.append((name, f"{test['status']}: {test['reason']}"))
+        return cls(tuple(runs), tuple(find(Joined(runs))), tuple(missing))
+
+
+def explain(
+    subject: Target | Run | str | Path,
+    *,
+    reads_only: bool = False,
+    filled_share: float = 1.0,
+    seed: int = 1,
+    out: str | Path = "runs",
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Says what is inside a drive.
+
+    Args:
+        subject: an open target or its locator, which is probed; or a run or its folder, whose
+            drive is probed for what the run does not have yet. A file or device of a run is only
+            read: open it with permission to write and pass the target to have it written.
+        reads_only: only the probes that read.
+        filled_share: how much of a target is filled and used, from its start.
+        seed: of the order of points and of addresses.
+        out: folder for the run folder of the probes.
+        command: what the user typed, for the manifest.
+        progress: told what happens.
+
+    Raises:
+        UserError: bad input, or the drive is not the one of the run.
+    """
+    suite = find_suite(READING_SUITE if reads_only else SUITE)
+    arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
+    if isinstance(subject, Target):
+        probed = run_suite(suite, subject, filled_share=filled_share, **arguments)
+        return Explanation.of([probed], suite)
+    if isinstance(subject, str | Path) and is_run_folder(subject):
+        subject = Run(Path(subject))
+    if not isinstance(subject, Run):
+        with open_target(str(subject), seed=seed) as target:
+            return explain(target, reads_only=reads_only, filled_share=filled_share, **arguments)
+    names = missing_probes(subject, suite)
+    if not names:
+        return Explanation.of([subject], suite)
+    with reopened(subject) as target:
+        probed = run_suite(suite.only(names), target, **arguments)
+    return Explanation.of([subject, probed], suite)
+
+
+def is_run_folder(path: str | Path) -> bool:
+    """Whether a run is kept there."""
+    return (Path(path) / "manifest.json").is_file()
+
+
+def missing_probes(run: Run, suite: Suite) -> tuple[str, ...]:
+    """The tests of the suite that the run does not have complete."""
+    complete = {t["name"] for t in run.manifest["tests"] if t["status"] == "complete"}
+    return tuple(entry.name for entry in suite.entries if entry.name not in complete)
+
+
+def reopened(run: Run) -> Target:
+    """The target of a run, to be read; raises :class:`UserError` unless it is the same one."""
+    request = run.manifest.get("request") or {}
+    opening = {k: v for k, v in (request.get("opening") or {}).items() if k not in _PERMISSIONS}
+    if "locator" not in opening or "identity" not in run.manifest:
+        raise UserError(
+            f"{run.path} does not say how its target was opened: name the target itself to probe it"
+        )
+    locator = opening.pop("locator")
+    if not is_simulated(locator):
+        check_path(locator, run.manifest["identity"])
+        # A file that exists keeps its size.
+        opening.pop("size", None)
+    target = open_target(locator, **opening)
+    try:
+        if target.kind == "simulated":
+            check_simulated(target, run.manifest["identity"])
+    except BaseException:
+        target.close()
+        raise
+    return target
