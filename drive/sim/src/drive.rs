@@ -112,6 +112,7 @@ impl SimulatedDrive {
             text: text.into(),
             members: members.into(),
             settings: settings.into(),
+            seed,
         };
         Ok(Self { header, identity, keeps_state, model })
     }

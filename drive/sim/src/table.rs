@@ -3,7 +3,8 @@
 //! A page map is accessed at random: with 4 KiB pages most accesses miss the
 //! TLB as well as the cache.
 
-use serde::de::{Error, Visitor};
+use serde::de::{DeserializeSeed, Error, SeqAccess, Visitor};
+use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,7 +35,12 @@ impl<T: Zeroable> Table<T> {
     /// # Panics
     /// When the address space is exhausted.
     pub fn zeroed(length: usize) -> Self {
-        let bytes = length.max(1) * size_of::<T>();
+        Self::try_zeroed(length).unwrap_or_else(|| panic!("no address space for {length} entries"))
+    }
+
+    /// A table of `length` zeroes; `None` when the address space is exhausted.
+    fn try_zeroed(length: usize) -> Option<Self> {
+        let bytes = length.max(1).checked_mul(size_of::<T>())?;
         // SAFETY: an anonymous private mapping at an address of the kernel's
         // choice touches nothing that exists.
         let pointer = unsafe {
@@ -47,13 +53,15 @@ impl<T: Zeroable> Table<T> {
                 0,
             )
         };
-        assert!(pointer != libc::MAP_FAILED, "no address space for {bytes} bytes");
+        if pointer == libc::MAP_FAILED {
+            return None;
+        }
         #[cfg(target_os = "linux")]
         // SAFETY: the range was just mapped; advice never changes contents.
         unsafe {
             libc::madvise(pointer, bytes, libc::MADV_HUGEPAGE);
         }
-        Self { pointer: pointer.cast(), length }
+        Some(Self { pointer: pointer.cast(), length })
     }
 }
 
@@ -81,9 +89,22 @@ impl<T: Zeroable> Default for Table<T> {
     }
 }
 
-// As one run of bytes: element by element it would take many times as long.
+// As runs of bytes: element by element it would take many times as long. As
+// several, so that whoever loads them needs memory for one at a time.
 #[cfg(target_endian = "big")]
 compile_error!("saved tables are little-endian");
+
+/// Most bytes of a saved table that follow each other.
+pub const CHUNK_BYTES: usize = 1 << 20;
+
+/// A part of a saved table.
+struct Chunk<'a>(&'a [u8]);
+
+impl Serialize for Chunk<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
 
 impl<T: Zeroable> Serialize for Table<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -91,33 +112,76 @@ impl<T: Zeroable> Serialize for Table<T> {
         let bytes = unsafe {
             std::slice::from_raw_parts(self.pointer.cast::<u8>(), self.length * size_of::<T>())
         };
-        serializer.serialize_bytes(bytes)
+        let chunks = bytes.chunks(CHUNK_BYTES);
+        let mut parts = serializer.serialize_seq(Some(1 + chunks.len()))?;
+        parts.serialize_element(&(self.length as u64))?;
+        for chunk in chunks {
+            parts.serialize_element(&Chunk(chunk))?;
+        }
+        parts.end()
     }
 }
 
 impl<'de, T: Zeroable> Deserialize<'de> for Table<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes<T>(PhantomData<T>);
-        impl<T: Zeroable> Visitor<'_> for Bytes<T> {
+        struct Parts<T>(PhantomData<T>);
+        impl<'de, T: Zeroable> Visitor<'de> for Parts<T> {
             type Value = Table<T>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                write!(f, "the bytes of a table")
+                write!(f, "a table's length and its bytes")
             }
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Table<T>, E> {
-                if !bytes.len().is_multiple_of(size_of::<T>()) {
-                    return Err(E::invalid_length(bytes.len(), &self));
-                }
-                let table: Table<T> = Table::zeroed(bytes.len() / size_of::<T>());
-                // SAFETY: the table has room for these bytes and is nobody
-                // else's; any bytes are valid integers.
-                unsafe {
-                    let target = table.pointer.cast::<u8>();
-                    std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Table<T>, A::Error> {
+                let length: u64 =
+                    parts.next_element()?.ok_or_else(|| Error::invalid_length(0, &self))?;
+                // A damaged length may be any number.
+                let table: Table<T> = (length.try_into().ok())
+                    .and_then(Table::try_zeroed)
+                    .ok_or_else(|| Error::custom("a table too large"))?;
+                let bytes = table.length * size_of::<T>();
+                let mut start = 0;
+                while start < bytes {
+                    let end = bytes.min(start + CHUNK_BYTES);
+                    // SAFETY: the range is a part of the mapping, which is
+                    // nobody else's; any bytes are valid integers.
+                    let room = unsafe {
+                        let first = table.pointer.cast::<u8>().add(start);
+                        std::slice::from_raw_parts_mut(first, end - start)
+                    };
+                    let read = parts.next_element_seed(Room(room))?;
+                    read.ok_or_else(|| Error::invalid_length(start, &self))?;
+                    start = end;
                 }
                 Ok(table)
             }
         }
-        deserializer.deserialize_bytes(Bytes(PhantomData))
+        deserializer.deserialize_seq(Parts(PhantomData))
+    }
+}
+
+/// Where a saved chunk goes.
+struct Room<'a>(&'a mut [u8]);
+
+impl<'de> DeserializeSeed<'de> for Room<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_byte_buf(self)
+    }
+}
+
+impl Visitor<'_> for Room<'_> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} bytes of a table", self.0.len())
+    }
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<(), E> {
+        if bytes.len() != self.0.len() {
+            return Err(E::invalid_length(bytes.len(), &self));
+        }
+        // Zeroes are there already; writing them would take memory.
+        if bytes.iter().any(|&byte| byte != 0) {
+            self.0.copy_from_slice(bytes);
+        }
+        Ok(())
     }
 }
 

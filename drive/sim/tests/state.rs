@@ -2,9 +2,15 @@
 
 mod support;
 
+#[path = "../build/sources.rs"]
+mod sources;
+
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, StateError};
 use fourcorners_workload::{Operation, Pattern};
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
 use support::arrays::array_of;
 use support::{KIB, SECOND_NS, drive, drive_file, drive_of, log_block_file, run, workload};
 
@@ -112,11 +118,60 @@ fn a_state_that_cannot_be_used_is_refused_and_changes_nothing() {
     let mut same = small_page_mapped();
     assert!(matches!(refusal(&mut same, b"something else"), StateError::Foreign));
     assert!(matches!(refusal(&mut same, &state[..state.len() / 2]), StateError::Damaged));
-    let mut flipped = state.clone();
-    flipped[state.len() / 2] ^= 1;
-    assert!(matches!(refusal(&mut same, &flipped), StateError::Damaged));
+    // Wherever it is damaged: in lengths of lists and tables, too.
+    let start = "fourcorners drive state\n".len();
+    let packed = start + 16;
+    for place in (packed..state.len()).step_by((state.len() - packed) / 40) {
+        let mut flipped = state.clone();
+        flipped[place] ^= 1 << (place % 8);
+        let error = refusal(&mut same, &flipped);
+        assert!(matches!(error, StateError::Damaged), "{place}: {error}");
+    }
     let mut newer = state.clone();
-    newer["fourcorners drive state\n".len()] += 1;
-    assert!(matches!(refusal(&mut same, &newer), StateError::Version(_)));
+    newer[start] ^= 1;
+    let error = refusal(&mut same, &newer);
+    assert!(error.to_string().starts_with("another version of this program"), "{error}");
     same.load(&state[..]).unwrap();
+
+    let text = drive_file("wd6400aaks");
+    let saved_with_1 = saved(&SimulatedDrive::new(&text, &[], 1).unwrap());
+    let mut with_2 = SimulatedDrive::new(&text, &[], 2).unwrap();
+    assert_eq!(
+        refusal(&mut with_2, &saved_with_1).to_string(),
+        "it was saved with seed 1, and this drive has seed 2: use that seed, or prepare the drive again"
+    );
+}
+
+/// A new model or a changed field has another fingerprint, wherever it is.
+#[test]
+fn every_change_of_source_code_changes_the_fingerprint() {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sources");
+    let _ = fs::remove_dir_all(&root);
+    let (models, requests) = (root.join("models"), root.join("requests"));
+    let write = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let fingerprint = || sources::fingerprint(&[&models, &requests]).unwrap();
+    write("models/a.rs", "struct A { b: u32, c: u32 }");
+    write("models/deep/er/b.rs", "");
+    write("requests/c.rs", "struct C;");
+    let mut seen = vec![fingerprint()];
+    write("models/notes.md", "no source code");
+    assert_eq!(fingerprint(), seen[0]);
+    for (path, text) in [
+        ("models/a.rs", "struct A { c: u32, b: u32 }"),
+        ("models/deep/er/b.rs", "struct B;"),
+        ("models/new.rs", ""),
+        ("requests/c.rs", "struct C(u8);"),
+    ] {
+        write(path, text);
+        seen.push(fingerprint());
+    }
+    fs::rename(models.join("new.rs"), requests.join("new.rs")).unwrap();
+    seen.push(fingerprint());
+    let different: HashSet<_> = seen.iter().collect();
+    assert_eq!(different.len(), 6, "{seen:?}");
+    assert!(sources::fingerprint(&[&root.join("nowhere")]).is_err());
 }

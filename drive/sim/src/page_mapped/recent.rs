@@ -19,6 +19,7 @@ pub mod in_order {
     use super::{Recent, recent};
     use serde::de::DeserializeOwned;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::num::NonZeroUsize;
 
     /// The number of entries that there is room for, and the entries.
     pub fn serialize<V: Serialize, S: Serializer>(
@@ -34,10 +35,12 @@ pub mod in_order {
         deserializer: D,
     ) -> Result<Recent<V>, D::Error> {
         let (room, oldest_first) = <(u64, Vec<(u32, V)>)>::deserialize(deserializer)?;
-        let mut entries = recent(room);
+        // Room for as many as there are: a damaged number of them may be any.
+        let mut entries = recent(oldest_first.len() as u64);
         for (key, value) in oldest_first {
             entries.put(key, value);
         }
+        entries.resize(NonZeroUsize::new(room as usize).unwrap_or(NonZeroUsize::MIN));
         Ok(entries)
     }
 }
