@@ -130,6 +130,39 @@ fn writes_of_part_of_a_row_read_the_rest() {
 }
 
 #[test]
+fn write_amplification_counts_what_a_partial_row_wastes() {
+    // Every write programs a row, and merges what its block owes as a write of
+    // a whole row does (see above); over few blocks a row is copied for each.
+    let few = LOGS as u64 * BLOCK_ROWS as u64 * ROW;
+    for (span, copies) in [(256 * MIB, (1.0 - LOGS / BLOCKS) * BLOCK_ROWS), (few, 1.0)] {
+        for block in [512, 2 * KIB, ROW] {
+            let mut drive = filled(&[("translation.sharing", "per-block")]);
+            let mut writes = workload(Write, Pattern::Random, block, 8);
+            writes.streams[0].alignment_bytes = Some(ROW as u32);
+            writes.streams[0].span_bytes = Some(span);
+            writes.stop.ios = Some(5_000);
+            run(&mut drive, &writes);
+            let bytes = |drive: &SimulatedDrive| {
+                ["bytes_programmed", "host_bytes_written"].map(|name| counter(drive, name))
+            };
+            let before = bytes(&drive);
+            writes.stop.ios = Some(20_000);
+            run(&mut drive, &writes);
+            let after = bytes(&drive);
+            let measured = (after[0] - before[0]) / (after[1] - before[1]);
+            let expected = ROW as f64 / block as f64 * (1.0 + copies);
+            assert_within(&format!("{block} B over {span} B"), measured, expected, 1.0);
+        }
+    }
+    // In order, parts of rows meet in the buffer and waste nothing.
+    let mut drive = drive_of(&log_block_file(), &[]);
+    let mut writes = workload(Write, Pattern::Sequential, 512, 4);
+    writes.stop.bytes = Some(32 * MIB);
+    run(&mut drive, &writes);
+    assert_eq!(counter(&drive, "write_amplification"), 1.0);
+}
+
+#[test]
 fn reads_spread_over_dies_as_the_closed_network_says() {
     for (dies, depth, busy) in [(8, 1, 1.0), (8, 2, 1.876), (8, 8, 4.947), (8, 32, 7.157)] {
         let dies_text = dies.to_string();

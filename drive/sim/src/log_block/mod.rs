@@ -83,6 +83,8 @@ pub struct LogBlock {
     specification: Blueprint<Specification>,
     capacity_bytes: u64,
     row_bytes: u64,
+    /// Taken from the host since the last secure erase.
+    host_bytes: u64,
     host_overhead_ns: u64,
     read_overhead_ns: u64,
     write_overhead_ns: u64,
@@ -119,6 +121,7 @@ impl LogBlock {
             specification: Blueprint::new(specification.clone()),
             capacity_bytes: specification.capacity.user.0,
             row_bytes,
+            host_bytes: 0,
             host_overhead_ns: specification.host.overhead.0 + link.command_latency_ns(),
             read_overhead_ns: specification.controller.read_overhead.0,
             write_overhead_ns: specification.controller.write_overhead.0,
@@ -232,6 +235,7 @@ impl LogBlock {
         };
         let (row, from, until, last) = self.next_row(tag);
         self.commands[tag as usize].progress += (until - from) as u32;
+        self.host_bytes += until - from;
         if last {
             self.writes.pop_front();
             if self.commands[tag as usize].request.fua {
@@ -389,14 +393,19 @@ impl Device for LogBlock {
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let counts = self.translation.counts();
         let (host, copied) = (counts.host_rows as f64, counts.copied_rows as f64);
+        // Programming a row takes all of it, whatever the host wrote of it.
+        let programmed_bytes = (host + copied) * self.row_bytes as f64;
+        let host_bytes = self.host_bytes as f64;
         vec![
+            ("host_bytes_written", host_bytes),
+            ("bytes_programmed", programmed_bytes),
             ("host_rows_written", host),
             ("rows_copied", copied),
             ("switch_merges", counts.switch_merges as f64),
             ("partial_merges", counts.partial_merges as f64),
             ("full_merges", counts.full_merges as f64),
             ("blocks_erased", counts.erased_blocks as f64),
-            ("write_amplification", (host + copied) / host.max(1.0)),
+            ("write_amplification", programmed_bytes / host_bytes.max(1.0)),
         ]
     }
 }
