@@ -3,6 +3,7 @@
 /// What theory says, for the unit tests and the table in the documents.
 #[path = "../../tests/support/theory.rs"]
 mod closed_forms;
+mod durability;
 mod steady_state;
 mod streams;
 mod theory;

@@ -138,6 +138,7 @@ impl Translation {
         let freed = capacity - valid;
         self.counts[index] |= NOT_CLOSED;
         let crowded = !self.frees(valid, capacity, ROWS_FREED_MIN);
+        let unsettled = self.is_unsettled(pool, block);
         let space = self.pool(pool);
         space.crowded |= crowded;
         space.victim = Some(Victim {
@@ -145,7 +146,22 @@ impl Translation {
             next_slot: 0,
             moves_per_write: f64::from(valid) / f64::from(freed.max(1)),
             slots_per_write: capacity.div_ceil(freed.max(1)),
+            unsettled,
         });
+    }
+
+    /// Whether a block has rows of the host's that were not programmed yet.
+    fn is_unsettled(&self, pool: u32, block: u32) -> bool {
+        let rows = self.geometry.rows_of_block(pool, block);
+        self.geometry.dies_of_pool(pool).any(|die| self.unsettled.holds_any(die, &rows))
+    }
+
+    /// Takes note of units that are about to be moved before they are durable.
+    fn note_unsettled(&mut self, slots: &[u32]) {
+        for &slot in slots {
+            let (die, row) = (self.die(slot), self.geometry.row_of_slot(slot));
+            self.unsettled.moved(self.owner[slot as usize], die, row);
+        }
     }
 
     /// Begins to empty the block of a pool with the fewest valid units, if that
@@ -211,6 +227,9 @@ impl Translation {
                 self.approach(&batch[..count], source.start);
             }
             let found = &batch[..count];
+            if victim.unsettled {
+                self.note_unsettled(found);
+            }
             if self.separation.is_some() || self.row_fill.is_some() {
                 self.place_one_by_one(pool, found, work);
             } else {
@@ -223,6 +242,12 @@ impl Translation {
         victim.next_slot = source.start - base;
         if self.counts[index] == NOT_CLOSED {
             self.counters.erased_blocks += 1;
+            if victim.unsettled {
+                let rows = self.geometry.rows_of_block(pool, victim.block);
+                for die in self.geometry.dies_of_pool(pool) {
+                    self.unsettled.emptied(die, &rows);
+                }
+            }
             self.reclaim(pool, victim.block);
             let erase = BackgroundWork { bus_ns: 0, array_ns: self.erase_ns, release_bytes: 0 };
             for die in 0..self.geometry.dies_per_pool {

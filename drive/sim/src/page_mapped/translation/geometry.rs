@@ -8,6 +8,7 @@
 use crate::page_mapped::content::StoredSizes;
 use crate::page_mapped::specification::Specification;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Sizes derived from the specification.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -168,6 +169,17 @@ impl Geometry {
     #[inline]
     pub fn block_index(&self, pool: u32, block: u32) -> usize {
         (pool * self.blocks + block) as usize
+    }
+
+    /// A block's rows, counted over the whole drive.
+    pub fn rows_of_block(&self, pool: u32, block: u32) -> Range<u32> {
+        let first = self.block_index(pool, block) as u32 * self.rows_per_block;
+        first..first + self.rows_per_block
+    }
+
+    /// The dies of a pool.
+    pub fn dies_of_pool(&self, pool: u32) -> Range<u32> {
+        pool * self.dies_per_pool..(pool + 1) * self.dies_per_pool
     }
 
     /// A block's first slot.

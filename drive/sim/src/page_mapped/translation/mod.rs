@@ -305,6 +305,9 @@ impl Translation {
         if self.is_open(slot) {
             return Settling::Open;
         }
+        if let Some((die, position)) = self.unsettled.position_moved(unit) {
+            return Settling::Given { die, position };
+        }
         let die = self.die(slot);
         match self.unsettled.position(die, self.geometry.row_of_slot(slot)) {
             Some(position) => Settling::Given { die, position },
@@ -368,6 +371,7 @@ impl Translation {
         let old = std::mem::replace(&mut self.map[unit as usize], slot + 1);
         if old != 0 {
             self.invalidate(old - 1);
+            self.unsettled.replaced(unit);
         }
         self.occupy(slot, unit);
         self.counters.host_units += 1;
@@ -402,6 +406,7 @@ impl Translation {
         let old = std::mem::replace(&mut self.map[unit as usize], 0);
         if old != 0 {
             self.invalidate(old - 1);
+            self.unsettled.replaced(unit);
         }
     }
 
@@ -444,8 +449,9 @@ impl Translation {
     /// for drives that can say so.
     pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Vec<u32> {
         self.pad(work);
-        let mut lost = Vec::new();
-        for row in self.unsettled.take() {
+        let (rows, mut lost) = self.unsettled.take();
+        lost.iter().for_each(|&unit| self.trim(unit));
+        for row in rows {
             let first = row * self.geometry.slots_per_row;
             for slot in first..first + self.geometry.slots_per_row {
                 if self.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {

@@ -21,6 +21,8 @@ pub struct Victim {
     pub moves_per_write: f64,
     /// Slots that the collector passes meanwhile, rounded up.
     pub slots_per_write: u32,
+    /// It was chosen before all of it had been programmed.
+    pub unsettled: bool,
 }
 
 /// Chooses victims.
