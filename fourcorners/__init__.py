@@ -26,7 +26,13 @@ import pyarrow as pa
 from fourcorners.catalog.published import published_table
 from fourcorners.errors import UserError
 from fourcorners.observing import Observed, observe
-from fourcorners.recording import LatencyDistribution, Offered, OperationRecording, Recording
+from fourcorners.recording import (
+    IoLog,
+    LatencyDistribution,
+    Offered,
+    OperationRecording,
+    Recording,
+)
 from fourcorners.store import Run
 from fourcorners.store.shelf import shelf
 from fourcorners.store.sql import open_database
@@ -60,6 +66,7 @@ __all__ = [
     "REPEATED",
     "Damage",
     "Explanation",
+    "IoLog",
     "LatencyDistribution",
     "Observed",
     "Offered",

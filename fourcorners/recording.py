@@ -2,8 +2,8 @@
 
 import errno
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from fourcorners._core import RawLatencies, RawOperation, RawRecording
+    from fourcorners._core import RawIoLog, RawLatencies, RawOperation, RawRecording
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -135,6 +135,48 @@ class OperationRecording:
         ).percentile_s(percent)
 
 
+@dataclass(frozen=True, eq=False)
+class IoLog:
+    """Single I/Os of a workload in order of their completion; all arrays have shape (ios,).
+
+    ``of`` I/Os were measured. One in ``one_in`` of them, a power of two, is here: 1 where all had
+    room, else drawn at random, without regard to what they were. Failed I/Os are among them, with
+    their ``errno``; it is 0 of the others.
+
+    Times are nanoseconds from the start of measuring: when the I/O was due (in a closed loop when
+    it was submitted; negative if that was in the ramp), when it was submitted, when it completed.
+    """
+
+    of: int
+    one_in: int
+    operation: npt.NDArray[np.str_] = field(repr=False)
+    due_ns: Integers = field(repr=False)
+    submitted_ns: Integers = field(repr=False)
+    completed_ns: Integers = field(repr=False)
+    offset_bytes: Integers = field(repr=False)
+    bytes: Integers = field(repr=False)
+    errno: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        """I/Os that are here."""
+        return len(self.due_ns)
+
+    @property
+    def latency_s(self) -> Floats:
+        """From when each was due to its completion, in seconds."""
+        return np.asarray((self.completed_ns - self.due_ns) * NS, dtype=np.float64)
+
+    def chosen(self, which: npt.NDArray[Any]) -> "IoLog":
+        """Some of them, by a mask or by their positions."""
+        return replace(
+            self, **{name: getattr(self, name)[which] for name in ("operation", *IO_COLUMNS)}
+        )
+
+
+IO_COLUMNS = ("due_ns", "submitted_ns", "completed_ns", "offset_bytes", "bytes", "errno")
+"""The numbers that a log has of each I/O."""
+
+
 @dataclass(frozen=True)
 class Recording:
     """What one workload's execution showed, whatever kind of target ran it.
@@ -150,6 +192,7 @@ class Recording:
     the data of writes.
     ``energy_j`` is what the drive took in the measured time, in joules: ``None`` for real targets
     and where the drive file gives no powers.
+    ``log`` has single I/Os where the workload asks for them.
     ``interrupted`` says that the workload was not carried out to its end, so that the recording is
     partial; ``failure`` is why, in one sentence, where the target was the reason.
     """
@@ -164,6 +207,7 @@ class Recording:
     operations: Mapping[str, OperationRecording]
     offered: Offered | None = None
     energy_j: float | None = None
+    log: IoLog | None = None
 
     @classmethod
     def from_raw(cls, raw: "RawRecording", *, simulated: bool) -> "Recording":
@@ -188,6 +232,7 @@ class Recording:
             if raw.offered_ns
             else None,
             energy_j=raw.energy_j,
+            log=None if raw.log is None else _log_from_raw(raw.log),
         )
 
     @property
@@ -257,6 +302,15 @@ def _distribution(raw: "RawLatencies") -> LatencyDistribution:
         bucket_low_ns=_integers(raw.bucket_low_ns),
         bucket_high_ns=_integers(raw.bucket_high_ns),
         bucket_count=count,
+    )
+
+
+def _log_from_raw(raw: "RawIoLog") -> IoLog:
+    return IoLog(
+        of=raw.offered,
+        one_in=raw.one_in,
+        operation=np.array(raw.operations)[raw.operation],
+        **{name: getattr(raw, name) for name in IO_COLUMNS},
     )
 
 

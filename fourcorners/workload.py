@@ -145,6 +145,8 @@ class Workload:
 
     ``seconds`` count from the end of the ramp; ``ios`` and ``transfer_bytes`` are shared evenly by
     all workers and count from the start. ``seed`` is the root of all randomness in the workload.
+    ``log_ios``: every measured I/O is kept, up to about so many; of more of them a random half, a
+    quarter and so on (:class:`fourcorners.IoLog`). Each takes 49 bytes of memory.
     """
 
     streams: Sequence[Stream]
@@ -153,6 +155,7 @@ class Workload:
     transfer_bytes: int | None = None
     ramp_s: float = 0.0
     seed: int = 1
+    log_ios: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The workload as the core reads it and as a run folder keeps it: times in nanoseconds."""
@@ -165,6 +168,7 @@ class Workload:
             },
             "ramp_ns": round(self.ramp_s * 1e9),
             "seed": self.seed,
+            "log_ios": self.log_ios,
         }
 
     def to_json(self) -> str:

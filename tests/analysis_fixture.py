@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fourcorners.recording import IoLog
+
 Floats = npt.NDArray[np.float64]
 
 KIB = 2**10
@@ -39,6 +41,10 @@ class FakeRun:
 
     def series(self, recording_id: str, operation: str) -> dict[str, npt.NDArray[Any]]:
         return self.all_series[recording_id, operation]
+
+    def ios(self, recording_id: str) -> IoLog:
+        """No run of these keeps single I/Os."""
+        raise KeyError(recording_id)
 
     def histogram(
         self, recording_id: str, operation: str

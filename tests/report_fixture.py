@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fourcorners.recording import IoLog
+
 Series = dict[str, Any]
 Histogram = tuple[Any, Any, Any]
 PERCENTILES = {
@@ -37,6 +39,10 @@ class FakeRun:
     def series(self, recording_id: str, operation: str) -> Series:
         """Per-second columns of one recording."""
         return self.tables[(recording_id, operation)][0]
+
+    def ios(self, recording_id: str) -> IoLog:
+        """No run of these keeps single I/Os."""
+        raise KeyError(recording_id)
 
     def histogram(self, recording_id: str, operation: str) -> Histogram:
         """Buckets of one recording's latencies."""

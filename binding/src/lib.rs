@@ -26,6 +26,7 @@ fn io_error(error: impl Display) -> PyErr {
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<raw_recording::RawIoLog>()?;
     module.add_class::<raw_recording::RawLatencies>()?;
     module.add_class::<raw_recording::RawOperation>()?;
     module.add_class::<raw_recording::RawRecording>()?;

@@ -1,6 +1,6 @@
 //! A recording as Python sees it.
 
-use fourcorners_recording::{Latencies, OperationRecord, Recording};
+use fourcorners_recording::{IoLog, Latencies, OperationRecord, Recording};
 use fourcorners_workload::Operation;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -77,6 +77,49 @@ impl RawOperation {
     }
 }
 
+/// Single I/Os in order of their completion, a column each. Times count from the
+/// start of measuring.
+#[pyclass(frozen, get_all, module = "fourcorners._core")]
+pub struct RawIoLog {
+    /// I/Os that there were.
+    offered: u64,
+    /// One in so many is kept.
+    one_in: u64,
+    due_ns: Py<PyArray1<i64>>,
+    submitted_ns: Py<PyArray1<i64>>,
+    completed_ns: Py<PyArray1<i64>>,
+    offset_bytes: Py<PyArray1<i64>>,
+    bytes: Py<PyArray1<i64>>,
+    /// Position in `operations`.
+    operation: Py<PyArray1<i8>>,
+    operations: Vec<&'static str>,
+    errno: Py<PyArray1<i32>>,
+}
+
+impl RawIoLog {
+    fn new(py: Python<'_>, log: &IoLog) -> Self {
+        let ios = log.ios();
+        let times = |values: Vec<i64>| values.into_pyarray(py).unbind();
+        Self {
+            offered: log.offered(),
+            one_in: log.one_in(),
+            due_ns: times(ios.iter().map(|io| io.due_ns).collect()),
+            submitted_ns: times(ios.iter().map(|io| io.submitted_ns).collect()),
+            completed_ns: times(ios.iter().map(|io| io.completed_ns).collect()),
+            offset_bytes: times(ios.iter().map(|io| io.offset_bytes as i64).collect()),
+            bytes: times(ios.iter().map(|io| i64::from(io.bytes)).collect()),
+            operation: ios
+                .iter()
+                .map(|io| io.operation.index() as i8)
+                .collect::<Vec<_>>()
+                .into_pyarray(py)
+                .unbind(),
+            operations: Operation::ALL.map(Operation::name).to_vec(),
+            errno: ios.iter().map(|io| io.errno).collect::<Vec<_>>().into_pyarray(py).unbind(),
+        }
+    }
+}
+
 /// What one workload's execution showed.
 #[pyclass(frozen, get_all, module = "fourcorners._core")]
 pub struct RawRecording {
@@ -97,6 +140,8 @@ pub struct RawRecording {
     failure: Option<String>,
     /// By name of the operation: `read`, `write`.
     operations: BTreeMap<&'static str, Py<RawOperation>>,
+    /// Where the workload asked for it.
+    log: Option<Py<RawIoLog>>,
 }
 
 impl RawRecording {
@@ -122,6 +167,7 @@ impl RawRecording {
             interrupted: recording.interrupted,
             failure: recording.failure,
             operations,
+            log: recording.log.map(|log| Py::new(py, RawIoLog::new(py, &log))).transpose()?,
         })
     }
 }

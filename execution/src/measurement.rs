@@ -2,7 +2,7 @@
 
 use crate::Progress;
 use crate::worker::Slot;
-use fourcorners_recording::{Offered, Recorder, Recording};
+use fourcorners_recording::{IoLog, LoggedIo, Offered, Recorder, Recording};
 use fourcorners_target::Completion;
 use fourcorners_workload::Workload;
 use std::sync::atomic::Ordering;
@@ -21,10 +21,13 @@ pub(crate) struct Measurement {
     offered: Offered,
     /// What the target had taken when measuring started, in joules.
     energy_before_j: Option<f64>,
+    /// Where single I/Os are kept.
+    log: Option<IoLog>,
 }
 
 impl Measurement {
-    pub(crate) fn new(workload: &Workload, started_ns: u64) -> Self {
+    /// For a worker that keeps `log_ios` single I/Os at most.
+    pub(crate) fn new(workload: &Workload, started_ns: u64, log_ios: usize) -> Self {
         let time_ns = workload.stop.time_ns;
         let ramped = workload.ramp_ns > 0;
         Self {
@@ -38,6 +41,7 @@ impl Measurement {
             outstanding_integral_ns: 0,
             offered: Offered::default(),
             energy_before_j: None,
+            log: (log_ios > 0).then(|| IoLog::new(log_ios)),
         }
     }
 
@@ -91,6 +95,9 @@ impl Measurement {
         }
         self.outstanding_integral_ns += i128::from(completed_ns - self.recorder.start_ns());
         let operation = slot.request.operation;
+        if self.log.is_some() {
+            self.log(slot, completion);
+        }
         if completion.errno == 0 {
             let bytes = slot.request.length_bytes;
             self.recorder.completed(operation, bytes, slot.due_ns, completed_ns);
@@ -106,6 +113,21 @@ impl Measurement {
         } else {
             self.recorder.failed(operation, completion.errno, completed_ns);
         }
+    }
+
+    fn log(&mut self, slot: &Slot, completion: &Completion) {
+        let start_ns = self.recorder.start_ns();
+        let since_start = |at_ns: u64| at_ns as i64 - start_ns as i64;
+        let log = self.log.as_mut().expect("the caller has looked");
+        log.add(LoggedIo {
+            due_ns: since_start(slot.due_ns),
+            submitted_ns: since_start(slot.submitted_ns),
+            completed_ns: since_start(completion.completed_ns),
+            offset_bytes: slot.request.offset_bytes,
+            bytes: slot.request.length_bytes,
+            operation: slot.request.operation,
+            errno: completion.errno,
+        });
     }
 
     /// Starts measuring with the first completion after the ramp, which is not
@@ -130,6 +152,7 @@ impl Measurement {
         let mut recording = self.recorder.finish();
         recording.outstanding_integral_ns = self.outstanding_integral_ns.unsigned_abs();
         recording.offered = self.offered;
+        recording.log = self.log;
         recording.energy_j = energy_j.zip(self.energy_before_j).map(|(end, start)| end - start);
         recording
     }

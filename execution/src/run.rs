@@ -135,6 +135,7 @@ mod tests {
             stop,
             ramp_ns,
             seed: 1,
+            log_ios: 0,
         }
     }
 
@@ -190,6 +191,33 @@ mod tests {
         let recording = execute_parallel(&three, 1 << 30, open, &Arc::default()).unwrap();
         assert_eq!(recording.operations[0].ios, 30);
         assert_eq!(recording.elapsed_ns, 50 * MS);
+    }
+
+    #[test]
+    fn the_log_has_every_measured_io_and_none_of_the_ramp() {
+        let stop = Stop { time_ns: Some(1_000 * MS), ..Stop::default() };
+        let logged = Workload { log_ios: 1_000, ..workload(2, stop, 105 * MS) };
+        let recording = run(&logged);
+        let log = recording.log.as_ref().unwrap();
+        assert_eq!(log.ios().len() as u64, recording.operations[0].ios);
+        assert_eq!(log.one_in(), 1);
+        let total_ns: i64 = log.ios().iter().map(|io| io.completed_ns - io.due_ns).sum();
+        assert_eq!(total_ns as u128, recording.operations[0].latencies.sum_ns());
+        assert!(log.ios().iter().all(|io| io.due_ns <= io.submitted_ns && io.bytes == 4096));
+        assert!(run(&workload(2, stop, 0)).log.is_none());
+    }
+
+    #[test]
+    fn workers_share_the_room_of_the_log() {
+        let stop = Stop { ios: Some(3_000), ..Stop::default() };
+        let mut three = Workload { log_ios: 300, ..workload(2, stop, 0) };
+        three.streams[0].workers = 3;
+        let open = || Ok(NoopTarget::new(1 << 30, 10 * MS));
+        let recording = execute_parallel(&three, 1 << 30, open, &Arc::default()).unwrap();
+        let log = recording.log.unwrap();
+        assert_eq!(log.offered(), 3_000);
+        assert!((100..=300).contains(&log.ios().len()), "{}", log.ios().len());
+        assert!(log.ios().is_sorted_by_key(|io| io.completed_ns));
     }
 
     #[test]

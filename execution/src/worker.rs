@@ -81,7 +81,9 @@ impl Worker {
         for slot in &mut slots {
             slot.free_ns = lanes[slot.lane as usize].arrivals.is_some().then_some(started_ns);
         }
-        let mut measurement = Measurement::new(workload, started_ns);
+        let workers: u32 = workload.streams.iter().map(|stream| stream.workers).sum();
+        let log_ios = workload.log_ios.div_ceil(u64::from(workers)) * lanes.len() as u64;
+        let mut measurement = Measurement::new(workload, started_ns, log_ios as usize);
         measurement.count_energy_from(target.energy_j());
         Ok(Self {
             open_loop: OpenLoop::new(started_ns, &lanes, &slots),

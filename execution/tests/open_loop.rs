@@ -69,6 +69,7 @@ fn workload(arrival: Arrival, queue_depth: u32, stop: Stop) -> Workload {
         stop,
         ramp_ns: 0,
         seed: 1,
+        log_ios: 0,
     }
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners.analysis.source import Array, RunData
+from fourcorners.recording import IoLog
 
 
 class Joined:
@@ -43,6 +44,10 @@ class Joined:
     def series(self, recording_id: str, operation: str) -> Mapping[str, Array]:
         """As the run has it that the recording is from."""
         return self._owner[recording_id].series(recording_id, operation)
+
+    def ios(self, recording_id: str) -> IoLog:
+        """As the run has it that the recording is from."""
+        return self._owner[recording_id].ios(recording_id)
 
     def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:
         """As the run has it that the recording is from."""

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from fourcorners.recording import IoLog
+
 Array = npt.NDArray[Any]
 
 
@@ -26,6 +28,10 @@ class RunData(Protocol):
 
     def series(self, recording_id: str, operation: str) -> Mapping[str, Array]:
         """Columns of ``series.parquet``, each of shape (seconds,); NaN for null."""
+        ...
+
+    def ios(self, recording_id: str) -> IoLog:
+        """Single I/Os of a recording that the manifest has as ``logged``."""
         ...
 
     def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:

@@ -230,6 +230,7 @@ def run(
     tests: str | None = None,
     quick: Flag = False,
     scale: float = 1.0,
+    log_ios: int | None = None,
     options: TargetOptions = _DEFAULTS,
 ) -> int:
     """Run one test, a suite or a suite file on drives and write a report.
@@ -249,6 +250,9 @@ def run(
         8 GB. The result says so.
     scale
         Factor on all durations, above 0 and up to 1. The result says so.
+    log_ios
+        Keep every single I/O of each measurement, up to so many (49 bytes of memory each); of more
+        of them a random half, a quarter, ... Tests have their own numbers.
     """
     suite = choose_suite(
         test,
@@ -256,6 +260,7 @@ def run(
         scale=scale,
         quick=quick,
         tests=_names(tests),
+        log_ios=log_ios,
     )
     return _run(suite, targets, options)
 

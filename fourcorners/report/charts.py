@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fourcorners.analysis import latency_over_time
+
 from . import formatting
 from .formatting import number
 from .payload import curve, drive_names, findings, joined
@@ -84,6 +86,7 @@ def _chart(
         "seconds": _seconds,
         "percentiles": _percentiles,
         "rounds": _rounds,
+        "ios": _ios,
     }.get(str(chart.get("kind")))
     return [] if make is None else make(chart, test, runs, names)
 
@@ -343,6 +346,72 @@ def _percentiles(
             "x": {"key": "tail", "title": "% of I/Os that are at most this slow", "log": True},
             "y": {"key": "latency_max", "title": "latency", "log": True},
             "series": series,
+        }
+    ]
+
+
+def _ios(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Single I/Os as dots over the median, the 99th percentile and the slowest of all of them, by
+    stretches of time. All panels share their scales."""
+    series = []
+    kept = []
+    for drive, run in enumerate(runs):
+        said = {
+            (found["detail"]["recording"], found["detail"]["operation"]): found["detail"]
+            for found in findings(run, "latency_over_time_*")
+        }
+        for row in _rows(chart, test, run, by_operation=True):
+            detail = said.get((str(row["recording"]), str(row["operation"])))
+            if detail is None:
+                continue
+            log = latency_over_time.served(run.ios(str(row["recording"])), str(row["operation"]))
+            log = log.chosen(latency_over_time.drawn(log.latency_s))
+            kept.append("all" if detail["one_in"] == 1 else f"one in {detail['one_in']}")
+            series.append(
+                {
+                    "drive": drive,
+                    "label": _operation_label(row, list(chart.get("series") or [])),
+                    "points": [
+                        [_round(at), _round(latency)]
+                        for at, latency in zip(log.completed_ns * 1e-9, log.latency_s, strict=True)
+                    ],
+                    "lines": [
+                        {
+                            "label": label,
+                            "points": [
+                                [_round(at), _round(value)]
+                                for at, value in zip(detail["at_s"], detail[key], strict=True)
+                            ],
+                        }
+                        for label, key in (
+                            ("median", "median_s"),
+                            ("99 %", "p99_s"),
+                            ("slowest", "max_s"),
+                        )
+                    ],
+                }
+            )
+    if not series:
+        return []
+    recorded = (
+        "all of them" if set(kept) == {"all"} else f"{', '.join(dict.fromkeys(kept))} of them"
+    )
+    return [
+        {
+            "kind": "ios",
+            "apart": True,
+            "title": chart["title"],
+            "x": {"key": "second", "title": "second", "log": False},
+            "y": {"key": "latency", "title": "latency", "log": True},
+            "series": series,
+            "caption": (
+                f"A dot is one I/O: of the I/Os on record ({recorded}) "
+                f"{latency_over_time.DOTS:,} drawn at random and the {latency_over_time.SLOWEST} "
+                "slowest. The lines are the median, the 99th percentile and the slowest of all on "
+                f"record, by {latency_over_time.STRETCHES} stretches of time at most."
+            ),
         }
     ]
 

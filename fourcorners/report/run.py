@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from fourcorners.recording import IoLog
+
 Array = npt.NDArray[Any]
 
 
@@ -35,6 +37,10 @@ class Run(Protocol):
 
     def series(self, recording_id: str, operation: str) -> dict[str, Array]:
         """Columns of series.parquet for one recording and operation; NaN where it says null."""
+        ...
+
+    def ios(self, recording_id: str) -> IoLog:
+        """Single I/Os of a recording that the manifest has as ``logged``."""
         ...
 
     def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:

@@ -55,7 +55,7 @@ class Claim:
         if self.path == self.named:
             partial = self.path.with_name(f".{self.path.name}.partial")
             self.path.rename(partial)
-        for unfinished in partial.glob(".*.partial"):
+        for unfinished in partial.rglob(".*.partial"):
             unfinished.unlink()
         return Claim(partial, self.lock)
 

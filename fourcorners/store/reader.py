@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fourcorners.errors import UserError, os_reason
+from fourcorners.recording import IO_COLUMNS, IoLog
 from fourcorners.store import schema
 
 Integers = npt.NDArray[np.int64]
@@ -58,6 +59,28 @@ class Run:
         table = self._rows(self._histograms, recording, operation)
         low, high, count = (table[name].to_numpy() for name in ("low_ns", "high_ns", "count"))
         return low, high, count
+
+    def ios(self, recording: str) -> IoLog:
+        """Single I/Os of a recording that the manifest has as ``logged``.
+
+        Raises ``KeyError`` when the run has no such recording, or none of its I/Os.
+        """
+        logged = {
+            entry["id"]: entry["logged"]
+            for test in self.manifest["tests"]
+            for entry in test["recordings"]
+            if "logged" in entry
+        }
+        if recording not in logged:
+            raise KeyError(f"{self.path} has no single I/Os of a recording {recording}")
+        table = self.table(schema.ios_file(recording))
+        operation = table["operation"].combine_chunks().dictionary_encode()
+        return IoLog(
+            of=logged[recording]["of"],
+            one_in=logged[recording]["one_in"],
+            operation=np.array(operation.dictionary.to_pylist(), dtype=np.str_)[operation.indices],
+            **{name: table[name].to_numpy() for name in IO_COLUMNS},
+        )
 
     @property
     def findings(self) -> list[dict[str, Any]]:

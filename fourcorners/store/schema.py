@@ -1,5 +1,7 @@
 """The run folder's file names and table columns, in one place."""
 
+from urllib.parse import quote
+
 import pyarrow as pa
 
 RUN_SCHEMA = "fourcorners/run"
@@ -11,6 +13,7 @@ MANIFEST = "manifest.json"
 RECORDINGS = "recordings.parquet"
 SERIES = "series.parquet"
 HISTOGRAMS = "histograms.parquet"
+IOS = "ios"
 FINDINGS = "findings.json"
 NOTES = "notes.json"
 DRIVE = "drive.toml"
@@ -76,3 +79,20 @@ HISTOGRAMS_SCHEMA = pa.schema(
         ("count", pa.int64()),
     ]
 )
+IOS_SCHEMA = pa.schema(
+    [
+        ("recording", pa.string()),
+        ("operation", pa.string()),
+        ("due_ns", pa.int64()),
+        ("submitted_ns", pa.int64()),
+        ("completed_ns", pa.int64()),
+        ("offset_bytes", pa.int64()),
+        ("bytes", pa.int64()),
+        ("errno", pa.int32()),
+    ]
+)
+
+
+def ios_file(recording_id: str) -> str:
+    """The table of single I/Os of a recording, from the run folder."""
+    return f"{IOS}/{quote(recording_id, safe=' ')}.parquet"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -74,7 +75,7 @@ _FINDINGS = pa.schema(
     ]
 )
 
-TABLES = ("runs", "tests", "recordings", "series", "histograms", "findings", "published")
+TABLES = ("runs", "tests", "recordings", "series", "histograms", "ios", "findings", "published")
 """What docs/query.md describes and ``export`` writes; the views are made of these."""
 
 _VIEWS = """
@@ -96,8 +97,7 @@ CREATE VIEW artefacts AS
 
 
 def open_database(runs: Sequence[ShelvedRun], published: pa.Table) -> duckdb.DuckDBPyConnection:
-    """An in-memory database with the tables ``runs``, ``tests``, ``recordings``, ``series``,
-    ``histograms``, ``findings``, ``published`` and the views on them.
+    """An in-memory database with the tables of :data:`TABLES` and the views on them.
 
     Args:
         runs: what is queried.
@@ -116,7 +116,11 @@ def open_database(runs: Sequence[ShelvedRun], published: pa.Table) -> duckdb.Duc
         ("series", schema.SERIES, schema.SERIES_SCHEMA),
         ("histograms", schema.HISTOGRAMS, schema.HISTOGRAMS_SCHEMA),
     ):
-        _attach(database, name, runs, file, columns)
+        _attach(database, name, [(run, run.run.path / file) for run in runs], columns)
+    logs = [
+        (run, log) for run in runs for log in sorted((run.run.path / schema.IOS).glob("*.parquet"))
+    ]
+    _attach(database, "ios", logs, schema.IOS_SCHEMA)
     database.execute(
         "CREATE VIEW recordings AS SELECT drive, measured.*, label, pattern, block_bytes, "
         "queue_depth, content FROM measured JOIN runs USING (run) "
@@ -152,17 +156,16 @@ def _keep(database: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> No
 def _attach(
     database: duckdb.DuckDBPyConnection,
     name: str,
-    runs: Sequence[ShelvedRun],
-    file: str,
+    files: Sequence[tuple[ShelvedRun, Path]],
     columns: pa.Schema,
 ) -> None:
-    """A view over one file of every run; a table without rows where there are no runs."""
-    if not runs:
+    """A view over files of runs; a table without rows where there are none."""
+    if not files:
         empty = pa.schema([("run", pa.string()), *columns]).empty_table()
         _keep(database, name, empty)
         return
-    paths = [str(run.run.path / file) for run in runs]
-    keys = pa.table({"filename": paths, "run": [run.to_dict()["run"] for run in runs]})
+    paths = [str(path) for _, path in files]
+    keys = pa.table({"filename": paths, "run": [run.to_dict()["run"] for run, _ in files]})
     _keep(database, f"{name}_files", keys)
     listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
     database.execute(

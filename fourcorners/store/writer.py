@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
-from fourcorners.recording import OperationRecording, Recording
+from fourcorners.recording import IO_COLUMNS, IoLog, OperationRecording, Recording
 from fourcorners.store import schema
 from fourcorners.store.folder import Claim, create, flush_directory, recover, to_json
 from fourcorners.store.reader import Run
@@ -72,6 +72,9 @@ class RunWriter:
         # Made from all that had been saved; the end of the run makes them anew.
         for name in (schema.FINDINGS, schema.REPORT):
             (writer.path / name).unlink(missing_ok=True)
+        logs = {writer.path / schema.ios_file(recording) for recording in kept.to_pylist()}
+        for log in set((writer.path / schema.IOS).glob("*")) - logs:
+            log.unlink()
         writer._recordings.extend(rows)
         writer._series.append(series)
         writer._histograms.append(histograms)
@@ -91,11 +94,29 @@ class RunWriter:
         self._claim.release()
 
     def add(self, recording_id: str, test: str, recording: Recording) -> None:
-        """Takes one recording into the tables; the next checkpoint writes it."""
+        """Takes one recording into the tables; the next checkpoint writes it. A log of single
+        I/Os is written at once, into a file of its own, and not kept in memory.
+
+        Raises :class:`UserError` when it cannot be written.
+        """
+        if recording.log is not None:
+            self._log(recording_id, recording.log)
         for name, operation in recording.operations.items():
             self._recordings.append(_row(recording_id, test, name, operation, recording))
             self._series.append(_series(recording_id, name, operation))
             self._histograms.append(_histogram(recording_id, name, operation))
+
+    def _log(self, recording_id: str, log: IoLog) -> None:
+        columns = {name: getattr(log, name) for name in IO_COLUMNS}
+        table = pa.table(
+            {"recording": [recording_id] * len(log), "operation": log.operation, **columns},
+            schema=schema.IOS_SCHEMA,
+        )
+        try:
+            (self.path / schema.IOS).mkdir(exist_ok=True)
+        except OSError as error:
+            raise self._failed(error) from error
+        self._table(schema.ios_file(recording_id), table)
 
     def text(self, name: str, content: str) -> None:
         """Writes a text file into the folder, in one step."""
@@ -147,13 +168,14 @@ class RunWriter:
         self._replace(name, lambda file: pq.write_table(table, file, compression="zstd"))
 
     def _replace(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        temporary = self.path / f".{name}.partial"
+        target = self.path / name
+        temporary = target.with_name(f".{target.name}.partial")
         try:
             with temporary.open("wb") as file:
                 write(file)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(self.path / name)
+            temporary.replace(target)
         except OSError as error:
             temporary.unlink(missing_ok=True)
             raise self._failed(error) from error

@@ -29,12 +29,12 @@ def timed(
     *,
     seed: int = 1,
     ramp_s: float = 0.0,
+    log_ios: int = 0,
     **axes: Any,
 ) -> Measurement:
     """One stream for some seconds."""
-    return Measurement(
-        id, label, Workload([stream], seconds=seconds, ramp_s=ramp_s, seed=seed), axes
-    )
+    workload = Workload([stream], seconds=seconds, ramp_s=ramp_s, seed=seed, log_ios=log_ios)
+    return Measurement(id, label, workload, axes)
 
 
 def listed(values: Sequence[Any]) -> str:

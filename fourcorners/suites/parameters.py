@@ -63,6 +63,20 @@ def _count(value: Any) -> int:
     return count
 
 
+LOG_IOS_MAX = 20_000_000
+"""1 GB of memory."""
+
+
+def _log_ios(value: Any) -> int:
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = -1
+    if isinstance(value, bool | float) or not 0 <= count <= LOG_IOS_MAX:
+        raise UserError(f"use a whole number from 0 (none) to {LOG_IOS_MAX}")
+    return count
+
+
 def read_share(value: Any) -> float:
     """A share from 0 to 1 in text such as ``70 %`` or in a number such as 0.7."""
     try:
@@ -110,6 +124,7 @@ SECONDS = Kind("a duration", _seconds, lambda v: f"{v:g} s", {"type": "string"},
 PAUSE = Kind("a time", _seconds, lambda v: f"{v:g} s", {"type": "string"})
 SIZE = Kind("a size", _size, format_bytes, {"type": "string"})
 COUNT = Kind("a number", _count, str, {"type": "integer", "minimum": 1})
+LOG_IOS = Kind("a number", _log_ios, str, {"type": "integer", "minimum": 0, "maximum": LOG_IOS_MAX})
 SHARE = Kind("a share", read_share, show_percent, _SHARE_SCHEMA)
 NUMBER = Kind("a number", _number, lambda v: f"{v:g}", {"type": "number", "exclusiveMinimum": 0})
 CONTENT = Kind("a content", read_content, str, {"type": "string"})

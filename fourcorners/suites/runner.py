@@ -54,6 +54,7 @@ def run(
     scale: float = 1.0,
     quick: bool = False,
     tests: Sequence[str] | None = None,
+    log_ios: int | None = None,
     filled_share: float = 1.0,
     seed: int = 1,
     out: str | Path = "runs",
@@ -72,6 +73,8 @@ def run(
         quick: a twentieth of all durations, and of real drives that have to be filled first only
             their first 8 GB.
         tests: names of tests of the suite; all of them by default.
+        log_ios: single I/Os to keep of each measurement, up to about so many
+            (:meth:`fourcorners.store.Run.ios`); by default what each test keeps.
         filled_share: how much of the target is filled and used, from its start; the rest of
             a drive stays empty, and so is spare area.
         seed: root of all randomness.
@@ -90,7 +93,9 @@ def run(
         UserError: bad input, or a run folder that cannot be written (a full disk); what was saved
             before stays.
     """
-    chosen = choose_suite(suite, parameters=parameters, scale=scale, quick=quick, tests=tests)
+    chosen = choose_suite(
+        suite, parameters=parameters, scale=scale, quick=quick, tests=tests, log_ios=log_ios
+    )
     if isinstance(target, str):
         with open_target(target, seed=seed) as opened:
             return run(
@@ -136,6 +141,7 @@ def choose_suite(
     scale: float = 1.0,
     quick: bool = False,
     tests: Sequence[str] | None = None,
+    log_ios: int | None = None,
 ) -> Suite:
     """The suite that :func:`run` would run; raises :class:`UserError` for bad input."""
     chosen = find_suite(suite, parameters) if isinstance(suite, str) else suite
@@ -143,6 +149,8 @@ def choose_suite(
         chosen = chosen.only(tuple(tests))
     if quick:
         chosen = chosen.quick()
+    if log_ios is not None:
+        chosen = chosen.logging(log_ios)
     return chosen if scale == 1.0 else chosen.shortened(scale)
 
 
@@ -460,19 +468,25 @@ class Runner:
 
     def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:
         self._stop_if_requested()
+        measurement = self._plan.suite.logged(measurement)
         recording, conditions = self._observe(measurement)
         if recording.operations:
             self._writer.add(measurement.id, test, recording)
-            entry["recordings"].append(
-                {
-                    "id": measurement.id,
-                    "label": measurement.label,
-                    "point": measurement.point,
-                    "workload": measurement.workload.to_dict(),
-                    "partial": recording.interrupted,
-                    "conditions": conditions.to_dict(),
+            kept: dict[str, Any] = {
+                "id": measurement.id,
+                "label": measurement.label,
+                "point": measurement.point,
+                "workload": measurement.workload.to_dict(),
+                "partial": recording.interrupted,
+                "conditions": conditions.to_dict(),
+            }
+            if recording.log is not None:
+                kept["logged"] = {
+                    "ios": len(recording.log),
+                    "of": recording.log.of,
+                    "one_in": recording.log.one_in,
                 }
-            )
+            entry["recordings"].append(kept)
         self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
         self._estimate.done(measurement.seconds)

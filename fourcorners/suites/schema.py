@@ -4,7 +4,7 @@ from typing import Any
 
 from fourcorners.suites.access import STREAM_KEYS, WORKLOAD_KEYS
 from fourcorners.suites.catalog import TESTS
-from fourcorners.suites.parameters import declared
+from fourcorners.suites.parameters import LOG_IOS, declared
 from fourcorners.suites.suite import SCHEMA_VERSION
 
 _TEXT = {"type": "string"}
@@ -70,6 +70,7 @@ def suite_schema() -> dict[str, Any]:
             "profile": _TEXT,
             "scale": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
             "area": _TEXT,
+            "log-ios": dict(LOG_IOS.schema),
             "test": {
                 "type": "array",
                 "minItems": 1,

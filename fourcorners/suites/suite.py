@@ -11,17 +11,27 @@ from fourcorners.errors import UserError, os_reason
 from fourcorners.suites.access import own_test
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.definition import Definition
-from fourcorners.suites.parameters import SIZE, read_parameters, unknown
+from fourcorners.suites.parameters import LOG_IOS, SIZE, read_parameters, unknown
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Test
+from fourcorners.suites.test import Measurement, Test
 
 SUFFIX = ".toml"
 SCHEMA_VERSION = 1
 # What is given up for a quick look: durations, and on real drives all but their first 8 GB.
 QUICK_SCALE = 0.05
 QUICK_AREA_BYTES = 8 * 10**9
-_SUITE_KEYS = ("schema", "schema_version", "name", "title", "profile", "scale", "area", "test")
+_SUITE_KEYS = (
+    "schema",
+    "schema_version",
+    "name",
+    "title",
+    "profile",
+    "scale",
+    "area",
+    "log-ios",
+    "test",
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,8 @@ class Suite:
     """What is run: see docs/suites.md.
 
     ``scale`` shortens all durations; ``area_bytes_max`` bounds what is used of real drives that
-    have to be filled first. ``profile`` says in a word what the durations are.
+    have to be filled first. ``log_ios`` is how many single I/Os every measurement keeps, at most,
+    where that is not left to the tests. ``profile`` says in a word what the durations are.
     """
 
     name: str
@@ -80,6 +91,7 @@ class Suite:
     document: Mapping[str, Any]
     scale: float = 1.0
     area_bytes_max: int | None = None
+    log_ios: int | None = None
     profile: str = "standard"
 
     def plan(self, subject: Subject, seed: int = 1) -> SuitePlan:
@@ -107,6 +119,16 @@ class Suite:
         if not 0 < scale <= 1:
             raise UserError(f"--scale {scale:g}: use more than 0, and at most 1")
         return suite_of({**self.document, "scale": self.scale * scale}, self.name)
+
+    def logging(self, log_ios: int) -> "Suite":
+        """Every measurement keeps up to so many I/Os; raises :class:`UserError`."""
+        return suite_of({**self.document, "log-ios": log_ios}, "--log-ios")
+
+    def logged(self, measurement: Measurement) -> Measurement:
+        """The measurement with the log of single I/Os that the suite asks for."""
+        if self.log_ios is None:
+            return measurement
+        return replace(measurement, workload=replace(measurement.workload, log_ios=self.log_ios))
 
     def quick(self) -> "Suite":
         """Shortened to a twentieth, and of real drives that have to be filled the first 8 GB."""
@@ -183,6 +205,11 @@ def suite_of(document: Mapping[str, Any], where: str) -> Suite:
         area_bytes = None if area is None else SIZE.read(area)
     except UserError as error:
         raise UserError(f"{where}: area = {area!r}: {error}") from error
+    log_ios = document.get("log-ios")
+    try:
+        log_ios = None if log_ios is None else LOG_IOS.read(log_ios)
+    except UserError as error:
+        raise UserError(f"{where}: log-ios = {log_ios!r}: {error}") from error
     tables = document.get("test")
     if not isinstance(tables, list) or not tables:
         raise UserError(f"{where}: test is missing: write at least one [[test]]")
@@ -203,6 +230,7 @@ def suite_of(document: Mapping[str, Any], where: str) -> Suite:
         document=dict(document),
         scale=float(scale),
         area_bytes_max=area_bytes,
+        log_ios=log_ios,
         profile=str(document.get("profile", "standard")) if scale == 1.0 else "shortened",
     )
 

@@ -1,6 +1,6 @@
 //! Collects completions while a workload runs.
 
-use crate::Latencies;
+use crate::{IoLog, Latencies};
 use fourcorners_workload::Operation;
 use std::collections::BTreeMap;
 
@@ -101,6 +101,8 @@ pub struct Recording {
     /// Energy that the drive took in the measured time, in joules; `None` where
     /// the target does not know it.
     pub energy_j: Option<f64>,
+    /// Every I/O, or a share of them, where the workload asks for it.
+    pub log: Option<IoLog>,
     /// A failure or a request to stop ended the run before its own stop did:
     /// the recording is partial.
     pub interrupted: bool,
@@ -141,6 +143,10 @@ impl Recording {
             merged.generating_ns += part.generating_ns;
             merged.interrupted |= part.interrupted;
             merged.failure = merged.failure.or(part.failure);
+            match (&mut merged.log, part.log) {
+                (Some(mine), Some(theirs)) => mine.merge(theirs),
+                (mine, theirs) => *mine = mine.take().or(theirs),
+            }
         }
         let seconds = merged.operations.iter().map(|o| o.seconds.len()).max().unwrap_or(0);
         for operation in &mut merged.operations {

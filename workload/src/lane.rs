@@ -192,7 +192,13 @@ mod tests {
     }
 
     fn workload(streams: Vec<Stream>, ios: u64) -> Workload {
-        Workload { streams, stop: Stop { ios: Some(ios), ..Stop::default() }, ramp_ns: 0, seed: 7 }
+        Workload {
+            streams,
+            stop: Stop { ios: Some(ios), ..Stop::default() },
+            ramp_ns: 0,
+            seed: 7,
+            log_ios: 0,
+        }
     }
 
     fn requests(workload: &Workload, capacity: u64) -> Vec<Vec<Request>> {

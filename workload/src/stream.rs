@@ -147,6 +147,9 @@ pub struct Workload {
     /// Root of all randomness in the workload.
     #[serde(default)]
     pub seed: u64,
+    /// Measured I/Os of which each is kept, at most; 0 keeps none.
+    #[serde(default)]
+    pub log_ios: u64,
 }
 
 /// Why a workload cannot run. Each message says what to change.

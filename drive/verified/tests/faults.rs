@@ -152,7 +152,7 @@ impl Target for Medium {
 fn workload(read_fraction: f64, pattern: Pattern, block_bytes: u32, count: u64) -> Workload {
     let stream = Stream { queue_depth: 4, ..Stream::new(read_fraction, pattern, block_bytes) };
     let stop = Stop { ios: Some(count), ..Stop::default() };
-    Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 5 }
+    Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 5, log_ios: 0 }
 }
 
 fn sequential(read_fraction: f64, block_bytes: u32) -> Workload {

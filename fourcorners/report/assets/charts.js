@@ -64,13 +64,13 @@ function curves(data, chart) {
   const labels = [...new Set(chart.series.map((s) => s.label))];
   const apart = several || chart.apart;
   const groups = apart ? labels.map((label) => [label, chart.series.filter((s) => s.label === label)]) : [["", chart.series]];
-  const dotted = chart.kind === "dots" || chart.kind === "seconds";
-  const every = chart.series.flatMap((s) => s.points);
+  const dotted = ["dots", "seconds", "ios"].includes(chart.kind);
+  const every = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)]);
   const style = (series) => (several ? series.drive : labels.indexOf(series.label));
   const named = (series) => [several ? data.drives[series.drive] : "", series.label].filter(Boolean).join(", ");
   const y = words(chart.y);
   const share = (tail) => (tail >= 0.1 ? `${significant(100 * (1 - tail))} %` : `${(100 * (1 - tail)).toFixed(Math.ceil(-Math.log10(tail)))} %`);
-  const x = chart.kind === "percentiles" ? share : chart.kind === "seconds" ? (v) => `second ${plain(v)}` : place(chart.x);
+  const x = chart.kind === "percentiles" ? share : chart.kind === "seconds" ? (v) => `second ${plain(v)}` : chart.kind === "ios" ? duration : place(chart.x);
 
   function panel(panels, label, series) {
     const heading = [chart.title, label].filter(Boolean).join(": ");
@@ -79,10 +79,13 @@ function curves(data, chart) {
     new Panel(plot, () => ({
       x: xAxis(chart, every.map((p) => p[0])), y: yAxis(chart.y, every.map((p) => p[1])),
       height: CHART_HEIGHT, left: CHART_LEFT, title: heading,
-      marks: series.map((s) => ({
+      marks: series.flatMap((s) => [{
         drive: style(s), points: s.points, kind: dotted ? "dots" : "line", plain: chart.kind === "percentiles", series: s,
         label: dotted || (!several && labels.length < 2) ? null : several ? data.drives[s.drive] : s.label,
-      })),
+      }, ...(s.lines ?? []).map((line, i) => ({
+        drive: style(s), points: line.points, kind: "line", plain: true, dash: ["none", "6 3", "2 3"][i],
+        series: { ...s, label: [s.label, line.label].filter(Boolean).join(", ") }, label: several ? null : line.label,
+      }))]),
       describe: series.map((s) => lineWords(named(s) || chart.title, s.points, x, y)).join(" "),
       readout: (mark, [px, py]) => `${[named(mark.series), x(px)].filter(Boolean).join("\n")}: ${y(py)}`,
     }));
@@ -95,7 +98,7 @@ function curves(data, chart) {
       if (groups.length === 1) panels.classList.add("wide");
       for (const [label, series] of groups) panel(panels, label, series);
     },
-    caption: () => (apart && groups.length > 1 ? "All panels share their scales." : ""),
+    caption: () => [chart.caption, apart && groups.length > 1 ? "All panels share their scales." : ""].filter(Boolean).join(" "),
     table: () => ({
       columns: ["drive", "series", chart.x.title, chart.y.title],
       rows: chart.series.flatMap((s) => s.points.map((p) => [data.drives[s.drive], s.label, p[0], p[1]])),

@@ -9,6 +9,7 @@ from fourcorners.suites.common import KIB, SPAN_BYTES, listed, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import (
     COUNT,
+    LOG_IOS,
     PAUSE,
     SECONDS,
     SHARE,
@@ -34,11 +35,12 @@ class Parameters:
     depth: int = parameter(COUNT, 1, "queue depth")
     span_bytes: int = parameter(SIZE, SPAN_BYTES, "span")
     time_s: float = parameter(SECONDS, 180.0, "each")
+    log_ios: int = parameter(LOG_IOS, 1_000_000, "single I/Os kept of each, at most")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
-    """Random I/O, one at a time, with every latency counted: by the second, as percentiles, and how
-    many took longer than 1 ms, 10 ms, 100 ms, 1 s."""
+    """Random I/O, one at a time, with every latency counted: I/O by I/O, by the second, as
+    percentiles, and how many took longer than 1 ms, 10 ms, 100 ms, 1 s."""
     span = subject.span_bytes(parameters.span_bytes)
 
     def measure(reads: float) -> Measurement:
@@ -56,6 +58,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             stream,
             parameters.time_s,
             seed=seed,
+            log_ios=parameters.log_ios,
             read_percent=100 * reads,
             counts_exceedances=True,
         )
@@ -74,6 +77,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             ),
         ),
         (
+            Chart("ios", "Latency of single I/Os over time", "latency", series=("label",), log="y"),
             Chart(
                 "seconds", "Mean latency by the second", "latency_mean", series=("label",), log="y"
             ),

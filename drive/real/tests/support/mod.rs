@@ -143,7 +143,7 @@ pub fn destroying(path: &Path) -> Access {
 /// Random I/O of `block_bytes` at `queue_depth`.
 pub fn workload(read_fraction: f64, block_bytes: u32, queue_depth: u32, stop: Stop) -> Workload {
     let stream = Stream { queue_depth, ..Stream::new(read_fraction, Pattern::Random, block_bytes) };
-    Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 3 }
+    Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 3, log_ios: 0 }
 }
 
 pub fn ios(count: u64) -> Stop {

@@ -60,6 +60,7 @@ pub fn workload(operation: Operation, pattern: Pattern, block: u64, depth: u32) 
         }],
         stop: Stop::default(),
         ramp_ns: 0,
+        log_ios: 0,
         seed: 3,
     }
 }

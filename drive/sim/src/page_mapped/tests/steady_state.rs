@@ -6,7 +6,8 @@ use fourcorners_workload::{Lane, Stop, Workload};
 /// Writes of a stream to a drive of `units` units, without end.
 fn writes(stream: &Stream, units: u64) -> impl FnMut() -> std::ops::Range<u32> {
     let stop = Stop { ios: Some(u64::MAX), ..Stop::default() };
-    let workload = Workload { streams: vec![stream.clone()], stop, ramp_ns: 0, seed: 4 };
+    let workload =
+        Workload { streams: vec![stream.clone()], stop, ramp_ns: 0, seed: 4, log_ios: 0 };
     let mut lane = Lane::all(&workload, units * 4096).remove(0);
     move || {
         let request = lane.next_request().expect("no end is set");

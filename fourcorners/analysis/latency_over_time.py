@@ -1,0 +1,155 @@
+"""Findings ``latency_over_time_RECORDING_OPERATION``: how the latency of single I/Os went on.
+
+From the logs of single I/Os that a run keeps. The percentiles of each stretch of time come from all
+I/Os that the log has of it; failed ones have no latency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import RunData
+from fourcorners.recording import NS, IoLog
+
+Floats = npt.NDArray[np.float64]
+
+STRETCHES = 100
+"""Equal stretches of the measured time, at most."""
+
+STRETCH_IOS_MIN = 100
+"""I/Os of a stretch, as a mean, below which there are fewer stretches, and without which one has
+no 99th percentile: of fewer it is just the slowest."""
+
+DOTS = 2000
+"""I/Os drawn at random for a picture: more hide each other."""
+
+SLOWEST = 100
+"""The slowest I/Os, which a picture has in any case."""
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Latencies by the stretch of time in which I/Os completed; all of shape (stretches,), NaN
+    where a stretch has too few."""
+
+    at_s: Floats
+    """Middle of each stretch, from the start of measuring."""
+    ios: npt.NDArray[np.int64]
+    median_s: Floats
+    p99_s: Floats
+    max_s: Floats
+
+
+def bands(completed_s: Floats, latency_s: Floats) -> Bands:
+    """Median, 99th percentile and maximum over time.
+
+    Args:
+        completed_s: shape (ios,), ascending, from the start of measuring.
+        latency_s: shape (ios,).
+    """
+    stretches = int(np.clip(len(completed_s) // STRETCH_IOS_MIN, 1, STRETCHES))
+    edges = np.linspace(0.0, float(completed_s[-1]), stretches + 1)
+    inner = np.searchsorted(completed_s, edges[1:-1], side="right")
+    parts = np.split(latency_s, inner)
+    return Bands(
+        at_s=(edges[:-1] + edges[1:]) / 2,
+        ios=np.array([len(part) for part in parts]),
+        median_s=np.array([np.median(part) if len(part) else np.nan for part in parts]),
+        p99_s=np.array(
+            [np.percentile(part, 99) if len(part) >= STRETCH_IOS_MIN else np.nan for part in parts]
+        ),
+        max_s=np.array([part.max() if len(part) else np.nan for part in parts]),
+    )
+
+
+def served(log: IoLog, operation: str) -> IoLog:
+    """The successful I/Os of one kind."""
+    return log.chosen((log.operation == operation) & (log.errno == 0))
+
+
+def drawn(latency_s: Floats) -> npt.NDArray[np.int64]:
+    """Positions of the I/Os that a picture shows, ascending: :data:`DOTS` at random, the same every
+    time, and the :data:`SLOWEST`; all where they are not more."""
+    if len(latency_s) <= DOTS + SLOWEST:
+        return np.arange(len(latency_s))
+    chosen = np.random.RandomState(0).permutation(len(latency_s))[:DOTS]
+    slowest = np.argsort(latency_s, kind="stable")[-SLOWEST:]
+    return np.union1d(chosen, slowest)
+
+
+def find(run: RunData) -> list[Finding]:
+    """A finding for each operation of each recording whose single I/Os were kept."""
+    worst_s = {
+        (row["recording"], row["operation"]): float(row["latency_max_s"])
+        for row in run.recordings
+        if row["latency_max_s"] is not None
+    }
+    return [
+        _finding(recording, operation, mine, worst_s[recording["id"], operation])
+        for recording, log in _logs(run)
+        for operation in ("read", "write")
+        if len(mine := served(log, operation))
+    ]
+
+
+def _logs(run: RunData) -> Iterator[tuple[dict[str, Any], IoLog]]:
+    for test in run.manifest.get("tests", []):
+        for recording in test.get("recordings", []):
+            if "logged" in recording:
+                yield recording, run.ios(recording["id"])
+
+
+def _finding(recording: dict[str, Any], operation: str, log: IoLog, worst_s: float) -> Finding:
+    latency_s = log.latency_s
+    found = bands(np.asarray(log.completed_ns * NS, dtype=np.float64), latency_s)
+    slowest = int(np.argmax(latency_s))
+    low, high = float(np.nanmin(found.median_s)), float(np.nanmax(found.median_s))
+    at_s = float(log.completed_ns[slowest] * NS)
+    text = (
+        f"{recording['label']}: {wording.count(len(log), operation)} are on record, "
+        + ("all of them" if log.one_in == 1 else f"one in {log.one_in}, drawn at random")
+        + f"; the slowest on record took {wording.duration(float(latency_s[slowest]))}, "
+        f"{wording.duration(at_s)} after the start"
+    )
+    if worst_s > latency_s[slowest]:
+        text += f" (of all {wording.duration(worst_s)})"
+    stretch_s = float(2 * found.at_s[0])
+    if len(found.at_s) > 1:
+        text += (
+            f"; by stretches of {wording.duration(stretch_s)} the median lies between "
+            f"{wording.duration(low)} and {wording.duration(high)}"
+        )
+        if np.isfinite(found.p99_s).any():
+            text += (
+                f", the 99th percentile between {wording.duration(float(np.nanmin(found.p99_s)))} "
+                f"and {wording.duration(float(np.nanmax(found.p99_s)))}"
+            )
+    return Finding(
+        name=f"latency_over_time_{recording['id']}_{operation}",
+        title=f"Latency of single I/Os, {operation}s",
+        verdict="measured",
+        text=f"{text}.",
+        value=float(latency_s[slowest]),
+        unit="s",
+        evidence=[recording["id"]],
+        detail={
+            "recording": recording["id"],
+            "operation": operation,
+            "ios": len(log),
+            "one_in": log.one_in,
+            "stretch_s": stretch_s,
+            "slowest_at_s": at_s,
+            "at_s": found.at_s,
+            "ios_of_stretch": found.ios,
+            "median_s": found.median_s,
+            "p99_s": found.p99_s,
+            "max_s": found.max_s,
+        },
+    )
