@@ -19,6 +19,13 @@ class UserError(Exception):
         self.exit_code = exit_code
 
 
+class TargetLostError(UserError):
+    """The target no longer answers: nothing more is to be started on it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, EXIT_FAILED)
+
+
 def os_reason(error: OSError) -> str:
     """What the system said, in lower case and without the number and path that Python adds."""
     reason = error.strerror or str(error)

@@ -1,9 +1,10 @@
 """What serves I/O: a simulated drive, a file or a block device, opened by its locator."""
 
+import contextlib
 import hashlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -12,7 +13,7 @@ from typing import Any, Literal, Self
 from fourcorners import _core, catalog, purge
 from fourcorners.conditions import Observer
 from fourcorners.environment import describe_path
-from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.errors import EXIT_FAILED, TargetLostError, UserError
 from fourcorners.purge import Drive, Method
 from fourcorners.recording import NS, Recording
 from fourcorners.units import format_bytes
@@ -520,20 +521,16 @@ class RealTarget(Target):
         if self._purge_method is not None and self._purge_method != "discard":
             self._erase(self._purge_method)
             return
-        try:
+        with _preparing():
             self._held.purge()
-        except (ValueError, OSError) as error:
-            raise UserError(str(error), EXIT_FAILED) from error
 
     def trim(self, offset: int, count: int) -> None:
         if self.no_trim_reason is not None:
             raise UserError(self.no_trim_reason)
         if (offset, count) != (0, self.capacity_bytes):
             raise UserError(f"of {self.locator} only all can be trimmed: give its whole capacity")
-        try:
+        with _preparing():
             self._held.purge()
-        except (ValueError, OSError) as error:
-            raise UserError(str(error), EXIT_FAILED) from error
 
     def _erase(self, method: Method) -> None:
         """Lets go of the device, so that a tool can have it, and claims the same one again."""
@@ -567,10 +564,8 @@ class RealTarget(Target):
         return self._core
 
     def filled(self) -> None:
-        try:
+        with _preparing():
             self._held.filled()
-        except (ValueError, OSError) as error:
-            raise UserError(str(error), EXIT_FAILED) from error
         self._erased = False
 
     def restore(self) -> None:
@@ -605,6 +600,17 @@ class RealTarget(Target):
     def close(self) -> None:
         # The core gives the file back with its last reference.
         self._core = None
+
+
+@contextlib.contextmanager
+def _preparing() -> Iterator[None]:
+    """What the core refuses or fails in, as errors of the run."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise TargetLostError(str(error)) from error
+    except (ValueError, OSError) as error:
+        raise UserError(str(error), EXIT_FAILED) from error
 
 
 def _run(

@@ -1,5 +1,5 @@
 """A file whose medium fails on demand: served through FUSE by a process of its own, which is told
-while I/O is running what to do with reads and writes.
+while I/O is running what to do with reads, writes and discards.
 
 Tests use :class:`FaultDisk`, on its file or, as root, on a loop device over it; the rest of this
 file is the server.
@@ -26,14 +26,16 @@ import pytest
 
 BLOCK = 4096
 _NAME = "disk"
+# linux/falloc.h
+_PUNCH_HOLE = 2
 _START_S = 20.0
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to reads or writes, of the blocks (4 KiB) from ``first`` on or of all.
+    """What happens to reads, writes or discards, of the blocks (4 KiB) from ``first`` on or of all.
 
-    | kind | reads or writes |
+    | kind | reads, writes or discards |
     | --- | --- |
     | ``eio``, ``enospc`` | fail with that error |
     | ``delay`` | take ``seconds`` longer |
@@ -54,7 +56,7 @@ class Fault:
     | ``redirect`` | arrive at the blocks from ``other`` on |
     """
 
-    operation: Literal["read", "write"]
+    operation: Literal["read", "write", "discard"]
     kind: str
     first: int = 0
     blocks: int | None = None
@@ -201,6 +203,10 @@ class _Medium:
         for at, part in parts.values():
             os.pwrite(self.file, part, at)
 
+    def discard(self, size: int, offset: int) -> None:
+        self._present("discard", size, offset)
+        os.pwrite(self.file, bytes(size), offset)
+
     def _present(
         self, operation: str, size: int, offset: int
     ) -> list[tuple[Fault, list[tuple[int, int]]]]:
@@ -257,6 +263,12 @@ def _serve(image: str, point: str) -> None:
         def write(self, path: str, data: bytes, offset: int, fh: int) -> int:
             self.medium.write(data, offset)
             return len(data)
+
+        def fallocate(self, path: str, mode: int, offset: int, size: int, fh: int) -> int:
+            # Otherwise room, of which all is there.
+            if mode & _PUNCH_HOLE:
+                self.medium.discard(size, offset)
+            return 0
 
         def fsync(self, path: str, datasync: int, fh: int) -> int:
             return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from command import COMMAND
+from command import COMMAND, fourcorners
 from fault_disk import BLOCK, Fault, FaultDisk, ahead_of_others, needs_fuse
 from fault_runs import loop_device, needs_loop_devices
 
@@ -156,6 +156,28 @@ def test_a_hang_leaves_no_process(kind: str, disk: FaultDisk) -> None:
     assert document["blocks_checked"] > 0
     # The limit, another second for what is outstanding, and the end of a process.
     assert took_s < 20
+
+
+@ON
+def test_a_purge_that_hangs_ends_the_run(kind: str, disk: FaultDisk, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    what = ("--profile", "quick", "--tests", "four-corners,consistency", "--io-limit", "1")
+    disk.tell(Fault("discard", "hang"))
+    with target_on(disk, kind) as locator:
+        named = ("--overwrite", locator)
+        if kind == "device":
+            named = ("--destroy-data", locator, "--purge", "discard")
+        # Comes back when the command is gone, with the medium still hanging.
+        done = fourcorners("characterize", locator, *named, *what, "--out", runs)
+        disk.tell()
+    assert done.returncode == EXIT_FAILED, done.stderr
+    (written,) = runs.glob("*/manifest.json")
+    manifest = json.loads(written.read_text())
+    assert manifest["status"] == "failed"
+    first, second = manifest["tests"]
+    assert (first["status"], second["status"]) == ("failed", "skipped")
+    assert f"{DISK_BYTES} bytes of {locator} at byte 0 took longer than 1 s" in first["reason"]
+    assert "no longer answers" in second["reason"]
 
 
 @pytest.mark.parametrize("operation", ["read", "write"])

@@ -5,12 +5,14 @@ use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
 use fourcorners_execution::execute_parallel;
-use fourcorners_real::{Access, Engine, Kind, Plan, RealFile};
+use fourcorners_real::{Access, Engine, Kind, Plan, RealFile, Unprepared};
 use fourcorners_verified::Verified;
 use fourcorners_workload::Workload;
+use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Unless told otherwise, longer than Linux tries to bring back a drive that
 /// does not answer (30 s a try), and than the reviews' largest transfer takes on
@@ -114,10 +116,19 @@ impl RealTarget {
     }
 
     fn purge(&mut self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.file.purge()).map_err(io_error)
+        let limit = Duration::from_nanos(self.io_limit_ns);
+        py.detach(|| self.file.purge(limit)).map_err(preparation_error)
     }
 
     fn filled(&mut self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.file.filled()).map_err(io_error)
+        let limit = Duration::from_nanos(self.io_limit_ns);
+        py.detach(|| self.file.filled(limit)).map_err(preparation_error)
+    }
+}
+
+fn preparation_error(error: Unprepared) -> PyErr {
+    match error {
+        Unprepared::Failed(error) => io_error(error),
+        Unprepared::Hangs(hangs) => PyTimeoutError::new_err(hangs),
     }
 }

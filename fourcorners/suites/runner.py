@@ -14,7 +14,7 @@ from typing import Any
 from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
 from fourcorners.environment import describe_host
-from fourcorners.errors import UserError
+from fourcorners.errors import TargetLostError, UserError
 from fourcorners.identity import identify
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
@@ -346,6 +346,8 @@ class Runner:
             self._interrupt.requested = True
             entry.update(status="interrupted", reason=INTERRUPTED_REASON)
         except UserError as error:
+            if isinstance(error, TargetLostError):
+                self._lost_reason = f"{self._target.name} no longer answers"
             entry.update(status="failed", reason=str(error))
         except Exception as error:
             # The other tests may well run, and the run folder shall tell what happened.
@@ -411,7 +413,7 @@ class Runner:
         try:
             target.purge()
         except UserError as error:
-            if target.kind == "device":
+            if target.kind == "device" or isinstance(error, TargetLostError):
                 raise
             return f"no purge: {error}"
         self._past.purged()
@@ -511,11 +513,9 @@ class Runner:
         if recording.failure is None:
             return
         failure = f"{activity}: {recording.failure}"
-        if recording.target_lost:
-            self._lost_reason = f"{self._target.name} no longer answers"
         if recording.error_count:
             failure += f"; {_errors(recording)}"
-        raise UserError(failure)
+        raise TargetLostError(failure) if recording.target_lost else UserError(failure)
 
     def _execute(
         self,

@@ -6,6 +6,7 @@ use crate::in_use::System;
 use crate::plan::{Kind, Plan, refusal};
 use fourcorners_target::TargetError;
 use std::fs::{File, Metadata};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -101,9 +102,9 @@ pub(crate) fn disk_sequence(device: &File) -> Option<u64> {
     Some(number)
 }
 
-/// Tells the device that nothing of its content is needed any more (TRIM).
-pub(crate) fn discard(device: &File, capacity_bytes: u64) -> std::io::Result<()> {
-    let range = [0u64, capacity_bytes];
+/// Tells the device that nothing of a part of its content is needed any more (TRIM).
+pub(crate) fn discard(device: &File, part: &Range<u64>) -> std::io::Result<()> {
+    let range = [part.start, part.end - part.start];
     // SAFETY: the ioctl reads a start and a length, both u64, from the array.
     check(unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD, range.as_ptr()) })
 }

@@ -36,9 +36,11 @@ mod signature;
 mod synchronous;
 mod target;
 mod transfer;
+mod within;
 
 pub use access::Access;
 pub use engine::{Engine, Way};
 pub use open::RealFile;
 pub use plan::{Kind, Plan};
 pub use target::RealTarget;
+pub use within::Unprepared;

@@ -6,13 +6,20 @@ use crate::engine::Engine;
 use crate::identity::{DeviceIdentity, Identity};
 use crate::observed::Observed;
 use crate::plan::{Kind, Plan, refusal};
+use crate::within::{Unprepared, within};
 use crate::{RealTarget, device, regular};
 use fourcorners_target::TargetError;
 use std::fs::{File, OpenOptions};
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// What one call of a purge has to do with: little enough that a slow drive ends
+/// it within the time that one I/O may take.
+const PART_BYTES: u64 = 1 << 30;
 
 /// An open file or device: the one claim that all workers share. A device to
 /// be written is held exclusively, so the kernel lets nobody mount it meanwhile.
@@ -154,45 +161,79 @@ impl RealFile {
     /// reads do not reach the medium until it has been filled.
     ///
     /// # Errors
-    /// A plan without permission to write; a device that cannot discard.
-    pub fn purge(&mut self) -> Result<(), TargetError> {
-        let path = &self.plan.path;
+    /// A plan without permission to write; a device that cannot discard; a GiB
+    /// that takes longer than `limit`.
+    pub fn purge(&mut self, limit: Duration) -> Result<(), Unprepared> {
+        let path = self.plan.path.display();
         if !self.plan.writable {
-            return Err(TargetError(format!(
-                "{} was opened for reading only: its content is not discarded",
-                path.display()
-            )));
+            let refused =
+                format!("{path} was opened for reading only: its content is not discarded");
+            return Err(TargetError(refused).into());
         }
+        // From here on, whether it succeeds or not.
+        self.plan.needs_fill = true;
         match self.plan.kind {
-            Kind::Device => {
-                device::discard(&self.file, self.plan.capacity_bytes).map_err(
-                    |error| match error.raw_os_error() {
-                        Some(libc::EOPNOTSUPP) => TargetError(format!(
-                            "{} does not support discard: it cannot be purged this way",
-                            path.display()
-                        )),
-                        _ => refusal(path, &error),
-                    },
-                )?;
-            }
+            Kind::Device => self.part_by_part("discarding", limit, device::discard),
             Kind::File => {
                 let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-                for mode in [punch, 0] {
-                    fallocate(&self.file, mode, self.plan.capacity_bytes)
-                        .map_err(|error| refusal(path, &error))?;
+                self.part_by_part("freeing", limit, move |file, part| {
+                    fallocate(file, punch, part)
+                })?;
+                self.part_by_part("allocating", limit, |file, part| fallocate(file, 0, part))
+            }
+        }
+    }
+
+    /// Does something with the whole content, and names what hangs.
+    fn part_by_part(
+        &self,
+        doing: &str,
+        limit: Duration,
+        call: impl Fn(&File, &Range<u64>) -> std::io::Result<()> + Copy + Send + 'static,
+    ) -> Result<(), Unprepared> {
+        let (path, capacity_bytes) = (&self.plan.path, self.plan.capacity_bytes);
+        for start in (0..capacity_bytes).step_by(PART_BYTES as usize) {
+            let part = start..capacity_bytes.min(start + PART_BYTES);
+            let (file, count) = (Arc::clone(&self.file), part.end - start);
+            match within(limit, move || call(&file, &part)) {
+                Some(Ok(())) => {}
+                Some(Err(error)) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                    return Err(TargetError(format!(
+                        "{} supports no {doing}: it cannot be purged this way",
+                        path.display()
+                    ))
+                    .into());
+                }
+                Some(Err(error)) => return Err(refusal(path, &error).into()),
+                None => {
+                    return Err(Unprepared::Hangs(format!(
+                        "{doing} {count} bytes of {} at byte {start} took longer than {} s, the limit for one I/O",
+                        path.display(),
+                        limit.as_secs_f64()
+                    )));
                 }
             }
         }
-        self.plan.needs_fill = true;
         Ok(())
     }
 
     /// Says that all of the capacity has been written since it was opened.
     ///
     /// # Errors
-    /// The device or file system failed to keep what was written.
-    pub fn filled(&mut self) -> Result<(), TargetError> {
-        self.file.sync_data().map_err(|error| refusal(&self.plan.path, &error))?;
+    /// The device or file system failed to keep what was written, or takes longer
+    /// than `limit`.
+    pub fn filled(&mut self, limit: Duration) -> Result<(), Unprepared> {
+        let (file, path) = (Arc::clone(&self.file), &self.plan.path);
+        match within(limit, move || file.sync_data()) {
+            Some(synced) => synced.map_err(|error| refusal(path, &error))?,
+            None => {
+                return Err(Unprepared::Hangs(format!(
+                    "flushing {} took longer than {} s, the limit for one I/O",
+                    path.display(),
+                    limit.as_secs_f64()
+                )));
+            }
+        }
         self.plan.needs_fill = false;
         Ok(())
     }
@@ -213,7 +254,7 @@ fn allocate(
             plan.path.display()
         ));
     }
-    let allocated = match fallocate(file, 0, plan.capacity_bytes) {
+    let allocated = match fallocate(file, 0, &(0..plan.capacity_bytes)) {
         // Without allocation in the file system, the fill allocates.
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
             file.set_len(plan.capacity_bytes)
@@ -230,11 +271,11 @@ fn allocate(
     Ok(())
 }
 
-fn fallocate(file: &File, mode: libc::c_int, length_bytes: u64) -> std::io::Result<()> {
+fn fallocate(file: &File, mode: libc::c_int, part: &Range<u64>) -> std::io::Result<()> {
+    let (offset, count) = (part.start as libc::off_t, (part.end - part.start) as libc::off_t);
     loop {
         // SAFETY: the call acts on a descriptor that `file` owns, on no memory.
-        let result =
-            unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, length_bytes as libc::off_t) };
+        let result = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, count) };
         if result == 0 {
             return Ok(());
         }

@@ -55,7 +55,7 @@ fn without_the_word_a_device_is_only_read() {
     let writes = workload(0.0, 4096, 8, ios(100));
     let recording = execute(&writes, &mut file.target(1), &Progress::default()).unwrap();
     assert!(recording.failure.unwrap().contains("failed: Bad file descriptor"));
-    let error = file.purge().unwrap_err().0;
+    let error = file.purge(LIMIT).unwrap_err().to_string();
     assert!(error.contains("reading only"), "{error}");
     assert_eq!(std::fs::read(&disk.backing).unwrap(), vec![0; DISK_BYTES as usize]);
 }
@@ -93,7 +93,7 @@ fn with_the_word_a_device_is_written_held_and_purged() {
     let error = RealFile::open(plan(&disk.device, &destroying(&disk.device)).unwrap()).unwrap_err();
     assert!(error.0.contains("in use by the kernel"), "{error}");
     assert!(std::fs::read(&disk.backing).unwrap().iter().any(|byte| *byte != 0));
-    file.purge().unwrap();
+    file.purge(LIMIT).unwrap();
     assert!(std::fs::read(&disk.backing).unwrap().iter().all(|byte| *byte == 0));
 }
 

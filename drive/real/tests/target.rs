@@ -243,9 +243,9 @@ fn a_purged_file_reads_zeros_and_needs_a_fill() {
     let mut file = folder.own_file("test", MIB);
     let workload = workload(0.0, 4096, 4, ios(2000));
     execute(&workload, &mut file.target(1), &Progress::default()).unwrap();
-    file.filled().unwrap();
+    file.filled(LIMIT).unwrap();
     assert!(!file.plan().needs_fill);
-    file.purge().unwrap();
+    file.purge(LIMIT).unwrap();
     assert!(file.plan().needs_fill);
     assert_eq!(std::fs::read(folder.path("test")).unwrap(), vec![0; 1 << 20]);
 }

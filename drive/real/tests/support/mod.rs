@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
 pub const MIB: u64 = 1 << 20;
+
+/// For what does not hang.
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder of one test, removed with all that is in it.
 pub struct Folder(pub PathBuf);
