@@ -12,7 +12,7 @@ RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo
 READY := $(VENV)/.ready
 export PIP_QUIET := 1
 
-.PHONY: help demo test test-rust test-python lint format clean
+.PHONY: help demo test test-rust test-python lint format docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test    run all tests"
 	@echo "make lint    check style and types"
 	@echo "make format  format all code"
+	@echo "make docs    build the documentation: site and manual page"
 	@echo "make clean   remove everything that was built"
 
 $(READY): pyproject.toml $(RUST)
@@ -50,7 +51,11 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(READY)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -b man docs docs/_build/man
+
 clean:
 	cargo clean
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find fourcorners -name '*.so' -delete

@@ -106,3 +106,17 @@ def test_the_command_starts_without_what_only_analyses_need() -> None:
         "sys.exit('scipy.stats' in sys.modules or 'scipy.optimize' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_shells_complete_commands(tmp_path: Path) -> None:
+    script = fourcorners("completion", "bash", cwd=tmp_path)
+    assert script.returncode == 0, script.stderr
+    (tmp_path / "completion").write_text(script.stdout)
+    asked = (
+        "source ./completion; COMP_WORDS=(fourcorners char); COMP_CWORD=1;"
+        ' $(complete -p fourcorners | sed "s/.*-F //; s/ .*//"); echo "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["characterize"]

@@ -668,3 +668,16 @@ def verify(
             quiet=quiet,
         ),
     )
+
+
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """Print what makes a shell complete commands and options: source <(fourcorners completion bash)
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish.
+    """
+    print(app.generate_completion(shell=shell))
+    return 0
