@@ -73,9 +73,9 @@ def hot_cold(data: float, accesses: float) -> str:
 
 
 def strided(stride_bytes: int) -> str:
-    """Pattern whose k-th access is ``k * stride_bytes`` after the start of the span, wrapping at the
-    last place at which a whole block fits. The stride is a multiple of the alignment; the workers
-    of a stream take the accesses in turn."""
+    """Pattern whose k-th access is ``k * stride_bytes`` after the start of the span, wrapping at
+    the last place at which a whole block fits. The stride is a multiple of the alignment; the
+    workers of a stream take the accesses in turn."""
     return f"strided:{stride_bytes}"
 
 

@@ -7,7 +7,7 @@ why. What a drive does not have is a value of zero.
 from __future__ import annotations
 
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import drift, extended_model, mapping_unit, story
+from fourcorners.analysis.internals import conflicts, drift, extended_model, mapping_unit, story
 from fourcorners.analysis.source import RunData
 
 
@@ -16,4 +16,5 @@ def find(run: RunData) -> list[Finding]:
     units = mapping_unit.find(run)
     unit = next((finding.value for finding in units if finding.name == "mapping_unit"), None)
     found = [*units, *(extended_model.find(run, unit) if units else [])]
+    found += conflicts.find(run)
     return [*(story.tell(found) if found else []), *found, *drift.find(run)]

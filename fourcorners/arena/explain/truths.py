@@ -35,4 +35,32 @@ def cluster_bytes(hidden: Hidden) -> float:
     )
 
 
-TRUTHS = (Truth("mapping_unit", True, _mapping_unit),)
+def _stripe(hidden: Hidden) -> float | None:
+    if hidden.kind == "disk":
+        return 0
+    page = hidden.get("flash.page_size")
+    return page * hidden.get("flash.planes") if hidden.get("flash.dies") else None
+
+
+def _page(hidden: Hidden) -> float | None:
+    # How a controller that compresses packs units into pages is not in its drive file.
+    if hidden.kind == "compressing SSD" or hidden.kind == "cluster-mapped SSD":
+        return None
+    return 0 if hidden.kind == "disk" else float(hidden.get("flash.page_size"))
+
+
+def _dies(hidden: Hidden) -> float | None:
+    return 0 if hidden.kind == "disk" else hidden.get("flash.dies")
+
+
+def _queue_depth(hidden: Hidden) -> float | None:
+    return float(hidden.get("link.queue_depth"))
+
+
+TRUTHS = (
+    Truth("mapping_unit", True, _mapping_unit),
+    Truth("stripe_bytes", True, _stripe),
+    Truth("page_bytes", True, _page),
+    Truth("dies", True, _dies),
+    Truth("command_queue_depth", True, _queue_depth),
+)

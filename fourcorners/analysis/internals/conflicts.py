@@ -1,0 +1,209 @@
+"""Findings ``stripe_bytes``, ``page_bytes``, ``dies`` and ``command_queue_depth`` from reads that
+conflict; the arithmetic is in :mod:`fourcorners.analysis.internals.layout`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.layout import Seen
+from fourcorners.analysis.source import RunData, measured
+
+TEST = "probe-conflicts"
+
+_AXES = {
+    "window": "window_bytes",
+    "across": "boundary_bytes",
+    "pair": "distance_bytes",
+    "beside": "beside",
+}
+
+_DISK_READ_S = 1.5e-3
+"""Time of a random read within a small part of a drive from which it has an arm to move: flash
+needs a tenth, and the fastest disks 2 ms for half a turn alone."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings of the probe; none where it did not run."""
+    points = [m for m in measured(run, TEST, "read") if m.ios > 1]
+    if not points:
+        return []
+    seen = Seen.of(
+        (kind, int(m.point[axis]), m.iops)
+        for m in points
+        for kind, axis in _AXES.items()
+        if m.point.get(axis) is not None and f"/{kind}/" in m.recording
+    )
+    evidence = {kind: [m.recording for m in points if f"/{kind}/" in m.recording] for kind in _AXES}
+    if len(seen.window) < 2:
+        return []
+    sentinels = [1 / m.iops for m in points if m.point.get("sentinel")]
+    disk = bool(sentinels) and sorted(sentinels)[len(sentinels) // 2] > _DISK_READ_S
+    return [
+        _stripe(seen, disk, evidence),
+        _page(seen, disk, evidence),
+        _dies(seen, disk, evidence),
+        _queue(seen, disk, evidence),
+    ]
+
+
+def _detail(seen: Seen) -> dict[str, Any]:
+    return {
+        "discrete": True,
+        "window_bytes": list(seen.window),
+        "window_iops": list(seen.window.values()),
+        "distance_bytes": list(seen.pair),
+        "distance_iops": list(seen.pair.values()),
+        "one_die_iops": seen.one_die,
+    }
+
+
+_NO_ARMS = "This is a mechanical disk, which has none."
+
+
+def _stripe(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
+    name, title = "stripe_bytes", "Stripe: what lies on one die before the next"
+    seen_in, detail = evidence["window"], _detail(seen)
+    if disk:
+        return Finding(name, title, "measured", _NO_ARMS, 0.0, "B", evidence=seen_in, detail=detail)
+    stripe = seen.stripe_bytes
+    if stripe is None:
+        return Finding(
+            name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
+        )
+    beyond = next(w for w in seen.window if w > stripe)
+    return Finding(
+        name,
+        title,
+        "measured",
+        f"Data written in sequence goes to the next die every {wording.size(stripe)}: reads "
+        f"within so much come one at a time, within {wording.size(beyond)} they are "
+        f"{wording.times(seen.window[beyond] / seen.one_die)} as fast.",
+        value=float(stripe),
+        unit="B",
+        evidence=seen_in,
+        detail=detail | {"goodness": {"spread_within": _spread(seen, stripe)}},
+    )
+
+
+def _spread(seen: Seen, stripe: int) -> float:
+    """Relative spread of the rates within the stripe, which are one die's."""
+    inside = [iops for window, iops in seen.window.items() if window <= stripe]
+    return max(inside) / min(inside) - 1
+
+
+def _no_stripe(seen: Seen) -> str:
+    if max(seen.window.values()) > seen.one_die:
+        return "Reads of one place are nearly as fast as of many: they do not meet on a die."
+    return (
+        "Many reads of one place are no slower than of many places: reads are served one at a "
+        "time, or what is read again comes out of memory."
+    )
+
+
+def _page(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
+    name, title = "page_bytes", "Page: what one read of a die brings"
+    seen_in = [*evidence["window"], *evidence["across"]]
+    stripe, page = seen.stripe_bytes, seen.page_bytes
+    detail = {
+        "discrete": True,
+        "boundary_bytes": list(seen.across),
+        "across_s": [1 / iops for iops in seen.across.values()],
+        "one_page_s": 1 / seen.one_die,
+    }
+    if disk:
+        return Finding(name, title, "measured", _NO_ARMS, 0.0, "B", evidence=seen_in, detail=detail)
+    if stripe is None or page is None:
+        return Finding(
+            name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
+        )
+    if page <= seen.grid_bytes:
+        text = (
+            f"One read of a die brings {wording.size(page)}, or less: nearer places were not read."
+        )
+    elif page < stripe:
+        text = (
+            f"One read of a die brings {wording.size(page)}: a read across a multiple of that "
+            f"takes it {wording.times(seen.one_die / seen.across[page])} as long; a stripe has "
+            f"{stripe // page} such pages."
+        )
+    else:
+        text = (
+            f"One read of a die brings {wording.size(page)}, all that it has before the next die "
+            "begins: no read within takes it twice as long."
+        )
+    return Finding(
+        name,
+        title,
+        "measured",
+        text,
+        value=float(page),
+        unit="B",
+        evidence=seen_in,
+        detail=detail | {"goodness": {"spread_within": _spread(seen, stripe)}},
+    )
+
+
+def _dies(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
+    name, title = "dies", "Dies that work at the same time"
+    seen_in, detail = [*evidence["window"], *evidence["pair"]], _detail(seen)
+    if disk:
+        return Finding(name, title, "measured", _NO_ARMS, 0.0, "1", evidence=seen_in, detail=detail)
+    stripe, dies = seen.stripe_bytes, seen.dies
+    if stripe is None:
+        reason = _no_stripe(seen)
+    elif dies is None:
+        reason = "No two places conflict, as far apart as was tried: dies do not take turns."
+    elif not seen.takes_turns:
+        reason = (
+            f"Places {dies} stripes apart conflict, but reads of a larger part are faster than of "
+            "so many stripes: there are more dies, which do not take turns."
+        )
+    else:
+        return Finding(
+            name,
+            title,
+            "measured",
+            f"{dies} dies take stripes in turn: of two places that many stripes "
+            f"({wording.size(stripe * dies)}) apart reads are as slow as of one, of nearer ones "
+            "they are not.",
+            value=float(dies),
+            unit="1",
+            evidence=seen_in,
+            detail=detail | {"goodness": {"together": seen.pair[stripe * dies] / seen.one_die - 1}},
+        )
+    return Finding(name, title, "not identifiable", reason, evidence=seen_in, detail=detail)
+
+
+def _queue(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
+    name, title = "command_queue_depth", "Commands that the drive accepts at once"
+    seen_in = evidence["beside"]
+    detail = {
+        "discrete": True,
+        "beside": list(seen.beside),
+        "iops": list(seen.beside.values()),
+    }
+    depth = seen.queue_depth
+    if depth is not None:
+        highest = max(seen.beside.values())
+        return Finding(
+            name,
+            title,
+            "measured",
+            f"The drive accepts {depth} commands at once: a read of one place has to wait as soon "
+            f"as {depth} of another one are outstanding.",
+            value=float(depth),
+            unit="1",
+            evidence=seen_in,
+            detail=detail | {"goodness": {"drop": 1 - seen.beside[depth] / highest}},
+        )
+    if seen.beside:
+        reason = (
+            f"Up to {max(seen.beside)} reads of another place no read had to wait for a place in "
+            "the queue."
+        )
+    else:
+        reason = _no_stripe(seen)
+        seen_in = evidence["window"]
+    return Finding(name, title, "not identifiable", reason, evidence=seen_in, detail=detail)

@@ -1,0 +1,168 @@
+"""How a drive spreads what is written in sequence: arithmetic on the rates of reads that conflict.
+
+A die serves one read at a time. Many reads outstanding within a window of L bytes keep as many dies
+busy as the window lies on: up to the stripe (what lies on one die before the next begins) the rate
+is that of one die, beyond it grows by L / stripe. Two places are on one die where reads of both
+together are no faster than of one: with n dies in turn, at distances of n stripes. A read across
+the boundary of two pages of one die takes it twice as long. A command that finds the drive's queue
+full waits: reads of a place that has a die to itself slow down when the queue is full of those of
+another place.
+
+The ideas are those of Chen, Lee and Zhang (HPCA 2011), who infer stripe, dies and page from pairs
+of reads; windows, single places and the reads beside others are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+DIES_MAX = 128
+"""Dies up to which distances are tried."""
+
+DEPTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
+"""Reads of the other place that are tried first."""
+
+_TOGETHER = 1.1
+"""Rate over that of one die up to which two places are on the same one."""
+
+_APART = 1.2
+"""Rate over that of one die from which two places are on different ones: even a queue of two
+commands gives 4/3."""
+
+_TWICE = 1.93
+"""Time over that of one page from which a read takes two."""
+
+_GROWS = 1.3
+"""Rate of a window four times as large from which it lies on more dies."""
+
+_WAITS = 0.95
+"""Rate over the highest below which reads wait for a place in the queue: the first that has to wait
+does so for half of another one's time, and is nearly half of the rate."""
+
+_WAITS_LONG = 0.85
+"""The same at the most reads outstanding, where the wait has become long."""
+
+_REFINED = 8
+"""Depths tried at a time between two that are known."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rates in I/Os per second: of windows by their bytes, of single places by the boundary that
+    they lie across, of pairs by their distance, of reads beside others by how many these are."""
+
+    window: Mapping[int, float] = field(default_factory=dict)
+    across: Mapping[int, float] = field(default_factory=dict)
+    pair: Mapping[int, float] = field(default_factory=dict)
+    beside: Mapping[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, points: Iterable[tuple[str, int, float]]) -> Seen:
+        """From kind, number and rate of each point; other kinds are left out."""
+        rates: dict[str, dict[int, float]] = {"window": {}, "across": {}, "pair": {}, "beside": {}}
+        for kind, number, iops in points:
+            if kind in rates:
+                rates[kind][number] = iops
+        return cls(**{kind: dict(sorted(some.items())) for kind, some in rates.items()})
+
+    @property
+    def grid_bytes(self) -> int:
+        """Distance of two places of a window, and so the smallest window."""
+        return min(self.window)
+
+    @property
+    def one_die(self) -> float:
+        """Rate of a single place."""
+        return self.window[self.grid_bytes]
+
+    @property
+    def stripe_bytes(self) -> int | None:
+        """What lies on one die before the next one begins; ``None`` where no window is faster
+        than a single place."""
+        if len(self.window) < 2:
+            return None
+        beyond = next((w for w, iops in self.window.items() if iops > _APART * self.one_die), None)
+        if beyond is None:
+            return None
+        # A window of one to two stripes waits for the die that has a whole one. Chips have one,
+        # two, three or four planes.
+        inside = beyond * self.one_die / self.window[beyond]
+        return min((beyond // 2, beyond * 3 // 4), key=lambda stripe: abs(stripe - inside))
+
+    @property
+    def page_bytes(self) -> int | None:
+        """What one read of a die brings; ``None`` without a stripe, or where reads across a
+        boundary were not measured."""
+        stripe = self.stripe_bytes
+        if stripe is None or not self.across:
+            return None
+        for boundary, iops in self.across.items():
+            if boundary < stripe and self.one_die / iops >= _TWICE:
+                return boundary
+        return stripe
+
+    @property
+    def dies(self) -> int | None:
+        """Dies that take stripes in turn; ``None`` where no distance conflicts."""
+        stripe = self.stripe_bytes
+        if stripe is None:
+            return None
+        distance = next((d for d, iops in self.pair.items() if self._conflicts(iops)), None)
+        return None if distance is None else distance // stripe
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether a window over all dies is as fast as a larger one."""
+        stripe, dies = self.stripe_bytes, self.dies
+        if stripe is None or dies is None:
+            return False
+        all_dies = [iops for window, iops in self.window.items() if window >= stripe * dies]
+        return len(all_dies) < 2 or max(all_dies[1:]) < _GROWS * all_dies[0]
+
+    def _conflicts(self, iops: float) -> bool:
+        return iops < _TOGETHER * self.one_die
+
+    def distances_wanted(self, distance_max: int) -> list[int]:
+        """Distances to measure next: powers of two stripes until one conflicts; where none does,
+        all numbers of stripes. Empty when the dies are known, or nothing is left to try."""
+        stripe = self.stripe_bytes
+        if stripe is None:
+            return []
+        limit = min(DIES_MAX, distance_max // stripe)
+        powers = [2**k * stripe for k in range(limit.bit_length()) if 2**k <= limit]
+        if missing := [distance for distance in powers if distance not in self.pair]:
+            return missing
+        if self.dies is not None:
+            return []
+        every = [count * stripe for count in range(3, limit + 1)]
+        return [distance for distance in every if distance not in self.pair]
+
+    @property
+    def flat_depths(self) -> tuple[int | None, int | None]:
+        """The most reads of the other place that leave the one alone, and the fewest that do not;
+        ``None`` where there are none."""
+        if not self.beside:
+            return None, None
+        least = _WAITS * max(self.beside.values())
+        flat = max(depth for depth, iops in self.beside.items() if iops >= least)
+        return flat, min((depth for depth in self.beside if depth > flat), default=None)
+
+    def depths_wanted(self) -> list[int]:
+        """Depths to measure next; empty when the queue is known."""
+        if not self.beside:
+            return list(DEPTHS)
+        flat, waits = self.flat_depths
+        if flat is None or waits is None or waits - flat <= 1:
+            return []
+        step = max(1, (waits - flat) // _REFINED)
+        return list(range(flat + step, waits, step))
+
+    @property
+    def queue_depth(self) -> int | None:
+        """Commands that the drive accepts at once; ``None`` where more never made reads wait."""
+        flat, waits = self.flat_depths
+        if flat is None or waits is None or waits - flat > 1:
+            return None
+        deepest = list(self.beside.values())[-1]
+        return waits if deepest < _WAITS_LONG * max(self.beside.values()) else None

@@ -1,0 +1,166 @@
+"""Reads that meet on the same die: how data is spread over dies, and how long the queue is."""
+
+from dataclasses import dataclass
+
+from fourcorners.analysis.internals import layout
+from fourcorners.suites.common import KIB, MIB, access, timed
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, SECONDS, parameter
+from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.steps import Purge, settle
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
+from fourcorners.units import format_bytes
+from fourcorners.workload import Workload
+
+# Several times as much as lies between two stripes of the same die.
+SPAN_BYTES = 256 * MIB
+BLOCK_BYTES = 2 * KIB
+FILL_BLOCK_BYTES = 128 * KIB
+LARGEST_PLACE_BYTES = MIB
+BATCHES_MAX = 9
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the probe."""
+
+    depth: int = parameter(COUNT, 64, "queue depth")
+    time_s: float = parameter(SECONDS, 0.2, "each")
+
+
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
+    """Small reads of few places, many at a time: within windows of growing size, across powers of
+    two, at two places some distance apart; then reads of one place beside more and more of another
+    one. What is read was written in sequence, one write at a time."""
+    block = max(BLOCK_BYTES, subject.request_alignment_bytes)
+    # No read begins where another one ends, so that none seems to go on and is read ahead of.
+    grid = 2 * block
+    span = min(SPAN_BYTES, probed_bytes(subject))
+
+    def reads(id: str, label: str, size: int, time_s: float, **fields: object) -> Measurement:
+        stream = access("read", "random", size, **{"queue_depth": parameters.depth, **fields})
+        return timed(id, label, stream, time_s, seed=seed, ramp_s=time_s / 10)
+
+    def window(count: int) -> Measurement:
+        measurement = reads(
+            f"window/{count}",
+            f"reads within {format_bytes(count)}",
+            block,
+            parameters.time_s,
+            span_bytes=count,
+            alignment_bytes=grid,
+        )
+        return _with(measurement, window_bytes=count)
+
+    def place(boundary: int) -> Measurement:
+        label = f"one place across {format_bytes(boundary)}"
+        measurement = reads(
+            f"across/{boundary}",
+            label,
+            2 * block,
+            parameters.time_s,
+            offset_bytes=boundary - block,
+            span_bytes=2 * block,
+        )
+        return _with(measurement, boundary_bytes=boundary)
+
+    def pair(distance: int) -> Measurement:
+        label = f"two places, {format_bytes(distance)} apart"
+        measurement = reads(
+            f"pair/{distance}",
+            label,
+            block,
+            parameters.time_s,
+            span_bytes=distance + block,
+            alignment_bytes=distance,
+        )
+        return _with(measurement, distance_bytes=distance)
+
+    def beside(depth: int, stripe: int) -> Measurement:
+        streams = [
+            access("read", "random", block, span_bytes=block, queue_depth=depth),
+            access("read", "random", block, offset_bytes=stripe, span_bytes=block),
+        ]
+        # Long enough for a read that waits for all others to come round ten times.
+        time_s = max(parameters.time_s, depth * 1e-3)
+        workload = Workload(streams, seconds=time_s, ramp_s=time_s / 5, seed=seed)
+        axes = {"beside": depth, "stripe_bytes": stripe}
+        return Measurement(
+            f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
+        )
+
+    windows = []
+    count = grid
+    while count <= span // 4:
+        windows.append(window(count))
+        count *= 2
+    places = []
+    boundary = grid
+    while boundary <= min(LARGEST_PLACE_BYTES, span // 4):
+        places.append(place(boundary))
+        boundary *= 2
+    first = interleaved([*windows, *places], span_bytes=span, seed=seed)
+
+    def following(measured: Measured) -> tuple[Measurement, ...]:
+        seen = layout.Seen.of(
+            (id.split("/")[0], int(id.split("/")[1]), recording.iops)
+            for id, recording in measured.items()
+        )
+        stripe = seen.stripe_bytes
+        if stripe is None:
+            return ()
+        distances = seen.distances_wanted(span - grid)
+        if distances:
+            return tuple(pair(distance) for distance in distances)
+        return tuple(beside(depth, stripe) for depth in seen.depths_wanted())
+
+    fill = timed(
+        "fill",
+        f"{format_bytes(FILL_BLOCK_BYTES)} sequential writes",
+        access("write", "sequential", FILL_BLOCK_BYTES, span_bytes=span),
+        1.0,
+    )
+    fill = Measurement(
+        fill.id, fill.label, Workload(fill.workload.streams, transfer_bytes=span, seed=seed)
+    )
+    return Plan(
+        {
+            "reads": f"{format_bytes(block)}, queue depth {parameters.depth}",
+            "span": f"{subject.extent(span)}, written in sequence, one write at a time",
+            "windows": f"{format_bytes(grid)} and every larger power of two up to "
+            f"{format_bytes(count // 2)}",
+            "time": f"{parameters.time_s:g} s each",
+        },
+        (
+            *((Phase((Purge(),), (fill,)),) if subject.fills else ()),
+            Adaptive(
+                (settle(),),
+                first,
+                following,
+                batches_max=BATCHES_MAX,
+                what="batches",
+                later=beside(256, grid),
+                later_count=60,
+            ),
+        ),
+        (
+            Chart("lines", "Reads within a window", "iops", "window_bytes", ids="window", log="xy"),
+            Chart("lines", "Reads of two places", "iops", "distance_bytes", ids="pair", log="x"),
+            Chart("lines", "Reads beside others", "iops", "beside", ids="beside", log="x"),
+        ),
+    )
+
+
+def _with(measurement: Measurement, **axes: int) -> Measurement:
+    return Measurement(measurement.id, measurement.label, measurement.workload, axes)
+
+
+DEFINITION = Definition(
+    name="probe-conflicts",
+    title="Probe: reads that meet on the same die",
+    source="Chen, Lee and Zhang, HPCA 2011: stripe, interleaving degree and page from conflicts",
+    purpose="How data is spread over dies, and how many commands the drive accepts.",
+    plan=plan,
+    parameters=Parameters,
+)

@@ -1,0 +1,82 @@
+"""Stripe, page, dies and queue as the probe finds them follow the drive's own."""
+
+from pathlib import Path
+
+import pytest
+
+import fourcorners as fc
+from fourcorners.analysis.internals.layout import Seen
+
+DRIVE = "intel-x25-m-g2-80gb"
+
+
+def _values(folder: Path, drive: str = DRIVE, **settings: str) -> dict[str, float | None]:
+    with fc.open_target(f"sim:{drive}", settings=settings) as target:
+        run = fc.run("probe-conflicts", target, out=folder)
+    return {finding["name"]: finding["value"] for finding in run.findings}
+
+
+@pytest.mark.parametrize(
+    ("dies", "planes", "page_kib", "queue"), [(20, 2, 4, 32), (10, 1, 8, 8), (16, 4, 4, 17)]
+)
+def test_findings_follow_the_drive(
+    dies: int, planes: int, page_kib: int, queue: int, tmp_path: Path
+) -> None:
+    found = _values(
+        tmp_path,
+        **{
+            "flash.dies": str(dies),
+            "flash.channels": "2",
+            "flash.planes": str(planes),
+            "flash.page_size": f"{page_kib} KiB",
+            "flash.blocks_per_plane": str(80 * 2**30 * 5 // (4 * dies * planes * page_kib * 2**17)),
+            "link.queue_depth": str(queue),
+        },
+    )
+    assert found["dies"] == dies
+    assert found["stripe_bytes"] == planes * page_kib * 1024
+    assert found["page_bytes"] == page_kib * 1024
+    assert found["command_queue_depth"] == queue
+
+
+def test_a_drive_that_serves_one_read_at_a_time_does_not_show_them(tmp_path: Path) -> None:
+    found = _values(tmp_path, "ocz-core-64gb")
+    assert found["dies"] is None
+    assert found["stripe_bytes"] is None
+
+
+def test_a_disk_has_none(tmp_path: Path) -> None:
+    assert _values(tmp_path, "wd6400aaks")["dies"] == 0
+
+
+def _seen(stripe: int, dies: int, pair: dict[int, float]) -> Seen:
+    window = {4096 << k: float(min(max(1, (4096 << k) // stripe), dies)) for k in range(12)}
+    return Seen(window=window, pair=pair)
+
+
+def test_pairs_are_wanted_until_one_conflicts() -> None:
+    stripe = 16384
+    powers = _seen(stripe, 6, {}).distances_wanted(100 * stripe)
+    assert powers == [stripe << k for k in range(7)]
+    apart = dict.fromkeys(powers, 2.0)
+    rest = _seen(stripe, 6, apart).distances_wanted(100 * stripe)
+    assert 6 * stripe in rest
+    all_pairs = apart | {d: 1.0 if d % (6 * stripe) == 0 else 2.0 for d in rest}
+    seen = _seen(stripe, 6, dict(sorted(all_pairs.items())))
+    assert seen.dies == 6
+    assert seen.distances_wanted(100 * stripe) == []
+
+
+def test_more_dies_than_take_turns_are_noticed() -> None:
+    stripe = 16384
+    pair = {stripe: 2.0, 2 * stripe: 2.0, 4 * stripe: 1.0}
+    assert _seen(stripe, 4, pair).takes_turns
+    assert not _seen(stripe, 32, pair).takes_turns
+
+
+def test_a_queue_whose_end_was_not_reached_is_unknown() -> None:
+    flat = Seen(beside=dict.fromkeys((4, 8, 16), 20.0))
+    assert flat.queue_depth is None
+    assert flat.depths_wanted() == []
+    met = Seen(beside={4: 20.0, 8: 20.0, 16: 12.0})
+    assert met.depths_wanted() == list(range(9, 16))
