@@ -164,9 +164,9 @@ def test_a_purge_that_hangs_ends_the_run(kind: str, disk: FaultDisk, tmp_path: P
     what = ("--profile", "quick", "--tests", "four-corners,consistency", "--io-limit", "1")
     disk.tell(Fault("discard", "hang"))
     with target_on(disk, kind) as locator:
-        named = ("--overwrite", locator)
+        named = ["--overwrite", locator]
         if kind == "device":
-            named = ("--destroy-data", locator, "--purge", "discard")
+            named = ["--destroy-data", locator, "--purge", "discard"]
         # Comes back when the command is gone, with the medium still hanging.
         done = fourcorners("characterize", locator, *named, *what, "--out", runs)
         disk.tell()
