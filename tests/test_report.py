@@ -17,6 +17,7 @@ from rich.console import Console
 
 from fourcorners.report import formatting, render_html, render_summary, write_html
 from fourcorners.report.payload import drive_names, report_payload
+from fourcorners.report.published import published_view
 
 CHROMIUM = shutil.which("chromium")
 CSS = Path(__file__).parents[1] / "fourcorners/report/assets/report.css"
@@ -52,7 +53,8 @@ class Outline(HTMLParser):
         for key, value in attrs:
             if key == "id":
                 self.ids.append(str(value))
-            if key in ("src", "href", "action", "srcset", "data"):
+            # A link asks for nothing until somebody follows it.
+            if key in ("src", "href", "action", "srcset", "data") and (tag, key) != ("a", "href"):
                 self.addresses.append(str(value))
             if key.startswith("on"):
                 self.handlers.append(key)
@@ -429,3 +431,29 @@ def test_the_page_writes_numbers_as_python_does(browser: Any, tmp_path: Path) ->
         assert number == formatting.significant(value)
         assert time == formatting.duration(value)
         assert size == formatting.size(round(value))
+
+
+def test_what_was_published_stands_beside_what_was_measured() -> None:
+    run = made_up.make_run(made_up.CORE)
+    run.manifest["target"]["locator"] = "sim:ocz-vertex-3-240gb"
+    [row] = [
+        row
+        for row in published_view([run], ["a drive"])
+        if row["what"] == "Sequential read of 128 KiB at queue depth 1"
+    ]
+    assert row["published"] == "about 370 MB/s"
+    assert row["about"] == ""
+    [here] = row["here"]
+    measured = next(
+        r for r in run.recordings if r["recording"].startswith("four-corners/sequential-read")
+    )
+    assert here.startswith(f"{formatting.rate(measured['bytes_per_second'])} MB/s (")
+    assert "What was published" in render_html([run])
+
+
+def test_published_figures_of_another_drive_can_be_laid_over_a_run() -> None:
+    run = made_up.make_run(made_up.CORE)
+    run.manifest["target"]["locator"] = "/dev/nvme1n1"
+    assert "What was published" not in render_html([run])
+    text = render_html([run], ["samsung-840-pro-256gb"])
+    assert "samsung-840-pro-256gb" in text

@@ -393,7 +393,12 @@ def prepare(
 
 
 @app.command
-def report(*runs: Path, out: Path | None = None, json: Flag = False) -> int:
+def report(
+    *runs: Path,
+    out: Path | None = None,
+    published: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    json: Flag = False,
+) -> int:
     """Write the report of a run again, or one report that shows several runs side by side.
 
     Parameters
@@ -403,10 +408,13 @@ def report(*runs: Path, out: Path | None = None, json: Flag = False) -> int:
     out
         The HTML file to write. By default report.html in the run folder, or for several runs
         a new file beside the first one.
+    published
+        A drive of the catalog whose published figures are laid beside every run, such as
+        samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
     json
         Print the runs' manifests, recordings and findings as JSON instead of their summary.
     """
-    return report_command.run(runs, out, json)
+    return report_command.run(runs, out, published, json)
 
 
 @app.command

@@ -7,11 +7,16 @@ from pathlib import Path
 from fourcorners.cli.output import print_json, print_summary
 from fourcorners.errors import UserError, os_reason
 from fourcorners.report import write_html
+from fourcorners.report.published import published_drives
 from fourcorners.store import Run, schema
+from fourcorners.suites.parameters import unknown
 
 
-def run(paths: Sequence[Path], out: Path | None, json: bool) -> int:
+def run(paths: Sequence[Path], out: Path | None, published: Sequence[str], json: bool) -> int:
     """Renders one report of all the runs."""
+    for drive in published:
+        if drive not in published_drives():
+            raise UserError(f"--published: {unknown('drive', drive, list(published_drives()))}")
     if not paths:
         raise UserError("no run folder: name one or several, as in runs/*")
     runs = [Run(path) for path in paths]
@@ -21,7 +26,7 @@ def run(paths: Sequence[Path], out: Path | None, json: bool) -> int:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             out = runs[0].path.resolve().parent / f"{stamp}-side-by-side.html"
     try:
-        write_html(runs, out)
+        write_html(runs, out, published)
     except OSError as error:
         raise UserError(f"cannot write {out}: {os_reason(error)}") from error
     if json:

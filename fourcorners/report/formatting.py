@@ -98,6 +98,14 @@ def quantity(value: object, unit: object, digits: int = 3) -> str:
     return f"{significant(x, digits)} {name}".rstrip() if name != "1" else significant(x, digits)
 
 
+def percent_change(change: object) -> str:
+    """A relative change in percent with its sign, "as published" for none."""
+    x = number(change)
+    if x is None:
+        return NOTHING
+    return f"{100 * x:+.2g} %" if abs(x) >= 5e-4 else "as published"
+
+
 def interval(bounds: object, unit: object) -> str:
     """Two bounds with as many digits as it takes to tell them apart; empty without both."""
     if not isinstance(bounds, (list, tuple)) or any(number(bound) is None for bound in bounds):

@@ -26,8 +26,11 @@ SCRIPTS = (
 )  # in order of dependency
 
 
-def render_html(runs: Sequence[Run]) -> str:
-    """The report of one or several runs, as the text of a self-contained HTML file."""
+def render_html(runs: Sequence[Run], published: Sequence[str] = ()) -> str:
+    """The report of one or several runs, as the text of a self-contained HTML file.
+
+    What was published of the drives of the catalog in ``published`` is laid over every run.
+    """
     if not runs:
         raise ValueError("a report needs at least one run")
     environment = Environment(
@@ -36,7 +39,7 @@ def render_html(runs: Sequence[Run]) -> str:
     more = charts.tests(runs)
     script = joined_script([asset(f"assets/{name}") for name in SCRIPTS])
     return environment.from_string(asset("template.html.j2")).render(
-        view=report_view(runs),
+        view=report_view(runs, published),
         more=more,
         payload=embedded_json({**report_payload(runs), "charts": charts.drawn(more)}),
         script=Markup(script),
@@ -45,6 +48,6 @@ def render_html(runs: Sequence[Run]) -> str:
     )
 
 
-def write_html(runs: Sequence[Run], path: Path | str) -> None:
+def write_html(runs: Sequence[Run], path: Path | str, published: Sequence[str] = ()) -> None:
     """Write the report to `path`: whole and flushed, or not at all."""
-    write_whole(render_html(runs), Path(path))
+    write_whole(render_html(runs, published), Path(path))

@@ -9,6 +9,7 @@ from typing import Any
 from . import formatting
 from .charts import SECTIONS
 from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
+from .published import published_view
 from .run import Run
 
 CORNER_TITLES = {
@@ -26,8 +27,9 @@ ARTEFACT = "artefact_"  # findings that have a list of their own
 IN_THE_FIGURE = ("corner_", "rounds_")
 
 
-def report_view(runs: Sequence[Run]) -> dict[str, Any]:
-    """What the template needs besides the figures' payload."""
+def report_view(runs: Sequence[Run], published: Sequence[str] = ()) -> dict[str, Any]:
+    """What the template needs besides the figures' payload; figures of the drives in
+    ``published`` are laid over every run."""
     names = drive_names(runs)
     corners = [_corner(runs, names, corner) for corner in CORNERS]
     _set_shares(corners)
@@ -50,6 +52,7 @@ def report_view(runs: Sequence[Run]) -> dict[str, Any]:
         "tables": _tables(runs, names),
         "tests": _test_groups(runs, names),
         "missing": _missing(runs, names),
+        "published": published_view(runs, names, published),
         "environment": _table([_environment(run) for run in runs]),
         "errors": _errors(runs, names),
     }
@@ -57,7 +60,7 @@ def report_view(runs: Sequence[Run]) -> dict[str, Any]:
 
 def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
     manifest, target = run.manifest, run.manifest.get("target") or {}
-    said = findings(run, "summary*")
+    said = [*findings(run, "summary*"), *findings(run, "explanation")]
     return {
         "index": index,
         "name": name,
@@ -286,7 +289,7 @@ def _findings(run: Run) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
         name = str(finding.get("name") or "")
-        if name.startswith(("summary", "averages_", ARTEFACT)):
+        if name.startswith(("summary", "explanation", "averages_", ARTEFACT)):
             continue
         unit = finding.get("unit")
         rows.append(
