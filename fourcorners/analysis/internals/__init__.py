@@ -7,7 +7,15 @@ why. What a drive does not have is a value of zero.
 from __future__ import annotations
 
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import conflicts, drift, extended_model, mapping_unit, story
+from fourcorners.analysis.internals import (
+    command_queue,
+    conflicts,
+    drift,
+    extended_model,
+    link,
+    mapping_unit,
+    story,
+)
 from fourcorners.analysis.source import RunData
 
 
@@ -17,4 +25,6 @@ def find(run: RunData) -> list[Finding]:
     unit = next((finding.value for finding in units if finding.name == "mapping_unit"), None)
     found = [*units, *(extended_model.find(run, unit) if units else [])]
     found += conflicts.find(run)
+    found += command_queue.find(run)
+    found += link.find(run)
     return [*(story.tell(found) if found else []), *found, *drift.find(run)]

@@ -1,5 +1,5 @@
-"""Findings ``stripe_bytes``, ``page_bytes``, ``dies`` and ``command_queue_depth`` from reads that
-conflict; the arithmetic is in :mod:`fourcorners.analysis.internals.layout`."""
+"""Findings ``stripe_bytes``, ``page_bytes`` and ``dies`` from reads that conflict; the arithmetic
+is in :mod:`fourcorners.analysis.internals.layout`."""
 
 from __future__ import annotations
 
@@ -24,27 +24,31 @@ _DISK_READ_S = 1.5e-3
 needs a tenth, and the fastest disks 2 ms for half a turn alone."""
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings of the probe; none where it did not run."""
+def seen(run: RunData) -> tuple[Seen | None, dict[str, list[str]]]:
+    """The rates that the probe saw, ``None`` where it did not run, and the recordings of each kind
+    of point."""
     points = [m for m in measured(run, TEST, "read") if m.ios > 1]
-    if not points:
-        return []
-    seen = Seen.of(
+    found = Seen.of(
         (kind, int(m.point[axis]), m.iops)
         for m in points
         for kind, axis in _AXES.items()
         if m.point.get(axis) is not None and f"/{kind}/" in m.recording
     )
     evidence = {kind: [m.recording for m in points if f"/{kind}/" in m.recording] for kind in _AXES}
-    if len(seen.window) < 2:
+    return (found if len(found.window) > 1 else None), evidence
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings of the probe; none where it did not run."""
+    rates, evidence = seen(run)
+    if rates is None:
         return []
-    sentinels = [1 / m.iops for m in points if m.point.get("sentinel")]
-    disk = bool(sentinels) and sorted(sentinels)[len(sentinels) // 2] > _DISK_READ_S
+    sentinels = sorted(1 / m.iops for m in measured(run, TEST, "read") if m.point.get("sentinel"))
+    disk = bool(sentinels) and sentinels[len(sentinels) // 2] > _DISK_READ_S
     return [
-        _stripe(seen, disk, evidence),
-        _page(seen, disk, evidence),
-        _dies(seen, disk, evidence),
-        _queue(seen, disk, evidence),
+        _stripe(rates, disk, evidence),
+        _page(rates, disk, evidence),
+        _dies(rates, disk, evidence),
     ]
 
 
@@ -173,37 +177,4 @@ def _dies(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
             evidence=seen_in,
             detail=detail | {"goodness": {"together": seen.pair[stripe * dies] / seen.one_die - 1}},
         )
-    return Finding(name, title, "not identifiable", reason, evidence=seen_in, detail=detail)
-
-
-def _queue(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
-    name, title = "command_queue_depth", "Commands that the drive accepts at once"
-    seen_in = evidence["beside"]
-    detail = {
-        "discrete": True,
-        "beside": list(seen.beside),
-        "iops": list(seen.beside.values()),
-    }
-    depth = seen.queue_depth
-    if depth is not None:
-        highest = max(seen.beside.values())
-        return Finding(
-            name,
-            title,
-            "measured",
-            f"The drive accepts {depth} commands at once: a read of one place has to wait as soon "
-            f"as {depth} of another one are outstanding.",
-            value=float(depth),
-            unit="1",
-            evidence=seen_in,
-            detail=detail | {"goodness": {"drop": 1 - seen.beside[depth] / highest}},
-        )
-    if seen.beside:
-        reason = (
-            f"Up to {max(seen.beside)} reads of another place no read had to wait for a place in "
-            "the queue."
-        )
-    else:
-        reason = _no_stripe(seen)
-        seen_in = evidence["window"]
     return Finding(name, title, "not identifiable", reason, evidence=seen_in, detail=detail)

@@ -57,10 +57,38 @@ def _queue_depth(hidden: Hidden) -> float | None:
     return float(hidden.get("link.queue_depth"))
 
 
+def _reordering(hidden: Hidden) -> float | None:
+    return float(hidden.get("link.queue_depth") > 1) if hidden.kind == "disk" else None
+
+
+def _line_rate(hidden: Hidden) -> float:
+    """Bytes per second after the line code."""
+    link = hidden.sections["link"]
+    if "line_rate" in link:
+        return float(link["line_rate"]) * 1e8  # From Gb/s.
+    generation = int(link["pcie_generation"])
+    transfers = {1: 2.5e9, 2: 5e9}.get(generation, float(1e9 * 2**generation))
+    code = 0.8 if generation < 3 else 128 / 130
+    return float(link["pcie_lanes"]) * transfers / 8 * code
+
+
+def _link(hidden: Hidden) -> float | None:
+    return round(_line_rate(hidden))
+
+
+def _link_ceiling(hidden: Hidden) -> float | None:
+    # What drive/sim/src/link.rs leaves of the line rate.
+    share = 8192 / 8792 if "line_rate" in hidden.sections["link"] else 256 / 280
+    return _line_rate(hidden) * share
+
+
 TRUTHS = (
     Truth("mapping_unit", True, _mapping_unit),
     Truth("stripe_bytes", True, _stripe),
     Truth("page_bytes", True, _page),
     Truth("dies", True, _dies),
     Truth("command_queue_depth", True, _queue_depth),
+    Truth("reordering", True, _reordering),
+    Truth("link", True, _link),
+    Truth("link_ceiling", False, _link_ceiling),
 )

@@ -5,6 +5,6 @@ in :mod:`fourcorners.analysis.internals`, and docs/explain.md says what each pro
 signature it leaves and what confounds it.
 """
 
-from fourcorners.suites.probes import alignment, conflicts
+from fourcorners.suites.probes import alignment, conflicts, depth
 
-PROBES = (alignment.DEFINITION, conflicts.DEFINITION)
+PROBES = (alignment.DEFINITION, conflicts.DEFINITION, depth.DEFINITION)

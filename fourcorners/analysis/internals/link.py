@@ -1,0 +1,164 @@
+"""Findings ``link_ceiling`` and ``link`` from large reads that need neither flash nor platters.
+
+What was never written since a purge, and what a cache holds, comes over the link alone. With many
+large reads outstanding the time of another byte is that of the link, whatever else a command costs:
+the rate is the slope between two sizes, B = (s2 - s1) / (t2 - t1).
+
+Which link it is follows from the rates that each generation leaves for data: of SATA after its line
+code and what goes with each frame of 8 KiB, 93.2 % of 150, 300 and 600 MB/s; of PCIe in packets of
+256 bytes with 24 around them, 91.4 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, measured
+
+TEST = "probe-depth"
+
+_SATA_SHARE = 8192 / (8192 + 600)
+_PCIE_SHARE = 256 / (256 + 24)
+
+_BYPASS_TOLERANCE = 0.015
+"""How far a link may be from the rate where data passes neither flash nor platters."""
+
+_TOLERANCE = 0.005
+"""The same where they are passed, and may be what limits."""
+
+_AGREE = 0.01
+"""Difference up to which two rates are the same one."""
+
+_FASTER = 1.3
+"""Rate over that of the medium from which data comes from memory."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A generation. ``line_rate`` in bytes per second after the line code."""
+
+    name: str
+    line_rate: float
+    payload_rate: float
+
+
+def links() -> list[Link]:
+    """All generations, by their rate."""
+    found = [
+        Link(f"SATA {gigabits:g} Gb/s", gigabits * 1e8, gigabits * 1e8 * _SATA_SHARE)
+        for gigabits in (1.5, 3.0, 6.0)
+    ]
+    for generation, transfers in enumerate((2.5e9, 5e9, 8e9, 16e9, 32e9), start=1):
+        code = 8 / 10 if generation < 3 else 128 / 130
+        for lanes in (1, 2, 4, 8, 16):
+            rate = lanes * transfers * code / 8
+            found.append(Link(f"PCIe {generation}.0 x{lanes}", rate, rate * _PCIE_SHARE))
+    return sorted(found, key=lambda link: link.payload_rate)
+
+
+def find(run: RunData) -> list[Finding]:
+    """Both findings; none where the probe did not run."""
+    points = [m for m in measured(run, TEST, "read") if m.point.get("of")]
+    if not points:
+        return []
+    slopes = {
+        of: slope
+        for of in ("erased", "cached", "written")
+        if (slope := _slope([m for m in points if m.point["of"] == of])) is not None
+    }
+    evidence = [m.recording for m in points]
+    if not slopes:
+        flat = "Large reads of two sizes take no longer the larger they are."
+        return [
+            Finding(name, title, "not identifiable", flat, evidence=evidence)
+            for name, title in _TITLES.items()
+        ]
+    ceiling, bypasses, reason = _ceiling(slopes)
+    detail = {
+        "slopes_bytes_per_second": slopes,
+        "of": [m.point["of"] for m in points],
+        "block_bytes": [m.block_bytes for m in points],
+        "measured_bytes_per_second": [m.bytes_per_second for m in points],
+    }
+    nearest = min(links(), key=lambda link: abs(math.log(link.payload_rate / ceiling)))
+    off = ceiling / nearest.payload_rate - 1
+    tolerance = _BYPASS_TOLERANCE if bypasses else _TOLERANCE
+    matches = abs(off) <= tolerance
+    if reason is None and not matches:
+        reason = (
+            f"Large reads reach {wording.binary_rate(ceiling)}, which no generation of link "
+            "carries: something else limits them."
+        )
+    if reason is not None:
+        return [
+            Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
+            for name, title in _TITLES.items()
+        ]
+    names = [one.name for one in links() if abs(one.line_rate / nearest.line_rate - 1) < 1e-6]
+    error = max(abs(off), _spread(slopes, ceiling), 0.002)
+    detail |= {"goodness": {"off_the_nearest_generation": off}}
+    return [
+        Finding(
+            "link_ceiling",
+            _TITLES["link_ceiling"],
+            "measured",
+            f"The link carries {wording.binary_rate(ceiling)}.",
+            value=ceiling,
+            unit="B/s",
+            interval=(ceiling * (1 - error), ceiling * (1 + error)),
+            evidence=evidence,
+            detail=detail,
+        ),
+        Finding(
+            "link",
+            _TITLES["link"],
+            "measured",
+            f"That is what {' or '.join(names)} leaves for data.",
+            value=round(nearest.line_rate),
+            unit="B/s",
+            evidence=evidence,
+            detail=detail | {"discrete": True, "names": names},
+        ),
+    ]
+
+
+_TITLES = {"link_ceiling": "What the link carries", "link": "Which link it is"}
+
+
+def _slope(points: Sequence[Measured]) -> float | None:
+    """Bytes per second of another byte, from the smallest to the largest read."""
+    ordered = sorted(points, key=lambda m: m.block_bytes or 0)
+    if len(ordered) < 2:
+        return None
+    small, large = ordered[0], ordered[-1]
+    added_s = 1 / large.iops - 1 / small.iops
+    added_bytes = (large.block_bytes or 0) - (small.block_bytes or 0)
+    return added_bytes / added_s if added_s > 0 and added_bytes > 0 else None
+
+
+def _ceiling(slopes: dict[str, float]) -> tuple[float, bool, str | None]:
+    """The rate, whether it passes neither flash nor platters, and if not why it may not be the
+    link's."""
+    best = max(slopes, key=lambda of: slopes[of])
+    medium = slopes.get("written", 0.0)
+    if "erased" in slopes and slopes["erased"] >= (1 - _AGREE) * medium:
+        return slopes["erased"], True, None
+    if slopes.get("cached", 0.0) > _FASTER * medium:
+        return slopes["cached"], True, None
+    close = [of for of in slopes if slopes[of] > (1 - _AGREE) * slopes[best]]
+    if len(close) > 1:
+        return slopes[best], False, None
+    return (
+        slopes[best],
+        False,
+        "Large reads all come from the medium, which may be slower than the link.",
+    )
+
+
+def _spread(slopes: dict[str, float], ceiling: float) -> float:
+    close = [rate for rate in slopes.values() if abs(rate / ceiling - 1) < _AGREE]
+    return (max(close) - min(close)) / ceiling if close else 0.0
