@@ -51,7 +51,7 @@ def test_a_rise_is_not_a_cliff() -> None:
 
 def test_numbers_of_a_run_with_a_cliff() -> None:
     series = cliff_series(2000, 30, 95_000, 8_000, 0.05)
-    finding = finding_of(series)
+    finding = finding_of(series, capacity_bytes=100 * 10**9)
     detail = finding["detail"]
     assert finding["verdict"] == "measured"
     assert finding["unit"] == "IOPS"
@@ -63,7 +63,7 @@ def test_numbers_of_a_run_with_a_cliff() -> None:
     assert detail["fresh_iops"] == pytest.approx(95_000, rel=0.05)
     written = series[:30].sum() * 4096
     assert detail["bytes_until_cliff"] == pytest.approx(written)
-    assert detail["capacities_until_cliff"] == pytest.approx(written / 256e9)
+    assert detail["capacities_until_cliff"] == pytest.approx(written / 100e9)
     assert detail["coefficient_of_variation"] == pytest.approx(0.05, rel=0.2)
     assert detail["mean_over_deviation"] == pytest.approx(20, rel=0.2)
     assert detail["worst_second_iops"] == series[-400:].min()
@@ -100,13 +100,13 @@ def test_a_run_that_may_not_have_met_its_cliff_says_so() -> None:
     finding = finding_of(np.full(200, 40_000.0))
     assert finding["verdict"] == "not identifiable"
     assert finding["value"] is None
-    assert "no cliff was met, but only 32.77 GB were written" in finding["text"]
+    assert "32.8 GB were written, and the drive may have had 115 GB free" in finding["text"]
     unknown = finding_of(np.full(200, 40_000.0), capacity_bytes=None)
     assert "without the drive's capacity" in unknown["detail"]["reason"]
 
 
 def test_enough_written_without_a_cliff_is_a_steady_state() -> None:
-    finding = finding_of(np.full(2000, 32_000.0), capacity_bytes=200 * 10**9)
+    finding = finding_of(np.full(2000, 32_000.0), capacity_bytes=150 * 10**9)
     assert finding["verdict"] == "measured"
     assert finding["detail"]["cliff_s"] is None
 

@@ -21,6 +21,7 @@ from fourcorners.analysis import (
     power,
     queue_depth,
     rounds,
+    steadiness,
     summary,
     sweeps,
 )
@@ -40,6 +41,7 @@ def find(run: RunData) -> list[Finding]:
         *access_findings.find(run),
         *queue_depth.find(run),
         *consistency_findings.find(run),
+        *steadiness.find(run),
         *sweeps.find(run),
         *load.find(run),
         *latency_over_time.find(run),

@@ -104,19 +104,19 @@ def _consistency(
                 f"Avoid more than {amount} of random writes at a stretch; free space and pauses "
                 "may let the drive recover."
             )
-    if not traits.consistency_identified or not seen.get("steady_iops"):
+    if not traits.consistency_level or not seen.get("steady_iops"):
         return
     worst = seen["worst_second_iops"] / seen["steady_iops"]
     if worst >= EVEN_WORST_SHARE:
         strengths.append(
-            f"Even under load: the worst second of the steady state delivers "
+            f"Even under load: the worst of the last seconds delivers "
             f"{wording.percent(worst)} of its mean."
         )
     elif worst < UNEVEN_WORST_SHARE:
         stall = seen["longest_stall_s"]
         stalled = f", and it stood still for {wording.count(stall, 'second')}" if stall else ""
         weaknesses.append(
-            f"Uneven under load: the worst second of the steady state delivers "
+            f"Uneven under load: the worst of the last seconds delivers "
             f"{wording.percent(worst)} of its mean{stalled}."
         )
         avoid.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,12 @@ from fourcorners.analysis.consistency import Floats, Steady
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import batch_means_interval
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
+from fourcorners.analysis.steadiness import known_of
 
 TEST = "consistency"
 
 SECONDS_MIN = 10
 """Full seconds below which nothing is said about a series."""
-
-SPARE_SHARE_MAX = 0.5
-"""Spare area, in capacities, that a drive may hide: the largest of the reviews' drives has 0.41."""
 
 SLOW_IOPS = 500
 """Rate below which fresh flash cannot be what limits: a page programs in 2 ms or less, so even a
@@ -55,14 +54,15 @@ def _finding(run: RunData, write: Measured) -> Finding:
             evidence=[write.recording],
             detail={"seconds": len(iops), "reason": too_short},
         )
-    written = np.cumsum(np.asarray(series["bytes"], dtype=np.float64)[: len(iops)])
+    of_second = np.asarray(series["bytes"], dtype=np.float64)[: len(iops)]
+    written = np.cumsum(of_second)
     cliff = consistency.find_cliff(iops)
     last = consistency.steady(iops)
-    capacity = capacity_bytes(run)
-    reason = _why_not_steady(cliff, last, float(written[-1]), capacity)
-    detail = _detail(iops, written, capacity, cliff, last) | {
-        "steady_reached": reason is None,
-        "reason": reason,
+    judged = _judged(run, write, iops, of_second, last)
+    detail = _detail(iops, written, capacity_bytes(run), cliff, last) | {
+        "steady_reached": judged.settled,
+        "level": judged.settled or (cliff is not None and not judged.moving),
+        "reason": None if judged.settled else judged.reason,
         "latency_max_s": write.number("latency_max_s"),
     }
     text = [_cliff_sentence(cliff, detail), _last_sentence(last, len(iops), detail)]
@@ -71,46 +71,57 @@ def _finding(run: RunData, write: Measured) -> Finding:
             "The longest stall lasted "
             f"{wording.count(detail['longest_stall_s'], 'second')} without a single completion."
         )
-    text.append(
-        detail["feels_like"]
-        if reason is None
-        else f"The steady state is not identifiable: {reason}"
-    )
+    text.append(detail["feels_like"])
+    if not judged.settled:
+        text.append(f"By the judge of steady state it is {judged.reason}.")
     return Finding(
         name,
         title,
-        "measured" if reason is None else "not identifiable",
+        "measured" if judged.settled else "not identifiable",
         " ".join(text),
-        value=last.mean_iops if reason is None else None,
+        value=last.mean_iops if judged.settled else None,
         unit="IOPS",
-        interval=batch_means_interval(iops[last.first_second :]) if reason is None else None,
+        interval=batch_means_interval(iops[last.first_second :]) if judged.settled else None,
         evidence=[write.recording],
         detail=detail,
     )
 
 
-def _why_not_steady(
-    cliff: int | None, last: Steady, written_bytes: float, capacity: int | None
-) -> str | None:
-    """Why the last seconds may not be the steady state; ``None`` if they are."""
-    if abs(last.drift) > consistency.DRIFT_MAX:
-        direction = "falling" if last.drift < 0 else "rising"
-        return f"the rate is still {direction}, by {wording.percent(abs(last.drift))} over them."
-    if cliff is not None:
-        if cliff > last.first_second:
-            return "the cliff lies within them, so the run ended too soon after it."
-        return None
+@dataclass(frozen=True)
+class _Judged:
+    """What the judge of steady state says of a series."""
+
+    settled: bool
+    moving: bool
+    """It still falls or rises."""
+    reason: str
+
+
+def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: Steady) -> _Judged:
+    # Its change points need a library that takes a while to load.
+    from fourcorners.analysis.steady_state import Series, State, judge
+
+    capacity = capacity_bytes(run)
     if last.mean_iops < SLOW_IOPS:
-        return None
-    if capacity is None:
-        return "no cliff was met, and without the drive's capacity it cannot be excluded."
-    if written_bytes < SPARE_SHARE_MAX * capacity:
-        return (
-            f"no cliff was met, but only {wording.amount(written_bytes)} were written, "
-            f"{wording.percent(written_bytes / capacity)} of the capacity: a spare area as large "
-            f"as {wording.percent(SPARE_SHARE_MAX)} would not have been used up."
-        )
-    return None
+        # What was written does not matter, only how the rate went on.
+        span, spare, unwritten = 1.0, 0.0, 0.0
+        written = np.zeros(len(iops))
+    elif capacity is None:
+        reason = "without the drive's capacity it cannot be told how much had to be written"
+        return _Judged(settled=False, moving=False, reason=reason)
+    else:
+        [recording] = [
+            recording
+            for test in run.manifest["tests"]
+            for recording in test.get("recordings", [])
+            if recording["id"] == write.recording
+        ]
+        span, spare, unwritten = known_of(recording, capacity)
+    verdict = judge(
+        Series.of_seconds(iops, written), span, spare_bytes_max=spare, unwritten_bytes=unwritten
+    )
+    moving = verdict.state in (State.FALLING, State.RISING)
+    return _Judged(verdict.settled, moving, verdict.text)
 
 
 def _detail(

@@ -139,6 +139,6 @@ def _measured_sentences(traits: Traits) -> list[str]:
     ]
     if rates:
         sentences.append(f"With large or sequential requests it {wording.sentence_list(rates)}.")
-    if traits.consistency_identified:
+    if traits.consistency_level:
         sentences.append(str(traits.consistency["feels_like"]))
     return sentences

@@ -35,15 +35,17 @@ class Traits:
     cluster_bytes: float | None
     penalties_max: float | None
     consistency: Mapping[str, Any] = field(default_factory=dict)
-    consistency_identified: bool = False
+    consistency_level: bool = False
+    """Whether random writes had come to a level after the cliff, if there was one: their steady
+    state, or what looks like it so far."""
     compression: float | None = None
     """Repeated over incompressible write rate, where the difference is no chance."""
     evidence: tuple[str, ...] = ()
 
     @property
     def settled_iops(self) -> float | None:
-        """Random writes per second after the cliff: of the steady state if that is known."""
-        key = "steady_iops" if self.consistency_identified else "after_cliff_iops"
+        """Random writes per second after the cliff: of the last seconds if they are level."""
+        key = "steady_iops" if self.consistency_level else "after_cliff_iops"
         return self.consistency.get(key)
 
 
@@ -61,7 +63,7 @@ def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
         cluster_bytes=write_model.get("cluster_bytes_estimate"),
         penalties_max=max(penalties, default=None),
         consistency={} if consistency is None else consistency.detail,
-        consistency_identified=consistency is not None and consistency.verdict == "measured",
+        consistency_level=consistency is not None and bool(consistency.detail.get("level")),
         compression=compression.value if compression is not None and differs else None,
         evidence=tuple(dict.fromkeys(id for f in by_name.values() for id in f.evidence)),
     )
