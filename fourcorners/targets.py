@@ -595,7 +595,8 @@ class RealTarget(Target):
         return self._environment
 
     def observer(self) -> Observer:
-        return Observer(self.locator, direct=self._held.direct)
+        core = self._held
+        return Observer(self.locator, direct=core.direct, counted=core.is_counted)
 
     def close(self) -> None:
         # The core gives the file back with its last reference.

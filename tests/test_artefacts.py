@@ -342,6 +342,11 @@ def test_the_observer_reads_another_machine(tmp_path: Path) -> None:
     assert (seen.cap_read_bytes_per_second, seen.cap_write_iops) == (1_000_000, 500)
     assert seen.hole_share == 0
     assert (seen.sampled_blocks, seen.zero_share, seen.repeated_share) == (64, 0, 0)
+    # NVMe commands are in none of the kernel's counts.
+    uncounted = Observer(str(path), direct=True, counted=False, root=root)
+    uncounted.begin()
+    seen = uncounted.end(workload, 1 << 20)
+    assert (seen.own_read_bytes, seen.disk_reads, seen.steal_share) == (None, None, None)
 
 
 def test_conditions_survive_the_run_folder() -> None:

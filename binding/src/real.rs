@@ -69,6 +69,11 @@ impl RealTarget {
     }
 
     #[getter]
+    fn is_counted(&self) -> bool {
+        self.file.is_counted()
+    }
+
+    #[getter]
     fn needs_fill(&self) -> bool {
         self.file.plan().needs_fill
     }

@@ -126,7 +126,7 @@ class TargetOptions:
         Seconds that one I/O may take before the test is given up: 120 by default. Files and devices
         only.
     engine
-        How I/O is passed to the system: auto, io_uring or sync, with options such as
+        How I/O is passed to the system: auto, io_uring, nvme or sync, with options such as
         io_uring,batch=32,cpus=0-3 (docs/real-targets.md). Files and devices only.
     state
         File that "prepare" wrote of the simulated drive: the tests start from that state instead of

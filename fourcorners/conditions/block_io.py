@@ -9,14 +9,14 @@ from fourcorners.system_files import text
 
 @dataclass(frozen=True)
 class BlockIo:
-    """One reading of the counters."""
+    """One reading of the counters; ``None`` is what they do not tell."""
 
-    own_read_bytes: int | None
-    own_write_bytes: int | None
-    disk_reads: int | None
-    disk_read_bytes: int | None
-    disk_writes: int | None
-    disk_write_bytes: int | None
+    own_read_bytes: int | None = None
+    own_write_bytes: int | None = None
+    disk_reads: int | None = None
+    disk_read_bytes: int | None = None
+    disk_writes: int | None = None
+    disk_write_bytes: int | None = None
 
 
 def read_block_io(root: Path, disk: Path | None) -> BlockIo:

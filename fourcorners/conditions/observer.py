@@ -58,11 +58,15 @@ class Observer:
     that failed is left out. A second without a tick costs precision, nothing else.
     """
 
-    def __init__(self, path: str, *, direct: bool, root: str | Path = "/") -> None:
+    def __init__(
+        self, path: str, *, direct: bool, counted: bool = True, root: str | Path = "/"
+    ) -> None:
         """For an existing file or block device; ``direct`` is whether I/O to it passes the page
-        cache by, ``root`` is where ``proc`` and ``sys`` are found."""
+        cache by, ``counted`` whether the kernel counts it as block I/O, ``root`` is where ``proc``
+        and ``sys`` are found."""
         self._path = path
         self._direct = direct
+        self._counted = counted
         self._root = Path(root)
         self._device = stat.S_ISBLK(os.stat(path).st_mode)  # noqa: PTH116 - a text
         self._facts = describe_path(path, self._root)
@@ -183,7 +187,7 @@ class Observer:
     def _read(self) -> _Reading:
         return _Reading(
             monotonic_s=time.monotonic(),
-            block_io=read_block_io(self._root, self._disk),
+            block_io=read_block_io(self._root, self._disk) if self._counted else BlockIo(),
             cpu=read_cpu_times(self._root),
             clock=read_clock(self._root),
             power=read_power(self._root, self._disk),

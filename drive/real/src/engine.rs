@@ -14,6 +14,8 @@ pub enum Way {
     Automatic,
     /// io_uring or nothing.
     IoUring,
+    /// io_uring with NVMe commands, past the block layer.
+    Nvme,
     /// `pread` and `pwrite`: at queue depth 1 by the worker itself, at others by
     /// one more thread for each outstanding request.
     Synchronous,
@@ -48,10 +50,11 @@ impl FromStr for Engine {
         let way = match parts.next() {
             Some("auto") => Way::Automatic,
             Some("io_uring") => Way::IoUring,
+            Some("nvme") => Way::Nvme,
             Some("sync") => Way::Synchronous,
             other => {
                 let name = other.unwrap_or_default();
-                return fail(format!("there is no \"{name}\": use auto, io_uring or sync"));
+                return fail(format!("there is no \"{name}\": use auto, io_uring, nvme or sync"));
             }
         };
         let mut engine = Engine { way, ..Engine::default() };
@@ -80,8 +83,11 @@ impl FromStr for Engine {
             }
         }
         let of_the_ring = engine.sq_poll || engine.io_poll || engine.batch.is_some();
-        if of_the_ring && engine.way != Way::IoUring {
+        if of_the_ring && !matches!(engine.way, Way::IoUring | Way::Nvme) {
             return fail("iopoll, sqpoll and batch are options of io_uring: name it".into());
+        }
+        if engine.way == Way::Nvme && engine.buffered {
+            return fail("commands pass by the page cache: leave buffered out".into());
         }
         if engine.io_poll && engine.buffered {
             return fail("iopoll polls a device, and buffered I/O need not reach one".into());
@@ -140,7 +146,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_in_a_sentence() {
         for (text, says) in [
-            ("libaio", "use auto, io_uring or sync"),
+            ("libaio", "use auto, io_uring, nvme or sync"),
             ("", "use auto"),
             ("sync,fast", "no option \"fast\""),
             ("io_uring,batch=0", "use 1 to 4096"),
@@ -149,6 +155,7 @@ mod tests {
             ("sync,sqpoll", "options of io_uring"),
             ("auto,batch=8", "options of io_uring"),
             ("io_uring,iopoll,buffered", "need not reach"),
+            ("nvme,buffered", "pass by the page cache"),
             ("io_uring,sqpoll=1", "no option"),
         ] {
             let error = text.parse::<Engine>().unwrap_err().0;

@@ -2,8 +2,9 @@
 
 use crate::claim::ClaimedFile;
 use crate::direct::{self, DirectIo};
-use crate::engine::Engine;
+use crate::engine::{Engine, Way};
 use crate::identity::{DeviceIdentity, Identity};
+use crate::nvme::Namespace;
 use crate::observed::Observed;
 use crate::plan::{Kind, Plan, refusal};
 use crate::within::{Unprepared, within};
@@ -30,6 +31,8 @@ pub struct RealFile {
     /// Targets made so far: each gets content of its own.
     targets: AtomicU64,
     engine: Arc<Engine>,
+    /// Where NVMe commands go.
+    namespace: Option<Arc<Namespace>>,
     observed: Arc<Observed>,
 }
 
@@ -101,6 +104,7 @@ impl RealFile {
             file: Arc::new(file),
             targets: AtomicU64::new(0),
             engine: Arc::default(),
+            namespace: None,
             observed: Arc::default(),
         })
     }
@@ -109,6 +113,11 @@ impl RealFile {
     /// are those of the open file.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Whether the kernel counts I/O to it as block I/O.
+    pub fn is_counted(&self) -> bool {
+        self.namespace.is_none()
     }
 
     /// What a reader of the results should know: the plan's notes, and what
@@ -122,8 +131,15 @@ impl RealFile {
     /// The same file, with I/O passed to the system as `engine` says.
     ///
     /// # Errors
-    /// Buffered I/O on a file that stays in direct mode.
+    /// Buffered I/O on a file that stays in direct mode; NVMe commands to what
+    /// takes none.
     pub fn with_engine(mut self, engine: Engine) -> Result<RealFile, TargetError> {
+        if engine.way == Way::Nvme {
+            self.namespace = Some(Arc::new(Namespace::beside(&self.plan, &self.file)?));
+            self.plan.notes.push(
+                "I/O went as NVMe commands, past the block layer: the kernel's counts do not contain it".into(),
+            );
+        }
         if engine.buffered && self.plan.direct {
             if !direct::switch(&self.file, false) {
                 return Err(refusal(&self.plan.path, &std::io::Error::last_os_error()));
@@ -149,6 +165,7 @@ impl RealFile {
             Arc::clone(&self.file),
             self.plan.capacity_bytes,
             Arc::clone(&self.engine),
+            self.namespace.clone(),
             index,
             Arc::clone(&self.observed),
             seed,

@@ -3,7 +3,7 @@
 
 use crate::access::{Access, word_names_target};
 use crate::identity::Identity;
-use crate::{device, regular};
+use crate::{device, nvme, regular};
 use fourcorners_target::TargetError;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
@@ -91,11 +91,12 @@ impl Plan {
             return regular::plan_existing(&resolved, &metadata, access);
         }
         if file_type.is_char_device()
-            && let Some(block_device) = nvme_block_device(&resolved)
+            && let Some(block_device) = nvme::block_device_of(&resolved)
         {
             return Err(TargetError(format!(
-                "{} takes NVMe commands, which are not used here: give the block device of the same namespace, {block_device}",
-                path.display()
+                "{} takes NVMe commands: give the block device of the same namespace, {}, and --engine nvme",
+                path.display(),
+                block_device.display()
             )));
         }
         let what = if file_type.is_dir() {
@@ -114,14 +115,6 @@ impl Plan {
             path.display()
         )))
     }
-}
-
-/// The block device of the NVMe namespace behind `/dev/ng0n1`.
-fn nvme_block_device(path: &Path) -> Option<String> {
-    let rest = path.strip_prefix("/dev").ok()?.to_str()?.strip_prefix("ng")?;
-    let (controller, namespace) = rest.split_once('n')?;
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    (number(controller) && number(namespace)).then(|| format!("/dev/nvme{rest}"))
 }
 
 /// An error of opening or examining, as a sentence.
@@ -151,18 +144,4 @@ pub(crate) fn refusal(path: &Path, error: &std::io::Error) -> TargetError {
         }
         _ => format!("{path}: {error}"),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_block_device_of_an_nvme_namespace_is_named() {
-        let of = |path: &str| nvme_block_device(Path::new(path));
-        assert_eq!(of("/dev/ng12n3").as_deref(), Some("/dev/nvme12n3"));
-        for other in ["/dev/ng0", "/dev/ngn1", "/dev/null", "/tmp/ng0n1", "/dev/ng0n1x"] {
-            assert_eq!(of(other), None, "{other}");
-        }
-    }
 }

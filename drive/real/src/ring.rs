@@ -4,15 +4,15 @@ use crate::buffers::Buffers;
 use crate::clock::monotonic_ns;
 use crate::engine::Engine;
 use crate::queues::Queues;
-use crate::transfer::{Transfer, errno_of};
+use crate::transfer::Transfer;
 use fourcorners_target::{Completion, TargetError};
-use fourcorners_workload::Operation;
-use io_uring::{CompletionQueue, IoUring, cqueue, opcode, squeue, types};
+use io_uring::squeue::EntryMarker as _;
+use io_uring::{CompletionQueue, IoUring, cqueue, squeue, types};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
 /// The one registered file.
-const FILE: types::Fixed = types::Fixed(0);
+pub(crate) const FILE: types::Fixed = types::Fixed(0);
 /// Largest submission queue that the kernel makes.
 const ENTRIES_MAX: u32 = 32_768;
 
@@ -28,6 +28,18 @@ const SQ_POLL_IDLE_MS: u32 = 1000;
 /// Longest sleep where the kernel's wait takes no time limit (`IOPOLL`).
 const NAP_NS: u64 = 1_000_000;
 
+/// How transfers are written into a ring, and what became of them is read.
+pub(crate) trait Protocol {
+    type Entry: squeue::EntryMarker + 'static;
+    type Posted: cqueue::EntryMarker + 'static;
+
+    /// A transfer on [`FILE`], with its piece of registered memory or without.
+    fn entry(&self, transfer: &Transfer, registered_buffers: bool) -> Self::Entry;
+
+    /// 0 or the errno of a transfer of `length_bytes` that ended with `result`.
+    fn errno(result: i32, length_bytes: u32) -> i32;
+}
+
 /// A ring, and what was passed to it.
 ///
 /// A request that completes while it is being passed on (page cache, memory)
@@ -35,8 +47,9 @@ const NAP_NS: u64 = 1_000_000;
 /// requests are therefore passed on one by one, and the clock is read after
 /// each; [`Engine::batch`] overrides that. Where the device completes later,
 /// groups cost it nothing.
-pub(crate) struct Ring {
-    queues: Queues<squeue::Entry, cqueue::Entry>,
+pub(crate) struct Ring<P: Protocol> {
+    queues: Queues<P::Entry, P::Posted>,
+    protocol: P,
     /// Buffers are pinned once, not at every I/O. False where the limit on
     /// locked memory (`ulimit -l`) is too small: more CPU time per I/O.
     pub(crate) registered_buffers: bool,
@@ -61,7 +74,7 @@ pub(crate) struct Ring {
     clock_is_current: bool,
 }
 
-impl Ring {
+impl<P: Protocol> Ring<P> {
     /// A ring for `slots` outstanding requests on `file` through `buffers`.
     ///
     /// # Errors
@@ -71,7 +84,8 @@ impl Ring {
         file: &File,
         buffers: &mut Buffers,
         engine: &Engine,
-    ) -> Result<Ring, Unavailable> {
+        protocol: P,
+    ) -> Result<Self, Unavailable> {
         let slots_max = ENTRIES_MAX / if engine.sq_poll { 2 } else { 1 };
         if slots > slots_max {
             return Err(Unavailable::Other(TargetError(format!(
@@ -93,8 +107,9 @@ impl Ring {
         // SAFETY: the pieces cover the mapping of `buffers`, which outlives the
         // requests of this ring (see `RealTarget::release`).
         let registered = unsafe { queues.submitter.register_buffers(&pieces) };
-        Ok(Ring {
+        Ok(Self {
             queues,
+            protocol,
             registered_buffers: registered.is_ok(),
             io_poll: engine.io_poll,
             sq_poll: engine.sq_poll,
@@ -126,30 +141,9 @@ impl Ring {
     /// Takes a transfer and returns its submission time.
     #[inline]
     pub(crate) fn submit(&mut self, transfer: &Transfer) -> u64 {
-        let Transfer { pointer, length_bytes, piece, offset_bytes: offset, .. } = *transfer;
-        self.expected_bytes[transfer.slot as usize] = length_bytes;
-        let write_flags = if transfer.fua { libc::RWF_DSYNC } else { 0 };
-        let entry = match (transfer.operation, self.registered_buffers) {
-            (Operation::Read, true) => {
-                opcode::ReadFixed::new(FILE, pointer, length_bytes, piece).offset(offset).build()
-            }
-            (Operation::Read, false) => {
-                opcode::Read::new(FILE, pointer, length_bytes).offset(offset).build()
-            }
-            (Operation::Write, true) => opcode::WriteFixed::new(FILE, pointer, length_bytes, piece)
-                .offset(offset)
-                .rw_flags(write_flags)
-                .build(),
-            (Operation::Write, false) => opcode::Write::new(FILE, pointer, length_bytes)
-                .offset(offset)
-                .rw_flags(write_flags)
-                .build(),
-            // What it takes to read the data again, without times of access.
-            (Operation::Flush, _) => {
-                opcode::Fsync::new(FILE).flags(types::FsyncFlags::DATASYNC).build()
-            }
-        };
-        let entry = entry.user_data(u64::from(transfer.slot));
+        self.expected_bytes[transfer.slot as usize] = transfer.length_bytes;
+        let mut entry = self.protocol.entry(transfer, self.registered_buffers);
+        entry.set_user_data(u64::from(transfer.slot));
         // SAFETY: the buffer holds the length, as `Buffers::pointer` asserts, and
         // stays until the request has completed (see `RealTarget::release`).
         let pushed = unsafe { self.queues.submission.push(&entry) };
@@ -210,8 +204,9 @@ impl Ring {
         self.clock_ns = monotonic_ns();
         let completed_ns = self.clock_ns;
         for entry in posted {
+            let entry: cqueue::Entry = entry.into();
             let slot = entry.user_data() as u32;
-            let errno = errno_of(i64::from(entry.result()), self.expected_bytes[slot as usize]);
+            let errno = P::errno(entry.result(), self.expected_bytes[slot as usize]);
             self.outstanding -= 1;
             done.push(Completion { slot, completed_ns, errno });
         }
@@ -285,7 +280,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl<P: Protocol> Drop for Ring<P> {
     fn drop(&mut self) {
         // The kernel takes a ring apart some time later, and would keep the file,
         // with its claims, until then.
@@ -301,8 +296,23 @@ pub(crate) enum Unavailable {
     Other(TargetError),
 }
 
-fn build(slots: u32, engine: &Engine) -> Result<IoUring, Unavailable> {
-    let mut builder = IoUring::builder();
+impl Unavailable {
+    /// What is said where no other way is taken.
+    pub(crate) fn refusal(self) -> TargetError {
+        match self {
+            Unavailable::Absent(why) => {
+                TargetError(format!("{why}: use the engine \"sync\" or \"auto\""))
+            }
+            Unavailable::Other(error) => error,
+        }
+    }
+}
+
+fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+    slots: u32,
+    engine: &Engine,
+) -> Result<IoUring<S, C>, Unavailable> {
+    let mut builder = IoUring::<S, C>::builder();
     if engine.io_poll {
         builder.setup_iopoll();
     }

@@ -6,8 +6,10 @@ use crate::clock::monotonic_ns;
 use crate::content::{ContentSource, Held};
 use crate::engine::{Engine, Way, bind_to_cpu};
 use crate::generating::Generating;
+use crate::nvme::{Namespace, NvmeCommands};
 use crate::observed::Observed;
-use crate::ring::{Ring, Unavailable};
+use crate::operations::FileOperations;
+use crate::ring::{Protocol, Ring, Unavailable};
 use crate::synchronous::{Inline, Threads};
 use crate::transfer::Transfer;
 use fourcorners_target::{Completion, Target, TargetError};
@@ -36,7 +38,8 @@ struct Prepared {
 
 /// How requests reach the system.
 enum Path {
-    Ring(Box<Ring>),
+    Ring(Box<Ring<FileOperations>>),
+    Nvme(Box<Ring<NvmeCommands>>),
     Inline(Inline),
     Threads(Threads),
 }
@@ -45,6 +48,7 @@ impl Path {
     fn outstanding(&self) -> u32 {
         match self {
             Path::Ring(ring) => ring.outstanding,
+            Path::Nvme(ring) => ring.outstanding,
             Path::Inline(_) => 0,
             Path::Threads(threads) => threads.outstanding,
         }
@@ -54,6 +58,7 @@ impl Path {
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         match self {
             Path::Ring(ring) => ring.wait(deadline_ns, done)?,
+            Path::Nvme(ring) => ring.wait(deadline_ns, done)?,
             Path::Inline(inline) => inline.wait(deadline_ns, done),
             Path::Threads(threads) => threads.wait(deadline_ns, done),
         }
@@ -67,6 +72,7 @@ pub struct RealTarget {
     file: Arc<ClaimedFile>,
     capacity_bytes: u64,
     engine: Arc<Engine>,
+    namespace: Option<Arc<Namespace>>,
     /// How many targets the file had before: it chooses the processor.
     index: u64,
     observed: Arc<Observed>,
@@ -80,6 +86,7 @@ impl RealTarget {
         file: Arc<ClaimedFile>,
         capacity_bytes: u64,
         engine: Arc<Engine>,
+        namespace: Option<Arc<Namespace>>,
         index: u64,
         observed: Arc<Observed>,
         seed: u64,
@@ -88,6 +95,7 @@ impl RealTarget {
             file,
             capacity_bytes,
             engine,
+            namespace,
             index,
             observed,
             content: ContentSource::new(seed),
@@ -97,27 +105,36 @@ impl RealTarget {
     }
 
     fn path(&self, slots: u32, buffers: &mut Buffers) -> Result<Path, TargetError> {
+        if let Some(Namespace { file, commands, .. }) = self.namespace.as_deref() {
+            let ring = Ring::new(slots, file, buffers, &self.engine, *commands);
+            return Ok(Path::Nvme(self.told(ring).map_err(Unavailable::refusal)?));
+        }
         if self.engine.way != Way::Synchronous {
-            match Ring::new(slots, &self.file, buffers, &self.engine) {
-                Ok(ring) => {
-                    if !ring.registered_buffers {
-                        self.observed.unregistered();
-                    }
-                    return Ok(Path::Ring(Box::new(ring)));
-                }
+            let ring = Ring::new(slots, &self.file, buffers, &self.engine, FileOperations);
+            match self.told(ring) {
+                Ok(ring) => return Ok(Path::Ring(ring)),
                 Err(Unavailable::Absent(why)) if self.engine.way == Way::Automatic => {
                     self.observed.no_io_uring(why);
                 }
-                Err(Unavailable::Absent(why)) => {
-                    return Err(TargetError(format!("{why}: use the engine \"sync\" or \"auto\"")));
-                }
-                Err(Unavailable::Other(error)) => return Err(error),
+                Err(unavailable) => return Err(unavailable.refusal()),
             }
         }
         Ok(match slots {
             1 => Path::Inline(Inline::new(Arc::clone(&self.file))),
             _ => Path::Threads(Threads::new(slots, &self.file)?),
         })
+    }
+
+    /// Notes what a new ring does without.
+    fn told<P: Protocol>(
+        &self,
+        ring: Result<Ring<P>, Unavailable>,
+    ) -> Result<Box<Ring<P>>, Unavailable> {
+        let ring = ring?;
+        if !ring.registered_buffers {
+            self.observed.unregistered();
+        }
+        Ok(Box::new(ring))
     }
 
     fn make_data(&mut self, slot: u32, request: &Request) {
@@ -129,8 +146,10 @@ impl RealTarget {
             .generating
             .time(request.length_bytes, || content.make(request.content, state.held, bytes));
         state.staged = true;
-        if let Path::Ring(ring) = &mut prepared.path {
-            ring.time_passes();
+        match &mut prepared.path {
+            Path::Ring(ring) => ring.time_passes(),
+            Path::Nvme(ring) => ring.time_passes(),
+            Path::Inline(_) | Path::Threads(_) => {}
         }
     }
 
@@ -161,6 +180,7 @@ impl Target for RealTarget {
     fn now_ns(&mut self) -> u64 {
         match &mut self.prepared {
             Some(Prepared { path: Path::Ring(ring), .. }) => ring.now_ns(),
+            Some(Prepared { path: Path::Nvme(ring), .. }) => ring.now_ns(),
             _ => monotonic_ns(),
         }
     }
@@ -171,6 +191,14 @@ impl Target for RealTarget {
 
     fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
         self.release();
+        if let Some(namespace) = &self.namespace
+            && block_bytes_max > namespace.command_bytes_max
+        {
+            return Err(TargetError(format!(
+                "one NVMe command of this drive transfers at most {} bytes: use smaller blocks, or leave out --engine",
+                namespace.command_bytes_max
+            )));
+        }
         if !self.engine.cpus.is_empty() {
             bind_to_cpu(self.engine.cpus[(self.index % self.engine.cpus.len() as u64) as usize])?;
         }
@@ -234,6 +262,7 @@ impl Target for RealTarget {
         };
         match &mut prepared.path {
             Path::Ring(ring) => ring.submit(&transfer),
+            Path::Nvme(ring) => ring.submit(&transfer),
             Path::Inline(inline) => inline.submit(&transfer),
             Path::Threads(threads) => threads.submit(transfer),
         }

@@ -339,3 +339,17 @@ fn requests_below_the_logical_block_are_told_by_the_plan() {
     target.wait(deadline_ns, &mut done).unwrap();
     assert_eq!(done[0].errno, libc::EINVAL);
 }
+
+#[test]
+fn nvme_commands_are_sent_to_namespaces_only() {
+    let folder = Folder::new();
+    let said = |planned: Plan| {
+        let engine = "nvme".parse().unwrap();
+        RealFile::open(planned).unwrap().with_engine(engine).unwrap_err().0
+    };
+    let file = folder.foreign_file("file", MIB);
+    assert!(said(plan(&file, &Access::default()).unwrap()).contains("whole NVMe namespaces"));
+    let Some(disk) = Loop::attach(DISK_BYTES, &[]) else { return };
+    let planned = plan(&disk.device, &destroying(&disk.device)).unwrap();
+    assert!(said(planned).contains("whole NVMe namespaces"));
+}
