@@ -52,18 +52,17 @@ class Measurement:
     def seconds(self) -> float:
         """Estimated time on the target's clock."""
         workload = self.workload
-        if workload.seconds is not None:
-            return workload.seconds + workload.ramp_s
-        return workload.ramp_s + (workload.transfer_bytes or 0) / WRITTEN_BYTES_PER_SECOND
+        limits = [] if workload.seconds is None else [workload.seconds]
+        if workload.transfer_bytes is not None:
+            limits.append(workload.transfer_bytes / WRITTEN_BYTES_PER_SECOND)
+        return workload.ramp_s + min(limits, default=0.0)
 
     @property
     def written_bytes(self) -> float:
         """Estimate of what is written: as much as a drive of the reviews' time writes."""
         streams = self.workload.streams
         share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
-        if self.workload.seconds is not None:
-            return share * WRITTEN_BYTES_PER_SECOND * self.seconds
-        return share * (self.workload.transfer_bytes or 0)
+        return share * WRITTEN_BYTES_PER_SECOND * self.seconds
 
 
 def _common(values: Iterable[Any]) -> Any:

@@ -15,6 +15,7 @@ from fourcorners.analysis.internals import (
     link,
     mapping_unit,
     story,
+    writing,
 )
 from fourcorners.analysis.source import RunData
 
@@ -27,4 +28,5 @@ def find(run: RunData) -> list[Finding]:
     found += conflicts.find(run)
     found += command_queue.find(run)
     found += link.find(run)
+    found += writing.find(run)
     return [*(story.tell(found) if found else []), *found, *drift.find(run)]

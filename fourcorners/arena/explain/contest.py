@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from fourcorners.arena.explain.drives import draw
-from fourcorners.arena.explain.truths import TRUTHS, Truth
+from fourcorners.arena.explain.truth import Truth
+from fourcorners.arena.explain.truths import TRUTHS
 from fourcorners.suites import run
 from fourcorners.targets import open_target
 

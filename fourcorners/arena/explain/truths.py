@@ -1,23 +1,8 @@
 """What is true of a hidden drive, finding by finding."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from fourcorners.arena.explain.drives import Hidden
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What a finding should say.
-
-    ``of`` gives the value in the finding's unit: 0 where the drive does not have the thing, so that
-    finding it is a false discovery; ``None`` where the question does not apply to the drive.
-    ``discrete`` values are right or wrong, the others are off by some percent.
-    """
-
-    finding: str
-    discrete: bool
-    of: Callable[[Hidden], float | None]
+from fourcorners.arena.explain.flash_truths import FLASH_TRUTHS
+from fourcorners.arena.explain.truth import Truth
 
 
 def _mapping_unit(hidden: Hidden) -> float | None:
@@ -91,4 +76,5 @@ TRUTHS = (
     Truth("reordering", True, _reordering),
     Truth("link", True, _link),
     Truth("link_ceiling", False, _link_ceiling),
+    *FLASH_TRUTHS,
 )

@@ -5,6 +5,12 @@ in :mod:`fourcorners.analysis.internals`, and docs/explain.md says what each pro
 signature it leaves and what confounds it.
 """
 
-from fourcorners.suites.probes import alignment, conflicts, depth
+from fourcorners.suites.probes import alignment, burst, conflicts, depth, overwrite
 
-PROBES = (alignment.DEFINITION, conflicts.DEFINITION, depth.DEFINITION)
+PROBES = (
+    alignment.DEFINITION,
+    conflicts.DEFINITION,
+    depth.DEFINITION,
+    burst.DEFINITION,
+    overwrite.DEFINITION,
+)

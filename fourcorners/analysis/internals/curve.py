@@ -1,0 +1,42 @@
+"""Bytes accepted since the start of a burst: what a histogram of latencies says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fourcorners.analysis.source import Measured, RunData
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Bytes that were complete by when, in the mean of the bursts; ascending, shape (points,).
+
+    All requests of a burst are due at once and their latencies count from then, so the histogram
+    of latencies is the curve, as finely as its buckets are (0.1 %).
+    """
+
+    seconds: Floats
+    count_bytes: Floats
+
+    def seconds_at(self, count_bytes: float) -> float:
+        """When so many bytes were complete, between points in proportion."""
+        return float(
+            np.interp(count_bytes, np.append(0.0, self.count_bytes), np.append(0.0, self.seconds))
+        )
+
+    def first_rate(self, low_bytes: float, high_bytes: float) -> float:
+        """Rate, in bytes per second, between two amounts near the start."""
+        seconds = self.seconds_at(high_bytes) - self.seconds_at(low_bytes)
+        return (high_bytes - low_bytes) / max(seconds, 1e-9)
+
+
+def completion_curve(run: RunData, m: Measured, bursts: int = 1) -> Curve:
+    """The curve of a recording of one or more bursts of equal requests."""
+    low, high, count = run.histogram(m.recording, m.operation)
+    block = float(m.row["bytes"]) / max(int(m.row["ios"]), 1)
+    return Curve((low + high) / 2 * 1e-9, np.cumsum(count) * block / bursts)

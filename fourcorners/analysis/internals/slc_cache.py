@@ -1,0 +1,218 @@
+"""Findings about an SLC cache: where a long burst of sequential writes becomes slower for good.
+
+The time over the bytes accepted is a line of three pieces: into the write buffer, into the cache,
+past it. What lies before the last bend, less what the write buffer holds by then, is the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals import write_buffer
+from fourcorners.analysis.internals.curve import Curve, completion_curve
+from fourcorners.analysis.internals.write_buffer import Buffer
+from fourcorners.analysis.source import Measured, RunData, measured
+
+FILL_TEST = "probe-overwrite"
+
+Floats = npt.NDArray[np.float64]
+
+_SLOWER_MIN = 1.2
+"""Rate before over rate after the bend from which it is one."""
+
+_POINTS, _BENDS, _NEAR = 500, 40, 40
+_FIRST_BEND, _LAST_BEND = 0.004, 0.93
+"""Places of bends that are tried, as shares of the burst."""
+
+_BEFORE, _AFTER = (0.6, 0.97), 1.03
+"""Where the rates about a bend are taken, as shares of the bytes before it."""
+
+_BEYOND_BUFFER_MIN = 1.5
+"""A cache, in write buffers, that is told from the buffer."""
+
+_LINK_SHARE = 0.93
+"""Rate into the cache over the link's, from which the link limits it: the buffer is empty until the
+cache is full."""
+
+_MARGIN_SHARE = 0.012
+
+
+@dataclass(frozen=True)
+class Bend:
+    """The last bend of a burst: bytes before it, and the rates about it in bytes per second."""
+
+    count_bytes: float
+    fast_rate: float
+    slow_rate: float
+    misfit: float
+    """Standard deviation of time about the pieces, over the burst's time."""
+
+
+def last_bend(curve: Curve) -> Bend:
+    """Least squares over all pairs of bends, of which the second counts."""
+    total = float(curve.count_bytes[-1])
+    accepted = np.linspace(0.0, total, _POINTS + 1)[1:]
+    times = np.interp(accepted, np.append(0.0, curve.count_bytes), np.append(0.0, curve.seconds))
+    bends = np.geomspace(_FIRST_BEND, _LAST_BEND, _BENDS) * total
+    pairs = [(first, last) for last in bends for first in bends if first < last]
+    first, best = min(pairs, key=lambda pair: _misfit(accepted, times, *pair))
+    near = np.linspace(0.9 * best, min(1.1 * best, _LAST_BEND * total), _NEAR)
+    before = np.geomspace(min(first, 0.5 * best), 0.95 * best, _NEAR // 4)
+    closer = [(first, last) for last in near for first in before if first < last]
+    pair = min(closer, key=lambda pair: _misfit(accepted, times, *pair))
+    place = float(pair[1])
+    return Bend(
+        place,
+        curve.first_rate(*(share * place for share in _BEFORE)),
+        curve.first_rate(min(_AFTER * place, 0.97 * total), total),
+        math.sqrt(_misfit(accepted, times, *pair)) / float(times[-1]),
+    )
+
+
+def _misfit(accepted: Floats, times: Floats, first: float, last: float) -> float:
+    """Mean square of time about three pieces with these bends."""
+    basis = np.stack(
+        [
+            np.ones(len(accepted)),
+            accepted,
+            np.maximum(accepted - first, 0.0),
+            np.maximum(accepted - last, 0.0),
+        ]
+    )
+    basis[1:] /= accepted[-1]
+    values = np.linalg.solve(basis @ basis.T + 1e-12 * np.eye(4), basis @ times)
+    return float(np.mean((values @ basis - times) ** 2))
+
+
+def cache_bytes(bend: Bend, buffer: Buffer | None) -> float:
+    """What the cache took: without what the write buffer held at the bend."""
+    if buffer is None:
+        return bend.count_bytes
+    held = buffer.size_bytes
+    if bend.fast_rate >= _LINK_SHARE * buffer.link_rate:
+        # The buffer fills up after the bend, at the link's rate, while it drains.
+        held /= 1 - bend.slow_rate / buffer.link_rate
+    return bend.count_bytes - held
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings, if a probe wrote a long burst to an erased drive."""
+    bursts = {m.point.get("stage"): m for m in measured(run, write_buffer.TEST, "write")}
+    fills = [m for m in measured(run, FILL_TEST, "write") if m.point.get("stage") == "fill"]
+    long = [m for m in (bursts.get("long"), *fills) if m is not None]
+    if not long:
+        return []
+    buffer = _buffer(run, bursts.get("short"))
+    evidence = [m.recording for m in long]
+    for m in long:
+        bend = last_bend(completion_curve(run, m))
+        size = cache_bytes(bend, buffer)
+        least = _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0
+        if bend.fast_rate >= _SLOWER_MIN * bend.slow_rate and size > least:
+            rested = bursts.get("rested") if m is bursts.get("long") else None
+            return _found(run, bend, size, buffer, m, rested)
+    if buffer is None and not _slows_down(run, long):
+        reason = (
+            "Writes are never slower than at the start: the link limits them, or each waits until "
+            "it is on flash, so a faster kind of cell would not show."
+        )
+        return [
+            Finding(name, title, "not identifiable", reason, evidence=evidence)
+            for name, title in _TITLES.items()
+            if name == "slc_cache_bytes"
+        ]
+    return [
+        Finding(
+            "slc_cache_bytes",
+            _TITLES["slc_cache_bytes"],
+            "measured",
+            "Past its write buffer the drive writes on at one pace: it has no SLC cache.",
+            value=0.0,
+            unit="B",
+            evidence=evidence,
+        )
+    ]
+
+
+_TITLES = {
+    "slc_cache_bytes": "SLC cache",
+    "slc_direct_rate": "Rate past the SLC cache",
+    "slc_recovered_share": "SLC cache after a pause",
+}
+
+
+def _buffer(run: RunData, short: Measured | None) -> Buffer | None:
+    if short is None:
+        return None
+    return write_buffer.read_curve(completion_curve(run, short), float(short.block_bytes or 1))
+
+
+def _slows_down(run: RunData, long: Sequence[Measured]) -> bool:
+    return any(
+        bend.fast_rate >= _SLOWER_MIN * bend.slow_rate
+        for bend in (last_bend(completion_curve(run, m)) for m in long)
+    )
+
+
+def _found(
+    run: RunData,
+    bend: Bend,
+    size: float,
+    buffer: Buffer | None,
+    m: Measured,
+    rested: Measured | None,
+) -> list[Finding]:
+    margin = _MARGIN_SHARE * size + (0.08 * buffer.size_bytes if buffer else 0.0)
+    detail = {"goodness": {"misfit": bend.misfit}, "fast_rate": bend.fast_rate}
+    found = [
+        Finding(
+            "slc_cache_bytes",
+            _TITLES["slc_cache_bytes"],
+            "measured",
+            f"The erased drive takes {wording.amount(size)} at "
+            f"{wording.binary_rate(bend.fast_rate)} and then no more than "
+            f"{wording.binary_rate(bend.slow_rate)}: it writes one bit per cell first.",
+            value=size,
+            unit="B",
+            interval=(size - margin, size + margin),
+            evidence=[m.recording],
+            detail=detail,
+        ),
+        Finding(
+            "slc_direct_rate",
+            _TITLES["slc_direct_rate"],
+            "measured",
+            f"Past the cache it writes {wording.binary_rate(bend.slow_rate)}.",
+            value=bend.slow_rate,
+            unit="B/s",
+            interval=(bend.slow_rate * (1 - _MARGIN_SHARE), bend.slow_rate * (1 + _MARGIN_SHARE)),
+            evidence=[m.recording],
+            detail=detail,
+        ),
+    ]
+    if rested is None:
+        return found
+    again = last_bend(completion_curve(run, rested))
+    slower = again.fast_rate >= _SLOWER_MIN * again.slow_rate
+    share = max(cache_bytes(again, buffer), 0.0) / size if slower else 0.0
+    found.append(
+        Finding(
+            "slc_recovered_share",
+            _TITLES["slc_recovered_share"],
+            "measured",
+            f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
+            value=share,
+            unit="of the cache",
+            interval=(share - 2 * margin / size, share + 2 * margin / size),
+            evidence=[m.recording, rested.recording],
+            detail={"goodness": {"misfit": again.misfit}},
+        )
+    )
+    return found

@@ -1,0 +1,42 @@
+"""What probes that write find, and how it bears on each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals import erase_unit, slc_cache, spare_area, stalls, write_buffer
+from fourcorners.analysis.source import RunData
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings of those that ran."""
+    return [*_overwritten(run), *write_buffer.find(run), *slc_cache.find(run)]
+
+
+def _overwritten(run: RunData) -> list[Finding]:
+    erased = erase_unit.find(run)
+    if not erased:
+        return []
+    stalled = stalls.find(run)
+    erased = [_by_stalls(unit, stalled) for unit in erased]
+    return [*spare_area.find(run, erased[0].value), *erased, *stalled]
+
+
+def _by_stalls(unit: Finding, stalled: list[Finding]) -> Finding:
+    """Where erasures hide, the distance of stalls says what is reclaimed at a time."""
+    spacing = next((f for f in stalled if f.name == "collection_stall_spacing"), None)
+    if unit.value is not None or spacing is None or not spacing.value:
+        return unit
+    return replace(
+        unit,
+        verdict="measured",
+        text="The drive collects after every "
+        f"{wording.size(spacing.value)} written: so much is reclaimed at a time, over all dies.",
+        value=spacing.value,
+        unit="B",
+        interval=spacing.interval,
+        evidence=spacing.evidence,
+        detail={**unit.detail, **spacing.detail},
+    )

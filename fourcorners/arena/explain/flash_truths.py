@@ -1,0 +1,89 @@
+"""What is true of how a hidden drive writes: spare area, buffer, cache, content, flushes."""
+
+from fourcorners.arena.explain.drives import Hidden
+from fourcorners.arena.explain.truth import Truth
+
+
+def _stripe_bytes(hidden: Hidden) -> int:
+    """Of a page-mapped drive: one block of every plane of every die."""
+    flash = hidden.sections["flash"]
+    stripe = flash["dies"] * flash["planes"] * flash["page_size"] * flash["pages_per_block"]
+    return int(stripe)
+
+
+def _reclaimed_bytes(hidden: Hidden) -> float | None:
+    """What is erased at a time: a burst begins one block below where it ends."""
+    burst = hidden.get("garbage_collection.burst_blocks")
+    if burst is None:
+        return None
+    return float(_stripe_bytes(hidden) * (burst + 1))
+
+
+def _spare_share(hidden: Hidden) -> float | None:
+    """Spare area that takes writes, over user area: without the blocks that are kept free, and the
+    ones that are being written."""
+    kept = hidden.get("garbage_collection.start_free_blocks")
+    if kept is None:
+        return None
+    flash, user = hidden.sections["flash"], hidden.sections["capacity"]["user"]
+    reserved = hidden.sections["translation"]["reserved_share"]
+    blocks = int(flash["blocks_per_plane"] * (1 - reserved))
+    return float((blocks - kept - 0.5) * _stripe_bytes(hidden) / user - 1)
+
+
+def _stall_spacing(hidden: Hidden) -> float | None:
+    burst = hidden.get("garbage_collection.burst_blocks")
+    return 0 if burst == 0 else _reclaimed_bytes(hidden)
+
+
+def _stall_length(hidden: Hidden) -> float | None:
+    """How long a stall lasts follows from no parameter alone; only that there is none."""
+    return 0 if hidden.get("garbage_collection.burst_blocks") == 0 else None
+
+
+def _buffer(hidden: Hidden) -> float | None:
+    """What completes writes: capacitors make it do so even where it is said to write through."""
+    buffered = hidden.get("write_buffer.write_back") or hidden.get(
+        "write_buffer.power_loss_protection"
+    )
+    return float(hidden.get("write_buffer.size")) if buffered else None
+
+
+def _flash_rate(hidden: Hidden) -> float | None:
+    """What all dies program: the channel feeds them in turn, each of them programs meanwhile."""
+    flash = hidden.sections["flash"]
+    if "dies" not in flash:
+        return None
+    row = flash["page_size"] * flash["planes"]
+    feeding_s = row / flash["bus_rate"]
+    dies = flash["dies"] / flash["channels"]
+    round_s = max(feeding_s + flash["program_time"], dies * feeding_s)
+    return float(flash["channels"] * dies * row / round_s)
+
+
+def _drain_rate(hidden: Hidden) -> float | None:
+    return _flash_rate(hidden) if _buffer(hidden) else None
+
+
+def _slc_cache(hidden: Hidden) -> float | None:
+    if hidden.get("flash.dies") is None:
+        return 0
+    return float(hidden.get("slc_cache.static_size") or 0)
+
+
+def _direct_rate(hidden: Hidden) -> float | None:
+    return _flash_rate(hidden) if _slc_cache(hidden) else None
+
+
+FLASH_TRUTHS = (
+    Truth("over_provisioning", False, _spare_share),
+    Truth("op_by_cliff", False, _spare_share),
+    Truth("op_by_amplification", False, _spare_share),
+    Truth("superblock_bytes", False, _reclaimed_bytes),
+    Truth("collection_stall_spacing", False, _stall_spacing),
+    Truth("collection_stall_length", False, _stall_length),
+    Truth("write_buffer_bytes", False, _buffer),
+    Truth("write_drain_rate", False, _drain_rate),
+    Truth("slc_cache_bytes", False, _slc_cache),
+    Truth("slc_direct_rate", False, _direct_rate),
+)

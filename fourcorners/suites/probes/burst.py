@@ -1,0 +1,94 @@
+"""Bursts of sequential writes, all due at once: write buffer, drain rate, SLC cache, recovery."""
+
+from dataclasses import dataclass
+
+from fourcorners.suites.common import KIB, MIB
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, PAUSE, SIZE, parameter
+from fourcorners.suites.probes.common import probed_bytes
+from fourcorners.suites.steps import Purge, Rest, settle
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.units import format_bytes
+from fourcorners.workload import Stream, Workload, bursts, fixed_rate
+
+LONG_BLOCK_BYTES = 128 * KIB
+AT_ONCE_IOPS = 1e9
+BURST_IOS_MAX = 2**20
+WAITING_IOPS = 20.0
+"""Of the reads that pass the time: a drive that is asked something now and then is not idle."""
+WAITING_S = 4.0
+LONGEST_S = 120.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the probe."""
+
+    block_bytes: int = parameter(SIZE, 16 * KIB, "of the short burst")
+    short_bytes: int = parameter(SIZE, 256 * MIB, "of the short burst")
+    depth: int = parameter(COUNT, 32, "queue depth")
+    rest_s: float = parameter(PAUSE, 10.0, "pause before the last burst")
+
+
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
+    """A long burst to an erased drive, reads until its write buffer is empty, a short burst; a
+    pause, and the long one again."""
+    area = probed_bytes(subject) // LONG_BLOCK_BYTES * LONG_BLOCK_BYTES
+    area = min(area, BURST_IOS_MAX * LONG_BLOCK_BYTES)
+    short = min(parameters.short_bytes, area) // parameters.block_bytes * parameters.block_bytes
+
+    def burst(id: str, label: str, block: int, count: int) -> Measurement:
+        stream = Stream.write(
+            "sequential",
+            block,
+            span_bytes=count,
+            queue_depth=parameters.depth,
+            arrival=bursts(AT_ONCE_IOPS, count // block),
+        )
+        workload = Workload([stream], seconds=LONGEST_S, transfer_bytes=count, seed=seed)
+        return Measurement(id, label, workload, {"stage": id})
+
+    waiting = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(WAITING_IOPS))
+    wait = Measurement(
+        "waiting",
+        "reads now and then",
+        Workload([waiting], seconds=WAITING_S, seed=seed),
+        {"stage": "waiting"},
+    )
+    return Plan(
+        {
+            "long burst": f"{format_bytes(area)} in {format_bytes(LONG_BLOCK_BYTES)}",
+            "short burst": f"{format_bytes(short)} in {format_bytes(parameters.block_bytes)}",
+            "before the short burst": f"{WAITING_IOPS:g} reads per second for {WAITING_S:g} s",
+            "before the last burst": f"pause of {parameters.rest_s:g} s",
+            "data": "incompressible, in sequence, all of a burst due at once",
+            "queue depth": str(parameters.depth),
+        },
+        (
+            Phase(
+                (Purge(), settle()),
+                (
+                    burst("long", "long burst", LONG_BLOCK_BYTES, area),
+                    wait,
+                    burst("short", "short burst", parameters.block_bytes, short),
+                ),
+            ),
+            Phase(
+                (Rest(parameters.rest_s),),
+                (burst("rested", "long burst after a pause", LONG_BLOCK_BYTES, area),),
+                continues=True,
+            ),
+        ),
+    )
+
+
+DEFINITION = Definition(
+    name="probe-burst",
+    title="Probe: bursts of writes",
+    source="uFLIP (Bouganim et al. 2009): bursts and pauses; Queenie (2022): buffers and caches",
+    purpose="How much a drive takes faster than it can go on writing: its write buffer and SLC "
+    "cache, and how they come back.",
+    plan=plan,
+    parameters=Parameters,
+)

@@ -1,0 +1,60 @@
+"""A small drive of known make, and what a probe finds out about it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import fourcorners as fc
+from fourcorners.arena.drive_text import (
+    Bytes,
+    BytesPerSecond,
+    GigabitsPerSecond,
+    Seconds,
+    drive_file,
+)
+
+KIB, MIB = 2**10, 2**20
+
+
+def small_ssd(**changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sections of a page-mapped SSD of 1 GiB; ``changes`` are parameters, by section."""
+    sections: dict[str, dict[str, Any]] = {
+        "host": {"overhead": Seconds(10e-6)},
+        "link": {
+            "line_rate": GigabitsPerSecond(6.0),
+            "command_overhead": Bytes(1650),
+            "queue_depth": 32,
+        },
+        "capacity": {"user": Bytes(1024 * MIB)},
+        "controller": {"read_overhead": Seconds(10e-6), "write_overhead": Seconds(10e-6)},
+        "write_buffer": {"size": Bytes(2 * MIB)},
+        "flash": {
+            "channels": 4,
+            "dies": 4,
+            "planes": 2,
+            "page_size": Bytes(8 * KIB),
+            "pages_per_block": 64,
+            "blocks_per_plane": 320,
+            "read_time": Seconds(60e-6),
+            "program_time": Seconds(0.6e-3),
+            "erase_time": Seconds(4e-3),
+            "bus_rate": BytesPerSecond(200e6),
+        },
+        "translation": {"unit": Bytes(4 * KIB), "reserved_share": 0.0},
+        "garbage_collection": {"start_free_blocks": 3, "burst_blocks": 0},
+    }
+    for section, parameters in changes.items():
+        sections.setdefault(section, {}).update(parameters)
+    return sections
+
+
+def probed(
+    probe: str, sections: Mapping[str, Mapping[str, Any]], folder: Path, seed: int = 1
+) -> dict[str, dict[str, Any]]:
+    """The findings of a probe, by name."""
+    path = folder / "drive.toml"
+    path.write_text(drive_file("drive", "page-mapped-ssd", sections).text, "utf-8")
+    with fc.open_target(str(path), seed=seed) as target:
+        run = fc.run(probe, target, seed=seed, out=folder / "runs")
+    assert [test["status"] for test in run.manifest["tests"]] == ["complete"]
+    return {finding["name"]: finding for finding in run.findings}

@@ -1,0 +1,84 @@
+"""Spare area, erase unit and stalls as the probe finds them follow the drive's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from explain_fixture import MIB, probed, small_ssd
+
+import fourcorners as fc
+from fourcorners.analysis.internals.amplification import moved_units
+from fourcorners.analysis.internals.erase_unit import erase_cycle
+from fourcorners.analysis.internals.spare_area import find_cliff
+from fourcorners.arena.drive_text import GigabitsPerSecond
+
+PROBE = "probe-overwrite"
+ERASED_BYTES = 4 * MIB
+"""One block of every plane of every die of the small drive."""
+
+
+@pytest.mark.parametrize("blocks", [290, 320])
+def test_spare_area_and_erase_unit_follow_the_drive(blocks: int, tmp_path: Path) -> None:
+    found = probed(PROBE, small_ssd(flash={"blocks_per_plane": blocks}), tmp_path)
+    # Three blocks are kept free, and one is being collected into.
+    spare = (blocks - 4) * ERASED_BYTES / (1024 * MIB) - 1
+    assert found["over_provisioning"]["value"] == pytest.approx(spare, rel=0.06)
+    low, high = found["op_by_amplification"]["interval"]
+    assert low <= spare <= high
+    assert found["superblock_bytes"]["value"] == pytest.approx(ERASED_BYTES, rel=0.02)
+    assert found["collection_stall_length"]["value"] == 0
+
+
+def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> None:
+    found = probed(PROBE, small_ssd(garbage_collection={"burst_blocks": 2}), tmp_path)
+    spacing = found["collection_stall_spacing"]
+    # A burst begins one block below where it ends.
+    assert spacing["interval"][0] <= 3 * ERASED_BYTES <= spacing["interval"][1]
+    assert found["collection_stall_length"]["value"] > 0.05
+
+
+def test_a_link_that_hides_collection_leaves_the_spare_area_unknown(tmp_path: Path) -> None:
+    sections = small_ssd(
+        link={"line_rate": GigabitsPerSecond(1.5)},
+        flash={"dies": 32, "channels": 8, "blocks_per_plane": 40},
+    )
+    found = probed(PROBE, sections, tmp_path)
+    assert found["op_by_amplification"]["value"] is None
+
+
+def test_a_disk_is_not_asked(tmp_path: Path) -> None:
+    with fc.open_target("sim:wd6400aaks") as target:
+        run = fc.run(PROBE, target, out=tmp_path)
+    assert run.manifest["tests"][0]["status"] == "skipped"
+    assert not [f for f in run.findings if f["name"] == "over_provisioning"]
+
+
+def test_a_staircase_is_found_to_its_tread() -> None:
+    pace, step, tread, part = 1e-8, 3e-3, 13.7e6, 2_000_000
+    chance = np.random.default_rng(1)
+    reference = [(part, part * pace * (1 + 1e-4 * chance.standard_normal())) for _ in range(8)]
+    stairs = np.floor((np.arange(101) * part + 3e6) / tread)
+    parts = [(part, part * pace + step * float(rise)) for rise in np.diff(stairs)]
+    cycle = erase_cycle(reference, parts)
+    assert cycle is not None
+    assert cycle.low_bytes <= tread <= cycle.high_bytes
+    assert cycle.step_s == pytest.approx(step, rel=0.05)
+    # Delays at random places are no staircase.
+    scattered = [(part, part * pace + step * float(chance.poisson(0.15))) for _ in range(100)]
+    assert erase_cycle(reference, scattered) is None
+
+
+def test_a_cliff_lies_within_its_part() -> None:
+    times = [1.0] * 20 + [3.4] + [5.0] * 20
+    cliff = find_cliff([(100, elapsed) for elapsed in times])
+    assert cliff is not None
+    # 0.4 of the part at the old pace and 0.6 at the new one.
+    assert cliff.written_bytes == pytest.approx(2040)
+    assert find_cliff([(100, 1.0)] * 40) is None
+
+
+def test_the_model_ends_at_the_steady_state_that_is_known() -> None:
+    written, moved = moved_units(0.10, 512, 1.0)
+    late = float(np.subtract(*np.interp([1.0, 0.6], written, moved))) / 0.4
+    # docs/theory.md: 5.619 with 512 pages in a block.
+    assert 1 + late == pytest.approx(5.62, rel=0.03)
