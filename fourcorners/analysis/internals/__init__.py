@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals import (
+    arm,
     command_queue,
     conflicts,
     drift,
@@ -16,6 +17,7 @@ from fourcorners.analysis.internals import (
     mapping_unit,
     story,
     writing,
+    zones,
 )
 from fourcorners.analysis.source import RunData
 
@@ -27,6 +29,8 @@ def find(run: RunData) -> list[Finding]:
     found = [*units, *(extended_model.find(run, unit) if units else [])]
     found += conflicts.find(run)
     found += command_queue.find(run)
-    found += link.find(run)
     found += writing.find(run)
+    links = link.find(run)
+    ceiling = next((finding.value for finding in links if finding.name == "link_ceiling"), None)
+    found += [*links, *zones.find(run, ceiling), *arm.find(run)]
     return [*(story.tell(found) if found else []), *found, *drift.find(run)]

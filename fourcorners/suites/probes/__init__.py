@@ -5,7 +5,15 @@ in :mod:`fourcorners.analysis.internals`, and docs/explain.md says what each pro
 signature it leaves and what confounds it.
 """
 
-from fourcorners.suites.probes import alignment, burst, conflicts, depth, overwrite
+from fourcorners.suites.probes import (
+    alignment,
+    burst,
+    conflicts,
+    depth,
+    overwrite,
+    positions,
+    seeks,
+)
 
 PROBES = (
     alignment.DEFINITION,
@@ -13,4 +21,6 @@ PROBES = (
     depth.DEFINITION,
     burst.DEFINITION,
     overwrite.DEFINITION,
+    positions.DEFINITION,
+    seeks.DEFINITION,
 )

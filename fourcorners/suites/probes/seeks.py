@@ -1,0 +1,83 @@
+"""Reads that take an arm from place to place: rotation and seeks of a disk."""
+
+from dataclasses import dataclass
+
+from fourcorners.suites.common import KIB, MIB, access
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, SECONDS, parameter
+from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.steps import Purge, settle
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.units import format_bytes
+from fourcorners.workload import Workload
+
+BLOCK_BYTES = 4 * KIB
+# So small that seeks within it are short, so large that a cache holds little of it.
+REGION_BYTES = 64 * MIB
+# Shares of the drive; more of them small, where seeks rise steeply.
+DISTANCES = (0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.42, 0.55, 0.7, 0.85, 1.0)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the probe."""
+
+    turns: int = parameter(COUNT, 2000, "reads that show the rotation")
+    reads: int = parameter(COUNT, 800, "reads at each distance")
+    time_s: float = parameter(SECONDS, 30.0, "each, at most")
+
+
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
+    """4 KiB random reads, one at a time, within one small region; and in turns of two regions some
+    distance apart, one outstanding in each."""
+    area = subject.area_bytes // MIB * MIB
+    region = min(REGION_BYTES, area // 4)
+    block = max(BLOCK_BYTES, subject.request_alignment_bytes)
+
+    def reads(id: str, label: str, offsets: tuple[int, ...], ios: int, **axes: int) -> Measurement:
+        streams = [
+            access("read", "random", block, offset_bytes=offset, span_bytes=region)
+            for offset in offsets
+        ]
+        workload = Workload(streams, seconds=parameters.time_s, ios=ios, seed=seed)
+        return Measurement(id, label, workload, axes)
+
+    def apart(share: float) -> Measurement:
+        distance = subject.rounded(int((area - region) * share) // MIB * MIB)
+        label = f"in turns, {format_bytes(distance)} apart"
+        return reads(
+            f"apart/{distance}", label, (0, distance), parameters.reads, distance_bytes=distance
+        )
+
+    points = [
+        reads("near", "within a small region", (0,), parameters.turns),
+        *(apart(share) for share in DISTANCES),
+    ]
+    enough = area >= 4 * MIB
+    return Plan(
+        {
+            "reads": f"{format_bytes(block)}, random within regions of {format_bytes(region)}",
+            "distances": f"{DISTANCES[0]:.2g} to all of {subject.extent(area)}",
+        },
+        (
+            Phase(
+                (Purge(), settle()),
+                interleaved(points, span_bytes=probed_bytes(subject), seed=seed),
+            ),
+        )
+        if enough
+        else (),
+        (Chart("lines", "Reads in turns", "iops", "distance_bytes", ids="apart"),),
+        skip_reason=None if enough else "the target is smaller than 4 MiB",
+    )
+
+
+DEFINITION = Definition(
+    name="probe-seeks",
+    title="Probe: reads from place to place",
+    source="Worthington, Ganger, Patt and Wilkes 1995; Ruemmler and Wilkes 1994",
+    purpose="How fast a disk turns, and what its arm needs for a distance.",
+    plan=plan,
+    parameters=Parameters,
+)

@@ -1,0 +1,64 @@
+"""Zones, rotation and seeks as the probes find them follow the drive's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fourcorners as fc
+from fourcorners.analysis.internals import arm, zones
+from fourcorners.store import Run
+
+DRIVE = "sim:wd6400aaks"
+
+
+def _finding(run: Run, name: str) -> dict[str, object]:
+    [finding] = [f for f in run.findings if f["name"] == name]
+    return finding
+
+
+@pytest.mark.parametrize("count", [7, 16])
+def test_zones_follow_the_drives(count: int, tmp_path: Path) -> None:
+    with fc.open_target(DRIVE, settings={"geometry.zones": str(count)}) as target:
+        run = fc.run("probe-positions", target, out=tmp_path)
+    assert _finding(run, "zones")["value"] == count
+    outer, inner = 113.6 * 2**20, 56.8 * 2**20
+    for name, edge, inwards in (("outer_rate", outer, -1), ("inner_rate", inner, 1)):
+        found = _finding(run, name)["value"]
+        assert found == pytest.approx(edge + inwards * (outer - inner) / count / 2, rel=2e-3)
+
+
+def test_flash_has_one_zone_and_does_not_turn(tmp_path: Path) -> None:
+    with fc.open_target("sim:ocz-vertex-2-120gb-34nm") as target:
+        run = fc.run("probe-positions", target, out=tmp_path)
+        assert _finding(run, "zones")["value"] == 1
+        run = fc.run("probe-seeks", target, out=tmp_path)
+    assert _finding(run, "rotation_rpm")["value"] == 0
+
+
+@pytest.mark.parametrize(("rpm", "stroke_ms"), [(5400, 14.0), (10_000, 8.0)])
+def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_path: Path) -> None:
+    settings = {"geometry.rotation_rpm": str(rpm), "seek.stroke": f"{stroke_ms} ms"}
+    with fc.open_target(DRIVE, settings=settings) as target:
+        run = fc.run("probe-seeks", target, out=tmp_path)
+    assert _finding(run, "rotation_rpm")["value"] == rpm
+    # Without the rates by place cylinders are taken to hold the same.
+    assert _finding(run, "seek_stroke")["value"] == pytest.approx(stroke_ms * 1e-3, rel=0.05)
+
+
+def test_zones_are_told_from_scatter_and_crossings() -> None:
+    chance = np.random.default_rng(4)
+    steps = np.repeat([200.0, 190.0, 175.0, 150.0], 25)
+    noisy = steps * np.exp(chance.normal(0, 0.003, len(steps)))
+    assert zones.levels(noisy) == [(0, 25), (25, 50), (50, 75), (75, 100)]
+    crossing = steps.copy()
+    crossing[25] = 196.0
+    assert len(zones.levels(crossing)) == 4
+    assert zones.levels(np.full(100, 200.0)) == [(0, 100)]
+
+
+def test_cylinders_are_fewer_where_the_rate_is_higher() -> None:
+    offset, rate = np.linspace(0, 1000, 50), np.linspace(200, 100, 50)
+    [half] = arm.strokes(np.array([500.0]), 1000.0, offset, rate)
+    # Of 1/r from 200 to 100 the first half is log(4/3) of log(2).
+    assert half == pytest.approx(np.log(4 / 3) / np.log(2), rel=1e-3)
