@@ -3,7 +3,8 @@
 A process does not go away, not even killed, while one of its threads hangs in the kernel: I/O on a
 server that is away, on a frozen file system. The result may be written long since, and whoever
 started the command would wait on. So it is a child that works. It says its exit code when all is
-written; if it is still there some seconds later, the command ends without it.
+written; if it is still there some seconds later, the command ends without it. So it does when the
+child hangs before that and the command is asked to end.
 """
 
 import contextlib
@@ -15,11 +16,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from fourcorners.errors import EXIT_INTERRUPTED
+
 # What a child gets to end in after it told its exit code: what is outstanding is waited for, for
 # two seconds, and rings and large buffers take the kernel a moment.
 _END_S = 3.0
 # Between two looks at whether it told it.
 _LOOK_S = 0.5
+# How long a child that was asked to end is let hang in the kernel with its first thread, from where
+# it hears nothing. What is outstanding elsewhere gets less.
+_STUCK_S = 20.0
 _FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 # prctl(2)
 _PR_SET_PDEATHSIG = 1
@@ -68,26 +74,40 @@ def _is_kept(process: int) -> bool:
 
 
 def _await(child: int, told: int, mask: set[int]) -> int:
-    code, since = None, 0.0
+    code, told_at, asked, free_at = None, 0.0, None, time.monotonic()
     while True:
         came = signal.sigtimedwait({*_FORWARDED, signal.SIGCHLD}, _LOOK_S)
-        # A terminal tells the child itself, and a code above 0 says that it was the kernel.
-        if came is not None and came.si_signo in _FORWARDED and came.si_code <= 0:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, came.si_signo)
+        if came is not None and came.si_signo in _FORWARDED:
+            asked = signal.Signals(came.si_signo)
+            # A terminal tells the child itself, and a code above 0 says that it was the kernel.
+            if came.si_code <= 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, asked)
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            break
+            return _as_child(os.waitstatus_to_exitcode(status), mask)
+        now = time.monotonic()
+        if not _is_kept(child):
+            free_at = now
         if code is None:
             with contextlib.suppress(BlockingIOError):
-                code, since = next(iter(os.read(told, 1)), None), time.monotonic()
-        elif time.monotonic() - since > _END_S and _is_kept(child):
-            print(
-                f"fourcorners: process {child} stays until the kernel lets go of its I/O",
-                file=sys.stderr,
-            )
+                code, told_at = next(iter(os.read(told, 1)), None), now
+        if code is not None and now - told_at > _END_S and now > free_at:
+            _tell_that_it_stays(child)
             return code
-    code = os.waitstatus_to_exitcode(status)
+        if code is None and asked is not None and now - free_at > _STUCK_S:
+            _tell_that_it_stays(child)
+            return _as_child(EXIT_INTERRUPTED if asked == signal.SIGINT else -asked, mask)
+
+
+def _tell_that_it_stays(child: int) -> None:
+    print(
+        f"fourcorners: process {child} stays until the kernel lets go of its I/O", file=sys.stderr
+    )
+
+
+def _as_child(code: int, mask: set[int]) -> int:
+    """The exit code, unless this process is to die of a signal as the child did."""
     if code < 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(-code, signal.SIG_DFL)

@@ -1,0 +1,69 @@
+"""The command ends although its working process cannot."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fourcorners.errors import EXIT_INTERRUPTED
+
+# A child that hears no signal, and that the system calls kept by the kernel.
+HANGING = """
+import signal, sys, time
+from fourcorners.cli import supervisor
+supervisor._STUCK_S = 0.2
+supervisor._is_kept = lambda process: {kept}
+def work():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    print("begun", flush=True)
+    time.sleep({seconds})
+    return 7
+sys.exit(supervisor.supervised(work))
+"""
+
+
+def hanging(*, kept: bool, seconds: float) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANGING.format(kept=kept, seconds=seconds)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, EXIT_INTERRUPTED), (signal.SIGTERM, -signal.SIGTERM)],
+)
+def test_a_process_that_hangs_in_the_kernel_is_left(number: signal.Signals, code: int) -> None:
+    process = hanging(kept=True, seconds=600)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "stays until the kernel lets go" in err
+    # The child, which is only made to look so, ends with its parent.
+    (child,) = [word for word in err.split() if word.isdigit()]
+    give_up = time.monotonic() + 20
+    while Path(f"/proc/{child}").exists() and time.monotonic() < give_up:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_one_that_is_busy_is_waited_for() -> None:
+    process = hanging(kept=False, seconds=1)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (7, "")
+
+
+def test_one_that_hangs_unasked_is_waited_for() -> None:
+    process = hanging(kept=True, seconds=1)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (7, "")
