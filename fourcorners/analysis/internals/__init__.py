@@ -11,6 +11,7 @@ from fourcorners.analysis.internals import (
     arm,
     command_queue,
     conflicts,
+    core_model,
     drift,
     extended_model,
     link,
@@ -27,6 +28,7 @@ def find(run: RunData) -> list[Finding]:
     units = mapping_unit.find(run)
     unit = next((finding.value for finding in units if finding.name == "mapping_unit"), None)
     found = [*units, *(extended_model.find(run, unit) if units else [])]
+    found += core_model.find(run)
     found += conflicts.find(run)
     found += command_queue.find(run)
     found += writing.find(run)

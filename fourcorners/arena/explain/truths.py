@@ -1,5 +1,6 @@
 """What is true of a hidden drive, finding by finding."""
 
+from fourcorners.arena.explain.disk_truths import DISK_TRUTHS
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.flash_truths import FLASH_TRUTHS
 from fourcorners.arena.explain.truth import Truth
@@ -42,10 +43,6 @@ def _queue_depth(hidden: Hidden) -> float | None:
     return float(hidden.get("link.queue_depth"))
 
 
-def _reordering(hidden: Hidden) -> float | None:
-    return float(hidden.get("link.queue_depth") > 1) if hidden.kind == "disk" else None
-
-
 def _line_rate(hidden: Hidden) -> float:
     """Bytes per second after the line code."""
     link = hidden.sections["link"]
@@ -67,51 +64,14 @@ def _link_ceiling(hidden: Hidden) -> float | None:
     return _line_rate(hidden) * share
 
 
-def _zones(hidden: Hidden) -> float | None:
-    return float(hidden.get("geometry.zones")) if hidden.kind == "disk" else 1.0
-
-
-def _edge_rate(hidden: Hidden, zone_share: float) -> float | None:
-    """The rate of the first or last zone, whose middle is half a zone from the edge."""
-    if hidden.kind != "disk":
-        return None
-    geometry = hidden.sections["geometry"]
-    outer, inner = float(geometry["outer_rate"]), float(geometry["inner_rate"])
-    inwards = abs(zone_share - 0.5 / float(geometry["zones"]))
-    track_s = 60 / float(geometry["rotation_rpm"]) + float(hidden.get("seek.track_switch"))
-    # A track holds whole sectors.
-    return round((outer - inwards * (outer - inner)) * track_s / 512) * 512 / track_s
-
-
-def _outer_rate(hidden: Hidden) -> float | None:
-    return _edge_rate(hidden, 0.0)
-
-
-def _inner_rate(hidden: Hidden) -> float | None:
-    return _edge_rate(hidden, 1.0)
-
-
-def _rotation(hidden: Hidden) -> float | None:
-    return float(hidden.get("geometry.rotation_rpm")) if hidden.kind == "disk" else 0.0
-
-
-def _seek_stroke(hidden: Hidden) -> float | None:
-    return float(hidden.get("seek.stroke")) if hidden.kind == "disk" else None
-
-
 TRUTHS = (
     Truth("mapping_unit", True, _mapping_unit),
     Truth("stripe_bytes", True, _stripe),
     Truth("page_bytes", True, _page),
     Truth("dies", True, _dies),
     Truth("command_queue_depth", True, _queue_depth),
-    Truth("reordering", True, _reordering),
     Truth("link", True, _link),
     Truth("link_ceiling", False, _link_ceiling),
+    *DISK_TRUTHS,
     *FLASH_TRUTHS,
-    Truth("zones", True, _zones),
-    Truth("outer_rate", False, _outer_rate),
-    Truth("inner_rate", False, _inner_rate),
-    Truth("rotation_rpm", True, _rotation),
-    Truth("seek_stroke", False, _seek_stroke),
 )

@@ -13,6 +13,7 @@ from fourcorners.suites.probes import (
     overwrite,
     positions,
     seeks,
+    sizes,
 )
 
 PROBES = (
@@ -23,4 +24,5 @@ PROBES = (
     overwrite.DEFINITION,
     positions.DEFINITION,
     seeks.DEFINITION,
+    sizes.DEFINITION,
 )

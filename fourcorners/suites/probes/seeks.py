@@ -40,7 +40,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             access("read", "random", block, offset_bytes=offset, span_bytes=region)
             for offset in offsets
         ]
-        workload = Workload(streams, seconds=parameters.time_s, ios=ios, seed=seed)
+        # Other places for each distance: chance that all share would look like the arm.
+        workload = Workload(
+            streams, seconds=parameters.time_s, ios=ios, seed=seed + offsets[-1] // MIB
+        )
         return Measurement(id, label, workload, axes)
 
     def apart(share: float) -> Measurement:

@@ -1,0 +1,111 @@
+"""Findings ``read_access_penalty``, ``read_sequential_rate`` and the same of writes.
+
+The model t = a + s/B, fitted to all sizes by relative residuals
+(:func:`fourcorners.analysis.access_model.fit`), with the blog's two-point estimate and the misfit
+at each size beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis import access_model, wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, measured
+
+TEST = "probe-sizes"
+
+_SIZES_MIN = 4
+
+_MISFIT_NOTED = 0.10
+"""Relative misfit from which a size counts as one where the model fails."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings of each operation that the probe measured."""
+    found = []
+    for operation in ("read", "write"):
+        points = sorted(
+            (m for m in measured(run, TEST, operation) if f"/{operation}/" in m.recording),
+            key=lambda m: m.block_bytes or 0,
+        )
+        if points:
+            found += _findings(operation, points)
+    return found
+
+
+def _findings(operation: str, points: Sequence[Measured]) -> list[Finding]:
+    titles = {
+        f"{operation}_access_penalty": f"What a {operation} costs beside its transfer",
+        f"{operation}_sequential_rate": f"Rate of a {operation}'s transfer",
+    }
+    evidence = [m.recording for m in points]
+    block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
+    seconds = np.array([1 / m.iops for m in points])
+    if len(np.unique(block_bytes)) < _SIZES_MIN:
+        reason = f"The model takes {_SIZES_MIN} sizes or more."
+        return [
+            Finding(name, title, "not identifiable", reason, evidence=evidence)
+            for name, title in titles.items()
+        ]
+    fitted = access_model.fit(block_bytes, seconds)
+    blog = access_model.two_point_model(block_bytes, seconds)
+    model = fitted.model
+    misfit = model.seconds(block_bytes) / seconds - 1
+    detail: dict[str, Any] = {
+        "block_bytes": block_bytes,
+        "measured_s": seconds,
+        "predicted_s": model.seconds(block_bytes),
+        "relative_misfit": misfit,
+        "half_speed_bytes": model.half_speed_bytes,
+        "two_point": {
+            "access_penalty_s": blog.access_penalty_s,
+            "sequential_rate_bytes_per_second": blog.sequential_rate_bytes_per_second,
+        },
+        "goodness": {"residual_scale": fitted.residual_scale},
+    }
+    penalty, rate = titles.items()
+    return [
+        Finding(
+            penalty[0],
+            penalty[1],
+            "measured",
+            f"A {operation} costs {wording.duration(model.access_penalty_s)} beside its transfer; "
+            f"requests of {wording.size(model.half_speed_bytes)} reach half the rate."
+            + _misfit_sentence(block_bytes, misfit),
+            value=model.access_penalty_s,
+            unit="s",
+            interval=fitted.access_penalty_interval_s,
+            evidence=evidence,
+            detail=detail,
+        ),
+        Finding(
+            rate[0],
+            rate[1],
+            "measured",
+            f"A {operation} transfers at "
+            f"{wording.binary_rate(model.sequential_rate_bytes_per_second)}, whatever its access "
+            "costs.",
+            value=model.sequential_rate_bytes_per_second,
+            unit="B/s",
+            interval=fitted.sequential_rate_interval,
+            evidence=evidence,
+            detail=detail,
+        ),
+    ]
+
+
+def _misfit_sentence(block_bytes: access_model.Floats, misfit: access_model.Floats) -> str:
+    off = block_bytes[np.abs(misfit) > _MISFIT_NOTED]
+    worst = int(np.argmax(np.abs(misfit)))
+    amount = wording.percent(abs(float(misfit[worst])))
+    at = wording.size(block_bytes[worst])
+    if not len(off):
+        return f" The model holds at all sizes (worst: {amount}, at {at})."
+    return (
+        f" The model does not hold: it is off by {amount} at {at}, and by more than "
+        f"{wording.percent(_MISFIT_NOTED)} at {wording.count(len(off), 'size')}."
+    )

@@ -1,0 +1,90 @@
+"""What is true of a hidden drive's platters and arm; of flash, that it has none."""
+
+import numpy as np
+
+from fourcorners.arena.explain.drives import Hidden
+from fourcorners.arena.explain.truth import Truth
+
+
+def _read_penalty(hidden: Hidden) -> float | None:
+    """Of a disk: firmware, a seek between two random places, and half a turn."""
+    if hidden.kind != "disk":
+        return None
+    controller, geometry = hidden.sections["controller"], hidden.sections["geometry"]
+    rates = _zone_rates(hidden)
+    # Places are drawn by bytes, of which outer cylinders have more.
+    cylinders = np.linspace(0, 1, 600)
+    weight = np.interp(cylinders, np.linspace(0, 1, len(rates)), rates)
+    weight /= weight.sum()
+    root = np.sqrt(np.abs(cylinders[:, None] - cylinders[None, :]))
+    seek = float(hidden.get("seek.base")) + float(hidden.get("seek.stroke")) * float(
+        weight @ root @ weight
+    )
+    overhead = float(hidden.get("host.overhead")) + float(controller["command_overhead"])
+    return (
+        overhead
+        + float(controller["access_overhead"])
+        + seek
+        + 30 / float(geometry["rotation_rpm"])
+    )
+
+
+def _read_rate(hidden: Hidden) -> float | None:
+    """Of a disk: bytes over the time that they take at their places."""
+    return float(_zone_rates(hidden).mean()) if hidden.kind == "disk" else None
+
+
+def _zone_rates(hidden: Hidden) -> np.ndarray:
+    """Rate of each zone of a disk, from the outer edge, in bytes per second."""
+    geometry = hidden.sections["geometry"]
+    outer, inner = float(geometry["outer_rate"]), float(geometry["inner_rate"])
+    inwards = (np.arange(geometry["zones"]) + 0.5) / float(geometry["zones"])
+    return np.asarray(outer - inwards * (outer - inner))
+
+
+def _zones(hidden: Hidden) -> float | None:
+    return float(hidden.get("geometry.zones")) if hidden.kind == "disk" else 1.0
+
+
+def _edge_rate(hidden: Hidden, zone_share: float) -> float | None:
+    """The rate of the first or last zone, whose middle is half a zone from the edge."""
+    if hidden.kind != "disk":
+        return None
+    geometry = hidden.sections["geometry"]
+    outer, inner = float(geometry["outer_rate"]), float(geometry["inner_rate"])
+    inwards = abs(zone_share - 0.5 / float(geometry["zones"]))
+    track_s = 60 / float(geometry["rotation_rpm"]) + float(hidden.get("seek.track_switch"))
+    # A track holds whole sectors.
+    return round((outer - inwards * (outer - inner)) * track_s / 512) * 512 / track_s
+
+
+def _outer_rate(hidden: Hidden) -> float | None:
+    return _edge_rate(hidden, 0.0)
+
+
+def _inner_rate(hidden: Hidden) -> float | None:
+    return _edge_rate(hidden, 1.0)
+
+
+def _rotation(hidden: Hidden) -> float | None:
+    return float(hidden.get("geometry.rotation_rpm")) if hidden.kind == "disk" else 0.0
+
+
+def _seek_stroke(hidden: Hidden) -> float | None:
+    return float(hidden.get("seek.stroke")) if hidden.kind == "disk" else None
+
+
+def _reordering(hidden: Hidden) -> float | None:
+    return float(hidden.get("link.queue_depth") > 1) if hidden.kind == "disk" else None
+
+
+DISK_TRUTHS = (
+    Truth("reordering", True, _reordering),
+    Truth("read_access_penalty", False, _read_penalty),
+    Truth("read_sequential_rate", False, _read_rate),
+    Truth("zones", True, _zones),
+    Truth("outer_rate", False, _outer_rate),
+    Truth("inner_rate", False, _inner_rate),
+    Truth("rotation_rpm", True, _rotation),
+    Truth("seek_stroke", False, _seek_stroke),
+)

@@ -1,0 +1,50 @@
+"""Access penalty and rate over all sizes follow a disk's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+
+import fourcorners as fc
+from fourcorners.analysis.internals import core_model
+
+
+@pytest.mark.parametrize(("rpm", "access_ms"), [(7200, 0.25), (10_000, 1.25)])
+def test_the_penalty_follows_the_drives(rpm: int, access_ms: float, tmp_path: Path) -> None:
+    settings = {
+        "geometry.rotation_rpm": str(rpm),
+        "controller.access_overhead": f"{access_ms} ms",
+    }
+    with fc.open_target("sim:wd6400aaks", settings=settings) as target:
+        run = fc.run("probe-sizes", target, out=tmp_path)
+    found = {finding["name"]: finding for finding in run.findings}
+    # Half a turn, host and command overheads, and the seek: 1.2 ms and a mean root of 0.52 of
+    # 13.63 ms, places being drawn by bytes.
+    penalty = 30 / rpm + (access_ms + 0.05 + 1.2 + 0.52 * 13.63) * 1e-3
+    assert found["read_access_penalty"]["value"] == pytest.approx(penalty, rel=0.03)
+    assert found["read_sequential_rate"]["value"] == pytest.approx(85.2 * 2**20, rel=0.05)
+
+
+def _probed(seconds: np.ndarray) -> FakeRun:
+    run = FakeRun()
+    for step, each_s in enumerate(seconds):
+        size = 512 << step
+        run.add(f"probe-sizes/read/{size}", "read", iops=1 / float(each_s), block_bytes=size)
+    return run
+
+
+def test_an_odd_size_does_not_bend_the_model_and_is_told() -> None:
+    sizes = 512.0 * 2 ** np.arange(16)
+    seconds = 1e-4 + sizes / 200e6
+    seconds[9] *= 1.5
+    penalty, rate = core_model.find(_probed(seconds))
+    assert penalty.value == pytest.approx(1e-4, rel=0.01)
+    assert rate.value == pytest.approx(200e6, rel=0.01)
+    assert "does not hold" in penalty.text
+    assert "256 KiB" in penalty.text
+
+
+def test_few_sizes_are_no_model() -> None:
+    found = core_model.find(_probed(np.array([1e-4, 1.1e-4])))
+    assert {finding.verdict for finding in found} == {"not identifiable"}
