@@ -49,13 +49,13 @@ def test_a_cost_that_never_stops_rising_is_no_unit() -> None:
     run = FakeRun()
     for step in range(10):
         boundary = KIB << step
-        for straddles in (False, True):
+        for straddles, where in enumerate(("at", "across")):
             run.add(
-                f"probe-alignment/{straddles}/{boundary}",
+                f"probe-alignment/{where}/{boundary}",
                 "write",
                 iops=1000.0 / (1 + straddles * (step + 1) / 10),
                 boundary_bytes=boundary,
-                straddles=straddles,
+                where=where,
             )
     found = {finding.name: finding for finding in mapping_unit.find(run)}
     assert found["mapping_unit"].verdict == "not identifiable"

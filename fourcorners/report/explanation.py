@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,8 +37,10 @@ def render_explanation(
             parts += [Text(finding["title"], style="dim"), _item(finding["text"])]
     if unknown:
         parts += [Text(""), Text("Not identifiable", style="bold yellow")]
-        for finding in unknown:
-            parts += [Text(finding["title"], style="dim"), _item(finding["text"])]
+        # Several quantities often share one reason.
+        for reason, some in itertools.groupby(unknown, key=lambda f: f["text"]):
+            titles = "; ".join(f["title"] for f in some)
+            parts += [Text(titles, style="dim"), _item(reason)]
     if missing:
         parts += [Text(""), Text("Not probed", style="bold yellow")]
         parts += [_item(f"{probe}: {reason}") for probe, reason in missing]
@@ -61,12 +64,17 @@ def _values(measured: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _value(finding: Mapping[str, Any]) -> str:
-    if finding["value"] == 0:
+    value, detail = finding["value"], finding["detail"]
+    if "label" in detail:
+        return str(detail["label"])
+    if value == 0:
         return "none"
+    if detail.get("discrete") and finding["unit"] == "1":
+        return f"{value:,.0f}"
     # Of things that are there or not, there is nothing more to say.
-    if finding["unit"] is None and finding["value"] == 1:
+    if finding["unit"] is None and value == 1:
         return "yes"
-    return formatting.quantity(finding["value"], finding["unit"])
+    return formatting.quantity(value, finding["unit"])
 
 
 def _item(text: str) -> Padding:

@@ -121,7 +121,7 @@ def find(run: RunData) -> list[Finding]:
             value=round(nearest.line_rate),
             unit="B/s",
             evidence=evidence,
-            detail=detail | {"discrete": True, "names": names},
+            detail=detail | {"discrete": True, "label": " or ".join(names)},
         ),
     ]
 

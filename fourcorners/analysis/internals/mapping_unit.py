@@ -125,13 +125,12 @@ def find(run: RunData) -> list[Finding]:
 
 
 def _pairs(points: Sequence[Measured]) -> _Pairs:
-    times: dict[int, dict[bool, float]] = {}
+    times: dict[int, dict[str, float]] = {}
     for m in points:
-        at = times.setdefault(int(m.point["boundary_bytes"]), {})
-        at[bool(m.point["straddles"])] = 1 / m.iops
+        times.setdefault(int(m.point["boundary_bytes"]), {})[str(m.point["where"])] = 1 / m.iops
     both = sorted(boundary for boundary, pair in times.items() if len(pair) == 2)
     array = np.array(
-        [[boundary, times[boundary][False], times[boundary][True]] for boundary in both],
+        [[boundary, times[boundary]["at"], times[boundary]["across"]] for boundary in both],
         dtype=np.float64,
     ).reshape(-1, 3)
     return _Pairs(*array.T)

@@ -2,53 +2,85 @@
 
 The kind follows from the first of these that was measured: rotation (a disk), a mapping unit of at
 least 256 KiB (a drive that maps clusters), a smaller one or spare area (a drive that maps pages).
-The sentences are those of the findings themselves, the most telling first.
+Each finding adds a sentence, the most telling first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
 
 CLUSTER_MIN_BYTES = 256 * 2**10
 
-_TELLING = (
-    "mapping_unit",
-    "extended_model",
-    "over_provisioning",
-    "slc_cache_bytes",
-    "compression",
-    "deduplication",
-    "rotation_rpm",
-    "dies",
-    "link",
-    "write_buffer_bytes",
-    "power_loss_protection",
+_Say = Callable[[Finding], str]
+
+_SENTENCES: tuple[tuple[str, _Say], ...] = (
+    ("mapping_unit", lambda f: f"It maps {wording.size(_value(f))} at a time."),
+    ("extended_model", lambda f: f.text),
+    (
+        "over_provisioning",
+        lambda f: f"Its spare area is {wording.percent(_value(f))} of what the user has.",
+    ),
+    (
+        "superblock_bytes",
+        lambda f: f"It erases about {wording.size(_value(f))} at a time.",
+    ),
+    (
+        "slc_cache_bytes",
+        lambda f: f"The first {wording.amount(_value(f))} of a burst go to an SLC cache.",
+    ),
+    (
+        "write_buffer_bytes",
+        lambda f: f"A buffer takes the first {wording.size(_value(f))} of a burst.",
+    ),
+    ("compression", lambda f: "It compresses what it stores."),
+    ("deduplication", lambda f: "It stores once what is written twice."),
+    ("dies", lambda f: f"{wording.count(round(_value(f)), 'die')} work at the same time."),
+    (
+        "command_queue_depth",
+        lambda f: f"It accepts {wording.count(round(_value(f)), 'command')} at once.",
+    ),
+    ("rotation_rpm", lambda f: f"It turns {wording.number(_value(f))} times a minute."),
+    ("zones", lambda f: f.text if _value(f) > 1 else ""),
+    ("power_loss_protection", lambda f: "What it has confirmed survives a loss of power."),
+    ("link", lambda f: f"The link is {f.detail['label']}." if "label" in f.detail else ""),
 )
+"""What each finding says in the story, the most telling first."""
 
 
 def tell(findings: Sequence[Finding]) -> list[Finding]:
     """The finding; none where nothing was probed."""
     measured = {f.name: f for f in findings if f.verdict == "measured"}
-    unknown = [f.title for f in findings if f.verdict == "not identifiable"]
+    unknown = [f for f in findings if f.verdict == "not identifiable"]
     kind, sentence = _kind(measured)
-    told = [measured[name].text for name in _TELLING if (f := measured.get(name)) and f.value]
-    text = [sentence, *told]
+    told = [
+        (name, say(found))
+        for name, say in _SENTENCES
+        if (found := measured.get(name)) and found.value
+    ]
+    text = [sentence, *(said for _, said in told if said)]
     if unknown:
-        titles = wording.sentence_list([title[0].lower() + title[1:] for title in unknown])
-        text.append(f"What these measurements do not tell: {titles}.")
+        text.append(
+            f"Not identifiable here: {len(unknown)} of {len(measured) + len(unknown)} quantities; "
+            "each says why."
+        )
     return [
         Finding(
             "explanation",
             "What kind of drive this is",
             "not identifiable" if kind == "unknown" else "measured",
             " ".join(text),
-            evidence=[f"finding {name}" for name in _TELLING if name in measured],
-            detail={"kind": kind},
+            evidence=[recording for name, _ in told for recording in measured[name].evidence],
+            detail={"kind": kind, "from": [name for name, _ in told]},
         )
     ]
+
+
+def _value(finding: Finding) -> float:
+    assert finding.value is not None
+    return finding.value
 
 
 def _kind(measured: Mapping[str, Finding]) -> tuple[str, str]:

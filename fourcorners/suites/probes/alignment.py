@@ -36,8 +36,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     sector = subject.request_alignment_bytes
     span = probed_bytes(subject)
 
-    def write(boundary: int, straddles: bool, time_s: float) -> Measurement:
-        stream = Stream.write(
+    def stream(boundary: int, straddles: bool) -> Stream:
+        return Stream.write(
             "random",
             2 * sector,
             span_bytes=span,
@@ -45,23 +45,33 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             misalignment_bytes=boundary - sector if straddles else 0,
             queue_depth=parameters.depth,
         )
+
+    def write(boundary: int, straddles: bool, time_s: float) -> Measurement:
         how = "across" if straddles else "at"
         return timed(
             f"{how}/{boundary}",
             f"{format_bytes(2 * sector)} writes {how} multiples of {format_bytes(boundary)}",
-            stream,
+            stream(boundary, straddles),
             time_s,
             seed=seed,
             ramp_s=parameters.ramp_s,
             boundary_bytes=boundary,
-            straddles=straddles,
+            where=how,
         )
 
     def pairs(boundaries: list[int], time_s: float) -> tuple[Measurement, ...]:
         points = [write(b, straddles, time_s) for b in boundaries for straddles in (False, True)]
         return interleaved(points, span_bytes=span, seed=seed)
 
-    first = write(2 * sector, False, parameters.time_s)
+    # How long small writes take at all, so that each point gets as many as it needs.
+    first = timed(
+        "speed",
+        f"{format_bytes(2 * sector)} random writes",
+        stream(2 * sector, False),
+        parameters.time_s,
+        seed=seed,
+        ramp_s=parameters.ramp_s,
+    )
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
         if len(measured) > 1:
@@ -104,7 +114,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 "Small writes across and at boundaries",
                 "iops",
                 "boundary_bytes",
-                series=("straddles",),
+                series=("where",),
                 log="x",
             ),
         ),
