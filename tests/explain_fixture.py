@@ -49,12 +49,15 @@ def small_ssd(**changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def probed(
-    probe: str, sections: Mapping[str, Mapping[str, Any]], folder: Path, seed: int = 1
+    probe: str,
+    sections: Mapping[str, Mapping[str, Any]],
+    folder: Path,
+    tests: tuple[str, ...] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """The findings of a probe, by name."""
+    """The findings of a probe, or of some of a suite's, by name."""
     path = folder / "drive.toml"
     path.write_text(drive_file("drive", "page-mapped-ssd", sections).text, "utf-8")
-    with fc.open_target(str(path), seed=seed) as target:
-        run = fc.run(probe, target, seed=seed, out=folder / "runs")
-    assert [test["status"] for test in run.manifest["tests"]] == ["complete"]
+    with fc.open_target(str(path)) as target:
+        run = fc.run(probe, target, tests=tests, out=folder / "runs")
+    assert {test["status"] for test in run.manifest["tests"]} == {"complete"}
     return {finding["name"]: finding for finding in run.findings}

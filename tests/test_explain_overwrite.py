@@ -27,6 +27,8 @@ def test_spare_area_and_erase_unit_follow_the_drive(blocks: int, tmp_path: Path)
     assert low <= spare <= high
     assert found["superblock_bytes"]["value"] == pytest.approx(ERASED_BYTES, rel=0.02)
     assert found["collection_stall_length"]["value"] == 0
+    assert found["trim_effect"]["value"] == 1
+    assert found["idle_recovery"]["value"] == 0
 
 
 def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> None:

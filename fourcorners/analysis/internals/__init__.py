@@ -31,8 +31,7 @@ def find(run: RunData) -> list[Finding]:
     found += core_model.find(run)
     found += conflicts.find(run)
     found += command_queue.find(run)
-    found += writing.find(run)
     links = link.find(run)
     ceiling = next((finding.value for finding in links if finding.name == "link_ceiling"), None)
-    found += [*links, *zones.find(run, ceiling), *arm.find(run)]
+    found += [*links, *writing.find(run, ceiling), *zones.find(run, ceiling), *arm.find(run)]
     return [*(story.tell(found) if found else []), *found, *drift.find(run)]

@@ -29,8 +29,8 @@ class Curve:
             np.interp(count_bytes, np.append(0.0, self.count_bytes), np.append(0.0, self.seconds))
         )
 
-    def first_rate(self, low_bytes: float, high_bytes: float) -> float:
-        """Rate, in bytes per second, between two amounts near the start."""
+    def rate(self, low_bytes: float, high_bytes: float) -> float:
+        """Rate, in bytes per second, between two amounts."""
         seconds = self.seconds_at(high_bytes) - self.seconds_at(low_bytes)
         return (high_bytes - low_bytes) / max(seconds, 1e-9)
 

@@ -201,7 +201,7 @@ def _by_amplification(
         return Finding(name, _TITLES[name], "not identifiable", reason, evidence=evidence)
 
     count = float(parts[0][0])
-    if fill.first_rate(*_FIRST_BYTES) < _FASTER_MIN * count / cliff.fresh_s:
+    if fill.rate(*_FIRST_BYTES) < _FASTER_MIN * count / cliff.fresh_s:
         return unidentified(
             "Something else than flash limits the pace of writing, so the pace after the cliff "
             "does not tell how much is written to flash."

@@ -19,7 +19,7 @@ import numpy as np
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.curve import Curve, completion_curve
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-burst"
 
@@ -63,7 +63,7 @@ def read_curve(curve: Curve, block_bytes: float) -> Buffer | None:
         float(np.polyfit(times[part], accepted[part], 1)[0])
         for part in (late & (np.arange(len(times)) < half), np.arange(len(times)) >= half)
     ]
-    link = curve.first_rate(*FIRST_BYTES)
+    link = curve.rate(*FIRST_BYTES)
     if link < FASTER_MIN * drain:
         return None
     above = (accepted - drain * times)[late]
@@ -72,14 +72,23 @@ def read_curve(curve: Curve, block_bytes: float) -> Buffer | None:
     size = upper + drain / link * steps / (1 - drain / link)
     if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
         return None
-    margin = 0.28 * steps + 0.002 * size + block_bytes
-    drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.5e-3 * drain)
+    margin = 0.35 * steps + 0.003 * size + block_bytes
+    drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
     return Buffer(size, margin, link, drain, drain_margin, steps / size)
+
+
+def _short(run: RunData) -> list[Measured]:
+    return [m for m in measured(run, TEST, "write") if m.point.get("stage") == "short"]
+
+
+def link_rate(run: RunData) -> float | None:
+    """What the first bytes of the short burst came at, in bytes per second, if the probe ran."""
+    return next((completion_curve(run, m).rate(*FIRST_BYTES) for m in _short(run)), None)
 
 
 def find(run: RunData) -> list[Finding]:
     """Both findings, if the probe ran."""
-    short = [m for m in measured(run, TEST, "write") if m.point.get("stage") == "short"]
+    short = _short(run)
     if not short:
         return []
     [m] = short

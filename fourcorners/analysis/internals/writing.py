@@ -6,13 +6,34 @@ from dataclasses import replace
 
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import erase_unit, slc_cache, spare_area, stalls, write_buffer
+from fourcorners.analysis.internals import (
+    durability,
+    erase_unit,
+    recovery,
+    slc_cache,
+    spare_area,
+    stalls,
+    stored_data,
+    write_buffer,
+)
 from fourcorners.analysis.source import RunData
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings of those that ran."""
-    return [*_overwritten(run), *write_buffer.find(run), *slc_cache.find(run)]
+def find(run: RunData, link_rate: float | None) -> list[Finding]:
+    """The findings of those that ran.
+
+    Args:
+        run: the run.
+        link_rate: what the link carries, in bytes per second, if reads have shown it.
+    """
+    carried = link_rate or write_buffer.link_rate(run)
+    return [
+        *_overwritten(run),
+        *write_buffer.find(run),
+        *slc_cache.find(run, link_rate),
+        *stored_data.find(run, carried),
+        *durability.find(run),
+    ]
 
 
 def _overwritten(run: RunData) -> list[Finding]:
@@ -21,7 +42,9 @@ def _overwritten(run: RunData) -> list[Finding]:
         return []
     stalled = stalls.find(run)
     erased = [_by_stalls(unit, stalled) for unit in erased]
-    return [*spare_area.find(run, erased[0].value), *erased, *stalled]
+    spacing = next((f.value for f in stalled if f.name == "collection_stall_spacing"), None)
+    spare = spare_area.find(run, erased[0].value)
+    return [*spare, *erased, *stalled, *recovery.find(run, spacing)]
 
 
 def _by_stalls(unit: Finding, stalled: list[Finding]) -> Finding:

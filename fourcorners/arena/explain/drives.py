@@ -112,7 +112,7 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     if kind == "compressing SSD":
         sections["compression"] = {"smallest": round(_between(chance, 0.125, 0.5), 3)}
         if chance.random() < 0.5:
-            sections["deduplication"] = {"reference_size": Bytes(KIB)}
+            sections["deduplication"] = {"reference_size": Bytes(max(KIB, unit // 8))}
     if kind == "SLC-cached SSD":
         # Static cache in three bits per cell takes three times its size of the reserve.
         share = _between(chance, 0.01, 0.04)

@@ -1,5 +1,7 @@
 """What is true of how a hidden drive writes: spare area, buffer, cache, content, flushes."""
 
+import math
+
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.truth import Truth
 
@@ -75,6 +77,54 @@ def _direct_rate(hidden: Hidden) -> float | None:
     return _flash_rate(hidden) if _slc_cache(hidden) else None
 
 
+def _volatile(hidden: Hidden) -> float | None:
+    if hidden.kind == "disk":
+        return float(hidden.get("cache.write_back"))
+    if hidden.get("flash.dies") is None:
+        return None
+    protected = hidden.get("write_buffer.power_loss_protection")
+    return float(hidden.get("write_buffer.write_back") and not protected)
+
+
+def _protected(hidden: Hidden) -> float | None:
+    if hidden.kind == "disk":
+        return 0
+    protected = hidden.get("write_buffer.power_loss_protection")
+    return None if protected is None else float(protected)
+
+
+def _compresses(hidden: Hidden) -> float:
+    return float(hidden.get("compression.smallest") is not None)
+
+
+def _deduplicates(hidden: Hidden) -> float:
+    return float(hidden.get("deduplication.reference_size") is not None)
+
+
+def _compression_floor(hidden: Hidden) -> float | None:
+    """Room that the smallest units take, as many of which share a row as fit."""
+    smallest = hidden.get("compression.smallest")
+    if smallest is None:
+        return None
+    flash, unit = hidden.sections["flash"], hidden.sections["translation"]["unit"]
+    row = flash["page_size"] * flash["planes"]
+    stored = math.ceil(unit * smallest)
+    least = min(stored, hidden.get("deduplication.reference_size") or stored)
+    together = min(row // unit * (unit // least), row // stored)
+    return float(row / unit / together)
+
+
+def _trim_effect(hidden: Hidden) -> float | None:
+    return None if hidden.get("flash.dies") is None else 1
+
+
+def _idle_recovery(hidden: Hidden) -> float | None:
+    """An SLC cache that a pause empties makes the first writes after it fast."""
+    if hidden.get("flash.dies") is None or _slc_cache(hidden):
+        return None
+    return float(hidden.get("garbage_collection.idle_free_blocks") is not None)
+
+
 FLASH_TRUTHS = (
     Truth("over_provisioning", False, _spare_share),
     Truth("op_by_cliff", False, _spare_share),
@@ -86,4 +136,11 @@ FLASH_TRUTHS = (
     Truth("write_drain_rate", False, _drain_rate),
     Truth("slc_cache_bytes", False, _slc_cache),
     Truth("slc_direct_rate", False, _direct_rate),
+    Truth("volatile_write_cache", True, _volatile),
+    Truth("power_loss_protection", True, _protected),
+    Truth("compression", True, _compresses),
+    Truth("compression_floor", False, _compression_floor),
+    Truth("deduplication", True, _deduplicates),
+    Truth("trim_effect", True, _trim_effect),
+    Truth("idle_recovery", True, _idle_recovery),
 )

@@ -6,10 +6,10 @@ from fourcorners.analysis.internals.erase_unit import EVENTS_MIN, erase_cycle, e
 from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED, find_cliff
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
-from fourcorners.suites.parameters import COUNT, SECONDS, SHARE, parameter, show_percent
-from fourcorners.suites.steps import Purge
+from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
+from fourcorners.suites.steps import Purge, Rest, Trim
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
 from fourcorners.units import format_bytes
 from fourcorners.workload import Stream, Workload, bursts
 
@@ -24,6 +24,13 @@ REFERENCE_CHUNKS = 8
 """Last parts of the fill, before anything is erased."""
 BURST_IOS_MAX = 2**20
 AT_ONCE_IOPS = 1e9
+AFTERWARDS = 6
+"""Parts overwritten at random after a pause, and after TRIM."""
+_LABELS = {
+    "overwrite": "overwritten at random",
+    "rested": "overwritten after a pause",
+    "trimmed": "overwritten after TRIM",
+}
 _BATCH = 8
 _FINE_BATCH = 24
 _FINE_BATCHES_MAX = 5
@@ -40,6 +47,7 @@ class Parameters:
     in_all: float = parameter(SHARE, 0.75, "of the drive that is rewritten in all")
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
     time_s: float = parameter(SECONDS, 1200.0, "longest for the overwriting at random")
+    rest_s: float = parameter(PAUSE, 10.0, "pause, to see whether it makes the drive faster")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -81,16 +89,17 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     def rewrite(number: int, offset: int, count: int) -> Measurement:
         return sequential(f"rewrite/{number}", "rewritten in sequence", "rewrite", offset, count)
 
-    def overwrite(number: int) -> Measurement:
+    def overwrite(number: int, stage: str = "overwrite") -> Measurement:
         stream = Stream.write(
             "random", OVERWRITE_BLOCK_BYTES, span_bytes=area, queue_depth=parameters.depth
         )
         workload = Workload(
             [stream], seconds=parameters.time_s, transfer_bytes=chunk, seed=seed + 1 + number
         )
-        return Measurement(
-            f"overwrite/{number}", "overwritten at random", workload, {"stage": "overwrite"}
-        )
+        return Measurement(f"{stage}/{number}", _LABELS[stage], workload, {"stage": stage})
+
+    def again(stage: str, first: int) -> tuple[Measurement, ...]:
+        return tuple(overwrite(first + n, stage) for n in range(AFTERWARDS))
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
         parts = {
@@ -131,6 +140,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "overwritten at random": f"{format_bytes(OVERWRITE_BLOCK_BYTES)}, in parts of "
             f"{format_bytes(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
             f"to the cliff, at most {show_percent(parameters.in_all)} of the drive in all",
+            "then": f"a pause of {parameters.rest_s:g} s, and TRIM of everything; after each "
+            f"{AFTERWARDS} parts more",
             "queue depth": str(parameters.depth),
             "data": "incompressible",
         },
@@ -144,6 +155,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 later=overwrite(0),
                 later_count=round(parameters.in_all * CHUNKS),
             ),
+            Phase((Rest(parameters.rest_s),), again("rested", CHUNKS), continues=True),
+            Phase((Trim(),), again("trimmed", CHUNKS + AFTERWARDS), continues=True),
         ),
         (Chart("seconds", "Overwriting at random, by the second", "mbps", ids="overwrite/"),),
     )

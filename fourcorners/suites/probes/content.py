@@ -1,0 +1,89 @@
+"""The same writes with different data: does the drive compress, or keep once what repeats."""
+
+import random
+from dataclasses import dataclass
+
+from fourcorners.suites.common import KIB
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, parameter
+from fourcorners.suites.probes.common import probed_bytes
+from fourcorners.suites.steps import Purge
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.units import format_bytes
+from fourcorners.workload import (
+    INCOMPRESSIBLE,
+    REPEATED,
+    Stream,
+    Workload,
+    bursts,
+    compressible,
+)
+
+BLOCK_BYTES = 128 * KIB
+AT_ONCE_IOPS = 1e9
+PERCENTS = (2, 50)
+PART_SHARE = 1 / 4
+PART_BYTES_MAX = 2**30
+LONGEST_S = 60.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the probe."""
+
+    depth: int = parameter(COUNT, 32, "queue depth")
+
+
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
+    """Bursts of sequential writes without pauses between them, each of another kind of data;
+    incompressible ones before, among and after the others."""
+    area = probed_bytes(subject) // BLOCK_BYTES * BLOCK_BYTES
+    part = max(min(int(area * PART_SHARE), PART_BYTES_MAX) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    others = [REPEATED, *(compressible(percent) for percent in PERCENTS)]
+    random.Random(seed).shuffle(others)
+    contents = [INCOMPRESSIBLE, INCOMPRESSIBLE, *others[:2], INCOMPRESSIBLE, *others[2:]]
+    contents.append(INCOMPRESSIBLE)
+    places = max(area // part, 1)
+
+    def write(number: int, content: str) -> Measurement:
+        stream = Stream.write(
+            "sequential",
+            BLOCK_BYTES,
+            offset_bytes=number % places * part,
+            span_bytes=part,
+            queue_depth=parameters.depth,
+            content=content,
+            arrival=bursts(AT_ONCE_IOPS, part // BLOCK_BYTES),
+        )
+        workload = Workload([stream], seconds=LONGEST_S, transfer_bytes=part, seed=seed + number)
+        # What comes first fills caches.
+        axes = {"data": content, "number": number, "counted": number > 0}
+        return Measurement(f"{content.replace(':', '-')}/{number}", content, workload, axes)
+
+    return Plan(
+        {
+            "writes": f"{format_bytes(part)} of each kind of data, {format_bytes(BLOCK_BYTES)} in "
+            "sequence, all due at once",
+            "data": f"{REPEATED}; compressible to {PERCENTS[0]} and {PERCENTS[1]} percent; "
+            "incompressible before, among and after them",
+            "queue depth": str(parameters.depth),
+        },
+        (
+            Phase(
+                (Purge(),),
+                tuple(write(number, content) for number, content in enumerate(contents)),
+            ),
+        ),
+        (Chart("dots", "Throughput by data", "mbps", "number", series=("data",)),),
+    )
+
+
+DEFINITION = Definition(
+    name="probe-content",
+    title="Probe: data of different kinds",
+    source="AnandTech's SandForce reviews: compressible against incompressible data",
+    purpose="Whether the drive compresses, how far, and whether it keeps repeated data once.",
+    plan=plan,
+    parameters=Parameters,
+)

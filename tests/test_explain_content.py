@@ -1,0 +1,70 @@
+"""Compression, deduplication, flushes and caches as the probes find them follow the drive's own."""
+
+from pathlib import Path
+
+import pytest
+from explain_fixture import KIB, probed, small_ssd
+
+import fourcorners as fc
+from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond
+
+
+@pytest.mark.parametrize("smallest", [None, 0.5, 0.25])
+def test_compression_follows_the_drive(smallest: float | None, tmp_path: Path) -> None:
+    sections = small_ssd() if smallest is None else small_ssd(compression={"smallest": smallest})
+    found = probed("probe-content", sections, tmp_path)
+    # Nothing but writes was measured: what the link carries is not known.
+    assert found["compression"]["value"] == (None if smallest is None else 1)
+
+
+def _with_the_link(sections: dict[str, dict[str, object]], folder: Path) -> dict[str, object]:
+    found = probed("explain", sections, folder, tests=("probe-burst", "probe-content"))
+    return {name: finding["value"] for name, finding in found.items()}
+
+
+def test_a_drive_of_one_pace_neither_compresses_nor_deduplicates(tmp_path: Path) -> None:
+    found = _with_the_link(small_ssd(), tmp_path)
+    assert (found["compression"], found["deduplication"]) == (0, 0)
+
+
+def test_the_floor_of_compression_is_that_of_the_drive(tmp_path: Path) -> None:
+    found = _with_the_link(small_ssd(compression={"smallest": 0.25}), tmp_path)
+    assert found["compression_floor"] == pytest.approx(0.25, rel=0.03)
+    assert found["deduplication"] == 0
+
+
+def test_repeated_data_is_told_from_compressible_data(tmp_path: Path) -> None:
+    sections = small_ssd(deduplication={"reference_size": Bytes(KIB)})
+    found = _with_the_link(sections, tmp_path)
+    assert (found["compression"], found["deduplication"]) == (0, 1)
+
+
+def test_a_slow_link_hides_both(tmp_path: Path) -> None:
+    sections = small_ssd(
+        link={"line_rate": GigabitsPerSecond(1.5)},
+        flash={"dies": 32, "channels": 8, "blocks_per_plane": 40},
+        compression={"smallest": 0.25},
+    )
+    assert _with_the_link(sections, tmp_path)["compression"] is None
+
+
+@pytest.mark.parametrize(
+    ("write_back", "protected", "volatile"),
+    [(True, False, 1), (True, True, 0), (False, False, 0)],
+)
+def test_durability_follows_the_drive(
+    write_back: bool, protected: bool, volatile: int, tmp_path: Path
+) -> None:
+    buffer = {"write_back": write_back, "power_loss_protection": protected}
+    found = probed("probe-flush", small_ssd(write_buffer=buffer), tmp_path)
+    assert found["volatile_write_cache"]["value"] == volatile
+    assert found["power_loss_protection"]["value"] == protected
+    # A unit has to be programmed before the flush is complete, or nothing has.
+    assert (found["flush_cost"]["value"] > 0.5e-3) == bool(volatile)
+
+
+def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:
+    with fc.open_target("sim:wd6400aaks") as target:
+        run = fc.run("probe-flush", target, out=tmp_path)
+    values = {finding["name"]: finding["value"] for finding in run.findings}
+    assert (values["volatile_write_cache"], values["power_loss_protection"]) == (1, 0)
