@@ -173,6 +173,14 @@ def a_size_for_a_device(folder: Path) -> Iterator[Danger]:
         )
 
 
+@danger
+def nvme_commands_to_a_device_of_another_kind(folder: Path) -> Iterator[Danger]:
+    with disk(folder) as one:
+        yield Danger(
+            [*destroy(one.device), "--engine", "nvme"], "whole NVMe namespaces", [one.image]
+        )
+
+
 # Devices in use
 
 
