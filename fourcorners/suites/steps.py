@@ -11,6 +11,8 @@ FILL_BLOCK_BYTES = 128 * 1024
 FILL_QUEUE_DEPTH = 4
 # For estimates only: what a drive of the reviews' time writes in sequence.
 WRITTEN_BYTES_PER_SECOND = 200e6
+# As much in requests of 4 KiB; smaller ones move less.
+WRITES_PER_SECOND = 50e3
 # Long enough that a drive's write cache is empty before something else is measured.
 SETTLE_S = 5.0
 

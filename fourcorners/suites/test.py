@@ -5,7 +5,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fourcorners.recording import Recording
-from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Rest, Restore, Step, Trim
+from fourcorners.suites.steps import (
+    WRITES_PER_SECOND,
+    WRITTEN_BYTES_PER_SECOND,
+    Rest,
+    Restore,
+    Step,
+    Trim,
+)
 from fourcorners.suites.subject import Subject
 from fourcorners.workload import CLOSED_LOOP, Stream, Workload
 
@@ -61,8 +68,12 @@ class Measurement:
     def written_bytes(self) -> float:
         """Estimate of what is written: as much as a drive of the reviews' time writes."""
         streams = self.workload.streams
-        share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
-        return share * WRITTEN_BYTES_PER_SECOND * self.seconds
+        rates = [
+            (1 - stream.read_fraction)
+            * min(WRITTEN_BYTES_PER_SECOND, WRITES_PER_SECOND * stream.block_bytes)
+            for stream in streams
+        ]
+        return sum(rates) / len(rates) * self.seconds
 
 
 def _common(values: Iterable[Any]) -> Any:

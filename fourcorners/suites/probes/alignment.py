@@ -17,7 +17,7 @@ FINE_MAX_BYTES = 256 * KIB
 COARSE_MAX_BYTES = 32 * MIB
 # A drive that needs longer for a write than this rewrites something large.
 SLOW_WRITE_S = 0.3e-3
-IOS_MIN = 24
+IOS_MIN = 16
 
 
 @dataclass(frozen=True)
