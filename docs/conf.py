@@ -6,8 +6,7 @@ project = "fourcorners"
 version = release = installed_version("fourcorners")
 copyright = "the fourcorners authors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "examples"]
 html_theme = "furo"
 html_title = "fourcorners"
@@ -16,6 +15,10 @@ html_extra_path = ["reproduction.html", "examples"]
 html_show_sphinx = False
 
 myst_heading_anchors = 4
+# The notebook is run anew for every build, and an error in it fails the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 # A link to a heading or page that is not there fails the build, as does a page that none leads to.
 nitpicky = False
 

@@ -277,6 +277,11 @@ class Recording:
         """The target no longer answers: it hangs or is gone."""
         return any(_LOST & operation.errors.keys() for operation in self.operations.values())
 
+    def _repr_html_(self) -> str:
+        from fourcorners.notebook import recording_html
+
+        return recording_html(self)
+
     def plot(self) -> "Figure":
         """IOPS by second and the latency distribution, as a matplotlib figure.
 

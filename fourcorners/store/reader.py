@@ -89,6 +89,11 @@ class Run:
             return []
         return cast("list[dict[str, Any]]", self._json(schema.FINDINGS)["findings"])
 
+    def _repr_html_(self) -> str:
+        from fourcorners.notebook import run_html
+
+        return run_html(self.manifest, self.findings)
+
     @functools.cached_property
     def _series(self) -> pa.Table:
         return self.table(schema.SERIES)

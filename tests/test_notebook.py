@@ -1,0 +1,31 @@
+"""Results show themselves in Jupyter, whatever a drive is called."""
+
+import fourcorners as fc
+from fourcorners.analysis import Finding
+from fourcorners.notebook import run_html
+
+
+def test_a_recording_shows_its_operations() -> None:
+    with fc.open_target("sim:ocz-core-64gb") as drive:
+        stream = fc.Stream(read_fraction=0.5, pattern="random", block_bytes=4096)
+        recording = drive.run(fc.Workload([stream], ios=20))
+    html = recording._repr_html_()
+    assert "<td>read</td>" in html
+    assert "<td>write</td>" in html
+    assert f"{recording.read.iops:.1f}"[:3] in html
+
+
+def test_a_finding_shows_value_and_interval() -> None:
+    finding = Finding(
+        "x", "Seek <b>", "measured", "text", value=0.0136, unit="s", interval=(0.013, 0.014)
+    )
+    html = finding._repr_html_()
+    assert "13.6 ms" in html
+    assert "13.0 ms to 14.0 ms" in html
+    assert "<b>" not in html
+
+
+def test_names_of_drives_stay_text() -> None:
+    html = run_html({"target": {"name": "<script>alert(1)</script>"}, "status": "complete"}, [])
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
