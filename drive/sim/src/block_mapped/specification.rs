@@ -1,6 +1,9 @@
 //! Parameters of a block-mapped SSD.
 
-use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
+use crate::specification::{
+    Bytes, BytesPerSecond, Capacity, Host, Link, Nanoseconds, Parameter, RowController,
+    check_bus_rate, check_page_size, require,
+};
 use serde::Deserialize;
 
 /// A block-mapped SSD.
@@ -13,31 +16,10 @@ pub struct Specification {
     pub link: Link,
     /// User-accessible size.
     pub capacity: Capacity,
-    /// Firmware.
-    pub controller: Controller,
+    /// Firmware: one command at a time, from start to end.
+    pub controller: RowController,
     /// NAND.
     pub flash: Flash,
-}
-
-/// User-accessible size.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Capacity {
-    /// Bytes that the host can address.
-    pub user: Parameter<Bytes>,
-}
-
-/// Firmware: one command at a time, from start to end.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Controller {
-    /// Time per read command.
-    pub read_overhead: Parameter<Nanoseconds>,
-    /// Time per write command.
-    pub write_overhead: Parameter<Nanoseconds>,
-    /// Buffer between link and flash, used in whole rows. A write completes
-    /// when its data is in the buffer.
-    pub buffer: Parameter<Bytes>,
 }
 
 /// NAND geometry and times. All channels work in step: a *row* is one page of
@@ -84,11 +66,7 @@ impl Specification {
     pub fn check(&self) -> Result<(), String> {
         self.link.check()?;
         let flash = &self.flash;
-        let size = self.capacity.user.0;
-        require(
-            size > 0 && size.is_multiple_of(512),
-            "capacity.user: use a multiple of 512 bytes",
-        )?;
+        self.capacity.check_sectors()?;
         require(
             self.link.queue_depth.value == 1,
             "link.queue_depth: use 1, a block-mapped SSD serves one command at a time",
@@ -98,15 +76,12 @@ impl Specification {
         {
             require((1..=64).contains(&value.value), &format!("flash.{name}: use 1 to 64"))?;
         }
-        require(
-            (512..=65_536).contains(&flash.page_size.0) && flash.page_size.0.is_multiple_of(512),
-            "flash.page_size: use a multiple of 512 B up to 64 KiB",
-        )?;
+        check_page_size(&flash.page_size)?;
         require(
             (1..=4096).contains(&flash.pages_per_block.value),
             "flash.pages_per_block: use 1 to 4096",
         )?;
-        require(flash.bus_rate.0 >= 1_000_000, "flash.bus_rate: use at least 1 MB/s")?;
+        check_bus_rate(&flash.bus_rate)?;
         require(
             self.controller.buffer.0 >= flash.row_bytes(),
             &format!(

@@ -1,6 +1,8 @@
 //! Parameters of a hard disk drive.
 
-use crate::specification::{Bytes, BytesPerSecond, Link, Nanoseconds, Parameter, require};
+use crate::specification::{
+    Bytes, BytesPerSecond, Capacity, Link, Nanoseconds, Parameter, require,
+};
 use serde::Deserialize;
 
 /// A hard disk drive.
@@ -34,14 +36,6 @@ pub struct Host {
     /// which the host's elevator sends the next in order of address; 1 sends
     /// them as they came. Absent: 1.
     pub elevator_window: Option<Parameter<u32>>,
-}
-
-/// User-accessible size.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Capacity {
-    /// Bytes that the host can address.
-    pub user: Parameter<Bytes>,
 }
 
 /// Platters and their zones. Zones span the same number of cylinders each, and
@@ -111,11 +105,7 @@ impl Specification {
     /// Impossible values: which, and the rule they break.
     pub fn check(&self) -> Result<(), String> {
         self.link.check()?;
-        let size = self.capacity.user.0;
-        require(
-            size > 0 && size.is_multiple_of(512),
-            "capacity.user: use a multiple of 512 bytes",
-        )?;
+        self.capacity.check_sectors()?;
         if let Some(window) = &self.host.elevator_window {
             require(
                 (1..=65_536).contains(&window.value),

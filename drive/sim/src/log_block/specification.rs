@@ -1,6 +1,9 @@
 //! Parameters of a log-block SSD.
 
-use crate::specification::{Bytes, BytesPerSecond, Host, Link, Nanoseconds, Parameter, require};
+use crate::specification::{
+    Bytes, BytesPerSecond, Capacity, Host, Link, Nanoseconds, Parameter, RowController,
+    check_bus_rate, check_page_size, require,
+};
 use serde::{Deserialize, Serialize};
 
 /// A log-block SSD.
@@ -13,33 +16,12 @@ pub struct Specification {
     pub link: Link,
     /// User-accessible size.
     pub capacity: Capacity,
-    /// Firmware.
-    pub controller: Controller,
+    /// Firmware: one processor that handles commands one after the other.
+    pub controller: RowController,
     /// NAND.
     pub flash: Flash,
     /// Mapping of logical to physical addresses.
     pub translation: Mapping,
-}
-
-/// User-accessible size.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Capacity {
-    /// Bytes that the host can address.
-    pub user: Parameter<Bytes>,
-}
-
-/// Firmware: one processor that handles commands one after the other.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Controller {
-    /// Processor time per read command.
-    pub read_overhead: Parameter<Nanoseconds>,
-    /// Processor time per write command.
-    pub write_overhead: Parameter<Nanoseconds>,
-    /// Buffer between link and flash, used in whole rows. A write completes
-    /// when its data is in the buffer.
-    pub buffer: Parameter<Bytes>,
 }
 
 /// NAND geometry and times. A *row* is one page of each plane of a die: what a
@@ -108,11 +90,8 @@ impl Specification {
     pub fn check(&self) -> Result<(), String> {
         self.link.check()?;
         let flash = &self.flash;
+        self.capacity.check_sectors()?;
         let size = self.capacity.user.0;
-        require(
-            size > 0 && size.is_multiple_of(512),
-            "capacity.user: use a multiple of 512 bytes",
-        )?;
         for (name, count, most) in [
             ("flash.channels", &flash.channels, 64),
             ("flash.dies", &flash.dies, 1024),
@@ -132,11 +111,8 @@ impl Specification {
             span > 0 && flash.dies.value.is_multiple_of(span),
             "translation.dies_per_block: use a divisor of flash.dies",
         )?;
-        require(
-            (512..=65_536).contains(&flash.page_size.0) && flash.page_size.0.is_multiple_of(512),
-            "flash.page_size: use a multiple of 512 B up to 64 KiB",
-        )?;
-        require(flash.bus_rate.0 >= 1_000_000, "flash.bus_rate: use at least 1 MB/s")?;
+        check_page_size(&flash.page_size)?;
+        check_bus_rate(&flash.bus_rate)?;
         require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
         require(
             (2 * flash.row_bytes()..=1 << 30).contains(&self.controller.buffer.0),

@@ -2,7 +2,8 @@
 
 use super::content::StoredSizes;
 use crate::specification::{
-    Bytes, BytesPerSecond, Host, Link, Milliwatts, Nanoseconds, Parameter, require,
+    Bytes, BytesPerSecond, Capacity, Host, Link, Milliwatts, Nanoseconds, Parameter,
+    check_bus_rate, require,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,14 +45,6 @@ pub struct Specification {
     pub compression: Option<Compression>,
     /// Present on controllers that store what repeats once.
     pub deduplication: Option<Deduplication>,
-}
-
-/// User-accessible size.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Capacity {
-    /// Bytes that the host can address.
-    pub user: Parameter<Bytes>,
 }
 
 /// Firmware: one processor that handles commands one after the other.
@@ -362,7 +355,7 @@ impl Specification {
             "flash.dies: use a multiple of flash.channels",
         )?;
         // An operation's times must fit 32 bits of nanoseconds.
-        require(flash.bus_rate.0 >= 1_000_000, "flash.bus_rate: use at least 1 MB/s")?;
+        check_bus_rate(&flash.bus_rate)?;
         require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
         for (name, time) in [
             ("flash.read_time", &flash.read_time),

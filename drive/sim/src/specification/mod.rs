@@ -6,9 +6,11 @@
 //! read_time = { value = "60 us", source = "datasheet: ..." }
 //! ```
 
+mod common;
 mod link;
 mod quantity;
 
+pub use common::{Capacity, Host, RowController, check_bus_rate, check_page_size};
 pub use link::{Interface, Link};
 pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds};
 
@@ -78,15 +80,6 @@ impl Kind {
             Kind::Raid0 => "raid-0",
         }
     }
-}
-
-/// The host that a drive was measured on.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Host {
-    /// Software and host bus adapter time per command, not overlapped with the
-    /// device's work on the same command.
-    pub overhead: Parameter<Nanoseconds>,
 }
 
 /// A parsed and checked drive file.
