@@ -160,7 +160,7 @@ impl Translation {
     fn note_unsettled(&mut self, slots: &[u32]) {
         for &slot in slots {
             let (die, row) = (self.die(slot), self.geometry.row_of_slot(slot));
-            self.unsettled.moved(self.owner[slot as usize], die, row);
+            self.unsettled.moved(self.owner(slot), die, row);
         }
     }
 
@@ -185,7 +185,7 @@ impl Translation {
     #[inline]
     fn approach(&self, slots: &[u32], next: u32) {
         for &slot in slots {
-            prefetch(&self.map[self.owner[slot as usize] as usize]);
+            prefetch(&self.map[self.owner(slot) as usize]);
         }
         let later = (next as usize + BATCH).min(self.owner.len());
         self.owner[next as usize..later].iter().step_by(LINE).for_each(prefetch);

@@ -26,6 +26,9 @@ pub struct Geometry {
     pub row_bytes: u32,
     /// Least room that another unit can use in a row.
     pub stored_bytes_min: u32,
+    /// Rows of the drive, where compression lets them hold different numbers of
+    /// units; 0 elsewhere.
+    rows_that_vary: u32,
     by_die: Divisor,
     by_row: Divisor,
     by_block: Divisor,
@@ -107,6 +110,7 @@ impl Geometry {
             unit_bytes,
             row_bytes,
             stored_bytes_min: unit_bytes.div_ceil(density),
+            rows_that_vary: if density > 1 { slots as u32 / slots_per_row } else { 0 },
             by_die: Divisor::new(dies_per_pool),
             by_row: Divisor::new(slots_per_row),
             by_block: Divisor::new(slots_per_block),
@@ -124,6 +128,19 @@ impl Geometry {
     #[inline]
     pub fn rows_of_slots(&self, slots: &[u32], rows: &mut [u32]) {
         self.by_row.divide_all(slots, rows);
+    }
+
+    /// A slot's place in the table of what slots hold. On drives that compress
+    /// all rows' first slots come first, then all second ones: those that only
+    /// data which compresses well fills cost no memory before.
+    #[inline]
+    pub fn owner_index(&self, slot: u32) -> usize {
+        if self.rows_that_vary == 0 {
+            return slot as usize;
+        }
+        let row = self.row_of_slot(slot);
+        let in_row = slot - row * self.slots_per_row;
+        (in_row * self.rows_that_vary + row) as usize
     }
 
     /// The block of a slot, counted over the whole drive.

@@ -110,7 +110,7 @@ pub struct Translation {
     geometry: Geometry,
     /// Logical unit to slot + 1; 0 is unmapped.
     map: Table<u32>,
-    /// Slot to logical unit.
+    /// Slot to logical unit, by [`Geometry::owner_index`].
     #[serde(skip)]
     owner: Table<u32>,
     /// One bit per slot.
@@ -215,7 +215,7 @@ impl Translation {
         self.owner = Table::zeroed(self.geometry.slots());
         for (unit, &entry) in (0..).zip(self.map.iter()) {
             if entry != 0 {
-                self.owner[entry as usize - 1] = unit;
+                self.owner[self.geometry.owner_index(entry - 1)] = unit;
             }
         }
     }
@@ -455,7 +455,7 @@ impl Translation {
             let first = row * self.geometry.slots_per_row;
             for slot in first..first + self.geometry.slots_per_row {
                 if self.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {
-                    let unit = self.owner[slot as usize];
+                    let unit = self.owner(slot);
                     self.trim(unit);
                     lost.push(unit);
                 }
@@ -552,9 +552,15 @@ impl Translation {
         }
     }
 
+    /// The unit that a slot holds or held last.
+    #[inline]
+    fn owner(&self, slot: u32) -> u32 {
+        self.owner[self.geometry.owner_index(slot)]
+    }
+
     #[inline]
     fn occupy(&mut self, slot: u32, unit: u32) {
-        self.owner[slot as usize] = unit;
+        self.owner[self.geometry.owner_index(slot)] = unit;
         self.valid[slot as usize / 64] |= 1 << (slot % 64);
         self.counts[self.geometry.block_of_slot(slot) as usize] += 1;
     }
@@ -602,7 +608,7 @@ impl Translation {
             if entry != 0 {
                 let slot = entry - 1;
                 mapped += 1;
-                assert_eq!(self.owner[slot as usize] as usize, unit, "owner of slot {slot}");
+                assert_eq!(self.owner(slot) as usize, unit, "owner of slot {slot}");
                 assert_ne!(self.valid[slot as usize / 64] >> (slot % 64) & 1, 0, "slot {slot}");
                 counts[self.geometry.block_of_slot(slot) as usize] += 1;
             }

@@ -136,7 +136,7 @@ impl Translation {
     pub(super) fn place_one_by_one(&mut self, pool: u32, slots: &[u32], work: &mut Vec<RowWork>) {
         let written = self.counters.host_units;
         for &slot in slots {
-            let unit = self.owner[slot as usize];
+            let unit = self.owner(slot);
             let hot = self.separation.as_mut().is_some_and(|s| s.is_hot(unit, written));
             let stream = if hot { Stream::HotCollector } else { self.collector_stream };
             let source_row = self.geometry.row_of_slot(slot);

@@ -320,7 +320,7 @@ impl Translation {
                         }
                     };
                     self.map[unit as usize] = slot + 1;
-                    self.owner[slot as usize] = unit;
+                    self.owner[self.geometry.owner_index(slot)] = unit;
                     if slot as usize / 64 != word {
                         self.valid[word] |= gathered;
                         (word, gathered) = (slot as usize / 64, 0);

@@ -153,7 +153,7 @@ fn held(model: &Translation, block: u32, merged: &[Merged], classes: &[Rates]) -
     let mut weights = vec![0.0; classes.len()];
     for slot in block * slots..(block + 1) * slots {
         if model.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {
-            let unit = model.owner[slot as usize];
+            let unit = model.owner(slot);
             let class = &merged[merged.partition_point(|class| class.units.end <= unit)];
             let members = &classes[class.members.clone()];
             let all: f64 = members.iter().map(|rates| rates.units).sum();
