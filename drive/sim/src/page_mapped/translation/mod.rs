@@ -10,8 +10,10 @@
 
 mod bits;
 mod collector;
+mod consistency;
 mod frontier;
 mod geometry;
+mod settling;
 mod steady_state;
 mod streams;
 mod unsettled;
@@ -26,6 +28,7 @@ use crate::table::{Table, prefetch};
 use frontier::Frontier;
 use geometry::Geometry;
 use serde::{Deserialize, Serialize};
+pub use settling::Settling;
 use std::collections::VecDeque;
 pub use steady_state::Traffic;
 use streams::Separation;
@@ -90,18 +93,6 @@ pub struct TranslationCounters {
     /// Bytes of rows that were programmed without data, to have the rest of
     /// them on flash.
     pub padded_bytes: u64,
-}
-
-/// Where a unit is on its way to flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settling {
-    /// It is on flash, or was never written.
-    Settled,
-    /// It is in the row that is being filled.
-    Open,
-    /// A die has been given its row and programs it as its `position`th row of
-    /// the host's, counted from 1.
-    Given { die: u32, position: u32 },
 }
 
 /// The page map and its garbage collector.
@@ -276,61 +267,6 @@ impl Translation {
         slot / self.geometry.slots_per_page
     }
 
-    /// Whether a slot is still in the write buffer: in the row being filled, or
-    /// in one that has not been programmed.
-    #[inline]
-    pub fn is_buffered(&self, slot: u32) -> bool {
-        let row = self.geometry.row_of_slot(slot);
-        self.is_open(slot) || self.unsettled.holds(|| self.die(slot), row)
-    }
-
-    /// Whether a slot is in a row that the host's units fill now.
-    #[inline]
-    fn is_open(&self, slot: u32) -> bool {
-        let hot_pool = self.separation.as_ref().map(|separation| separation.hot_pool);
-        self.is_in_open_row(slot, self.host_pool, Stream::Host)
-            || hot_pool.is_some_and(|pool| self.is_in_open_row(slot, pool, Stream::HotHost))
-    }
-
-    #[inline]
-    fn is_in_open_row(&self, slot: u32, pool: u32, stream: Stream) -> bool {
-        self.geometry.row_of_slot(slot) == self.frontier_row(pool, self.frontier(pool, stream))
-    }
-
-    /// Where a unit is on its way to flash.
-    pub fn settling(&self, unit: u32) -> Settling {
-        let Some(slot) = self.slot(unit) else {
-            return Settling::Settled;
-        };
-        if self.is_open(slot) {
-            return Settling::Open;
-        }
-        if let Some((die, position)) = self.unsettled.position_moved(unit) {
-            return Settling::Given { die, position };
-        }
-        let die = self.die(slot);
-        match self.unsettled.position(die, self.geometry.row_of_slot(slot)) {
-            Some(position) => Settling::Given { die, position },
-            None => Settling::Settled,
-        }
-    }
-
-    /// The host's rows on their way to flash.
-    pub fn unsettled(&self) -> &Unsettled {
-        &self.unsettled
-    }
-
-    /// A die has programmed the oldest row of the host's that it was given.
-    #[inline]
-    pub fn settled(&mut self, die: u32) {
-        self.unsettled.settled(die);
-    }
-
-    /// All rows that dies were given have been programmed.
-    pub fn settle_all(&mut self) {
-        self.unsettled.take();
-    }
-
     /// Brings the map's entry for a unit closer to the processor.
     #[inline]
     pub fn prefetch_map(&self, unit: u32) {
@@ -408,60 +344,6 @@ impl Translation {
             self.invalidate(old - 1);
             self.unsettled.replaced(unit);
         }
-    }
-
-    /// Has the rows that are being filled programmed as they are; the room that
-    /// is left in them is wasted.
-    pub fn pad(&mut self, work: &mut Vec<RowWork>) {
-        self.pad_row(Stream::Host, work);
-        if self.separation.is_some() {
-            self.pad_row(Stream::HotHost, work);
-        }
-    }
-
-    fn pad_row(&mut self, stream: Stream, work: &mut Vec<RowWork>) {
-        let pool = *self.write_pool(stream);
-        let open = self.frontier(pool, stream);
-        if open.slots == 0 {
-            return;
-        }
-        let wasted_units = open.units_when_full(&self.geometry) - open.slots;
-        self.counters.padded_bytes += u64::from(self.geometry.row_bytes - open.bytes);
-        // What is wasted has to be collected like what is written.
-        self.pool(pool).units_written += wasted_units;
-        self.close_host_row(stream, work);
-    }
-
-    /// Whether [`Self::lose_unsettled`] may be called.
-    ///
-    /// # Errors
-    /// A drive whose collector fills the host's rows: which units in them have
-    /// another copy is not known.
-    pub fn can_lose_unsettled(&self) -> Result<(), String> {
-        if self.collector_stream == Stream::Host {
-            return Err("a power cut needs a collector with rows of its own (garbage_collection.shared_stream)".into());
-        }
-        Ok(())
-    }
-
-    /// Power is gone: what was not on flash yet is no more. Returns the units
-    /// of the host that held it; the controller does not find them again. Only
-    /// for drives that can say so.
-    pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Vec<u32> {
-        self.pad(work);
-        let (rows, mut lost) = self.unsettled.take();
-        lost.iter().for_each(|&unit| self.trim(unit));
-        for row in rows {
-            let first = row * self.geometry.slots_per_row;
-            for slot in first..first + self.geometry.slots_per_row {
-                if self.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {
-                    let unit = self.owner(slot);
-                    self.trim(unit);
-                    lost.push(unit);
-                }
-            }
-        }
-        lost
     }
 
     /// Programs the row that the host's units have filled, lets the pool
@@ -589,51 +471,6 @@ impl Translation {
     #[inline]
     fn frontier_slot(&self, pool: u32, frontier: &Frontier) -> u32 {
         self.frontier_row(pool, frontier) * self.geometry.slots_per_row + frontier.slots
-    }
-
-    /// Valid units of each block that is full and not being emptied.
-    #[cfg(test)]
-    pub fn closed_counts(&self) -> Vec<u32> {
-        self.counts.iter().copied().filter(|&count| count < NOT_CLOSED).collect()
-    }
-
-    /// Checks every invariant of the map; slow, for tests.
-    ///
-    /// # Panics
-    /// When one is broken.
-    pub fn assert_consistent(&self) {
-        let mut counts = vec![0u32; self.counts.len()];
-        let mut mapped = 0;
-        for (unit, &entry) in self.map.iter().enumerate() {
-            if entry != 0 {
-                let slot = entry - 1;
-                mapped += 1;
-                assert_eq!(self.owner(slot) as usize, unit, "owner of slot {slot}");
-                assert_ne!(self.valid[slot as usize / 64] >> (slot % 64) & 1, 0, "slot {slot}");
-                counts[self.geometry.block_of_slot(slot) as usize] += 1;
-            }
-        }
-        let valid: u32 = self.valid.iter().map(|word| word.count_ones()).sum();
-        assert_eq!(valid, mapped, "valid slots against mapped units");
-        for (index, (&count, expected)) in self.counts.iter().zip(counts).enumerate() {
-            assert_eq!(count & !NOT_CLOSED, expected, "count of block {index}");
-        }
-        for (number, pool) in (0..).zip(&self.pools) {
-            // Every good block is free, being filled, being emptied or closed,
-            // and bad ones are none of these.
-            let mut uses = vec![0; self.geometry.blocks as usize];
-            let open = pool.frontiers.iter().map(|frontier| frontier.block);
-            let emptied = pool.victim.iter().map(|victim| victim.block);
-            for block in pool.free.iter().copied().chain(open).chain(emptied) {
-                uses[block as usize] += 1;
-            }
-            for (block, uses) in (0..).zip(uses) {
-                let index = self.geometry.block_index(number, block);
-                let closed = u32::from(self.counts[index] < NOT_CLOSED);
-                let good = u32::from(!self.wear.is_bad(index));
-                assert_eq!(uses + closed, good, "uses of block {block} of pool {number}");
-            }
-        }
     }
 }
 

@@ -1,0 +1,128 @@
+//! Which units are on flash: padding of rows that must be, and what a loss of
+//! power takes.
+
+use super::unsettled::Unsettled;
+use super::{RowWork, Stream, Translation};
+
+/// Where a unit is on its way to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settling {
+    /// It is on flash, or was never written.
+    Settled,
+    /// It is in the row that is being filled.
+    Open,
+    /// A die has been given its row and programs it as its `position`th row of
+    /// the host's, counted from 1.
+    Given { die: u32, position: u32 },
+}
+
+impl Translation {
+    /// Whether a slot is still in the write buffer: in the row being filled, or
+    /// in one that has not been programmed.
+    #[inline]
+    pub fn is_buffered(&self, slot: u32) -> bool {
+        let row = self.geometry.row_of_slot(slot);
+        self.is_open(slot) || self.unsettled.holds(|| self.die(slot), row)
+    }
+
+    /// Whether a slot is in a row that the host's units fill now.
+    #[inline]
+    fn is_open(&self, slot: u32) -> bool {
+        let hot_pool = self.separation.as_ref().map(|separation| separation.hot_pool);
+        self.is_in_open_row(slot, self.host_pool, Stream::Host)
+            || hot_pool.is_some_and(|pool| self.is_in_open_row(slot, pool, Stream::HotHost))
+    }
+
+    #[inline]
+    fn is_in_open_row(&self, slot: u32, pool: u32, stream: Stream) -> bool {
+        self.geometry.row_of_slot(slot) == self.frontier_row(pool, self.frontier(pool, stream))
+    }
+
+    /// Where a unit is on its way to flash.
+    pub fn settling(&self, unit: u32) -> Settling {
+        let Some(slot) = self.slot(unit) else {
+            return Settling::Settled;
+        };
+        if self.is_open(slot) {
+            return Settling::Open;
+        }
+        if let Some((die, position)) = self.unsettled.position_moved(unit) {
+            return Settling::Given { die, position };
+        }
+        let die = self.die(slot);
+        match self.unsettled.position(die, self.geometry.row_of_slot(slot)) {
+            Some(position) => Settling::Given { die, position },
+            None => Settling::Settled,
+        }
+    }
+
+    /// The host's rows on their way to flash.
+    pub fn unsettled(&self) -> &Unsettled {
+        &self.unsettled
+    }
+
+    /// A die has programmed the oldest row of the host's that it was given.
+    #[inline]
+    pub fn settled(&mut self, die: u32) {
+        self.unsettled.settled(die);
+    }
+
+    /// All rows that dies were given have been programmed.
+    pub fn settle_all(&mut self) {
+        self.unsettled.take();
+    }
+
+    /// Has the rows that are being filled programmed as they are; the room that
+    /// is left in them is wasted.
+    pub fn pad(&mut self, work: &mut Vec<RowWork>) {
+        self.pad_row(Stream::Host, work);
+        if self.separation.is_some() {
+            self.pad_row(Stream::HotHost, work);
+        }
+    }
+
+    fn pad_row(&mut self, stream: Stream, work: &mut Vec<RowWork>) {
+        let pool = *self.write_pool(stream);
+        let open = self.frontier(pool, stream);
+        if open.slots == 0 {
+            return;
+        }
+        let wasted_units = open.units_when_full(&self.geometry) - open.slots;
+        self.counters.padded_bytes += u64::from(self.geometry.row_bytes - open.bytes);
+        // What is wasted has to be collected like what is written.
+        self.pool(pool).units_written += wasted_units;
+        self.close_host_row(stream, work);
+    }
+
+    /// Whether [`Self::lose_unsettled`] may be called.
+    ///
+    /// # Errors
+    /// A drive whose collector fills the host's rows: which units in them have
+    /// another copy is not known.
+    pub fn can_lose_unsettled(&self) -> Result<(), String> {
+        if self.collector_stream == Stream::Host {
+            return Err("a power cut needs a collector with rows of its own (garbage_collection.shared_stream)".into());
+        }
+        Ok(())
+    }
+
+    /// Power is gone: what was not on flash yet is no more. Returns the units
+    /// of the host that held it; the controller does not find them again. Only
+    /// for drives that can say so.
+    pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Vec<u32> {
+        self.pad(work);
+        let (rows, mut lost) = self.unsettled.take();
+        lost.iter().for_each(|&unit| self.trim(unit));
+        for row in rows {
+            let first = row * self.geometry.slots_per_row;
+            for slot in first..first + self.geometry.slots_per_row {
+                if self.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {
+                    let unit = self.owner(slot);
+                    self.trim(unit);
+                    lost.push(unit);
+                }
+            }
+        }
+        lost
+    }
+}
