@@ -37,8 +37,7 @@ fn amplification(map: &mut Translation, writes: u64, mut draw: impl FnMut() -> u
     let before = map.counters();
     let mut work = Vec::new();
     for _ in 0..writes {
-        map.write(draw(), 4096, &mut work);
-        work.clear();
+        map.write_at_once(draw(), 4096, &mut work);
     }
     let after = map.counters();
     1.0 + (after.moved_units - before.moved_units) as f64 / writes as f64
@@ -71,7 +70,7 @@ fn in_uniform_state(text: &str, units: u64) -> Translation {
 fn overwritten(text: &str, units: u64, rounds: u64, draw: impl FnMut() -> u32) -> Translation {
     let mut map = Translation::new(&parse(text), 1);
     for unit in 0..units as u32 {
-        map.write(unit, 4096, &mut Vec::new());
+        map.write_at_once(unit, 4096, &mut Vec::new());
     }
     amplification(&mut map, rounds * units, draw);
     map
@@ -225,7 +224,7 @@ fn sequential_overwrites_amplify_nothing() {
     let mut map = Translation::new(&parse(&drive_file(4, 2, 100, 32, units, PACED)), 1);
     for _ in 0..4 {
         for unit in 0..units as u32 {
-            map.write(unit, 4096, &mut Vec::new());
+            map.write_at_once(unit, 4096, &mut Vec::new());
         }
     }
     assert_eq!(map.counters().moved_units, 0);
@@ -267,7 +266,7 @@ proptest! {
         for _ in 0..20_000 {
             let unit = (random.next_u64() % units) as u32;
             let stored = if compressing { [1024, 1100, 2048, 4096][random.next_u32() as usize % 4] } else { 4096 };
-            map.write(unit, stored, &mut work);
+            map.write_at_once(unit, stored, &mut work);
             written.insert(unit);
         }
         map.assert_consistent();

@@ -26,9 +26,8 @@ fn amplification_of(
     let mut work = Vec::new();
     while map.counters().host_units < before.host_units + units {
         for unit in draw() {
-            map.write(unit, 4096, &mut work);
+            map.write_at_once(unit, 4096, &mut work);
         }
-        work.clear();
     }
     let after = map.counters();
     let written = after.host_units - before.host_units;
@@ -86,7 +85,7 @@ fn the_steady_state_of_a_stream_is_the_one_reached_the_long_way() {
             .replace("start_free_blocks = { value = 2", "start_free_blocks = { value = 4");
         let mut long = Translation::new(&parse(&text), 1);
         for unit in 0..units as u32 {
-            long.write(unit, 4096, &mut Vec::new());
+            long.write_at_once(unit, 4096, &mut Vec::new());
         }
         let mut draw = writes(&stream, units);
         amplification_of(&mut long, 20 * units, &mut draw);
@@ -162,7 +161,7 @@ fn drives_that_compress_enter_the_steady_state_of_their_data() {
             let before = map.counters().moved_units;
             let mut draw = uniform(units);
             for _ in 0..writes {
-                map.write(draw(), stored_bytes, &mut Vec::new());
+                map.write_at_once(draw(), stored_bytes, &mut Vec::new());
             }
             1.0 + (map.counters().moved_units - before) as f64 / writes as f64
         };

@@ -94,7 +94,7 @@ proptest! {
             let among = if random.next_u32() % 4 == 0 { units } else { (units / 10).max(1) };
             let unit = (random.next_u64() % among) as u32;
             let stored = if compressing { [1024, 1100, 2048, 4096][random.next_u32() as usize % 4] } else { 4096 };
-            map.write(unit, stored, &mut work);
+            map.write_at_once(unit, stored, &mut work);
             written.insert(unit);
         }
         map.assert_consistent();

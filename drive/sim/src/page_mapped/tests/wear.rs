@@ -64,8 +64,7 @@ fn worn_out_blocks_end_the_life_of_a_drive() {
     let mut draw = uniform(units);
     let mut work = Vec::new();
     while !map.is_read_only() {
-        map.write(draw(), 4096, &mut work);
-        work.clear();
+        map.write_at_once(draw(), 4096, &mut work);
         assert!(map.counters().erased_blocks <= u64::from(blocks * endurance), "it lives on");
     }
     map.assert_consistent();
@@ -74,8 +73,7 @@ fn worn_out_blocks_end_the_life_of_a_drive() {
     assert_eq!(map.bad_blocks(), blocks - specification.needed_blocks_per_pool());
     // What was in the buffer still finds its place.
     for _ in 0..10_000 {
-        map.write(draw(), 4096, &mut work);
-        work.clear();
+        map.write_at_once(draw(), 4096, &mut work);
     }
     map.assert_consistent();
 }
@@ -87,7 +85,7 @@ fn a_secure_erase_wears_what_held_data() {
     let specification = parse(&drive_file(4, 2, 100, 32, units, &more));
     let mut map = Translation::new(&specification, 1);
     for unit in 0..units as u32 / 2 {
-        map.write(unit, 4096, &mut Vec::new());
+        map.write_at_once(unit, 4096, &mut Vec::new());
     }
     let wear = map.wear_after_purge();
     let full_blocks = (units / 2) as f64 / 64.0;
@@ -132,8 +130,7 @@ proptest! {
         let mut left = units;
         while left > 0 && map.counters().host_units < 100_000 {
             let among = if random.next_u32() % 8 == 0 { units } else { hot_units };
-            map.write((random.next_u64() % among) as u32, 4096, &mut work);
-            work.clear();
+            map.write_at_once((random.next_u64() % among) as u32, 4096, &mut work);
             left -= u64::from(map.is_read_only());
         }
         map.assert_consistent();

@@ -72,6 +72,16 @@ impl Translation {
         self.unsettled.take();
     }
 
+    /// Writes a unit to dies that take no time: what follows from it is on flash
+    /// at once. `work` is scratch.
+    pub fn write_at_once(&mut self, unit: u32, stored_bytes: u32, work: &mut Vec<RowWork>) {
+        self.write(unit, stored_bytes, work);
+        if !work.is_empty() {
+            work.clear();
+            self.settle_all();
+        }
+    }
+
     /// Has the rows that are being filled programmed as they are; the room that
     /// is left in them is wasted.
     pub fn pad(&mut self, work: &mut Vec<RowWork>) {

@@ -81,8 +81,7 @@ pub fn settled(
         }
         let class = &merged[kinds.draw(random)].units;
         let unit = class.start + below(random, u64::from(class.end - class.start)) as u32;
-        model.write(unit, model.geometry.unit_bytes, &mut work);
-        work.clear();
+        model.write_at_once(unit, model.geometry.unit_bytes, &mut work);
     }
     let closings = (model.blocks_closed - closed) as f64 * 2.0 / OVERWRITES;
     let mut settled: Vec<Block> = (0..model.counts.len())
