@@ -80,3 +80,12 @@ def test_a_queue_whose_end_was_not_reached_is_unknown() -> None:
     assert flat.depths_wanted() == []
     met = Seen(beside={4: 20.0, 8: 20.0, 16: 12.0})
     assert met.depths_wanted() == list(range(9, 16))
+    found = Seen(beside={4: 20.0, 8: 19.8, 9: 18.0, 16: 12.0})
+    assert found.queue_depth == 9
+    scattered = Seen(beside={4: 20.0, 8: 12.0, 9: 18.0, 10: 11.0, 16: 9.0})
+    assert scattered.queue_depth is None
+
+
+def test_scatter_is_no_stripe() -> None:
+    windows = {4096: 38.9, 8192: 45.9, 16384: 44.2, 32768: 45.2, 65536: 48.5, 131072: 45.6}
+    assert Seen(window=windows).stripe_bytes is None

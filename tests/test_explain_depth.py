@@ -7,6 +7,9 @@ from analysis_fixture import FakeRun
 
 import fourcorners as fc
 from fourcorners.analysis.internals import command_queue, link
+from fourcorners.suites.steps import Purge
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.suite import find_suite
 
 
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
@@ -64,3 +67,12 @@ def test_a_rate_of_no_generation_is_no_link() -> None:
 def test_the_knee_is_where_nothing_more_is_gained() -> None:
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0, 8: 201.0, 16: 199.0}, 1.03) == 4
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0}, 1.03) is None
+
+
+def test_reading_only_leaves_a_real_drive_as_it_is() -> None:
+    real = Subject("file", capacity_bytes=2**30, needs_fill=True)
+    for entry in find_suite("explain-reads").entries:
+        test = entry.test(real, 1.0, 1)
+        assert test.written_bytes == 0, entry.name
+        for phase in test.phases:
+            assert not any(isinstance(step, Purge) for step in phase.preparation), entry.name

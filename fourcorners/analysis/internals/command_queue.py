@@ -83,11 +83,11 @@ def _queue(
         depth = seen.queue_depth
         if depth is None:
             reason = (
-                f"Up to {max(seen.beside)} reads of another place no read had to wait for a place "
-                "in the queue."
+                f"With up to {max(seen.beside)} reads of another place outstanding there is no "
+                "depth from which on a read has to wait."
             )
             return Finding(name, title, "not identifiable", reason, evidence=beside, detail=detail)
-        drop = 1 - seen.beside[depth] / max(seen.beside.values())
+        drop = 1 - seen.beside[depth] / seen.beside[depth - 1]
         return Finding(
             name,
             title,

@@ -99,7 +99,10 @@ def _spread(seen: Seen, stripe: int) -> float:
 
 def _no_stripe(seen: Seen) -> str:
     if max(seen.window.values()) > seen.one_die:
-        return "Reads of one place are nearly as fast as of many: they do not meet on a die."
+        return (
+            "Reads of larger and larger windows do not become faster from one size on and stay so: "
+            "they do not meet on dies, or other load hides it."
+        )
     return (
         "Many reads of one place are no slower than of many places: reads are served one at a "
         "time, or what is read again comes out of memory."

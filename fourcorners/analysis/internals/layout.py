@@ -14,6 +14,7 @@ of reads; windows, single places and the reads beside others are ours.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -30,6 +31,9 @@ _APART = 1.2
 """Rate over that of one die from which two places are on different ones: even a queue of two
 commands gives 4/3."""
 
+_STEADY = 0.9
+"""Ratio of two rates down to which they are the same but for scatter."""
+
 _TWICE = 1.93
 """Time over that of one page from which a read takes two."""
 
@@ -37,8 +41,8 @@ _GROWS = 1.3
 """Rate of a window four times as large from which it lies on more dies."""
 
 _WAITS = 0.95
-"""Rate over the highest below which reads wait for a place in the queue: the first that has to wait
-does so for half of another one's time, and is nearly half of the rate."""
+"""Rate over that of the depth before, below which reads wait for a place in the queue: the first
+that has to wait does so for half of another one's time, and is nearly half of the rate."""
 
 _WAITS_LONG = 0.85
 """The same at the most reads outstanding, where the wait has become long."""
@@ -83,12 +87,19 @@ class Seen:
         if len(self.window) < 2:
             return None
         beyond = next((w for w, iops in self.window.items() if iops > _APART * self.one_die), None)
-        if beyond is None:
+        if beyond is None or not self._steady(beyond):
             return None
         # A window of one to two stripes waits for the die that has a whole one. Chips have one,
         # two, three or four planes.
         inside = beyond * self.one_die / self.window[beyond]
         return min((beyond // 2, beyond * 3 // 4), key=lambda stripe: abs(stripe - inside))
+
+    def _steady(self, beyond: int) -> bool:
+        """Whether rates within the stripe are the same, and those beyond do not fall."""
+        inside = [iops for window, iops in self.window.items() if window < beyond]
+        after = [iops for window, iops in self.window.items() if window >= beyond]
+        rises = all(later > _STEADY * earlier for earlier, later in itertools.pairwise(after))
+        return rises and min(inside) > _STEADY * max(inside)
 
     @property
     def page_bytes(self) -> int | None:
@@ -109,7 +120,8 @@ class Seen:
         if stripe is None:
             return None
         distance = next((d for d, iops in self.pair.items() if self._conflicts(iops)), None)
-        return None if distance is None else distance // stripe
+        # The next stripe is on another die by what a stripe is.
+        return None if distance is None or distance == stripe else distance // stripe
 
     @property
     def takes_turns(self) -> bool:
@@ -144,9 +156,14 @@ class Seen:
         ``None`` where there are none."""
         if not self.beside:
             return None, None
-        least = _WAITS * max(self.beside.values())
-        flat = max(depth for depth, iops in self.beside.items() if iops >= least)
-        return flat, min((depth for depth in self.beside if depth > flat), default=None)
+        depths, rates = list(self.beside), list(self.beside.values())
+        for index in range(1, len(depths)):
+            # Against the depth before: reads that run out at the end lower the rate step by step.
+            if max(rates[index:]) < _WAITS * rates[index - 1]:
+                return depths[index - 1], depths[index]
+            if rates[index] > rates[index - 1] / _WAITS and index > 1:
+                return None, None
+        return depths[-1], None
 
     def depths_wanted(self) -> list[int]:
         """Depths to measure next; empty when the queue is known."""
@@ -165,4 +182,4 @@ class Seen:
         if flat is None or waits is None or waits - flat > 1:
             return None
         deepest = list(self.beside.values())[-1]
-        return waits if deepest < _WAITS_LONG * max(self.beside.values()) else None
+        return waits if deepest < _WAITS_LONG * self.beside[flat] else None

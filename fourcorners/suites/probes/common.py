@@ -2,8 +2,10 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from fourcorners.suites.common import KIB, timed
+from fourcorners.suites.parameters import choice, parameter
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement
 from fourcorners.workload import Stream
@@ -13,6 +15,16 @@ AREA_SHARE = 1 / 8
 AREA_BYTES_MAX = 8 * 10**9
 SENTINEL = "sentinel"
 _SENTINEL_S = 0.25
+
+
+def preparation() -> Any:
+    """A probe's parameter: whether it prepares the drive, or reads what is there."""
+    return parameter(choice("own", "none"), "own", "none: a real drive is read as it is")
+
+
+def prepares(subject: Subject, given: str) -> bool:
+    """Whether the drive is prepared: a simulated one always, since it is empty otherwise."""
+    return given == "own" or subject.kind == "simulated"
 
 
 def probed_bytes(subject: Subject) -> int:

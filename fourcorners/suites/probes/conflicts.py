@@ -6,7 +6,7 @@ from fourcorners.analysis.internals import layout
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
@@ -27,6 +27,7 @@ class Parameters:
 
     depth: int = parameter(COUNT, 64, "queue depth")
     time_s: float = parameter(SECONDS, 0.2, "each")
+    preparation: str = preparation()
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -37,6 +38,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     # No read begins where another one ends, so that none seems to go on and is read ahead of.
     grid = 2 * block
     span = min(SPAN_BYTES, probed_bytes(subject))
+    prepared = prepares(subject, parameters.preparation)
 
     def reads(id: str, label: str, size: int, time_s: float, **fields: object) -> Measurement:
         stream = access("read", "random", size, **{"queue_depth": parameters.depth, **fields})
@@ -133,7 +135,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "time": f"{parameters.time_s:g} s each",
         },
         (
-            *((Phase((Purge(),), (fill,)),) if subject.fills else ()),
+            *((Phase((Purge(),), (fill,)),) if subject.fills and prepared else ()),
             Adaptive(
                 (settle(),),
                 first,

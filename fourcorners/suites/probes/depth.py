@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fourcorners.suites.common import KIB, MIB, POWERS_TO_256, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
@@ -27,6 +27,7 @@ class Parameters:
 
     ios: int = parameter(COUNT, 12_000, "random reads at each depth, at most")
     time_s: float = parameter(SECONDS, 8.0, "each, at most")
+    preparation: str = preparation()
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -36,6 +37,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     span = probed_bytes(subject)
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     area = subject.area_bytes
+    prepared = prepares(subject, parameters.preparation)
 
     def random(depth: int) -> Measurement:
         stream = access("read", "random", block, span_bytes=span, queue_depth=depth)
@@ -62,7 +64,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     points += [large("written", size, 0, span) for size in LINK_BLOCKS_BYTES]
     points += [large("cached", size, 0, size) for size in CACHED_BLOCKS_BYTES]
     rest = subject.rounded((area - span) // MIB * MIB)
-    if subject.fills and rest >= 64 * MIB:
+    if prepared and subject.fills and rest >= 64 * MIB:
         points += [large("erased", size, span, rest) for size in LINK_BLOCKS_BYTES]
     return Plan(
         {
@@ -74,7 +76,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         },
         (
             Phase(
-                (Purge(), Fill(span), settle()),
+                (Purge(), Fill(span), settle()) if prepared else (),
                 interleaved(points, span_bytes=span, seed=seed),
             ),
         ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
@@ -24,6 +24,7 @@ class Parameters:
 
     positions: int = parameter(COUNT, 128, "places")
     time_s: float = parameter(SECONDS, 1.0, "each, at most")
+    preparation: str = preparation()
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -62,7 +63,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         },
         (
             Phase(
-                (Purge(), settle()),
+                (Purge(), settle()) if prepares(subject, parameters.preparation) else (),
                 interleaved(
                     points, span_bytes=probed_bytes(subject), seed=seed, every=SENTINEL_EVERY
                 ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
@@ -26,6 +26,7 @@ class Parameters:
     turns: int = parameter(COUNT, 2000, "reads that show the rotation")
     reads: int = parameter(COUNT, 800, "reads at each distance")
     time_s: float = parameter(SECONDS, 30.0, "each, at most")
+    preparation: str = preparation()
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -65,7 +66,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         },
         (
             Phase(
-                (Purge(), settle()),
+                (Purge(), settle()) if prepares(subject, parameters.preparation) else (),
                 interleaved(points, span_bytes=probed_bytes(subject), seed=seed),
             ),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fourcorners.suites.common import MIB, OPERATIONS, Operation
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, probed_bytes
+from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
@@ -26,6 +26,7 @@ class Parameters:
     reads: int = parameter(COUNT, 600, "reads of each size, at most")
     writes: int = parameter(COUNT, 20_000, "writes of each size, at most")
     time_s: float = parameter(SECONDS, 6.0, "each, at most")
+    preparation: str = preparation()
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -33,6 +34,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     reads, then writes, each in random order; on drives whose past matters within a filled part."""
     span = probed_bytes(subject) if subject.fills else subject.area_bytes
     alignment = subject.request_alignment_bytes
+    prepared = prepares(subject, parameters.preparation)
+    operations = OPERATIONS if parameters.preparation == "own" else ("read",)
     sizes = []
     size = alignment
     while size <= min(LARGEST_BYTES, span // transfer_size.AREA_SHARE_MAX):
@@ -58,7 +61,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         points = [measure(operation, size) for size in sizes]
         filled = probed_bytes(subject)
         order = interleaved(points, span_bytes=filled, seed=seed)
-        return Phase((Purge(), Fill(span), settle()), order)
+        return Phase((Purge(), Fill(span), settle()) if prepared else (), order)
 
     return Plan(
         {
@@ -67,7 +70,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "span": f"{subject.extent(span)}, filled where that matters",
             "alignment": f"{alignment}-byte sectors",
         },
-        tuple(phase(operation) for operation in OPERATIONS) if sizes else (),
+        tuple(phase(operation) for operation in operations) if sizes else (),
         (
             Chart(
                 "lines",
