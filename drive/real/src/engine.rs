@@ -86,6 +86,9 @@ impl FromStr for Engine {
         if of_the_ring && !matches!(engine.way, Way::IoUring | Way::Nvme) {
             return fail("iopoll, sqpoll and batch are options of io_uring: name it".into());
         }
+        if engine.way == Way::Nvme && engine.io_poll {
+            return fail("polling for a flush command crashes some kernels (seen with Linux 6.1): leave iopoll out".into());
+        }
         if engine.way == Way::Nvme && engine.buffered {
             return fail("commands pass by the page cache: leave buffered out".into());
         }
@@ -156,6 +159,7 @@ mod tests {
             ("auto,batch=8", "options of io_uring"),
             ("io_uring,iopoll,buffered", "need not reach"),
             ("nvme,buffered", "pass by the page cache"),
+            ("nvme,iopoll", "crashes some kernels"),
             ("io_uring,sqpoll=1", "no option"),
         ] {
             let error = text.parse::<Engine>().unwrap_err().0;
