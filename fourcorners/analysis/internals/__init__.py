@@ -9,6 +9,7 @@ from __future__ import annotations
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals import (
     arm,
+    caches,
     command_queue,
     conflicts,
     core_model,
@@ -29,6 +30,7 @@ def find(run: RunData) -> list[Finding]:
     unit = next((finding.value for finding in units if finding.name == "mapping_unit"), None)
     found = [*units, *(extended_model.find(run, unit) if units else [])]
     found += core_model.find(run)
+    found += caches.find(run)
     found += conflicts.find(run)
     found += command_queue.find(run)
     links = link.find(run)

@@ -78,7 +78,12 @@ def _reordering(hidden: Hidden) -> float | None:
     return float(hidden.get("link.queue_depth") > 1) if hidden.kind == "disk" else None
 
 
+def _read_ahead_bytes(hidden: Hidden) -> float | None:
+    return float(hidden.get("cache.read_ahead")) if hidden.kind == "disk" else None
+
+
 DISK_TRUTHS = (
+    Truth("read_ahead_bytes", False, _read_ahead_bytes),
     Truth("reordering", True, _reordering),
     Truth("read_access_penalty", False, _read_penalty),
     Truth("read_sequential_rate", False, _read_rate),

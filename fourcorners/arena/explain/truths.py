@@ -64,7 +64,18 @@ def _link_ceiling(hidden: Hidden) -> float | None:
     return _line_rate(hidden) * share
 
 
+def _read_ahead(hidden: Hidden) -> float | None:
+    return float(hidden.kind == "disk" or "read_ahead" in hidden.sections)
+
+
+def _read_cache(hidden: Hidden) -> float | None:
+    """No hidden drive keeps what was read; of a disk's segments nothing is asked."""
+    return None if hidden.kind == "disk" else 0.0
+
+
 TRUTHS = (
+    Truth("read_ahead", True, _read_ahead),
+    Truth("read_cache_bytes", True, _read_cache),
     Truth("mapping_unit", True, _mapping_unit),
     Truth("stripe_bytes", True, _stripe),
     Truth("page_bytes", True, _page),

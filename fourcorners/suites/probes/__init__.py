@@ -8,6 +8,7 @@ signature it leaves and what confounds it.
 from fourcorners.suites.probes import (
     alignment,
     burst,
+    caches,
     conflicts,
     content,
     depth,
@@ -23,6 +24,7 @@ PROBES = (
     conflicts.DEFINITION,
     depth.DEFINITION,
     burst.DEFINITION,
+    caches.DEFINITION,
     content.DEFINITION,
     flush.DEFINITION,
     overwrite.DEFINITION,

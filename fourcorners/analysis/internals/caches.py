@@ -1,0 +1,158 @@
+"""Findings ``read_ahead``, ``read_ahead_bytes`` and ``read_cache_bytes`` from reads that may come
+out of memory.
+
+A drive that reads ahead has the next small read of a sequence in memory before it is asked for. A
+disk goes on reading behind a read while it has nothing else to do: after a pause a read some
+distance on is there if the distance is not more than it reads ahead (Worthington, Ganger, Patt and
+Wilkes, SIGMETRICS 1995). Memory that keeps what was read makes the second time over a region
+faster, up to its size; read in a fixed order, a larger region pushes everything out before it
+comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fourcorners.analysis import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import RunData, measured
+
+TEST = "probe-caches"
+
+_AHEAD_GAIN = 1.15
+"""Random over sequential time of a small read from which a drive reads ahead."""
+
+_HIT_SHARE = 0.3
+"""Share of a random read's time below which a disk had the data."""
+
+_AGAIN_GAIN = 1.3
+"""Random time over that of a region read thrice from which two of three passes came out of memory;
+they would take a third of the time if memory took none."""
+
+_DISK_READ_S = 2.5e-3
+"""Time of a random read from which a drive has an arm to move."""
+
+
+def find(run: RunData) -> list[Finding]:
+    """The findings; none where the probe did not run."""
+    points = {m.recording.partition("/")[2]: m for m in measured(run, TEST, "read")}
+    if "random" not in points or "sequential" not in points:
+        return []
+    random_s, sequential_s = 1 / points["random"].iops, 1 / points["sequential"].iops
+    disk = random_s > _DISK_READ_S
+    gain = random_s / sequential_s
+    ahead = gain > _AHEAD_GAIN
+    found = [
+        Finding(
+            "read_ahead",
+            "Reading ahead",
+            "measured",
+            f"The drive reads ahead: small reads in sequence are {wording.times(gain)} as fast as "
+            "at random."
+            if ahead
+            else "The drive does not read ahead: small ones take as long in sequence as at random.",
+            value=float(ahead),
+            unit="1",
+            evidence=[points["random"].recording, points["sequential"].recording],
+            detail={"discrete": True, "gain": gain, "goodness": {"gain": gain}},
+        )
+    ]
+    if disk:
+        paused = {
+            int(m.point["distance_bytes"]): float(p50)
+            for m in points.values()
+            if m.point.get("distance_bytes") and (p50 := m.number("latency_p50_s")) is not None
+        }
+        evidence = [m.recording for m in points.values() if m.point.get("distance_bytes")]
+        return [*found, _ahead(paused, random_s, evidence)]
+    again = {
+        int(m.point["region_bytes"]): 1 / m.iops
+        for m in points.values()
+        if m.point.get("region_bytes") and m.ios >= int(m.point["wanted_ios"])
+    }
+    evidence = [m.recording for m in points.values() if m.point.get("region_bytes")]
+    return [*found, _cache(again, random_s, evidence)]
+
+
+def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
+    """The largest size up to which all hit, and the next one; ``None`` where there is none."""
+    last = None
+    for size in sorted(hits):
+        if not hits[size]:
+            return last, size
+        last = size
+    return last, None
+
+
+def _ahead(paused: dict[int, float], random_s: float, evidence: list[str]) -> Finding:
+    name, title = "read_ahead_bytes", "How far it reads ahead"
+    last, missed = bracket({d: s < _HIT_SHARE * random_s for d, s in paused.items()})
+    detail = {
+        "distance_bytes": sorted(paused),
+        "latency_p50_s": [paused[distance] for distance in sorted(paused)],
+        "goodness": {"hit_to_random": None if last is None else paused[last] / random_s},
+    }
+    if last is None or missed is None:
+        reason = (
+            f"Reads {wording.size(max(paused))} on were still in memory: it reads further ahead."
+            if last is not None
+            else "No distance that was tried was in memory after a pause."
+        )
+        return Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
+    return Finding(
+        name,
+        title,
+        "measured",
+        f"After a pause what lies {wording.size(last)} on is in memory, and what lies "
+        f"{wording.size(missed)} on is not.",
+        value=float(last),
+        unit="B",
+        interval=(float(last), float(missed)),
+        evidence=evidence,
+        detail=detail,
+    )
+
+
+def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Finding:
+    name, title = "read_cache_bytes", "Memory that keeps what was read"
+    detail = {
+        "region_bytes": sorted(again),
+        "seconds": [again[region] for region in sorted(again)],
+        "random_s": random_s,
+    }
+    if not again:
+        return Finding(
+            name,
+            title,
+            "not identifiable",
+            "No region was read often enough in the time.",
+            evidence=evidence,
+            detail=detail,
+        )
+    last, missed = bracket({r: random_s > _AGAIN_GAIN * s for r, s in again.items()})
+    smallest, largest = min(again), max(again)
+    goodness = {"gain_of_the_smallest": random_s / again[smallest]}
+    if last is not None and missed is None:
+        return Finding(
+            name,
+            title,
+            "not identifiable",
+            f"All of {wording.size(largest)} was in memory the second time: it keeps more.",
+            evidence=evidence,
+            detail=detail,
+        )
+    value = 0.0 if last is None else float(last)
+    return Finding(
+        name,
+        title,
+        "measured",
+        f"What was read is not kept: {wording.size(smallest)} read again take as long as anything."
+        if last is None
+        else f"The drive keeps {wording.size(last)} of what was read, and less than "
+        f"{wording.size(missed or 0)}.",
+        value=value,
+        unit="B",
+        interval=None if last is None else (value, float(missed or 0)),
+        evidence=evidence,
+        detail=detail | {"goodness": goodness},
+    )

@@ -1,0 +1,110 @@
+"""Reads that a drive may have in memory: what it reads ahead, and what it keeps."""
+
+from dataclasses import dataclass
+
+from fourcorners.suites.common import KIB, MIB, access
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import COUNT, SECONDS, parameter
+from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
+from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.units import format_bytes
+from fourcorners.workload import Workload, fixed_rate, strided
+
+BLOCK_BYTES = 4 * KIB
+# Odd, so that it reaches all places of a region, whose number is a power of two; no place comes
+# right after the one before.
+HOP_BLOCKS = 17
+REGIONS_BYTES = tuple(MIB * 2**step for step in range(7))
+PASSES = 3
+# Powers of two, and the middle between each two.
+DISTANCES_BYTES = tuple(64 * KIB * 2**step * part // 4 for step in range(9) for part in (4, 6))
+# Between two of these a disk has the time to read the largest distance.
+PAUSED_PER_SECOND = 4.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the probe."""
+
+    reads: int = parameter(COUNT, 4000, "reads in sequence and at random, at most")
+    time_s: float = parameter(SECONDS, 4.0, "each, at most")
+    preparation: str = preparation()
+
+
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
+    """4 KiB reads, one at a time: in sequence, at random, all places of a region three times over;
+    and such that each lies some distance beyond the one before, with a pause between them."""
+    span = probed_bytes(subject)
+    area = subject.area_bytes if not subject.fills else span
+    block = max(BLOCK_BYTES, subject.request_alignment_bytes)
+
+    def reads(pattern: str) -> Measurement:
+        stream = access("read", pattern, block, span_bytes=span)
+        workload = Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed)
+        return Measurement(pattern, f"{pattern} reads", workload)
+
+    def again(region: int) -> Measurement:
+        ios = PASSES * region // block
+        stream = access("read", strided(HOP_BLOCKS * block), block, span_bytes=region)
+        workload = Workload([stream], seconds=parameters.time_s, ios=ios, seed=seed)
+        label = f"{format_bytes(region)}, {PASSES} times over"
+        axes = {"region_bytes": region, "wanted_ios": ios}
+        return Measurement(f"again/{region}", label, workload, axes)
+
+    def ahead(distance: int) -> Measurement:
+        stream = access(
+            "read",
+            strided(distance),
+            block,
+            span_bytes=area,
+            arrival=fixed_rate(PAUSED_PER_SECOND),
+        )
+        workload = Workload([stream], seconds=parameters.time_s, seed=seed)
+        label = f"every {format_bytes(distance)}, with pauses"
+        return Measurement(f"ahead/{distance}", label, workload, {"distance_bytes": distance})
+
+    reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
+    points = [
+        reads("sequential"),
+        reads("random"),
+        *(again(region) for region in REGIONS_BYTES if region <= span // 4),
+        *(ahead(d) for d in DISTANCES_BYTES if d * reads_of_each <= area and d % block == 0),
+    ]
+    enough = span >= 4 * MIB
+    return Plan(
+        {
+            "reads": f"{format_bytes(block)}, queue depth 1",
+            "regions": f"{format_bytes(REGIONS_BYTES[0])} to {format_bytes(REGIONS_BYTES[-1])}",
+            "distances": f"{format_bytes(DISTANCES_BYTES[0])} to "
+            f"{format_bytes(DISTANCES_BYTES[-1])}, {PAUSED_PER_SECOND:g} reads a second",
+        },
+        (
+            Phase(
+                (Purge(), Fill(span), settle())
+                if prepares(subject, parameters.preparation)
+                else (),
+                interleaved(points, span_bytes=span, seed=seed, every=8),
+            ),
+        )
+        if enough
+        else (),
+        (
+            Chart(
+                "lines", "Reads with pauses", "latency_p50", "distance_bytes", ids="ahead", log="xy"
+            ),
+            Chart("lines", "Regions read again", "iops", "region_bytes", ids="again", log="x"),
+        ),
+        skip_reason=None if enough else "the target is too small",
+    )
+
+
+DEFINITION = Definition(
+    name="probe-caches",
+    title="Probe: reads out of memory",
+    source="Worthington, Ganger, Patt and Wilkes 1995; Schindler and Ganger 1999",
+    purpose="Whether a drive reads ahead, how far a disk does, and what is kept of what was read.",
+    plan=plan,
+    parameters=Parameters,
+)

@@ -1,0 +1,54 @@
+"""Reading ahead and what is kept follow the drive's own."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import fourcorners as fc
+from fourcorners.analysis.internals.caches import bracket
+
+MIB = 2**20
+
+
+def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
+    with fc.open_target(f"sim:{drive}", settings=settings) as target:
+        run = fc.run("probe-caches", target, out=folder)
+    return {finding["name"]: finding["value"] for finding in run.findings}
+
+
+@pytest.mark.parametrize("kib", [512, 1536, 4096])
+def test_how_far_a_disk_reads_ahead_follows_the_drives(kib: int, tmp_path: Path) -> None:
+    found = _values("wd6400aaks", tmp_path, **{"cache.read_ahead": f"{kib} KiB"})
+    assert found["read_ahead"] == 1
+    assert found["read_ahead_bytes"] == kib * 1024
+
+
+def test_a_disk_that_does_not_read_ahead(tmp_path: Path) -> None:
+    found = _values("wd6400aaks", tmp_path, **{"cache.read_ahead": "0 B"})
+    assert found["read_ahead"] == 0
+    assert found["read_ahead_bytes"] is None
+
+
+def test_flash_without_either(tmp_path: Path) -> None:
+    found = _values("ocz-core-64gb", tmp_path)
+    assert found["read_ahead"] == 0
+    assert found["read_cache_bytes"] == 0
+
+
+@pytest.mark.parametrize(("mib", "found_mib"), [(2, 2), (12, 8)])
+def test_what_is_kept_follows_the_drives(mib: int, found_mib: int, tmp_path: Path) -> None:
+    made = (files("fourcorners") / "catalog/drives/corsair-nova-v128.toml").read_text("utf-8")
+    drive = tmp_path / "kept.toml"
+    cache = f'[read_cache]\nsize = {{ value = "{mib} MiB", source = "assumed: test" }}\n'
+    drive.write_text(f"{made}\n{cache}", "utf-8")
+    run = fc.run("probe-caches", str(drive), out=tmp_path)
+    found = {finding["name"]: finding["value"] for finding in run.findings}
+    assert found["read_ahead"] == 1
+    assert found["read_cache_bytes"] == found_mib * MIB
+
+
+def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:
+    assert bracket({1: True, 2: True, 4: False, 8: True}) == (2, 4)
+    assert bracket({1: False, 2: True}) == (None, 1)
+    assert bracket({1: True}) == (1, None)
