@@ -35,10 +35,11 @@ Floats = npt.NDArray[np.float64]
 _EXCESS_MIN = 0.15
 """Least cost of a second unit, in costs of the first, that is told from scatter."""
 
-_RESIDUAL_MAX = 0.05
-"""Robust standard deviation of the factors about the model above which it does not hold."""
+_SCATTER = 0.05
+"""Standard deviation of the factors beside chance: where the writes go differs between points."""
 
-_NORMAL_DEVIATION_PER_MAD = 1.4826
+_COST_MAX = 2.0
+"""Mean soft-L1 cost above which no unit explains the factors; 0.83 for one standard deviation."""
 
 _UNITS_SEEN = 16
 """Boundaries up to so many units judge a unit."""
@@ -54,6 +55,7 @@ class _Pairs:
     boundary_bytes: Floats
     at_s: Floats
     across_s: Floats
+    across_ios: Floats
 
     @property
     def factor(self) -> Floats:
@@ -96,13 +98,13 @@ def find(run: RunData) -> list[Finding]:
     detail |= {
         "kappa": fitted.kappa,
         "rho": fitted.rho,
-        "goodness": {"residual_scale": fitted.residual},
+        "goodness": {"soft_l1_cost": fitted.cost},
         "model": fitted.factor(pairs.boundary_bytes),
     }
-    if fitted.residual > _RESIDUAL_MAX:
+    if fitted.cost > _COST_MAX:
         return unidentified(
             "The cost of writes across boundaries does not rise as one size of mapping unit would "
-            f"have it (scatter {wording.percent(fitted.residual)})."
+            "have it."
         )
     if unit <= pairs.boundary_bytes[0]:
         return unidentified(
@@ -125,14 +127,18 @@ def find(run: RunData) -> list[Finding]:
 
 
 def _pairs(points: Sequence[Measured]) -> _Pairs:
-    times: dict[int, dict[str, float]] = {}
+    by_boundary: dict[int, dict[str, Measured]] = {}
     for m in points:
-        times.setdefault(int(m.point["boundary_bytes"]), {})[str(m.point["where"])] = 1 / m.iops
-    both = sorted(boundary for boundary, pair in times.items() if len(pair) == 2)
+        by_boundary.setdefault(int(m.point["boundary_bytes"]), {})[str(m.point["where"])] = m
+    both = sorted(boundary for boundary, pair in by_boundary.items() if len(pair) == 2)
     array = np.array(
-        [[boundary, times[boundary]["at"], times[boundary]["across"]] for boundary in both],
+        [
+            [boundary, 1 / pair["at"].iops, 1 / pair["across"].iops, pair["across"].ios]
+            for boundary in both
+            for pair in [by_boundary[boundary]]
+        ],
         dtype=np.float64,
-    ).reshape(-1, 3)
+    ).reshape(-1, 4)
     return _Pairs(*array.T)
 
 
@@ -141,8 +147,8 @@ class _Fit:
     unit_bytes: float
     kappa: float
     rho: float
-    residual: float
-    """Robust standard deviation about the model."""
+    cost: float
+    """Mean soft-L1 cost of the factors, in standard deviations."""
 
     def factor(self, boundary_bytes: Floats) -> Floats:
         """How much longer a write across boundaries takes, shape (boundaries,)."""
@@ -158,7 +164,7 @@ class _Fit:
 def _fit(pairs: _Pairs) -> _Fit | None:
     """The best of all units; ``None`` where a second unit costs nothing with any."""
     fits = [fit for unit in pairs.boundary_bytes if (fit := _fit_unit(pairs, unit)) is not None]
-    return min(fits, key=lambda fit: fit.residual, default=None)
+    return min(fits, key=lambda fit: fit.cost, default=None)
 
 
 def _fit_unit(pairs: _Pairs, unit: float) -> _Fit | None:
@@ -166,17 +172,21 @@ def _fit_unit(pairs: _Pairs, unit: float) -> _Fit | None:
     boundary, factor = pairs.boundary_bytes[judged], pairs.factor[judged]
     if np.count_nonzero(boundary > unit) < _PLATEAU:
         return None
+    # Of few slow writes, more or fewer than the share p/u lie across a boundary of units.
+    share = np.minimum(1, boundary / unit)
+    deviation = np.sqrt(_SCATTER**2 + share * (1 - share) / pairs.across_ios[judged])
 
     def residuals(parameters: Floats) -> Floats:
-        return _Fit(unit, parameters[0], parameters[1], 0.0).factor(boundary) - factor
+        model = _Fit(unit, parameters[0], parameters[1], 0.0)
+        return np.asarray((model.factor(boundary) - factor) / deviation)
 
     # Of the cost of the first unit something else may hide up to a half.
     solved = scipy.optimize.least_squares(
-        residuals, [0.95, 0.95], bounds=([0.5, 0.0], [1.0, 1.1]), loss="soft_l1", f_scale=0.02
+        residuals, [0.95, 0.95], bounds=([0.5, 0.0], [1.0, 1.1]), loss="soft_l1"
     )
     kappa, rho = (float(value) for value in solved.x)
-    residual = _NORMAL_DEVIATION_PER_MAD * float(np.median(np.abs(residuals(solved.x))))
-    fit = _Fit(float(unit), kappa, rho, residual)
+    cost = 2 * float(np.mean(np.sqrt(1 + residuals(solved.x) ** 2) - 1))
+    fit = _Fit(float(unit), kappa, rho, cost)
     return fit if fit.excess >= _EXCESS_MIN else None
 
 
