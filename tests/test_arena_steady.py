@@ -74,7 +74,10 @@ def test_a_trace_repeats_itself_and_the_judge_is_near_its_truth() -> None:
     assert judged is not None
     assert judged.value == pytest.approx(outcome.truth.value, rel=0.1)
     assert set(outcome.stops) == set(CONTESTANTS)
-    assert "| the judge | 1 of 1 |" in render_markdown([outcome], [compare(4, 1)], seed=4)
+    compared = compare(4, 1)
+    assert "| the judge | 1 of 1 |" in render_markdown([outcome], [compared], seed=4)
+    assert compared.fast_capacities < 0.6 * compared.customary_capacities
+    assert abs(compared.between) < 0.06
 
 
 @pytest.mark.parametrize("mistake", [["--traces", "0"], ["--seed", "-1"], ["--write", "none"]])

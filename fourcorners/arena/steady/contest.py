@@ -16,7 +16,7 @@ from fourcorners.arena.steady.truth import STEADY_WITHIN, Truth, truth_of
 TAIL_CHANGE_MAX = 0.03
 """A trace whose long run still changes by more has no known steady value: another is drawn."""
 
-_ATTEMPTS_MAX = 8
+ATTEMPTS_MAX = 8
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def run_contest(
 
 def run_trace(seed: int, index: int) -> Outcome:
     """Simulates one trace and lets every contestant stop it."""
-    for attempt in range(_ATTEMPTS_MAX):
+    for attempt in range(ATTEMPTS_MAX):
         trace = simulate(draw(seed, index, attempt))
         truth = truth_of(trace)
         if abs(truth.tail_change) <= TAIL_CHANGE_MAX:

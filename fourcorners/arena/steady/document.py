@@ -9,7 +9,11 @@ import numpy as np
 
 from fourcorners.arena.steady.contest import TAIL_CHANGE_MAX, Outcome, Score, by_kind, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
-from fourcorners.arena.steady.recipes import Compared
+from fourcorners.arena.steady.recipes import (
+    LONG_RUN_CAPACITIES,
+    MEASURED_CAPACITIES,
+    Compared,
+)
 from fourcorners.arena.steady.traces import NOISE_SHARES
 
 _SCORES = ("contestant", "stopped", "bias", "error", "95 %", "falsely steady", "time", "all time")
@@ -42,8 +46,11 @@ def render_markdown(outcomes: Sequence[Outcome], recipes: Sequence[Compared], *,
         recipes=table(recipe_header(), recipe_rows(recipes)),
         recipe_drives=len(recipes),
         saved=_percent(1 - _capacities(recipes, "fast") / _capacities(recipes, "customary")),
-        between=_percent(_quantile(_between(recipes), 0.5)),
-        between_95=_percent(_quantile(_between(recipes), 0.95)),
+        recipe_redrawn=sum(one.attempts - 1 for one in recipes),
+        measured_capacities=f"{MEASURED_CAPACITIES:g}",
+        long_run_capacities=f"{2 * LONG_RUN_CAPACITIES:g}",
+        between=_three([one.between for one in recipes]),
+        wander=_three([one.wander for one in recipes]),
     )
 
 
@@ -114,12 +121,13 @@ def _capacities(recipes: Sequence[Compared], name: str) -> float:
     return sum(getattr(one, f"{name}_capacities") for one in recipes) or math.nan
 
 
-def _between(recipes: Sequence[Compared]) -> list[float]:
-    return [(1 + one.fast_error) / (1 + one.customary_error) - 1 for one in recipes]
-
-
 def _quantile(errors: Sequence[float], share: float) -> float:
     return float(np.quantile(np.abs(errors), share)) if len(errors) else math.nan
+
+
+def _three(errors: Sequence[float]) -> str:
+    median, most, largest = (_percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0))
+    return f"{median} (median; 95th percentile {most}, largest {largest})"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
