@@ -19,6 +19,8 @@ NOTES = "notes.json"
 DRIVE = "drive.toml"
 MEMBER = "member-{}.toml"
 REPORT = "report.html"
+# A simulated drive in the midst of a test, after so many of its steps.
+STATE = "drive-{}.state"
 
 # Column of recordings.parquet and the percentile that it holds.
 PERCENTILES = {

@@ -1,5 +1,6 @@
 """Writes a run folder: under a temporary name, flushed, and renamed when the run has ended."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -51,13 +52,13 @@ class RunWriter:
             raise _cannot_create(parent, error) from error
 
     @classmethod
-    def reopen(cls, claim: Claim, tests: Collection[str]) -> Self:
-        """Goes on with a claimed folder. Of its recordings those of ``tests`` are kept.
+    def reopen(cls, claim: Claim, recordings: Collection[str]) -> Self:
+        """Goes on with a claimed folder. Of what it has recorded ``recordings`` are kept.
 
         Raises :class:`UserError` when it cannot be read or written.
         """
         run = Run(claim.path)
-        rows = [row for row in run.recordings if row["test"] in tests]
+        rows = [row for row in run.recordings if row["recording"] in recordings]
         kept = pa.array(list(dict.fromkeys(row["recording"] for row in rows)), pa.string())
         series, histograms = (
             table.filter(pc.is_in(table["recording"], kept))
@@ -79,6 +80,13 @@ class RunWriter:
         writer._series.append(series)
         writer._histograms.append(histograms)
         return writer
+
+    def keep_states(self, names: Collection[str]) -> None:
+        """Removes all saved states of the drive but these. One that cannot be removed stays."""
+        for state in self.path.glob(schema.STATE.format("*")):
+            if state.name not in names:
+                with contextlib.suppress(OSError):
+                    state.unlink()
 
     @property
     def named(self) -> Path:

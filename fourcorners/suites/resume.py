@@ -14,7 +14,8 @@ from fourcorners.suites.progress import Progress
 from fourcorners.suites.runner import Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
-from fourcorners.targets import Target, is_simulated, open_target
+from fourcorners.suites.waypoint import GoingOn, going_on
+from fourcorners.targets import SimulatedTarget, Target, is_simulated, open_target
 from fourcorners.units import format_duration
 
 # Facts of the machine whose change between two parts of a run a reader should know.
@@ -24,8 +25,10 @@ _TELLING_FACTS = ("kernel", "cpu", "cores", "memory_bytes", "cpu_governor", "sch
 def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
     """Goes on with a run where it stopped, and returns it finished.
 
-    Finished tests are kept as they are. The test that was interrupted, failed tests and those that
-    were not reached are run, each from its beginning and with its preparation. When the run
+    Finished tests are kept as they are. The test that was interrupted goes on from the last state
+    of a simulated drive that was saved during it, or at a phase that prepares a real drive anew;
+    else it begins anew with its preparation, as failed tests do. Tests that were not reached are
+    run. When the run
     stopped, for how long, and what was compared to know that the drive is the same, is kept in the
     manifest's ``gaps`` and told in a note. A run that is complete already is only returned.
 
@@ -65,10 +68,26 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
             claim.release()
             raise
         kept = [test for test in manifest["tests"] if test["status"] == "complete"]
-        _record_gap(manifest, plan, kept, target, same)
-        writer = RunWriter.reopen(claim, {test["name"] for test in kept})
-        manifest.update(status="running", ended=None, tests=kept)
-        return Runner(target, plan, writer, manifest, progress or Progress()).run()
+        going = _going_on(Run(claim.path), manifest["tests"], target)
+        _record_gap(manifest, plan, kept, going, target, same)
+        tests = [*kept, *(one.entry for one in going.values())]
+        recordings = {recording["id"] for test in tests for recording in test["recordings"]}
+        writer = RunWriter.reopen(claim, recordings)
+        manifest.update(status="running", ended=None, tests=tests)
+        return Runner(target, plan, writer, manifest, progress or Progress(), going).run()
+
+
+def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str, GoingOn]:
+    """The tests that do not begin anew, by name."""
+    found = {test["name"]: one for test in tests if (one := going_on(run, test)) is not None}
+    if isinstance(target, SimulatedTarget):
+        for name, one in list(found.items()):
+            try:
+                target.load(run.path / str(one.waypoint.state))
+            except UserError:
+                # Its drive file may have been changed back and forth, or the program's models.
+                del found[name]
+    return found
 
 
 def _check(path: Path, manifest: dict[str, Any]) -> None:
@@ -114,6 +133,7 @@ def _record_gap(
     manifest: dict[str, Any],
     plan: SuitePlan,
     kept: list[dict[str, Any]],
+    going: dict[str, GoingOn],
     target: Target,
     same: str,
 ) -> None:
@@ -122,7 +142,8 @@ def _record_gap(
     stopped = manifest["ended"]
     seconds = max(now - calendar.timegm(time.strptime(stopped, "%Y-%m-%dT%H:%M:%SZ")), 0.0)
     finished = {test["name"] for test in kept}
-    begun = [test for test in manifest["tests"] if test["status"] in ("interrupted", "failed")]
+    stopped_tests = [t for t in manifest["tests"] if t["status"] in ("interrupted", "failed")]
+    begun = [test for test in stopped_tests if test["name"] not in going]
     to_run = [test.name for test in plan.tests if test.name not in finished]
     before, after = manifest["environment"], {**describe_host(), **target.environment()}
     changes = {
@@ -135,9 +156,10 @@ def _record_gap(
             "stopped": stopped,
             "resumed": folder.timestamp(now),
             "seconds": round(seconds, 3),
-            "test": begun[0]["name"] if begun else next(iter(to_run), None),
+            "test": stopped_tests[0]["name"] if stopped_tests else next(iter(to_run), None),
             "kept": [test["name"] for test in kept],
             "repeated": [test["name"] for test in begun],
+            "continued": {name: len(one.entry["recordings"]) for name, one in going.items()},
             "same": same,
             "changes": changes,
         }
@@ -151,6 +173,11 @@ def _record_gap(
     if begun:
         titles = " and ".join(test["title"] for test in begun)
         text += f", {titles} began anew with {'its' if len(begun) == 1 else 'their'} preparation"
+    for one in going.values():
+        measured = len(one.entry["recordings"])
+        text += f", {one.entry['title']} went on after {measured} of its measurements, " + (
+            "prepared anew" if one.waypoint.state is None else "from the drive's saved state"
+        )
     text += f"; the drive is the same ({same})"
     if changes:
         text += "; changed meanwhile: " + ", ".join(

@@ -21,6 +21,7 @@ from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
+from fourcorners.suites import waypoint as waypoint_module
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.past import Past
@@ -31,7 +32,8 @@ from fourcorners.suites.steps import Fill, Purge, Rest, Restore, SteadyWrites, S
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, SuitePlan, find_suite
 from fourcorners.suites.test import Adaptive, Measurement, Test
-from fourcorners.targets import Target, open_target
+from fourcorners.suites.waypoint import GoingOn, Waypoint, begins_anew, saves_states
+from fourcorners.targets import SimulatedTarget, Target, open_target
 from fourcorners.units import format_duration
 from fourcorners.workload import Workload
 
@@ -195,7 +197,8 @@ def reviews(profile: str) -> Suite:
 class Runner:
     """One run: the plan, what is known of it so far, and the folder that holds it.
 
-    Tests that the manifest has as finished are not run again; see :mod:`fourcorners.suites.resume`.
+    Tests that the manifest has as finished are not run again, and one that was interrupted may go
+    on in its midst; see :mod:`fourcorners.suites.resume`.
     """
 
     def __init__(
@@ -205,8 +208,9 @@ class Runner:
         writer: RunWriter,
         manifest: dict[str, Any],
         progress: Progress,
+        going_on: Mapping[str, GoingOn] = MappingProxyType({}),
     ) -> None:
-        """Runs nothing yet."""
+        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name."""
         self._target = target
         self._plan = plan
         self._writer = writer
@@ -221,6 +225,12 @@ class Runner:
         self._signed_at = 0.0
         self._manifest = manifest
         self._tests: list[dict[str, Any]] = manifest["tests"]
+        self._going_on = going_on
+        # Of the test that runs: steps and measurements that are done, those that were done before
+        # the run was interrupted, and when its state was last saved.
+        self._passed = 0
+        self._behind: GoingOn | None = None
+        self._state_due_s: float | None = None
 
     def run(self) -> Run:
         """Runs the tests that are not finished yet."""
@@ -247,7 +257,7 @@ class Runner:
                 )
             self._note_purge()
             self._read_health("before")
-            finished = {test["name"] for test in self._tests}
+            finished = {test["name"] for test in self._tests} - self._going_on.keys()
             to_run = [test for test in self._plan.tests if test.name not in finished]
             for test in self._plan.tests:
                 if test.name in finished:
@@ -261,6 +271,7 @@ class Runner:
             for test in to_run:
                 self._run_test(test)
                 self._checkpoint()
+                self._writer.keep_states(self._states())
             self._read_health("after")
             self._manifest["status"] = self._final_status()
             run = self._checkpoint()
@@ -316,31 +327,40 @@ class Runner:
             "wall_s": None,
             "recordings": [],
         }
-        self._tests.append(entry)
+        self._behind = self._going_on.get(test.name)
+        if self._behind is None:
+            self._tests.append(entry)
+        else:
+            entry = self._behind.entry
         self._test_title = test.title
         started = time.monotonic()
         reason = test.skip_reason or self._lost_reason
         if self._interrupt.requested:
             reason = INTERRUPTED_REASON
         if reason is not None:
-            entry.update(status="skipped", reason=reason)
+            # One that could go on still can.
+            skipped = "skipped" if self._behind is None else "interrupted"
+            entry.update(status=skipped, reason=reason)
             self._progress.message(f"{test.title}: skipped, {reason}")
             return
         # For whoever finds the run killed.
+        entry.update(status="running", reason=None)
         self._update()
         self._writer.note(self._manifest)
         try:
-            if self._target.kind == "simulated":
-                self._target.rewind()
-                self._past = Past(self._target)
-            for phase in test.phases:
+            self._begin(test)
+            for number, phase in enumerate(test.phases, start=1):
                 for step in phase.preparation:
                     self._prepare(step, entry)
                 if isinstance(phase, Adaptive):
                     self._adapt(phase, entry, test.name)
-                    continue
-                for measurement in phase.measurements:
-                    self._measure(measurement, entry, test.name)
+                else:
+                    for measurement in phase.measurements:
+                        self._measure(measurement, entry, test.name)
+                if self._target.kind != "simulated" and any(
+                    map(begins_anew, test.phases[number : number + 1])
+                ):
+                    self._set_waypoint(entry, None)
             entry["status"] = "complete"
         except (_StopRequestedError, KeyboardInterrupt):
             self._interrupt.requested = True
@@ -352,13 +372,71 @@ class Runner:
         except Exception as error:
             # The other tests may well run, and the run folder shall tell what happened.
             entry.update(status="failed", reason=_unexpected(error))
+        if entry["status"] != "interrupted":
+            entry.pop("waypoint", None)
         entry["wall_s"] = round(time.monotonic() - started, 3)
         ending = f"{entry['status']} in {format_duration(entry['wall_s'])}"
         if entry["reason"]:
             ending += f": {entry['reason']}"
         self._progress.message(f"{test.title}: {ending}")
 
+    def _begin(self, test: Test) -> None:
+        """The drive as the test finds it, or as it was at the test's waypoint."""
+        self._passed, self._state_due_s = 0, None
+        if not isinstance(self._target, SimulatedTarget):
+            return
+        self._target.rewind()
+        self._past = Past(self._target)
+        if self._behind is not None:
+            waypoint = self._behind.waypoint
+            assert waypoint.state is not None
+            self._target.load(self._writer.path / waypoint.state)
+            self._past = Past(self._target, **waypoint.past)
+        if saves_states(test):
+            self._state_due_s = time.monotonic() + waypoint_module.STATE_INTERVAL_S
+
+    def _is_behind(self) -> bool:
+        """Whether the next step or measurement was done before the interruption."""
+        return self._behind is not None and self._passed < self._behind.waypoint.passed
+
+    def _pass(self, entry: dict[str, Any]) -> None:
+        """One more step or measurement is done. From time to time a simulated drive is saved."""
+        self._passed += 1
+        now = time.monotonic()
+        if self._state_due_s is None or now < self._state_due_s:
+            return
+        assert isinstance(self._target, SimulatedTarget)
+        name = schema.STATE.format(self._passed)
+        self._target.save(self._writer.path / name)
+        self._set_waypoint(entry, name)
+        took_s = time.monotonic() - now
+        self._state_due_s = (
+            now
+            + took_s
+            + max(waypoint_module.STATE_INTERVAL_S, took_s / waypoint_module.STATE_SHARE_MAX)
+        )
+
+    def _set_waypoint(self, entry: dict[str, Any], state: str | None) -> None:
+        entry["waypoint"] = Waypoint(
+            passed=self._passed,
+            preparation=len(entry["preparation"]),
+            recordings=len(entry["recordings"]),
+            state=state,
+            past=self._past.to_dict(),
+        ).to_dict()
+        self._checkpoint()
+        self._writer.keep_states(self._states())
+
+    def _states(self) -> set[str]:
+        """Files with states that a test could go on from."""
+        waypoints = [test["waypoint"] for test in self._tests if "waypoint" in test]
+        return {waypoint["state"] for waypoint in waypoints if waypoint["state"] is not None}
+
     def _prepare(self, step: Step, entry: dict[str, Any]) -> None:
+        if self._is_behind():
+            self._passed += 1
+            self._estimate.done(step.seconds)
+            return
         text = step.describe(self._plan.subject)
         self._stop_if_requested()
         match step:
@@ -376,11 +454,13 @@ class Runner:
                 self._target.restore()
             case Fill():
                 if not self._fill(step, text):
+                    self._passed += 1
                     return
             case SteadyWrites():
                 text = f"{text}: {self._write_until_steady(step, text)}"
         entry["preparation"].append(text)
         self._estimate.done(step.seconds)
+        self._pass(entry)
 
     def _read_health(self, when: str) -> None:
         """What the drive tells of itself; of a resumed run, before its first part."""
@@ -469,6 +549,11 @@ class Runner:
         self._estimate.done(phase.measuring_s - used_s)
 
     def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:
+        if self._is_behind():
+            assert self._behind is not None
+            self._passed += 1
+            self._estimate.done(measurement.seconds)
+            return self._behind.recordings[measurement.id]
         self._stop_if_requested()
         measurement = self._plan.suite.logged(measurement)
         recording, conditions = self._observe(measurement)
@@ -492,6 +577,7 @@ class Runner:
         self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
         self._estimate.done(measurement.seconds)
+        self._pass(entry)
         return recording
 
     def _observe(self, measurement: Measurement) -> tuple[Recording, Conditions]:

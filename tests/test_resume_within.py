@@ -1,0 +1,107 @@
+"""A test that was interrupted in its midst goes on there: to the same bytes on simulated drives."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fourcorners as fc
+from fourcorners.store import schema
+
+DRIVE = "sim:ocz-core-64gb"
+# Saves the state after every step, and dies when the n-th manifest is about to be flushed.
+SCRIPT = """
+import json, os, signal, sys
+import fourcorners as fc
+from fourcorners.suites import waypoint
+waypoint.STATE_INTERVAL_S, waypoint.STATE_SHARE_MAX = 0.0, 1e9
+left, flush = int(sys.argv[2]), os.fsync
+def fsync(descriptor):
+    global left
+    left -= os.readlink(f"/proc/self/fd/{descriptor}").endswith(".manifest.json.partial")
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    flush(descriptor)
+os.fsync = fsync
+if sys.argv[1] == "resume":
+    fc.resume(sys.argv[3])
+else:
+    test, target, out, options, size = sys.argv[3:]
+    with fc.open_target(target, **({"size": int(size)} if size else {})) as drive:
+        fc.run(test, drive, out=out, **json.loads(options))
+"""
+"""Arguments: "run", n, test, target, folder, options and size; or "resume", n and the run."""
+
+
+def _killed(*arguments: object) -> None:
+    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def _manifest(out: Path) -> dict[str, Any]:
+    [folder] = out.iterdir()
+    document: dict[str, Any] = json.loads((folder / schema.MANIFEST).read_text())
+    return document
+
+
+SIMULATED: dict[str, dict[str, Any]] = {
+    "queue-depth": {"parameters": {"depths": [1, 2, 4]}, "scale": 0.02},
+    "snia-throughput": {"parameters": {"rounds": 6}, "scale": 0.02},
+    "recovery": {"parameters": {"idles": "1 s"}, "scale": 0.01},
+}
+
+
+@pytest.mark.parametrize("test", SIMULATED)
+def test_a_simulated_test_goes_on_to_the_same_bytes(test: str, tmp_path: Path) -> None:
+    options = SIMULATED[test]
+    whole = fc.run(test, DRIVE, out=tmp_path / "whole", **options)
+    out = tmp_path / "killed"
+    _killed("run", 8, test, DRIVE, out, json.dumps(options), "")
+    before = _manifest(out)
+    _killed("resume", 4, out / before["id"])
+    between = _manifest(out)
+    run = fc.resume(out / before["id"])
+    for name in (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.FINDINGS):
+        assert (run.path / name).read_bytes() == (whole.path / name).read_bytes(), name
+    names = {path.name for path in run.path.iterdir()}
+    assert names == {path.name for path in whole.path.iterdir()}
+    [done], [same] = run.manifest["tests"], whole.manifest["tests"]
+    assert {**done, "wall_s": None} == {**same, "wall_s": None}
+    # Each time it went on further along, and repeated nothing that was saved.
+    kept = [gap["continued"][test] for gap in run.manifest["gaps"]]
+    assert kept == [
+        document["tests"][0]["waypoint"]["recordings"] for document in (before, between)
+    ]
+    assert kept[0] <= kept[1]
+    assert kept[1] > 0
+    assert all(gap["repeated"] == [] for gap in run.manifest["gaps"])
+    assert "from the drive's saved state" in run.manifest["notes"][-1]
+
+
+def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Path) -> None:
+    options = {"parameters": {"filled": [0.5, 1.0], "time": "0.2 s"}}
+    test, out = "consistency-filled", tmp_path / "runs"
+    file, size = tmp_path / "drive", 16 * 2**20
+    # The fourth manifest is that of the end: the third, after the first phase, stands.
+    _killed("run", 4, test, file, out, json.dumps(options), size)
+    [folder] = out.iterdir()
+    before = fc.open_run(str(folder))
+    first = before.manifest["tests"][0]["recordings"][0]["id"]
+    kept = [row for row in before.recordings if row["recording"] == first]
+    run = fc.resume(out / before.manifest["id"])
+    [done] = run.manifest["tests"]
+    assert done["status"] == "complete"
+    assert "waypoint" not in done
+    assert [recording["id"] for recording in done["recordings"]] == [
+        f"{test}/filled-50",
+        f"{test}/filled-100",
+    ]
+    assert [row for row in run.recordings if row["recording"] == first] == kept
+    [gap] = run.manifest["gaps"]
+    assert gap["continued"] == {test: 1}
+    assert "went on after 1 of its measurements, prepared anew" in run.manifest["notes"][-1]
