@@ -131,10 +131,11 @@ class SimulatedDrive:
     def run(
         self,
         workload_json: str,
-        watch: Callable[[int, int, int], bool] | None = None,
+        watch: Callable[[int, int, int, int], bool] | None = None,
         verification: Verification | None = None,
     ) -> RawRecording:
-        """Runs a workload; ``watch(elapsed_ns, ios, bytes)`` returns False to stop early."""
+        """Runs a workload; ``watch(elapsed_ns, ios, bytes, latency_sum_ns)`` returns False to
+        stop early."""
 
     def idle(self, idle_ns: int) -> None: ...
     def purge(self) -> None: ...
@@ -192,7 +193,7 @@ class RealTarget:
     def run(
         self,
         workload_json: str,
-        watch: Callable[[int, int, int], bool] | None = None,
+        watch: Callable[[int, int, int, int], bool] | None = None,
         verification: Verification | None = None,
     ) -> RawRecording:
         """Runs a workload, each worker on a thread and a ring of its own."""

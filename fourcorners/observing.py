@@ -29,10 +29,10 @@ def observe(target: Target, workload: Workload, watch: Watch | None = None) -> O
     """
     observer = target.observer()
 
-    def ticking(elapsed_s: float, ios: int, count: int) -> bool:
+    def ticking(elapsed_s: float, ios: int, count: int, latency_sum_s: float) -> bool:
         if observer is not None:
             observer.tick()
-        return watch is None or watch(elapsed_s, ios, count)
+        return watch is None or watch(elapsed_s, ios, count, latency_sum_s)
 
     if observer is not None:
         observer.begin()

@@ -19,7 +19,7 @@ from fourcorners.recording import NS, Recording
 from fourcorners.units import format_bytes
 from fourcorners.workload import Stream, Workload
 
-Watch = Callable[[float, int, int], bool]
+Watch = Callable[[float, int, int, float], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
 
 SIMULATED_PREFIX = "sim:"
@@ -626,8 +626,8 @@ def _run(
         seen = None
     else:
 
-        def seen(elapsed_ns: int, ios: int, count: int) -> bool:
-            return watch(elapsed_ns * NS, ios, count)
+        def seen(elapsed_ns: int, ios: int, count: int, latency_sum_ns: int) -> bool:
+            return watch(elapsed_ns * NS, ios, count, latency_sum_ns * NS)
 
     try:
         raw = core.run(workload.to_json(), seen, verification)

@@ -6,6 +6,7 @@ import pty
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import COMMAND
@@ -70,17 +71,34 @@ def test_a_small_terminal_and_a_given_rate_show_what_there_is() -> None:
     assert _drawn() == []
 
 
-def test_latency_follows_from_outstanding_ios_and_iops() -> None:
-    stream = fc.Stream.read("random", 4096, queue_depth=4)
-    pace = Pace(fc.Workload([stream], seconds=1))
-    assert pace.look(0.0, 0, 0) == {}
-    pace.look(1.0, 1000, 4_096_000)
-    now = pace.look(1.5, 2000, 8_192_000)
+def test_the_moment_is_what_passed_since_the_last_look() -> None:
+    pace = Pace()
+    assert pace.look(0.0, 0, 0, 0.0) == {}
+    pace.look(1.0, 1000, 4_096_000, 10.0)
+    now = pace.look(1.5, 2000, 8_192_000, 12.0)
     assert now["current_iops"] == pytest.approx(2000)
     assert now["current_bytes_per_second"] == pytest.approx(8_192_000)
-    assert now["current_latency_s"] == pytest.approx(4 / 2000)
-    rated = fc.Stream.read("random", 4096, queue_depth=4, arrival=fc.fixed_rate(100))
-    assert Pace(fc.Workload([rated], seconds=1)).look(1.0, 100, 1)["current_latency_s"] is None
+    assert now["current_latency_s"] == pytest.approx(2.0 / 1000)
+
+
+@pytest.mark.parametrize("arrival", ["closed", "poisson:2000"])
+def test_what_is_seen_while_a_workload_runs_adds_up_to_its_recording(arrival: str) -> None:
+    stream = fc.Stream.write("random", 4096, queue_depth=8, workers=2, arrival=arrival)
+    seen: list[tuple[float, int, int, float]] = []
+
+    def watch(*now: Any) -> bool:
+        seen.append(now)
+        return True
+
+    with fc.open_target("sim:ocz-vector-256gb") as drive:
+        recording = drive.run(fc.Workload([stream], seconds=400), watch)
+    writes = recording.write
+    for _, ios, count, latency_sum_s in seen:
+        assert ios <= writes.ios
+        assert count == 4096 * ios
+        if ios > 10_000:
+            assert latency_sum_s / ios < 2 * (writes.latency_max_s or 0.0)
+            assert latency_sum_s / ios > (writes.latency_min_s or 0.0)
 
 
 def test_a_terminal_gets_the_view_and_a_dumb_one_lines(tmp_path: Path) -> None:

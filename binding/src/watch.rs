@@ -11,7 +11,7 @@ use std::time::Duration;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs `work` with the interpreter released and returns what it returns.
-/// `watch(elapsed_ns, ios, bytes)` is called while it runs; when it returns
+/// `watch(elapsed_ns, ios, bytes, latency_sum_ns)` is called while it runs; when it returns
 /// `False`, or raises, or a signal handler raises, the work is asked to stop
 /// and is waited for.
 ///
@@ -65,6 +65,7 @@ fn go_on(watch: Option<&Bound<'_, PyAny>>, progress: &Progress) -> PyResult<bool
         progress.elapsed_ns.load(Ordering::Relaxed),
         progress.ios.load(Ordering::Relaxed),
         progress.bytes.load(Ordering::Relaxed),
+        progress.latency_sum_ns.load(Ordering::Relaxed),
     );
     watch.call1(seen)?.extract()
 }

@@ -2,7 +2,7 @@
 
 use crate::Progress;
 use crate::worker::Slot;
-use fourcorners_recording::{IoLog, LoggedIo, Offered, Recorder, Recording};
+use fourcorners_recording::{IoLog, LoggedIo, Offered, Recorder, Recording, Totals};
 use fourcorners_target::Completion;
 use fourcorners_workload::Workload;
 use std::sync::atomic::Ordering;
@@ -23,6 +23,8 @@ pub(crate) struct Measurement {
     energy_before_j: Option<f64>,
     /// Where single I/Os are kept.
     log: Option<IoLog>,
+    /// What was added to the shared progress: other workers add theirs.
+    published: Totals,
 }
 
 impl Measurement {
@@ -42,6 +44,7 @@ impl Measurement {
             offered: Offered::default(),
             energy_before_j: None,
             log: (log_ios > 0).then(|| IoLog::new(log_ios)),
+            published: Totals::default(),
         }
     }
 
@@ -140,11 +143,14 @@ impl Measurement {
         self.offered = Offered::default();
     }
 
-    pub(crate) fn publish(&self, progress: &Progress, elapsed_ns: u64) {
-        let (ios, bytes) = self.recorder.totals();
-        progress.elapsed_ns.store(elapsed_ns, Ordering::Relaxed);
-        progress.ios.store(ios, Ordering::Relaxed);
-        progress.bytes.store(bytes, Ordering::Relaxed);
+    pub(crate) fn publish(&mut self, progress: &Progress, elapsed_ns: u64) {
+        let now = self.recorder.totals();
+        let before = std::mem::replace(&mut self.published, now);
+        progress.elapsed_ns.fetch_max(elapsed_ns, Ordering::Relaxed);
+        progress.ios.fetch_add(now.ios - before.ios, Ordering::Relaxed);
+        progress.bytes.fetch_add(now.bytes - before.bytes, Ordering::Relaxed);
+        let latency_ns = (now.latency_sum_ns - before.latency_sum_ns) as u64;
+        progress.latency_sum_ns.fetch_add(latency_ns, Ordering::Relaxed);
     }
 
     /// `energy_j` is the target's energy at the end.

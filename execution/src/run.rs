@@ -26,6 +26,8 @@ pub struct Progress {
     pub ios: AtomicU64,
     /// Measured bytes completed so far.
     pub bytes: AtomicU64,
+    /// Sum of their latencies, in nanoseconds.
+    pub latency_sum_ns: AtomicU64,
 }
 
 /// Why a run gave no recording.

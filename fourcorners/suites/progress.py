@@ -3,8 +3,6 @@
 import time
 from dataclasses import dataclass
 
-from fourcorners.workload import CLOSED_LOOP, Workload
-
 # Seconds of wall time per second on the target's clock, before anything has been measured.
 _FIRST_PACE = {"simulated": 0.004, "file": 1.0, "device": 1.0}
 # How many planned seconds that first guess weighs against what was measured.
@@ -29,38 +27,35 @@ class Status:
     current_bytes_per_second: float | None = None
     current_iops: float | None = None
     current_latency_s: float | None = None
-    """Mean, by Little's law from the outstanding I/Os of a closed loop; else ``None``."""
+    """Mean of the I/Os that completed since the last look, from when each was due."""
 
 
 class Pace:
     """What passes in a workload at the moment: differences between two looks at it."""
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self) -> None:
         """Nothing has passed yet."""
-        closed = all(stream.arrival == CLOSED_LOOP for stream in workload.streams)
-        self._outstanding = (
-            sum(stream.queue_depth * stream.workers for stream in workload.streams)
-            if closed
-            else None
-        )
-        self._before: tuple[float, int, int] = (0.0, 0, 0)
+        self._before: tuple[float, int, int, float] = (0.0, 0, 0, 0.0)
 
-    def look(self, elapsed_s: float, ios: int, count: int) -> dict[str, float | None]:
+    def look(
+        self, elapsed_s: float, ios: int, count: int, latency_sum_s: float
+    ) -> dict[str, float | None]:
         """The ``current`` fields of a :class:`Status`.
 
-        Takes seconds on the target's clock, I/Os and bytes since the workload began.
+        Takes seconds on the target's clock, I/Os, bytes and the sum of the I/Os' latencies in
+        seconds since the workload began.
         """
-        seconds, done, moved = (
-            now - before for now, before in zip((elapsed_s, ios, count), self._before, strict=True)
+        now = (elapsed_s, ios, count, latency_sum_s)
+        seconds, done, moved, waited_s = (
+            after - before for after, before in zip(now, self._before, strict=True)
         )
         if seconds <= 0 or done <= 0:
             return {}
-        self._before = (elapsed_s, ios, count)
-        iops = done / seconds
+        self._before = now
         return {
             "current_bytes_per_second": moved / seconds,
-            "current_iops": iops,
-            "current_latency_s": None if self._outstanding is None else self._outstanding / iops,
+            "current_iops": done / seconds,
+            "current_latency_s": waited_s / done,
         }
 
 

@@ -612,14 +612,14 @@ class Runner:
         total_bytes: int | None = None,
         observer: Observer | None = None,
     ) -> Recording:
-        pace = Pace(workload)
+        pace = Pace()
 
-        def watch(elapsed_s: float, ios: int, count: int) -> bool:
+        def watch(elapsed_s: float, ios: int, count: int, latency_sum_s: float) -> bool:
             if observer is not None:
                 observer.tick()
             share = count / total_bytes if total_bytes else elapsed_s / max(planned_s, 1e-9)
             rate = count / elapsed_s if elapsed_s > 0 else 0.0
-            current = pace.look(elapsed_s, ios, count)
+            current = pace.look(elapsed_s, ios, count, latency_sum_s)
             self._show(activity, min(share, 1.0) * planned_s, rate, current)
             return not self._interrupt.requested
 

@@ -10,4 +10,6 @@ mod recorder;
 
 pub use io_log::{IoLog, LoggedIo};
 pub use latency::Latencies;
-pub use recorder::{CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages};
+pub use recorder::{
+    CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages, Totals,
+};

@@ -161,6 +161,17 @@ impl Recording {
     }
 }
 
+/// Completed reads and writes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// I/Os.
+    pub ios: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Sum of their latencies.
+    pub latency_sum_ns: u128,
+}
+
 /// Takes completions one by one; no allocation but one series entry a second.
 #[derive(Debug)]
 pub struct Recorder {
@@ -201,10 +212,14 @@ impl Recorder {
         self.start_ns
     }
 
-    /// Completed reads and writes, and their bytes, so far.
-    pub fn totals(&self) -> (u64, u64) {
+    /// What was counted so far of reads and writes.
+    pub fn totals(&self) -> Totals {
         let [reads, writes, _] = &self.recording.operations;
-        (reads.ios + writes.ios, reads.bytes + writes.bytes)
+        Totals {
+            ios: reads.ios + writes.ios,
+            bytes: reads.bytes + writes.bytes,
+            latency_sum_ns: reads.latencies.sum_ns() + writes.latencies.sum_ns(),
+        }
     }
 
     /// Counts a successful I/O that was due at `due_ns`. Completions come in
