@@ -130,3 +130,15 @@ def test_a_cache_that_fills_is_noticed_in_a_run(tmp_path: Path) -> None:
     assert 64 * 2**20 <= first["written_bytes"] <= 128 * 2**20
     assert "began at" in finding["text"]
     assert "of writes: it fell by" in finding["text"]
+
+
+def test_a_test_keeps_its_findings_under_the_name_that_a_suite_gives_it(tmp_path: Path) -> None:
+    suite = tmp_path / "mine.toml"
+    suite.write_text(
+        'schema_version = 1\nname = "mine"\n'
+        '[[test]]\nuse = "consistency"\nname = "soak"\ntime = "15 s"\n'
+    )
+    run = fc.run(str(suite), "sim:ocz-core-64gb", out=tmp_path / "runs")
+    assert run.manifest["tests"][0]["definition"] == "consistency"
+    [finding] = [f for f in run.findings if f["name"] == "consistency_write"]
+    assert finding["evidence"] == ["soak/write"]

@@ -72,7 +72,7 @@ def test_the_knee_is_where_nothing_more_is_gained() -> None:
 def test_reading_only_leaves_a_real_drive_as_it_is() -> None:
     real = Subject("file", capacity_bytes=2**30, needs_fill=True)
     for entry in find_suite("explain-reads").entries:
-        test = entry.test(real, 1.0, 1)
+        test = entry.test(real, 1.0, 1.0, 1)
         assert test.written_bytes == 0, entry.name
         for phase in test.phases:
             assert not any(isinstance(step, Purge) for step in phase.preparation), entry.name

@@ -215,3 +215,14 @@ def test_a_part_filled_drive_is_filled_and_used_in_that_part_alone() -> None:
                 assert stream.offset_bytes + stream.span_bytes <= half, measurement.id
     consistency = _measurements(_tests(subject)["consistency"])["write"]
     assert half - 4096 < (consistency.stream.span_bytes or 0)
+
+
+def test_quick_shortens_pauses_and_no_limits() -> None:
+    def parameters(test: str) -> dict[str, str]:
+        [planned] = choose_suite(test, quick=True).plan(DRIVE).tests
+        return planned.parameters
+
+    assert parameters("recovery")["pauses"] == "0.05 s, 0.5 s, 3 s, 30 s"
+    assert "within 0.01 s" in parameters("latency-under-load")["limit"]
+    [whole] = choose_suite("recovery", scale=0.05).plan(DRIVE).tests
+    assert whole.parameters["pauses"] == "1 s, 10 s, 60 s, 600 s"

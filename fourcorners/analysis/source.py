@@ -83,8 +83,10 @@ class Measured:
 
 
 def measured(run: RunData, test: str | None = None, operation: str | None = None) -> list[Measured]:
-    """Rows with at least one successful I/O, in the order of the run; of one test or operation
-    if given."""
+    """Rows with at least one successful I/O, in the order of the run; of one operation or one of
+    the program's tests if given, whatever a suite has named it. Of a suite that has the test
+    several times it is the one that bears its name, else the first."""
+    name = None if test is None else _named(run, test)
     points: dict[str, Mapping[str, Any]] = {
         recording["id"]: recording.get("point") or {}
         for entry in run.manifest.get("tests", [])
@@ -99,8 +101,18 @@ def measured(run: RunData, test: str | None = None, operation: str | None = None
             row=row,
         )
         for row in run.recordings
-        if row["ios"] > 0 and test in (None, row["test"]) and operation in (None, row["operation"])
+        if row["ios"] > 0 and name in (None, row["test"]) and operation in (None, row["operation"])
     ]
+
+
+def _named(run: RunData, definition: str) -> str:
+    """The name of the run's test of that definition."""
+    names = [
+        str(test["name"])
+        for test in run.manifest.get("tests", [])
+        if test.get("definition") == definition
+    ]
+    return definition if definition in names else next(iter(names), definition)
 
 
 def capacity_bytes(run: RunData) -> int | None:

@@ -246,8 +246,8 @@ def run(
     tests
         Only these tests of a suite, separated by commas.
     quick
-        A twentieth of all durations, and of real drives that have to be filled only the first
-        8 GB. The result says so.
+        A twentieth of all durations and pauses, and of real drives that have to be filled only the
+        first 8 GB. The result says so.
     scale
         Factor on all durations, above 0 and up to 1. The result says so.
     log_ios

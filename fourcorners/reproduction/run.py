@@ -11,7 +11,8 @@ from fourcorners.reproduction.experiment import Experiment, Measured, Results
 from fourcorners.reproduction.experiments import SOURCES
 from fourcorners.reproduction.figure import FigureRow, figure_row
 from fourcorners.reproduction.source import Source
-from fourcorners.suites.steps import Fill, Purge, Restore, Step, Trim
+from fourcorners.suites.precondition import write_until_steady
+from fourcorners.suites.steps import Fill, Purge, Restore, SteadyWrites, Step, Trim
 from fourcorners.targets import SimulatedTarget, open_target
 
 SEED = 1
@@ -129,5 +130,14 @@ def _prepare(target: SimulatedTarget, step: Step) -> None:
             target.run(workload)
     elif isinstance(step, Restore):
         target.restore()
+    elif isinstance(step, SteadyWrites):
+        if target.keeps_state:
+            write_until_steady(
+                target.run,
+                step.stream,
+                span_bytes=step.count,
+                capacity_bytes=target.capacity_bytes,
+                seed=SEED,
+            )
     else:
         target.idle(step.seconds)

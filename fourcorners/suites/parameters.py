@@ -19,7 +19,8 @@ Parameters = TypeVar("Parameters")
 class Kind:
     """How a value is written: ``read`` takes text or a TOML value and raises :class:`UserError`.
 
-    ``scaled`` values are durations of measuring, which ``scale`` shortens.
+    ``scaled`` values are durations of measuring, which ``scale`` shortens; a ``pause`` is one
+    between measurements.
     """
 
     what: str
@@ -27,6 +28,7 @@ class Kind:
     show: Callable[[Any], str]
     schema: Mapping[str, Any]
     scaled: bool = False
+    pause: bool = False
     many: bool = False
 
 
@@ -121,7 +123,8 @@ def show_percent(share: float) -> str:
 
 _SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string"}]}
 SECONDS = Kind("a duration", _seconds, lambda v: f"{v:g} s", {"type": "string"}, scaled=True)
-PAUSE = Kind("a time", _seconds, lambda v: f"{v:g} s", {"type": "string"})
+PAUSE = Kind("a pause", _seconds, lambda v: f"{v:g} s", {"type": "string"}, pause=True)
+TIME = Kind("a time", _seconds, lambda v: f"{v:g} s", {"type": "string"})
 SIZE = Kind("a size", _size, format_bytes, {"type": "string"})
 COUNT = Kind("a number", _count, str, {"type": "integer", "minimum": 1})
 LOG_IOS = Kind("a number", _log_ios, str, {"type": "integer", "minimum": 0, "maximum": LOG_IOS_MAX})
@@ -154,7 +157,7 @@ def many(kind: Kind) -> Kind:
         return ", ".join(kind.show(value) for value in values)
 
     schema = {"type": "array", "items": dict(kind.schema), "minItems": 1}
-    return Kind(f"list of: {kind.what}", read, show, schema, kind.scaled, many=True)
+    return Kind(f"list of: {kind.what}", read, show, schema, kind.scaled, kind.pause, many=True)
 
 
 def parameter(kind: Kind, default: Any, help: str) -> Any:
@@ -168,9 +171,14 @@ class NoParameters:
 
 
 def read_parameters(
-    cls: type[Parameters], given: Mapping[str, Any], where: str, scale: float = 1.0
+    cls: type[Parameters],
+    given: Mapping[str, Any],
+    where: str,
+    scale: float = 1.0,
+    pauses: float = 1.0,
 ) -> Parameters:
-    """The parameters of a test with the given values; durations times ``scale``.
+    """The parameters of a test with the given values; durations times ``scale``, pauses times
+    ``pauses``.
 
     Raises :class:`UserError`, beginning with ``where``, for an unknown name or a wrong value.
     """
@@ -186,8 +194,10 @@ def read_parameters(
                 f"{where}: {name} = {json.dumps(value, default=str)}: {error}"
             ) from error
     for name, field in fields.items():
-        if scale != 1.0 and field.metadata["kind"].scaled:
-            values[name] = _scaled(values.get(name, field.default), scale)
+        kind = field.metadata["kind"]
+        factor = scale if kind.scaled else pauses if kind.pause else 1.0
+        if factor != 1.0:
+            values[name] = _scaled(values.get(name, field.default), factor)
     return cls(**{fields[name].name: value for name, value in values.items()})
 
 

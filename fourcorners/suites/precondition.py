@@ -12,6 +12,10 @@ ROUNDS_PER_CAPACITY = 100
 """Rounds in which the stream writes its span once: fine against what a drive goes through, and long
 enough that the pause between two rounds is nothing."""
 
+CAPACITIES_MIN = 0.5
+"""Times that the span is written at least: until then blocks of the sequential fill are still being
+mixed in, which no rate shows."""
+
 CAPACITIES_MAX = 8.0
 """Times that the span is written, at most: after that a drive is as it is."""
 
@@ -72,6 +76,7 @@ def write_until_steady(
         done = recording.write
         written += done.bytes
         verdict = judge.add(done.bytes_per_second, recording.elapsed_s, float(done.bytes))
-        if verdict is not None and verdict.prepared:
+        mixed = written >= CAPACITIES_MIN * span_bytes
+        if mixed and verdict is not None and verdict.prepared:
             return Outcome(steady=True, written_bytes=written)
     return Outcome(steady=False, written_bytes=written)

@@ -72,8 +72,8 @@ def run(
         parameters: of a single test, by the names that docs/suites.md lists, in place of its own:
             ``{"depths": [1, 4], "time": "10 s"}``.
         scale: factor on all durations, above 0 and up to 1; the run says that it was shortened.
-        quick: a twentieth of all durations, and of real drives that have to be filled first only
-            their first 8 GB.
+        quick: a twentieth of all durations and pauses, and of real drives that have to be filled
+            first only their first 8 GB.
         tests: names of tests of the suite; all of them by default.
         log_ios: single I/Os to keep of each measurement, up to about so many
             (:meth:`fourcorners.store.Run.ios`); by default what each test keeps.
@@ -316,6 +316,7 @@ class Runner:
     def _run_test(self, test: Test) -> None:
         entry: dict[str, Any] = {
             "name": test.name,
+            "definition": test.definition or None,
             "title": test.title,
             "source": test.source,
             "status": "running",

@@ -69,6 +69,7 @@ def suite_schema() -> dict[str, Any]:
             "title": _TEXT,
             "profile": _TEXT,
             "scale": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            "pauses": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
             "area": _TEXT,
             "log-ios": dict(LOG_IOS.schema),
             "test": {

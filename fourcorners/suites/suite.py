@@ -28,6 +28,7 @@ _SUITE_KEYS = (
     "title",
     "profile",
     "scale",
+    "pauses",
     "area",
     "log-ios",
     "test",
@@ -43,11 +44,15 @@ class Entry:
     given: Mapping[str, Any]
     where: str
 
-    def test(self, subject: Subject, scale: float, seed: int) -> Test:
-        """The test on a target."""
-        parameters = self.given if self.definition.name in TESTS else {}
-        read: Any = read_parameters(self.definition.parameters, parameters, self.where, scale)
-        return self.definition.test(subject, read, seed, self.name)
+    def test(self, subject: Subject, scale: float, pauses: float, seed: int) -> Test:
+        """The test on a target; ``scale`` is the factor on durations, ``pauses`` on pauses."""
+        known = self.definition.name in TESTS
+        parameters = self.given if known else {}
+        read: Any = read_parameters(
+            self.definition.parameters, parameters, self.where, scale, pauses
+        )
+        test = self.definition.test(subject, read, seed, self.name)
+        return replace(test, definition=self.definition.name) if known else test
 
 
 @dataclass(frozen=True)
@@ -80,9 +85,10 @@ class SuitePlan:
 class Suite:
     """What is run: see docs/suites.md.
 
-    ``scale`` shortens all durations; ``area_bytes_max`` bounds what is used of real drives that
-    have to be filled first. ``log_ios`` is how many single I/Os every measurement keeps, at most,
-    where that is not left to the tests. ``profile`` says in a word what the durations are.
+    ``scale`` shortens all durations, ``pauses`` the pauses; ``area_bytes_max`` bounds what is used
+    of real drives that have to be filled first. ``log_ios`` is how many single I/Os every
+    measurement keeps, at most, where that is not left to the tests. ``profile`` says in a word what
+    the durations are.
     """
 
     name: str
@@ -90,6 +96,7 @@ class Suite:
     entries: tuple[Entry, ...]
     document: Mapping[str, Any]
     scale: float = 1.0
+    pauses: float = 1.0
     area_bytes_max: int | None = None
     log_ios: int | None = None
     profile: str = "standard"
@@ -97,7 +104,7 @@ class Suite:
     def plan(self, subject: Subject, seed: int = 1) -> SuitePlan:
         """What is done on a target; raises :class:`UserError` for parameters that do not fit."""
         subject = replace(subject, area_bytes_max=self.area_bytes_max)
-        tests = tuple(entry.test(subject, self.scale, seed) for entry in self.entries)
+        tests = tuple(entry.test(subject, self.scale, self.pauses, seed) for entry in self.entries)
         return SuitePlan(self, seed, subject, tests)
 
     def only(self, names: tuple[str, ...]) -> "Suite":
@@ -131,9 +138,11 @@ class Suite:
         return replace(measurement, workload=replace(measurement.workload, log_ios=self.log_ios))
 
     def quick(self) -> "Suite":
-        """Shortened to a twentieth, and of real drives that have to be filled the first 8 GB."""
+        """Shortened to a twentieth, pauses too, and of real drives that have to be filled the first
+        8 GB."""
         short = self.shortened(QUICK_SCALE)
-        return suite_of({**short.document, "area": f"{QUICK_AREA_BYTES} B"}, self.name)
+        quick = {"pauses": self.pauses * QUICK_SCALE, "area": f"{QUICK_AREA_BYTES} B"}
+        return suite_of({**short.document, **quick}, self.name)
 
 
 def suite_names() -> tuple[str, ...]:
@@ -197,9 +206,11 @@ def suite_of(document: Mapping[str, Any], where: str) -> Suite:
     name = document.get("name")
     if not isinstance(name, str) or not name:
         raise UserError(f"{where}: name is missing: give the suite a name")
-    scale = document.get("scale", 1.0)
-    if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale <= 1:
-        raise UserError(f"{where}: scale = {scale!r}: use more than 0, and at most 1")
+    factors = {key: document.get(key, 1.0) for key in ("scale", "pauses")}
+    for key, factor in factors.items():
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor <= 1:
+            raise UserError(f"{where}: {key} = {factor!r}: use more than 0, and at most 1")
+    scale, pauses = factors["scale"], factors["pauses"]
     area = document.get("area")
     try:
         area_bytes = None if area is None else SIZE.read(area)
@@ -229,9 +240,10 @@ def suite_of(document: Mapping[str, Any], where: str) -> Suite:
         entries=entries,
         document=dict(document),
         scale=float(scale),
+        pauses=float(pauses),
         area_bytes_max=area_bytes,
         log_ios=log_ios,
-        profile=str(document.get("profile", "standard")) if scale == 1.0 else "shortened",
+        profile=str(document.get("profile", "standard")) if scale == pauses == 1.0 else "shortened",
     )
 
 

@@ -194,7 +194,11 @@ class Chart:
 
 @dataclass(frozen=True)
 class Test:
-    """A test as a review defines it. ``skip_reason`` says why none of it can run."""
+    """A test as a review defines it. ``skip_reason`` says why none of it can run.
+
+    ``definition`` is the program's test that it is, which a suite may have given another name;
+    empty of a test of the user's own.
+    """
 
     name: str
     title: str
@@ -204,6 +208,7 @@ class Test:
     phases: tuple[Phase | Adaptive, ...]
     charts: tuple[Chart, ...] = ()
     skip_reason: str | None = None
+    definition: str = ""
 
     @property
     def seconds(self) -> float:

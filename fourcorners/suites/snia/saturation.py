@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
-from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, choice, many, parameter
+from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, TIME, choice, many, parameter
 from fourcorners.suites.snia.common import (
     BLOCK_4K,
     EDITIONS,
@@ -86,7 +86,7 @@ class IdleParameters:
     idles_s: tuple[float, ...] = parameter(
         many(PAUSE), (5.0, 10.0, 15.0, 25.0, 50.0), "pauses between bursts"
     )
-    burst_s: float = parameter(PAUSE, 5.0, "writes of a burst")
+    burst_s: float = parameter(TIME, 5.0, "writes of a burst")
     segment_s: float = parameter(SECONDS, 1800.0, "writes with each pause, and without after it")
     round_s: float = parameter(SECONDS, 1800.0, "a round of preconditioning")
     rounds: int = parameter(COUNT, ROUNDS_MAX, "rounds of preconditioning at most")

@@ -10,10 +10,10 @@ from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import (
     COUNT,
     LOG_IOS,
-    PAUSE,
     SECONDS,
     SHARE,
     SIZE,
+    TIME,
     choice,
     many,
     parameter,
@@ -128,7 +128,7 @@ class LoadParameters:
     arrivals: tuple[str, ...] = parameter(
         many(choice(*_ARRIVALS)), tuple(_ARRIVALS), "how requests become due (bursts: of 32)"
     )
-    limit_s: float = parameter(PAUSE, 0.01, "latency limit, from when a request was due")
+    limit_s: float = parameter(TIME, 0.01, "latency limit, from when a request was due")
     percentile: str = parameter(
         choice(*_PERCENTILES), "99", "percent of the I/Os that must keep the limit"
     )
