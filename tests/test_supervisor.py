@@ -14,7 +14,7 @@ from fourcorners.errors import EXIT_INTERRUPTED
 HANGING = """
 import signal, sys, time
 from fourcorners.cli import supervisor
-supervisor._STUCK_S = 0.2
+supervisor._STUCK_S, supervisor._END_S = 0.2, 60.0
 supervisor._is_kept = lambda process: {kept}
 def work():
     for number in (signal.SIGINT, signal.SIGTERM):
