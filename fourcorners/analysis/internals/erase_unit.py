@@ -38,8 +38,11 @@ _MISFIT_MAX = 0.35
 """Standard deviation about the staircase, in steps, above which there is none. Half a tread's
 resolution gives 0.29."""
 
+_FINEST_SHARE = 0.4
+"""Of a tread, that the smallest part may be."""
+
 _PHASES = 48
-_COARSE_RATIO, _FINE_RATIO = 1.012, 1.0015
+_COARSE_RATIO, _FINE_RATIO, _NEAR = 1.012, 1.0015, 1.08
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Cycle:
     events: float
     misfit: float
     """Standard deviation about it, in steps."""
+    finest_bytes: float
+    """The smallest part that was looked at."""
 
 
 def excess(reference: Sequence[Part], parts: Sequence[Part]) -> list[bool]:
@@ -96,9 +101,10 @@ def erase_cycle(reference: Sequence[Part], parts: Sequence[Part]) -> Cycle | Non
     if longest <= shortest:
         return None
     treads = _steps(shortest, longest, _COARSE_RATIO)
-    squares, _ = _fit_all(written, delay, treads)
-    best = treads[int(np.argmin(squares))]
-    treads = _steps(best / 1.03, best * 1.03, _FINE_RATIO)
+    squares, steps = _fit_all(written, delay, treads)
+    # Coarse parts leave many treads alike, of which none is the first.
+    best = float(np.median(treads[squares <= squares.min() * 1.05 + 1e-4 * steps.max() ** 2]))
+    treads = _steps(best / _NEAR, best * _NEAR, _FINE_RATIO)
     squares, steps = _fit_all(written, delay, treads)
     index = int(np.argmin(squares))
     step = float(steps[index])
@@ -113,7 +119,7 @@ def erase_cycle(reference: Sequence[Part], parts: Sequence[Part]) -> Cycle | Non
     if misfit > _MISFIT_MAX:
         return None
     low, high = min(float(alike.min()), unit - coarse), max(float(alike.max()), unit + coarse)
-    return Cycle(unit, low, high, step, events, misfit)
+    return Cycle(unit, low, high, step, events, misfit, float(counts.min()))
 
 
 def _steps(low: float, high: float, ratio: float) -> Floats:
@@ -187,4 +193,6 @@ def find(run: RunData) -> list[Finding]:
 
 
 def _coarse(cycle: Cycle) -> bool:
-    return (cycle.high_bytes - cycle.low_bytes) > 0.2 * cycle.unit_bytes
+    """Whether the parts were too large for it: then shorter treads would do as well."""
+    unsure = cycle.high_bytes - cycle.low_bytes > 0.2 * cycle.unit_bytes
+    return unsure or cycle.finest_bytes > _FINEST_SHARE * cycle.unit_bytes

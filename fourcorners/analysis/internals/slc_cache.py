@@ -31,17 +31,23 @@ _POINTS, _BENDS, _NEAR = 500, 40, 40
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
 """Places of bends that are tried, as shares of the burst."""
 
-_BEFORE, _AFTER = (0.6, 0.97), 1.03
+_BEFORE, _AFTER = (0.75, 0.94), 1.06
 """Where the rates about a bend are taken, as shares of the bytes before it."""
 
 _BEYOND_BUFFER_MIN = 1.5
 """A cache, in write buffers, that is told from the buffer."""
 
-_LINK_SHARE = 0.93
+_SHARE_MIN = 0.015
+"""Share of a burst that a cache must be to have a rate of its own."""
+
+_LINK_SHARE = 0.985
 """Rate into the cache over the link's, from which the link limits it: the buffer is empty until the
 cache is full."""
 
-_MARGIN_SHARE = 0.016
+_BELOW_LINK = 0.93
+"""Rate over the link's, below which something else limits."""
+
+_MARGIN_SHARE = 0.008
 
 
 @dataclass(frozen=True)
@@ -126,7 +132,10 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     for m in long:
         bend = last_bend(completion_curve(run, m))
         size = cache_bytes(bend, buffer)
-        least = _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0
+        least = max(
+            _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
+            _SHARE_MIN * float(m.row["bytes"]),
+        )
         if bend.fast_rate >= _SLOWER_MIN * bend.slow_rate and size > least:
             rested = bursts.get("rested") if m is bursts.get("long") else None
             return _found(run, bend, size, buffer, m, rested)
@@ -171,7 +180,7 @@ def _slower_than_link(run: RunData, long: Sequence[Measured], link_rate: float |
     if link_rate is None:
         return False
     rates = [last_bend(completion_curve(run, m)).slow_rate for m in long]
-    return max(rates) < _LINK_SHARE * link_rate
+    return max(rates) < _BELOW_LINK * link_rate
 
 
 def _found(
@@ -182,7 +191,7 @@ def _found(
     m: Measured,
     rested: Measured | None,
 ) -> list[Finding]:
-    margin = _MARGIN_SHARE * size + (0.08 * buffer.size_bytes if buffer else 0.0)
+    margin = _MARGIN_SHARE * size + (0.06 * buffer.size_bytes if buffer else 0.0)
     detail = {"goodness": {"misfit": bend.misfit}, "fast_rate": bend.fast_rate}
     found = [
         Finding(

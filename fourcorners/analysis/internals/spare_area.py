@@ -32,6 +32,9 @@ _RISE_MIN = 0.25
 """Mean rise of the time of the next parts, in times of the first ones, from which it is a cliff.
 Erasing empty blocks costs less."""
 
+_FIRST_SHARE = 0.2
+"""The same, of the largest such mean: what comes before may have been blocks that held little."""
+
 _PARTS_AHEAD = 8
 
 _ONSET_SHARE = 0.3
@@ -54,9 +57,12 @@ _FASTER_MIN = 1.1
 """Factor by which the first bytes into the write buffer have to be faster than writing is in the
 long run: flash, then, is what limits."""
 
-_COST, _COST_SPREAD = 1.2, 0.12
+_COST, _COST_SPREAD = 1.3, 0.16
 """What it takes to move a unit, in times of writing it, and the standard deviation of its logarithm
 over drives: besides the program a page read and a transfer."""
+
+_WATCHED_MIN = 1.6
+"""What must be written in all, in times of what it took to the cliff."""
 
 _MODEL_SCATTER = 0.05
 """Relative standard deviation of what is moved in a bin about the model, which knows neither how
@@ -100,7 +106,7 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
     fresh = float(np.median(times[:_FRESH_PARTS]))
     rise = times / fresh - 1
     ahead = np.convolve(rise, np.ones(_PARTS_AHEAD) / _PARTS_AHEAD, mode="valid")
-    risen = np.flatnonzero(ahead >= _RISE_MIN)
+    risen = np.flatnonzero(ahead >= max(_RISE_MIN, _FIRST_SHARE * float(ahead.max())))
     if not len(risen):
         return None
     near = rise[risen[0] : risen[0] + _PARTS_AHEAD]
@@ -205,6 +211,11 @@ def _by_amplification(
         return unidentified(
             "Something else than flash limits the pace of writing, so the pace after the cliff "
             "does not tell how much is written to flash."
+        )
+    if sum(count for count, _ in parts) < _WATCHED_MIN * cliff.written_bytes:
+        return unidentified(
+            "Too little was written after the cliff to tell the cost of moving data from the "
+            "amount that is moved."
         )
     shares = cliff.written_bytes / user * _SHARES
     fitted = _fit_amplification(parts, cliff, user, shares)

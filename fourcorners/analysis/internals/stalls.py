@@ -31,7 +31,7 @@ _LONG_SHARE = 0.35
 _WAITING_MAX = 0.28
 """Share of the requests that may meet a stall. A drive that slows down evenly has no short ones."""
 
-_STALLS_MIN = 3
+_STALLS_MIN = 6
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def find(run: RunData) -> list[Finding]:
     stalls = find_stalls(run)
     titles = ("Collection stalls, length", "Collection stalls, distance")
     if stalls is not None and stalls.count >= _STALLS_MIN:
-        share = 1 / np.sqrt(12) / stalls.count + 0.01
+        share = 0.5 / stalls.count + 0.01
         detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
         text = (
             f"While it collects the drive takes nothing for {wording.duration(stalls.length_s)}, "
