@@ -31,8 +31,8 @@ _POINTS, _BENDS, _NEAR = 500, 40, 40
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
 """Places of bends that are tried, as shares of the burst."""
 
-_BEFORE, _AFTER = (0.75, 0.94), 1.06
-"""Where the rates about a bend are taken, as shares of the bytes before it."""
+_BEFORE, _AFTER = (0.7, 0.96), 1.04
+"""Where the rates about a bend are taken, in times of the bytes before it."""
 
 _BEYOND_BUFFER_MIN = 1.5
 """A cache, in write buffers, that is told from the buffer."""
@@ -47,7 +47,7 @@ cache is full."""
 _BELOW_LINK = 0.93
 """Rate over the link's, below which something else limits."""
 
-_MARGIN_SHARE = 0.008
+_MARGIN_SHARE = 0.002
 
 
 @dataclass(frozen=True)
@@ -70,17 +70,21 @@ def last_bend(curve: Curve) -> Bend:
     pairs = [(first, last) for last in bends for first in bends if first < last]
     first, best = min(pairs, key=lambda pair: _misfit(accepted, times, *pair))
     near = np.linspace(0.9 * best, min(1.1 * best, _LAST_BEND * total), _NEAR)
-    before = np.geomspace(min(first, 0.5 * best), 0.95 * best, _NEAR // 4)
-    closer = [(first, last) for last in near for first in before if first < last]
+    earlier = np.geomspace(min(first, 0.5 * best), 0.95 * best, _NEAR // 4)
+    closer = [(first, last) for last in near for first in earlier if first < last]
     pair = min(closer, key=lambda pair: _misfit(accepted, times, *pair))
     place = float(pair[1])
-    low, high = (share * place for share in _BEFORE)
-    after = min(_AFTER * place, 0.97 * total)
-    fast, slow = curve.rate(low, high), curve.rate(after, total)
-    # The lines before and after it meet where the least squares, which know more, nearly have it.
-    if fast > _SLOWER_MIN * slow:
-        late = curve.seconds_at(after) - curve.seconds_at(high) - (after - high) / fast
-        place = min(max(after - late / (1 / slow - 1 / fast), 0.9 * place), 1.1 * place)
+    before = (accepted > _BEFORE[0] * place) & (accepted < _BEFORE[1] * place)
+    after = accepted > min(_AFTER * place, 0.97 * total)
+    if np.count_nonzero(before) < 3 or np.count_nonzero(after) < 3:
+        fast, slow = curve.rate(0.5 * place, place), curve.rate(place, total)
+    else:
+        # The lines before and after it meet where the least squares, which know more, nearly are.
+        early, late = (np.polyfit(accepted[part], times[part], 1) for part in (before, after))
+        fast, slow = (1 / max(float(line[0]), 1e-18) for line in (early, late))
+        if fast > _SLOWER_MIN * slow:
+            meeting = float((early[1] - late[1]) / (late[0] - early[0]))
+            place = min(max(meeting, 0.9 * place), 1.1 * place)
     return Bend(
         place,
         fast,
@@ -191,7 +195,7 @@ def _found(
     m: Measured,
     rested: Measured | None,
 ) -> list[Finding]:
-    margin = _MARGIN_SHARE * size + (0.06 * buffer.size_bytes if buffer else 0.0)
+    margin = _MARGIN_SHARE * size + (0.01 * buffer.size_bytes if buffer else 0.0)
     detail = {"goodness": {"misfit": bend.misfit}, "fast_rate": bend.fast_rate}
     found = [
         Finding(
@@ -232,7 +236,7 @@ def _found(
             f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
             value=share,
             unit="of the cache",
-            interval=(share - 2 * margin / size, share + 2 * margin / size),
+            interval=(share - 4 * margin / size, share + 4 * margin / size),
             evidence=[m.recording, rested.recording],
             detail={"goodness": {"misfit": again.misfit}},
         )

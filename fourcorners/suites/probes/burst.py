@@ -12,7 +12,8 @@ from fourcorners.suites.test import Measurement, Phase
 from fourcorners.units import format_bytes
 from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 
-LONG_BLOCK_BYTES = 128 * KIB
+LONG_BLOCK_BYTES = 64 * KIB
+"""Of larger writes drives take a part of each in turn, and complete many at once."""
 AT_ONCE_IOPS = 1e9
 BURST_IOS_MAX = 2**20
 WAITING_IOPS = 20.0
