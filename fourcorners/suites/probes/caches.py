@@ -29,7 +29,7 @@ class Parameters:
     """Of the probe."""
 
     reads: int = parameter(COUNT, 4000, "reads in sequence and at random, at most")
-    time_s: float = parameter(SECONDS, 4.0, "each, at most")
+    time_s: float = parameter(SECONDS, 3.0, "each, at most")
     preparation: str = preparation()
 
 

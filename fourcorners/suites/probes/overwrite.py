@@ -44,9 +44,9 @@ class Parameters:
 
     depth: int = parameter(COUNT, DEPTH, "queue depth")
     in_sequence: float = parameter(SHARE, 0.32, "of the drive that is rewritten in sequence")
-    in_all: float = parameter(SHARE, 0.75, "of the drive that is rewritten in all")
+    in_all: float = parameter(SHARE, 0.57, "of the drive that is rewritten in all")
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
-    time_s: float = parameter(SECONDS, 1200.0, "longest for the overwriting at random")
+    time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
     rest_s: float = parameter(PAUSE, 10.0, "pause, to see whether it makes the drive faster")
 
 

@@ -25,7 +25,7 @@ class Parameters:
 
     turns: int = parameter(COUNT, 2000, "reads that show the rotation")
     reads: int = parameter(COUNT, 800, "reads at each distance")
-    time_s: float = parameter(SECONDS, 30.0, "each, at most")
+    time_s: float = parameter(SECONDS, 12.0, "each, at most")
     preparation: str = preparation()
 
 

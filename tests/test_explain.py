@@ -1,0 +1,70 @@
+"""Explain as a user meets it: of a target, of a run, and what it may cost a real drive."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command import fourcorners
+from fault_runs import validate
+
+import fourcorners as fc
+from fourcorners.suites import Subject, find_suite
+
+
+def test_a_disk_is_told_from_the_outside(tmp_path: Path) -> None:
+    done = fourcorners("explain", "sim:wd6400aaks", "--reads-only", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    validate("explanation", document)
+    assert document["missing"] == []
+    findings = {finding["name"]: finding for finding in document["findings"]}
+    assert findings["rotation_rpm"]["value"] == 7200
+    assert findings["explanation"]["detail"]["kind"] == "disk"
+    assert "7,200 times a minute" in findings["explanation"]["text"]
+
+
+def test_a_run_is_explained_by_the_probes_that_it_lacks(tmp_path: Path) -> None:
+    run = fc.run("probe-depth", "sim:ocz-core-64gb", out=tmp_path)
+    explanation = fc.explain(run, reads_only=True, out=tmp_path)
+    first, second = explanation.runs
+    assert first.path == run.path
+    assert "probe-depth" not in [test["name"] for test in second.manifest["tests"]]
+    assert explanation.missing == ()
+    names = {finding.name for finding in explanation.findings}
+    # From the first run, and from the second.
+    assert {"link", "zones"} <= names
+
+
+def test_another_drive_is_not_probed_for_a_run(tmp_path: Path) -> None:
+    run = fc.run("probe-depth", "sim:wd6400aaks", out=tmp_path, scale=0.1)
+    path = run.path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["request"]["opening"]["locator"] = "sim:ocz-core-64gb"
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(fc.UserError, match="not the one that the run began with"):
+        fc.explain(run.path, reads_only=True, out=tmp_path)
+
+
+def test_a_run_does_not_permit_to_write(tmp_path: Path) -> None:
+    run = fc.run("probe-depth", "sim:wd6400aaks", out=tmp_path, scale=0.1)
+    done = fourcorners("explain", run.path, "--destroy-data", "/dev/null", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is a run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_probing_may_cost_a_real_drive() -> None:
+    # What the reviews' largest drives were, at what steps.py takes a drive to write.
+    capacity = 256 * 10**9
+    reads = Subject("device", capacity, writable=False)
+    assert find_suite("explain-reads").plan(reads).seconds <= 600
+    writes = Subject("device", capacity, needs_fill=True)
+    everything = find_suite("explain").plan(writes)
+    assert everything.seconds <= 3600
+    assert everything.written_bytes <= 2 * capacity
+
+
+def test_nothing_is_written_where_it_is_not_permitted() -> None:
+    plan = find_suite("explain").plan(Subject("device", 256 * 10**9, writable=False))
+    assert plan.written_bytes == 0
+    assert not plan.purges
