@@ -69,6 +69,14 @@ def test_the_knee_is_where_nothing_more_is_gained() -> None:
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0}, 1.03) is None
 
 
+def test_no_two_recordings_of_a_probe_have_one_id() -> None:
+    simulated = Subject("simulated", capacity_bytes=2**35)
+    for entry in find_suite("explain").entries:
+        phases = entry.test(simulated, 1.0, 1.0, 1).phases
+        ids = [measurement.id for phase in phases for measurement in phase.measurements]
+        assert len(ids) == len(set(ids)), entry.name
+
+
 def test_reading_only_leaves_a_real_drive_as_it_is() -> None:
     real = Subject("file", capacity_bytes=2**30, needs_fill=True)
     for entry in find_suite("explain-reads").entries:

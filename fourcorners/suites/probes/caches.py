@@ -18,6 +18,8 @@ BLOCK_BYTES = 4 * KIB
 HOP_BLOCKS = 17
 REGIONS_BYTES = tuple(MIB * 2**step for step in range(7))
 PASSES = 3
+# Many times what is read again, and little to write.
+SPAN_BYTES = 2 * 1024 * MIB
 # Powers of two, and the middle between each two.
 DISTANCES_BYTES = tuple(64 * KIB * 2**step * part // 4 for step in range(9) for part in (4, 6))
 # Between two of these a disk has the time to read the largest distance.
@@ -36,7 +38,7 @@ class Parameters:
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB reads, one at a time: in sequence, at random, all places of a region three times over;
     and such that each lies some distance beyond the one before, with a pause between them."""
-    span = probed_bytes(subject)
+    span = min(SPAN_BYTES, probed_bytes(subject))
     area = subject.area_bytes if not subject.fills else span
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
 

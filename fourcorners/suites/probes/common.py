@@ -1,5 +1,6 @@
 """What probes share: points in random order, and a sentinel between them that shows drift."""
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,14 +35,14 @@ def probed_bytes(subject: Subject) -> int:
 
 
 def interleaved(
-    points: Sequence[Measurement], *, span_bytes: int, seed: int, every: int = 4
+    points: Sequence[Measurement], *, span_bytes: int, seed: int, every: int = 4, first: int = 1
 ) -> tuple[Measurement, ...]:
     """The points in random order, with 4 KiB random reads, one at a time, before the first, after
     the last and after every ``every`` points: what changes between these is the drive's state or
-    its load, not the point."""
+    its load, not the point. ``first`` is the number of the first of these reads."""
     shuffled = list(points)
     random.Random(seed).shuffle(shuffled)
-    sentinels = _sentinels(span_bytes, seed)
+    sentinels = _sentinels(span_bytes, seed, first)
     ordered = [next(sentinels)]
     for number, point in enumerate(shuffled, start=1):
         ordered.append(point)
@@ -50,10 +51,8 @@ def interleaved(
     return tuple(ordered)
 
 
-def _sentinels(span_bytes: int, seed: int) -> Iterator[Measurement]:
-    number = 0
-    while True:
-        number += 1
+def _sentinels(span_bytes: int, seed: int, first: int) -> Iterator[Measurement]:
+    for number in itertools.count(first):
         yield timed(
             f"{SENTINEL}/{number}",
             f"sentinel {number}",

@@ -19,6 +19,8 @@ LINK_BLOCKS_BYTES = (128 * KIB, MIB)
 # place.
 CACHED_BLOCKS_BYTES = (32 * KIB, 128 * KIB)
 LINK_DEPTH = 32
+# What is written to be read: many places on every die.
+SPAN_BYTES = 2 * 1024 * MIB
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB random reads of a filled part at 1 to 256 outstanding; and large reads of what was
     never written since the purge, of what was written, and of the same place over and over, each
     in two sizes."""
-    span = probed_bytes(subject)
+    span = min(SPAN_BYTES, probed_bytes(subject)) if subject.fills else probed_bytes(subject)
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     area = subject.area_bytes
     prepared = prepares(subject, parameters.preparation)

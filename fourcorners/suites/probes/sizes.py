@@ -25,7 +25,7 @@ class Parameters:
 
     reads: int = parameter(COUNT, 600, "reads of each size, at most")
     writes: int = parameter(COUNT, 20_000, "writes of each size, at most")
-    time_s: float = parameter(SECONDS, 6.0, "each, at most")
+    time_s: float = parameter(SECONDS, 4.0, "each, at most")
     preparation: str = preparation()
 
 
@@ -60,7 +60,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     def phase(operation: Operation) -> Phase:
         points = [measure(operation, size) for size in sizes]
         filled = probed_bytes(subject)
-        order = interleaved(points, span_bytes=filled, seed=seed)
+        # Those of the writes are numbered on, beyond what there is before the reads.
+        first = 1 if operation == "read" else len(sizes) + 2
+        order = interleaved(points, span_bytes=filled, seed=seed, first=first)
+        if operation == "write":
+            # Reading has changed nothing.
+            return Phase((), order, continues=True)
         return Phase((Purge(), Fill(span), settle()) if prepared else (), order)
 
     return Plan(
