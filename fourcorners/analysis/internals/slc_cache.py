@@ -135,7 +135,7 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     evidence = [m.recording for m in long]
     for m in long:
         bend = last_bend(completion_curve(run, m))
-        size = cache_bytes(bend, buffer)
+        size = cache_bytes(bend, buffer) - _soon_again(run, bursts.get("short"), buffer)
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
             _SHARE_MIN * float(m.row["bytes"]),
@@ -177,6 +177,15 @@ def _buffer(run: RunData, short: Measured | None) -> Buffer | None:
     if short is None:
         return None
     return write_buffer.read_curve(completion_curve(run, short), float(short.block_bytes or 1))
+
+
+def _soon_again(run: RunData, short: Measured | None, buffer: Buffer | None) -> float:
+    """What the short burst took fast although the drive had no time to empty a cache, where no
+    write buffer is known that explains it: a disk's cache is as large as that."""
+    if short is None or buffer is not None:
+        return 0.0
+    bend = last_bend(completion_curve(run, short))
+    return bend.count_bytes if bend.fast_rate >= _SLOWER_MIN * bend.slow_rate else 0.0
 
 
 def _slower_than_link(run: RunData, long: Sequence[Measured], link_rate: float | None) -> bool:

@@ -24,7 +24,7 @@ REFERENCE_CHUNKS = 8
 """Last parts of the fill, before anything is erased."""
 BURST_IOS_MAX = 2**20
 AT_ONCE_IOPS = 1e9
-AFTERWARDS = 6
+AFTERWARDS = 4
 """Parts overwritten at random after a pause, and after TRIM."""
 _LABELS = {
     "overwrite": "overwritten at random",
@@ -43,7 +43,7 @@ class Parameters:
     """Of the probe."""
 
     depth: int = parameter(COUNT, DEPTH, "queue depth")
-    in_sequence: float = parameter(SHARE, 0.32, "of the drive that is rewritten in sequence")
+    in_sequence: float = parameter(SHARE, 0.22, "of the drive that is rewritten in sequence")
     in_all: float = parameter(SHARE, 0.57, "of the drive that is rewritten in all")
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
     time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
