@@ -17,7 +17,7 @@ ERASED_BYTES = 4 * MIB
 """One block of every plane of every die of the small drive."""
 
 
-@pytest.mark.parametrize("blocks", [285, 300])
+@pytest.mark.parametrize("blocks", [285, 290])
 def test_spare_area_and_erase_unit_follow_the_drive(blocks: int, tmp_path: Path) -> None:
     found = probed(PROBE, small_ssd(flash={"blocks_per_plane": blocks}), tmp_path)
     # Three blocks are kept free, and one is being collected into.
