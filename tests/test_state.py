@@ -41,6 +41,8 @@ def test_a_state_that_does_not_fit_is_refused_in_one_sentence(tmp_path: Path) ->
             drive.save(tmp_path / "no folder" / "core.state")
     with pytest.raises(UserError, match="it is the state of OCZ Core"):
         fc.open_target("sim:wd6400aaks", state=state)
+    with pytest.raises(UserError, match="it was saved with seed 1, and this drive has seed 2"):
+        fc.open_target(DRIVE, seed=2, state=state)
     with pytest.raises(UserError, match="No such file"):
         fc.open_target(DRIVE, state=tmp_path / "none")
     with pytest.raises(UserError, match="a state is for simulated drives"):
