@@ -7,6 +7,7 @@ at each size beside it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from fourcorners.analysis import access_model, wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-sizes"
@@ -33,11 +35,20 @@ def find(run: RunData) -> list[Finding]:
             key=lambda m: m.block_bytes or 0,
         )
         if points:
-            found += _findings(operation, points)
+            found += _findings(operation, points, _errors(run, points))
     return found
 
 
-def _findings(operation: str, points: Sequence[Measured]) -> list[Finding]:
+def _errors(run: RunData, points: Sequence[Measured]) -> access_model.Floats:
+    """Half widths of the 90 % intervals of the mean times, relative to these, shape (sizes,); zero
+    where a single request leaves none."""
+    halves = [histogram_mean_error(*run.histogram(m.recording, m.operation)) or 0.0 for m in points]
+    return np.asarray(np.array(halves) * np.array([m.iops for m in points]))
+
+
+def _findings(
+    operation: str, points: Sequence[Measured], errors: access_model.Floats
+) -> list[Finding]:
     titles = {
         f"{operation}_access_penalty": f"What a {operation} costs beside its transfer",
         f"{operation}_sequential_rate": f"Rate of a {operation}'s transfer",
@@ -68,6 +79,7 @@ def _findings(operation: str, points: Sequence[Measured]) -> list[Finding]:
         "goodness": {"residual_scale": fitted.residual_scale},
     }
     penalty, rate = titles.items()
+    halves = _half_widths(model, block_bytes, errors)
     return [
         Finding(
             penalty[0],
@@ -78,7 +90,7 @@ def _findings(operation: str, points: Sequence[Measured]) -> list[Finding]:
             + _misfit_sentence(block_bytes, misfit),
             value=model.access_penalty_s,
             unit="s",
-            interval=fitted.access_penalty_interval_s,
+            interval=_wider(model.access_penalty_s, fitted.access_penalty_interval_s, halves[0]),
             evidence=evidence,
             detail=detail,
         ),
@@ -91,11 +103,40 @@ def _findings(operation: str, points: Sequence[Measured]) -> list[Finding]:
             "costs.",
             value=model.sequential_rate_bytes_per_second,
             unit="B/s",
-            interval=fitted.sequential_rate_interval,
+            interval=_wider(
+                model.sequential_rate_bytes_per_second,
+                fitted.sequential_rate_interval,
+                halves[1],
+            ),
             evidence=evidence,
             detail=detail,
         ),
     ]
+
+
+def _half_widths(
+    model: access_model.AccessModel,
+    block_bytes: access_model.Floats,
+    errors: access_model.Floats,
+) -> access_model.Floats:
+    """What the errors of the single sizes make of the logarithms of a and B, shape (2,).
+
+    The large sizes alone decide about B, and of them few requests are made: their own scatter may
+    be more than that of all sizes about the model.
+    """
+    share = model.access_penalty_s / model.seconds(block_bytes)
+    effect = np.linalg.pinv(np.stack([share, 1 - share], axis=1))
+    return np.asarray(np.sqrt(effect**2 @ errors**2))
+
+
+def _wider(
+    value: float, interval: tuple[float, float] | None, log_half_width: float
+) -> tuple[float, float] | None:
+    """The interval, at least as wide as that; ``None`` stays."""
+    if interval is None:
+        return None
+    low, high = value * math.exp(-log_half_width), value * math.exp(log_half_width)
+    return min(low, interval[0]), max(high, interval[1])
 
 
 def _misfit_sentence(block_bytes: access_model.Floats, misfit: access_model.Floats) -> str:
