@@ -95,15 +95,18 @@ impl<E: Kinds> EventQueue<E> {
     }
 }
 
-/// One timer for each of a number of things: a tree in which every node names
-/// the earlier timer of its two children. Which one that is cannot be
-/// predicted, so it is found without a branch.
+/// One timer for each of a number of things: a tree in which every node has the
+/// earlier one of its two children. A timer is one integer, its time above its
+/// number, so that setting one compares it with one number per level, none of
+/// which has to be looked up by another. Which one is earlier cannot be
+/// predicted: it is found without a branch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Timers {
-    at_ns: Box<[u64]>,
     /// Node 1 is the root, node `n` has the children `2n` and `2n + 1`; the
     /// leaves are the second half.
-    nodes: Box<[u32]>,
+    nodes: Box<[u64]>,
+    /// Bits of a timer's number.
+    number_bits: u32,
     /// What the root's timer is set to.
     next_ns: u64,
 }
@@ -112,47 +115,62 @@ impl Timers {
     /// `count` timers, none of them set.
     pub fn new(count: usize) -> Self {
         let leaves = count.next_power_of_two();
-        let mut nodes = vec![0; 2 * leaves];
-        for node in (1..2 * leaves).rev() {
-            nodes[node] = match node.checked_sub(leaves) {
-                Some(index) => index as u32,
-                None => nodes[2 * node],
-            };
+        let number_bits = leaves.trailing_zeros();
+        let mut timers = Self { nodes: vec![0; 2 * leaves].into(), number_bits, next_ns: NEVER_NS };
+        for leaf in 0..leaves {
+            timers.nodes[leaves + leaf] = timers.timer(leaf as u32, NEVER_NS);
         }
-        Self { at_ns: vec![NEVER_NS; leaves].into(), nodes: nodes.into(), next_ns: NEVER_NS }
+        for node in (1..leaves).rev() {
+            timers.nodes[node] = timers.nodes[2 * node];
+        }
+        timers
+    }
+
+    #[inline]
+    fn timer(&self, index: u32, at_ns: u64) -> u64 {
+        let at_ns = at_ns.min(self.never());
+        at_ns << self.number_bits | u64::from(index)
+    }
+
+    /// The time that stands for none: 2^59 ns are 18 years of 32 timers.
+    #[inline]
+    fn never(&self) -> u64 {
+        NEVER_NS >> self.number_bits
+    }
+
+    #[inline]
+    fn time_of(&self, timer: u64) -> u64 {
+        let at_ns = timer >> self.number_bits;
+        if at_ns == self.never() { NEVER_NS } else { at_ns }
     }
 
     /// Sets a timer, or stops it with [`NEVER_NS`].
+    ///
+    /// # Panics
+    /// When the time is beyond 2^64 ns divided by the number of timers.
     #[inline]
     pub fn set(&mut self, index: u32, at_ns: u64) {
-        self.at_ns[index as usize] = at_ns;
-        let leaves = self.at_ns.len();
-        assert!(self.nodes.len() == 2 * leaves, "a tree over all timers");
-        let (mut earliest, mut earliest_ns) = (index, at_ns);
-        let mut node = leaves + index as usize;
+        assert!(at_ns < self.never() || at_ns == NEVER_NS, "the end of time");
+        let mut earliest = self.timer(index, at_ns);
+        let mut node = self.nodes.len() / 2 + index as usize;
+        self.nodes[node] = earliest;
         while node > 1 {
-            // SAFETY: `node` only falls from a leaf of the tree, whose number of
-            // nodes is a power of two, so its sibling is in it as well; nodes
-            // hold numbers of timers.
+            // SAFETY: `node` only falls from a leaf of the tree, which was just
+            // accessed; the number of nodes is even, so its sibling is in it too.
             unsafe {
                 let other = *self.nodes.get_unchecked(node ^ 1);
-                let other_ns = *self.at_ns.get_unchecked(other as usize);
-                // Of equal times the left one's is first.
-                let is_right = node & 1 == 1;
-                let first = (other_ns < earliest_ns) | ((other_ns == earliest_ns) & is_right);
-                earliest = select_unpredictable(first, other, earliest);
-                earliest_ns = select_unpredictable(first, other_ns, earliest_ns);
+                earliest = select_unpredictable(other < earliest, other, earliest);
                 node /= 2;
                 *self.nodes.get_unchecked_mut(node) = earliest;
             }
         }
-        self.next_ns = earliest_ns;
+        self.next_ns = self.time_of(earliest);
     }
 
     /// What a timer is set to.
     #[inline]
     pub fn get(&self, index: u32) -> u64 {
-        self.at_ns[index as usize]
+        self.time_of(self.nodes[self.nodes.len() / 2 + index as usize])
     }
 
     /// The earliest time.
@@ -164,7 +182,7 @@ impl Timers {
     /// The timer with the earliest time; the first of several.
     #[inline]
     pub fn next(&self) -> u32 {
-        self.nodes[1]
+        (self.nodes[1] & !(NEVER_NS << self.number_bits)) as u32
     }
 }
 
