@@ -99,9 +99,17 @@ impl VictimRule {
     }
 }
 
-/// The first block with the fewest valid units. Two passes: the first one
-/// compiles to vector instructions.
+/// The first block with the fewest valid units. The least of each part of the
+/// counts is found with vector instructions, its place only in the part that
+/// has the least of all.
 pub fn fewest(counts: &[u32]) -> usize {
-    let least = counts.iter().copied().min().unwrap_or(NOT_CLOSED);
-    counts.iter().position(|&count| count == least).unwrap_or(0)
+    const PART: usize = 64;
+    let (mut first, mut least) = (0, u32::MAX);
+    for (part, counts) in counts.chunks(PART).enumerate() {
+        let fewest = counts.iter().copied().min().unwrap_or(u32::MAX);
+        if fewest < least {
+            (first, least) = (part * PART, fewest);
+        }
+    }
+    first + counts[first..].iter().position(|&count| count == least).unwrap_or(0)
 }
