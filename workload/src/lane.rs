@@ -28,6 +28,10 @@ pub struct Lane {
     pub queue_depth: u32,
     /// When its requests are due; `None` in a closed loop.
     pub arrivals: Option<Arrivals>,
+    /// The request after the latest one. A request is copied as a whole: were it
+    /// drawn when it is asked for, the copy would wait until its parts, and all
+    /// stores before them, have left the processor.
+    next: Option<Request>,
 }
 
 /// Which position comes next.
@@ -119,20 +123,34 @@ impl Lane {
                         (worker, stream.workers),
                         expected,
                     ),
+                    next: None,
                 });
             }
         }
+        result.iter_mut().for_each(Lane::draw);
         result
     }
 
     /// The next request, or `None` when the lane has issued its share.
     #[inline]
     pub fn next_request(&mut self) -> Option<Request> {
+        let request = self.next;
+        self.draw();
+        request
+    }
+
+    /// Draws the request after that.
+    fn draw(&mut self) {
         if self.writes_to_flush == 0 {
             self.writes_to_flush = self.writes_per_flush;
-            return Some(Request::FLUSH);
+            self.next = Some(Request::FLUSH);
+            return;
         }
-        self.remaining = self.remaining.checked_sub(1)?;
+        let Some(remaining) = self.remaining.checked_sub(1) else {
+            self.next = None;
+            return;
+        };
+        self.remaining = remaining;
         let mut request = self.template;
         // Lane positions and the operation come from one draw each, so that
         // changing the mix does not move the addresses of a pure stream.
@@ -166,7 +184,7 @@ impl Lane {
         };
         request.offset_bytes = self.base_bytes + position * self.grid_bytes;
         self.writes_to_flush -= u64::from(request.operation == Operation::Write);
-        Some(request)
+        self.next = Some(request);
     }
 }
 
