@@ -220,9 +220,16 @@ impl Flash {
     pub fn work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
         let state = &mut self.dies[die as usize];
         match state.state {
-            State::Idle => self.start_work(now_ns, die, work),
+            State::Idle => self.start_first_work(now_ns, die, work),
             _ => state.background.push_back(work),
         }
+    }
+
+    /// Starts work on a die that had none.
+    // Not where work is queued, which is more often: queueing is short.
+    #[inline(never)]
+    fn start_first_work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
+        self.start_work(now_ns, die, work);
     }
 
     /// Handles the earliest event of a die. Returns which die, and what the

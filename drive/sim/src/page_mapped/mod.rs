@@ -280,7 +280,7 @@ impl PageMapped {
     }
 
     /// Ends a command and lets the next one in from the host's queue.
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, now_ns: u64, tag: u32, errno: i32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns: now_ns, errno });
         self.in_device -= 1;

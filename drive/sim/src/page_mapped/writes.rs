@@ -59,6 +59,7 @@ impl PageMapped {
         }
     }
 
+    #[inline]
     fn try_take_piece(&mut self, now_ns: u64, tag: u32) -> bool {
         let piece = self.next_piece(tag);
         let stored_bytes = u64::from(piece.units) * u64::from(piece.stored_bytes);
@@ -139,6 +140,8 @@ impl PageMapped {
     }
 
     /// Maps the units of a piece and gives the dies the work that follows.
+    // For a single unit each function on the way does little more than be called.
+    #[inline(always)]
     pub(super) fn store(&mut self, now_ns: u64, piece: Piece, done: &mut Vec<Completion>) {
         let (first_unit, last_unit) = self.units.touched(&piece.request);
         let whole = self.units.is_whole(&piece.request);
@@ -149,7 +152,9 @@ impl PageMapped {
             self.map_unit(unit, piece.stored_bytes);
         }
         if !self.work.is_empty() {
+            // A row has been filled.
             self.give_work(now_ns);
+            self.translation.approach_next_row();
         }
         if self.map_cache.is_some() {
             self.change_map(now_ns, piece.first_unit, piece.last_unit());
@@ -173,7 +178,7 @@ impl PageMapped {
     }
 
     /// Maps a unit anew.
-    #[inline]
+    #[inline(always)]
     pub(super) fn map_unit(&mut self, unit: u32, stored_bytes: u32) {
         if let Some(cache) = &mut self.slc_cache
             && self.translation.slot(unit).is_none()
@@ -184,16 +189,18 @@ impl PageMapped {
     }
 
     /// Gives the dies the work that changes of the map brought about.
+    // Once in a row: the way of all other writes is shorter without it.
+    #[inline(never)]
     pub(super) fn give_work(&mut self, now_ns: u64) {
-        for &(die, mut work) in &self.work {
+        for (die, work) in &mut self.work {
             // Only the host's rows release buffer; collected ones bypass the cache.
             if let Some(cache) = &mut self.slc_cache
                 && work.release_bytes > 0
-                && let Some(fold) = cache.take_row(&mut work)
+                && let Some(fold) = cache.take_row(work)
             {
-                self.flash.work(now_ns, die, fold);
+                self.flash.work(now_ns, *die, fold);
             }
-            self.flash.work(now_ns, die, work);
+            self.flash.work(now_ns, *die, *work);
         }
         self.work.clear();
     }

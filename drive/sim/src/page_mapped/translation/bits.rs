@@ -24,6 +24,18 @@ pub fn find(words: &[u64], range: &mut Range<u32>, found: &mut [u32]) -> usize {
     count
 }
 
+/// Visits the set bits of a range in ascending order.
+#[inline]
+pub fn for_each(words: &[u64], range: Range<u32>, mut visit: impl FnMut(u32)) {
+    by_word(range, |word, mask| {
+        let mut left = words[word] & mask;
+        while left != 0 {
+            visit(word as u32 * 64 + left.trailing_zeros());
+            left &= left - 1;
+        }
+    });
+}
+
 /// Sets the bits of a range.
 #[inline]
 pub fn set(words: &mut [u64], range: Range<u32>) {
@@ -68,6 +80,10 @@ mod tests {
             let count = find(&words, &mut left, &mut found);
             found.truncate(count);
             prop_assert_eq!(&found, &expected);
+            let mut visited = Vec::new();
+            for_each(&words, all.clone(), |bit| visited.push(bit));
+            visited.truncate(most);
+            prop_assert_eq!(&visited, &expected);
             prop_assert!(left.start >= all.start && left.end == all.end);
             let passed = (all.start..left.start).filter(|&bit| is_set(&words, bit)).count();
             prop_assert_eq!(passed, count);

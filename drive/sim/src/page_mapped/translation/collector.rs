@@ -187,23 +187,38 @@ impl Translation {
         for &slot in slots {
             prefetch(&self.map[self.owner(slot) as usize]);
         }
-        let later = (next as usize + BATCH).min(self.owner.len());
-        self.owner[next as usize..later].iter().step_by(LINE).for_each(prefetch);
+        self.approach_owners(next, BATCH as u32);
     }
 
-    /// Prefetches what the collector will need when the host's row is full.
-    #[inline]
-    pub(super) fn approach_paced(&self, pool: u32) {
+    /// Prefetches what the collector will need when the host has filled its next
+    /// row.
+    // Once in a row: the way of all other writes is shorter without it.
+    #[inline(never)]
+    pub fn approach_next_row(&self) {
+        let pool = self.host_pool;
         let Some(victim) = &self.pools[pool as usize].victim else { return };
         let block = self.geometry.first_slot(pool, victim.block);
         let (first, end) = (block + victim.next_slot, block + self.geometry.slots_per_block);
         let slots = victim.slots_per_write * self.geometry.slots_per_row;
-        let middle = (first + slots).min(end) as usize;
-        for &unit in &self.owner[first as usize..middle] {
-            prefetch(&self.map[unit as usize]);
-        }
-        let later = (first + 2 * slots).min(end) as usize;
-        self.owner[middle..later].iter().step_by(LINE).for_each(prefetch);
+        let middle = (first + slots).min(end);
+        bits::for_each(&self.valid, first..middle, |slot| {
+            prefetch(&self.map[self.owner(slot) as usize]);
+        });
+        self.approach_owners(middle, slots.min(end - middle));
+        // Where they go, and where the host's units go: a store that waits for
+        // memory holds up all stores behind it.
+        let target = self.frontier_slot(pool, self.frontier(pool, self.collector_stream));
+        self.approach_owners(target, slots.min(BATCH as u32));
+        let host = self.frontier_slot(pool, self.frontier(pool, Stream::Host));
+        self.approach_owners(host, self.geometry.slots_per_row);
+    }
+
+    /// Prefetches which units `count` slots hold, or will hold.
+    #[inline]
+    fn approach_owners(&self, first: u32, count: u32) {
+        let end = self.owner.len().min(first as usize + count as usize);
+        let line = first as usize / LINE * LINE;
+        self.owner[line..end].iter().step_by(LINE).for_each(prefetch);
     }
 
     /// Moves up to `most` valid units out of the pool's victim; frees the
@@ -271,7 +286,6 @@ impl Translation {
             let first = self.frontier_slot(pool, &row);
             let room = (self.geometry.first_slot(pool, row.block + 1) - first) as usize;
             let (in_block, later) = slots.split_at(slots.len().min(room));
-            self.relocate(in_block, first);
             slots = later;
             let mut left = in_block.len();
             while left > 0 {
@@ -286,6 +300,9 @@ impl Translation {
                 }
             }
             *self.pool(pool).frontier_mut(stream) = row;
+            // Last: the stores to the map are slow, and what is read soon after it
+            // was written may wait for all stores before it.
+            self.relocate(in_block, first);
             if row.row == self.geometry.rows_per_block {
                 self.close_block(pool, stream, row.block, work);
             }
@@ -296,14 +313,14 @@ impl Translation {
     /// from `first` on.
     #[inline]
     fn relocate(&mut self, slots: &[u32], first: u32) {
-        let mut units = [0; BATCH];
-        let units = &mut units[..slots.len()];
-        for ((unit, &slot), entry) in units.iter_mut().zip(slots).zip(first + 1..) {
-            *unit = self.owner[slot as usize];
-            self.map[*unit as usize] = entry;
+        let count = slots.len() as u32;
+        // One by one: units that are gathered first are then copied as whole
+        // vectors, which cannot be read before all stores are done.
+        for (&slot, target) in slots.iter().zip(first..) {
+            let unit = self.owner[slot as usize];
+            self.owner[target as usize] = unit;
+            self.map[unit as usize] = target + 1;
         }
-        let count = units.len() as u32;
-        self.owner[first as usize..(first + count) as usize].copy_from_slice(units);
         bits::set(&mut self.valid, first..first + count);
         self.counts[self.geometry.block_of_slot(first) as usize] += count;
     }

@@ -311,9 +311,6 @@ impl Translation {
         }
         self.occupy(slot, unit);
         self.counters.host_units += 1;
-        if self.frontier(pool, Stream::Host).slots == 0 {
-            self.approach_paced(pool);
-        }
         let space = &mut self.pools[pool as usize];
         space.units_written += 1;
         let open = space.frontier_mut(stream);
@@ -348,6 +345,8 @@ impl Translation {
 
     /// Programs the row that the host's units have filled, lets the pool
     /// collect what it owes, and moves on to the next pool with room.
+    // Once in a row: the way of all other writes is shorter without it.
+    #[inline(never)]
     fn close_host_row(&mut self, stream: Stream, work: &mut Vec<RowWork>) {
         let pool = *self.write_pool(stream);
         self.close_row(pool, stream, work);

@@ -107,8 +107,14 @@ impl Unsettled {
     #[inline]
     pub fn replaced(&mut self, unit: u32) {
         if !self.moved.is_empty() {
-            self.moved.retain(|moved| moved.unit != unit);
+            self.forget_moved(unit);
         }
+    }
+
+    // Apart from the way of every write: moved units are rare.
+    #[inline(never)]
+    fn forget_moved(&mut self, unit: u32) {
+        self.moved.retain(|moved| moved.unit != unit);
     }
 
     /// Dies with rows to program, and how many.
