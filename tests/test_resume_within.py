@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import fourcorners as fc
+from fourcorners.cli import main
 from fourcorners.store import schema
 
 DRIVE = "sim:ocz-core-64gb"
@@ -29,12 +30,16 @@ def fsync(descriptor):
 os.fsync = fsync
 if sys.argv[1] == "resume":
     fc.resume(sys.argv[3])
+elif sys.argv[1] == "command":
+    from fourcorners.cli import main
+    main(json.loads(sys.argv[3]))
 else:
     test, target, out, options, size = sys.argv[3:]
     with fc.open_target(target, **({"size": int(size)} if size else {})) as drive:
         fc.run(test, drive, out=out, **json.loads(options))
 """
-"""Arguments: "run", n, test, target, folder, options and size; or "resume", n and the run."""
+"""Arguments: "run", n, test, target, folder, options and size; "resume", n and the run; or
+"command", n and the command's own."""
 
 
 def _killed(*arguments: object) -> None:
@@ -105,3 +110,22 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     [gap] = run.manifest["gaps"]
     assert gap["continued"] == {test: 1}
     assert "went on after 1 of its measurements, prepared anew" in run.manifest["notes"][-1]
+
+
+def test_the_targets_that_were_to_follow_are_run_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, targets = tmp_path / "runs", [DRIVE, "sim:wd6400aaks", "sim:intel-x25-v-40gb"]
+    options = ["--with", "depths=1", "--scale", "0.01", "--quiet", "--out", str(out)]
+    _killed("command", 10, json.dumps(["run", "queue-depth", *targets, *options]))
+    [killed] = [path for path in out.iterdir() if path.name.endswith(".partial")]
+    before = json.loads((killed / schema.MANIFEST).read_text())
+    assert before["target"]["locator"] == targets[0]
+    capsys.readouterr()
+    assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
+    runs = [fc.open_run(str(path)) for path in sorted(out.iterdir()) if path.is_dir()]
+    done = {run.manifest["target"]["locator"]: run.manifest["status"] for run in runs}
+    assert done == dict.fromkeys(targets, "complete")
+    # A run that is over already has nothing to follow it any more.
+    assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
+    assert len([path for path in out.iterdir() if path.is_dir()]) == len(targets)

@@ -2,20 +2,17 @@
 
 import shlex
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fourcorners.cli.each import Each
 from fourcorners.cli.output import print_json, print_preview, show_runs
-from fourcorners.cli.progress import ProgressForm, choose_progress
+from fourcorners.cli.progress import ProgressForm
 from fourcorners.errors import UserError
-from fourcorners.report import write_html
-from fourcorners.store import Run
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, Suite
-from fourcorners.suites import run as run_suite
 from fourcorners.suites.preview import preview
 from fourcorners.targets import Target, is_simulated, open_target
 
@@ -71,25 +68,17 @@ def run(locators: Sequence[str], options: Options) -> int:
     if options.dry_run:
         return preview_runs(locators, options)
     _check(locators, options)
-    runs: list[Run] = []
-    for locator in locators:
-        with (
-            _open(locator, locators, options) as target,
-            choose_progress(options.quiet, options.progress) as progress,
-        ):
-            finished = run_suite(
-                options.suite,
-                target,
-                filled_share=options.filled_share,
-                seed=options.seed,
-                out=options.out,
-                command=shlex.join(["fourcorners", *sys.argv[1:]]),
-                progress=progress,
-            )
-        runs.append(finished)
-        if finished.manifest["status"] == "interrupted":
-            break
-    comparison = _compare(runs, options) if len(runs) > 1 else None
+    each = Each(
+        suite=options.suite,
+        filled_share=options.filled_share,
+        seed=options.seed,
+        out=options.out,
+        command=shlex.join(["fourcorners", *sys.argv[1:]]),
+        progress=options.progress,
+        quiet=options.quiet,
+    )
+    runs = each.run([_opening(locator, locators, options) for locator in locators])
+    comparison = each.compare(runs)
     return show_runs(runs, comparison, json=options.json, quiet=options.quiet)
 
 
@@ -144,21 +133,27 @@ def open_one(locator: str, options: Options) -> Target:
 
 def _open(locator: str, locators: Sequence[str], options: Options) -> Target:
     """Opens one of the targets with those of the options that are about it."""
+    return open_target(**_opening(locator, locators, options))
+
+
+def _opening(locator: str, locators: Sequence[str], options: Options) -> dict[str, Any]:
+    """The arguments of :func:`open_target` for one of the targets, as JSON can hold them."""
     alone = len(locators) == 1
     simulated = is_simulated(locator)
     destroy_data = _if_about(options.destroy_data, locator, alone)
-    return open_target(
-        locator,
-        size=options.size if alone or not simulated else None,
-        settings=options.settings if alone or simulated else None,
-        destroy_data=destroy_data,
-        overwrite=_if_about(options.overwrite, locator, alone),
-        purge_method=options.purge if alone or destroy_data is not None else None,
-        seed=options.seed,
-        io_limit_s=options.io_limit_s if alone or not simulated else None,
-        engine=options.engine if alone or not simulated else None,
-        state=options.state,
-    )
+    arguments = {
+        "locator": locator,
+        "size": options.size if alone or not simulated else None,
+        "settings": dict(options.settings) if alone or simulated else None,
+        "destroy_data": destroy_data,
+        "overwrite": _if_about(options.overwrite, locator, alone),
+        "purge_method": options.purge if alone or destroy_data is not None else None,
+        "seed": options.seed,
+        "io_limit_s": options.io_limit_s if alone or not simulated else None,
+        "engine": options.engine if alone or not simulated else None,
+        "state": None if options.state is None else str(options.state),
+    }
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _if_about(path: str | None, locator: str, alone: bool) -> str | None:
@@ -170,9 +165,3 @@ def _if_about(path: str | None, locator: str, alone: bool) -> str | None:
         return path if Path(path).samefile(locator) else None
     except OSError:
         return None
-
-
-def _compare(runs: Sequence[Run], options: Options) -> Path:
-    path = options.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
-    write_html(runs, path)
-    return path

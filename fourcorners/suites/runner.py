@@ -62,6 +62,7 @@ def run(
     out: str | Path = "runs",
     command: str | None = None,
     progress: Progress | None = None,
+    following: Sequence[Mapping[str, Any]] = (),
 ) -> Run:
     """Runs a test, a suite or a suite file on a target and returns the finished run.
 
@@ -83,6 +84,8 @@ def run(
         out: folder in which the run folder is made.
         command: what the user typed, for the manifest.
         progress: told what happens.
+        following: arguments of :func:`open_target` for targets that the caller runs afterwards, for
+            whoever goes on after an interruption.
 
     A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
     Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
@@ -108,6 +111,7 @@ def run(
                 out=out,
                 command=command,
                 progress=progress,
+                following=following,
             )
     plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
@@ -131,6 +135,7 @@ def run(
             "opening": dict(target.opening),
             "subject": asdict(plan.subject),
             "suite": dict(chosen.document),
+            "following": [dict(opening) for opening in following],
         },
     }
     return Runner(target, plan, writer, manifest, progress or Progress()).run()
@@ -408,7 +413,13 @@ class Runner:
             return
         assert isinstance(self._target, SimulatedTarget)
         name = schema.STATE.format(self._passed)
-        self._target.save(self._writer.path / name)
+        try:
+            self._target.save(self._writer.path / name)
+        except UserError as error:
+            # A disk that is nearly full has no room for it, and the run may need none.
+            self._state_due_s = None
+            self._note(f"{error}: interrupted from here on, {self._test_title} goes back further")
+            return
         self._set_waypoint(entry, name)
         took_s = time.monotonic() - now
         self._state_due_s = (
