@@ -47,16 +47,19 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         )
         return Measurement(id, label, workload, axes)
 
-    def apart(share: float) -> Measurement:
-        distance = subject.rounded(int((area - region) * share) // MIB * MIB)
+    def apart(distance: int) -> Measurement:
         label = f"in turns, {format_bytes(distance)} apart"
         return reads(
             f"apart/{distance}", label, (0, distance), parameters.reads, distance_bytes=distance
         )
 
+    # Of a small target the shortest distances are the same.
+    distances = dict.fromkeys(
+        subject.rounded(int((area - region) * share) // MIB * MIB) for share in DISTANCES
+    )
     points = [
         reads("near", "within a small region", (0,), parameters.turns),
-        *(apart(share) for share in DISTANCES),
+        *map(apart, distances),
     ]
     enough = area >= 4 * MIB
     return Plan(
