@@ -14,6 +14,7 @@ from rich.text import Text
 from . import formatting
 
 STORY = "explanation"
+DRIFT = "drift_"
 
 
 def render_explanation(
@@ -26,7 +27,8 @@ def render_explanation(
         findings: as ``findings.json`` has them.
         missing: probes that did not run to their end, with the reason.
     """
-    told = [f for f in findings if f["name"] != STORY]
+    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith(DRIFT)]
+    odd = [f for f in findings if f["name"].startswith(DRIFT)]
     measured = [f for f in told if f["verdict"] == "measured" and f["value"] is not None]
     unknown = [f for f in told if f["verdict"] == "not identifiable"]
     parts: list[RenderableType] = [Text(name, style="bold")]
@@ -41,6 +43,9 @@ def render_explanation(
         for reason, some in itertools.groupby(unknown, key=lambda f: f["text"]):
             titles = "; ".join(f["title"] for f in some)
             parts += [Text(titles, style="dim"), _item(reason)]
+    if odd:
+        parts += [Text(""), Text("What does not fit", style="bold yellow")]
+        parts += [_item(f["text"]) for f in odd]
     if missing:
         parts += [Text(""), Text("Not probed", style="bold yellow")]
         parts += [_item(f"{probe}: {reason}") for probe, reason in missing]

@@ -36,4 +36,6 @@ def find(run: RunData) -> list[Finding]:
     links = link.find(run)
     ceiling = next((finding.value for finding in links if finding.name == "link_ceiling"), None)
     found += [*links, *writing.find(run, ceiling), *zones.find(run, ceiling), *arm.find(run)]
-    return [*(story.tell(found) if found else []), *found, *drift.find(run)]
+    drifts = drift.find(run)
+    found = drift.doubted(found, drifts)
+    return [*(story.tell(found) if found else []), *found, *drifts]

@@ -8,6 +8,8 @@ state, or other load on it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +20,37 @@ from fourcorners.analysis.source import RunData, measured
 
 DRIFT_NOTED = 0.05
 """Largest over smallest sentinel, less one, from which drift is said to be there."""
+
+
+READING = ("probe-depth", "probe-positions", "probe-seeks", "probe-caches", "probe-conflicts")
+"""Probes that leave the drive as it was: what drifts during them is other load."""
+
+_DOUBTED = 0.5
+"""Drift of a probe that only reads, from which what it found is not taken as the drive's."""
+
+
+def doubted(findings: Sequence[Finding], drifts: Sequence[Finding]) -> list[Finding]:
+    """The findings, those not identifiable that rest on a probe which other load disturbed."""
+    disturbed = {
+        str(drift.detail["test"]): drift
+        for drift in drifts
+        if drift.detail["test"] in READING and (drift.value or 0) >= _DOUBTED
+    }
+    return [_doubt(finding, disturbed) for finding in findings]
+
+
+def _doubt(finding: Finding, disturbed: Mapping[str, Finding]) -> Finding:
+    tests = {recording.partition("/")[0] for recording in finding.evidence} & disturbed.keys()
+    if finding.verdict != "measured" or not tests:
+        return finding
+    worst = max((disturbed[test] for test in tests), key=lambda drift: drift.value or 0)
+    return replace(
+        finding,
+        verdict="not identifiable",
+        value=None,
+        interval=None,
+        text=f"Other load disturbed the probe: {worst.text} Under it this came out: {finding.text}",
+    )
 
 
 def find(run: RunData) -> list[Finding]:
@@ -38,16 +71,16 @@ def find(run: RunData) -> list[Finding]:
         findings.append(
             Finding(
                 f"drift_{test}",
-                "Drift while probing",
+                f"Drift during {test}",
                 "measured",
                 f"During {test} the same small reads took between "
                 f"{wording.duration(float(times[quickest]))} and "
-                f"{wording.duration(float(times[slowest]))}: the drive's state or its load changed "
-                "meanwhile, and the findings of this probe are as unsure.",
+                f"{wording.duration(float(times[slowest]))}: the drive's state or its load "
+                "changed.",
                 value=change,
                 unit="1",
                 evidence=[recording for recording, _, _ in sentinels],
-                detail={"sentinel_s": times},
+                detail={"sentinel_s": times, "test": test},
             )
         )
     return findings

@@ -213,7 +213,8 @@ def _found(
             "measured",
             f"The erased drive takes {wording.amount(size)} at "
             f"{wording.binary_rate(bend.fast_rate)} and then no more than "
-            f"{wording.binary_rate(bend.slow_rate)}: it writes one bit per cell first.",
+            f"{wording.binary_rate(bend.slow_rate)}: so does a drive that "
+            "writes one bit per cell first, or a cache or rate limit in front of it.",
             value=size,
             unit="B",
             interval=(size - margin, size + margin),

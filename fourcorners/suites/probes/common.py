@@ -7,6 +7,7 @@ from typing import Any
 
 from fourcorners.suites.common import KIB, timed
 from fourcorners.suites.parameters import choice, parameter
+from fourcorners.suites.steps import Fill, Purge, Step, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement
 from fourcorners.workload import Stream
@@ -26,6 +27,14 @@ def preparation() -> Any:
 def prepares(subject: Subject, given: str) -> bool:
     """Whether the drive is prepared: a simulated one always, since it is empty otherwise."""
     return given == "own" or subject.kind == "simulated"
+
+
+def fresh(subject: Subject) -> tuple[Step, ...]:
+    """Preparation of probes that read everywhere: a purge and a pause. A purged file is written
+    through, as reads of what it never held do not reach the medium; a purged drive answers them
+    itself, in a time of its own."""
+    written = (Fill(subject.area_bytes),) if subject.kind == "file" else ()
+    return (Purge(), *written, settle())
 
 
 def probed_bytes(subject: Subject) -> int:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
-from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
-from fourcorners.suites.steps import Purge, settle
+from fourcorners.suites.probes.common import fresh, interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.units import format_bytes
@@ -69,7 +68,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         },
         (
             Phase(
-                (Purge(), settle()) if prepares(subject, parameters.preparation) else (),
+                fresh(subject) if prepares(subject, parameters.preparation) else (),
                 interleaved(points, span_bytes=probed_bytes(subject), seed=seed),
             ),
         )
