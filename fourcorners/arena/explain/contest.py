@@ -3,7 +3,7 @@
 import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from fourcorners.arena.explain.drives import draw
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
+from fourcorners.arena.side_by_side import run_all
 from fourcorners.suites import run
 from fourcorners.targets import open_target
 
@@ -84,12 +85,7 @@ def run_contest(
         seed: of the drives.
         progress: called with how many are done, and how many there are.
     """
-    futures = [executor.submit(run_drive, seed, index) for index in range(drives)]
-    for done, future in enumerate(as_completed(futures), start=1):
-        future.result()
-        if progress is not None:
-            progress(done, drives)
-    return [future.result() for future in futures]
+    return run_all(executor, run_drive, count=drives, seed=seed, progress=progress)
 
 
 def run_drive(seed: int, index: int) -> Outcome:

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners.arena.side_by_side import run_all
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE, Stop
 from fourcorners.arena.steady.departures import Watched, watch_trace
 from fourcorners.arena.steady.drives import KINDS, draw
@@ -72,12 +73,7 @@ def run_contest(
         seed: of the corpus.
         progress: called with how many are done, and how many there are.
     """
-    futures = [executor.submit(run_trace, seed, index) for index in range(traces)]
-    for done, future in enumerate(as_completed(futures), start=1):
-        future.result()
-        if progress is not None:
-            progress(done, traces)
-    return [future.result() for future in futures]
+    return run_all(executor, run_trace, count=traces, seed=seed, progress=progress)
 
 
 def run_trace(seed: int, index: int) -> Outcome:

@@ -1,0 +1,47 @@
+"""The contest of the probes: what is drawn, and how answers are counted."""
+
+import math
+
+import pytest
+
+from fourcorners.arena.explain.contest import Answer, Outcome, score
+from fourcorners.arena.explain.drives import KINDS, draw
+from fourcorners.arena.explain.truth import Truth
+from fourcorners.arena.explain.truths import TRUTHS
+from fourcorners.targets import SimulatedTarget
+
+
+def _outcomes(*answers: tuple[float, float | None, tuple[float, float] | None]) -> list[Outcome]:
+    return [
+        Outcome(index, "disk", (Answer("x", truth, value, interval),), ())
+        for index, (truth, value, interval) in enumerate(answers)
+    ]
+
+
+def test_what_is_right_missed_unknown_and_made_up() -> None:
+    outcomes = _outcomes((4, 4, None), (4, 8, None), (4, 0, None), (4, None, None), (0, 2, None))
+    counted = score(Truth("x", True, lambda _: None), outcomes)
+    assert counted.drives == 5
+    assert counted.exact == pytest.approx(1 / 2)
+    assert counted.missed == pytest.approx(1 / 3)
+    assert counted.unidentified == pytest.approx(1 / 5)
+    assert counted.false == 1
+    assert math.isnan(counted.coverage)
+
+
+def test_errors_and_coverage_of_what_was_found() -> None:
+    outcomes = _outcomes((10, 11, (9, 12)), (10, 10, (8, 9)), (0, 0, None))
+    counted = score(Truth("x", False, lambda _: None), outcomes)
+    assert counted.error_median == pytest.approx(0.05)
+    assert counted.coverage == pytest.approx(1 / 2)
+    assert counted.false == 0
+
+
+@pytest.mark.parametrize("index", range(2 * len(KINDS)))
+def test_every_hidden_drive_can_be_opened_and_has_truths(index: int) -> None:
+    hidden = draw(3, index)
+    assert hidden.kind == KINDS[index % len(KINDS)]
+    assert hidden.drive == draw(3, index).drive
+    assert [truth for truth in TRUTHS if truth.of(hidden) is not None]
+    target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
+    assert target.capacity_bytes == hidden.get("capacity.user")
