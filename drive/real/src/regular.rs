@@ -18,10 +18,11 @@ use std::path::{Path, PathBuf};
 const OURS: &std::ffi::CStr = c"user.fourcorners";
 
 /// Room that stays free for everybody else: 5 % of the file system, at least
-/// 64 MiB and at most 16 GiB.
+/// 64 MiB and at most 1 GiB, which is room enough on large ones: a small file is not refused on a
+/// disk that has gigabytes left.
 const MARGIN_FRACTION: u64 = 20;
 const MARGIN_MIN_BYTES: u64 = 64 << 20;
-const MARGIN_MAX_BYTES: u64 = 16 << 30;
+const MARGIN_MAX_BYTES: u64 = 1 << 30;
 
 /// Plans for a path that does not exist.
 pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetError> {
