@@ -28,8 +28,8 @@ def findings_html(findings: Iterable[Mapping[str, Any]], caption: str = "") -> s
     rows = [
         (
             str(finding["title"]),
-            formatting.quantity(finding["value"], finding["unit"]),
-            formatting.interval(finding["interval"], finding["unit"]),
+            formatting.finding_value(finding),
+            formatting.finding_interval(finding),
             str(finding["verdict"]),
             str(finding["text"]),
         )

@@ -37,6 +37,23 @@ def test_errors_and_coverage_of_what_was_found() -> None:
     assert counted.false == 0
 
 
+def test_bounds_are_counted_apart_and_what_does_not_apply_is_not_made_up() -> None:
+    found = (
+        Answer("x", 10, 10, (9, 11), bounds=True),
+        Answer("x", 10, 10, (8, 9)),
+        Answer("x", 0, 0, None, applies=False),
+        Answer("x", 10, 0, None, applies=False),
+    )
+    outcomes = [Outcome(index, "disk", (answer,), ()) for index, answer in enumerate(found)]
+    counted = score(Truth("x", False, lambda _: None), outcomes)
+    assert counted.bounded == 1
+    assert counted.coverage == 0
+    assert counted.inapplicable == pytest.approx(1 / 2)
+    assert counted.unidentified == 0
+    assert counted.missed == pytest.approx(1 / 3)
+    assert counted.false == 0
+
+
 @pytest.mark.parametrize("index", range(2 * len(KINDS)))
 def test_every_hidden_drive_can_be_opened_and_has_truths(index: int) -> None:
     hidden = draw(3, index)

@@ -22,7 +22,7 @@ def test_a_finding_shows_value_and_interval() -> None:
     )
     html = finding._repr_html_()
     assert "13.6 ms" in html
-    assert "13.0 ms to 14.0 ms" in html
+    assert "13.0 to 14.0 ms" in html
     assert "<b>" not in html
 
 

@@ -9,15 +9,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-Verdict = Literal["measured", "holds", "violated", "not identifiable"]
+Verdict = Literal["measured", "holds", "violated", "not identifiable", "not applicable"]
+
+
+PRESENCE = "yes/no"
+RESOLUTION = "resolution"
 
 
 @dataclass(frozen=True)
 class Finding:
     """One entry of ``findings.json`` (docs/run-folder.md).
 
-    ``value`` and ``interval`` carry ``unit``; the interval covers the truth with 90 %
-    probability as far as docs/analysis.md says, and is ``None`` where the recording cannot tell.
+    ``value`` and ``interval`` carry ``unit``; whether something is there is 1 or 0 in the unit
+    :data:`PRESENCE`. The interval covers the truth with 90 % probability as far as docs/analysis.md
+    says, and is ``None`` where the recording cannot tell; one that lies between two points of a
+    sweep, or within a tolerance, holds the truth always (``detail["interval"]`` is then
+    :data:`RESOLUTION`). A question that the drive does not raise, as pages of a disk, is
+    "not applicable".
     ``evidence`` lists recording ids. ``detail`` holds what a plot of the finding needs.
     """
 

@@ -46,6 +46,11 @@ def binary_rate(bytes_per_second: float) -> str:
     return f"{number(bytes_per_second / 2**20)} MiB/s"
 
 
+def rate(bytes_per_second: float) -> str:
+    """A rate in decimal units, as links are sold: 283 MB/s."""
+    return f"{amount(bytes_per_second)}/s"
+
+
 def duration(seconds: float) -> str:
     """A time in the unit that suits it: 20.5 µs, 0.447 ms, 245.7 ms, 29 s."""
     if abs(seconds) < 1e-4:

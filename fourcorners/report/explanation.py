@@ -14,38 +14,44 @@ from rich.text import Text
 from . import formatting
 
 STORY = "explanation"
-DRIFT = "drift_"
+# What no model of the drive explains: findings that begin so.
+ODD = ("drift_", "misfit_", "disagreement_")
 
 
 def render_explanation(
     name: str, findings: Sequence[Mapping[str, Any]], missing: Sequence[tuple[str, str]]
 ) -> RenderableType:
-    """The story, a table of values with their intervals, what each means, and what is not known.
+    """The story, a table of values with their intervals, what each means and rests on, what is not
+    known, what is no question of this drive, and what does not fit.
 
     Args:
         name: of the drive.
         findings: as ``findings.json`` has them.
         missing: probes that did not run to their end, with the reason.
     """
-    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith(DRIFT)]
-    odd = [f for f in findings if f["name"].startswith(DRIFT)]
+    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith(ODD)]
+    odd = [f for f in findings if f["name"].startswith(ODD)]
     measured = [f for f in told if f["verdict"] == "measured" and f["value"] is not None]
-    unknown = [f for f in told if f["verdict"] == "not identifiable"]
     parts: list[RenderableType] = [Text(name, style="bold")]
     parts += [Text(f["text"]) for f in findings if f["name"] == STORY]
     if measured:
         parts += [Text(""), _values(measured), Text(""), Text("Why", style="bold")]
         for finding in measured:
-            parts += [Text(finding["title"], style="dim"), _item(finding["text"])]
-    if unknown:
-        parts += [Text(""), Text("Not identifiable", style="bold yellow")]
+            parts += [_heading([finding]), _item(finding["text"])]
+    for verdict, title in (
+        ("not identifiable", "Not identifiable"),
+        ("not applicable", "No question of this drive"),
+    ):
+        some = [f for f in told if f["verdict"] == verdict]
+        if some:
+            parts += [Text(""), Text(title, style="bold yellow")]
         # Several quantities often share one reason.
-        for reason, some in itertools.groupby(unknown, key=lambda f: f["text"]):
-            titles = "; ".join(f["title"] for f in some)
-            parts += [Text(titles, style="dim"), _item(reason)]
+        for reason, alike in itertools.groupby(some, key=lambda f: f["text"]):
+            parts += [_heading(list(alike)), _item(reason)]
     if odd:
         parts += [Text(""), Text("What does not fit", style="bold yellow")]
-        parts += [_item(f["text"]) for f in odd]
+        for finding in odd:
+            parts += [_heading([finding]), _item(finding["text"])]
     if missing:
         parts += [Text(""), Text("Not probed", style="bold yellow")]
         parts += [_item(f"{probe}: {reason}") for probe, reason in missing]
@@ -62,24 +68,19 @@ def _values(measured: Sequence[Mapping[str, Any]]) -> Table:
     for finding in measured:
         table.add_row(
             Text(finding["title"]),
-            _value(finding),
-            formatting.interval(finding["interval"], finding["unit"]),
+            formatting.finding_value(finding),
+            formatting.finding_interval(finding),
         )
     return table
 
 
-def _value(finding: Mapping[str, Any]) -> str:
-    value, detail = finding["value"], finding["detail"]
-    if "label" in detail:
-        return str(detail["label"])
-    if value == 0:
-        return "none"
-    if detail.get("discrete") and finding["unit"] == "1":
-        return f"{value:,.0f}"
-    # Of things that are there or not, there is nothing more to say.
-    if finding["unit"] is None and value == 1:
-        return "yes"
-    return formatting.quantity(value, finding["unit"])
+def _heading(findings: Sequence[Mapping[str, Any]]) -> Text:
+    """Titles, and what they rest on: the probes and how many of their recordings."""
+    evidence = {str(id): str(id).partition("/")[0] for f in findings for id in f["evidence"]}
+    probes = ", ".join(dict.fromkeys(evidence.values()))
+    recordings = f"{len(evidence)} recording{'' if len(evidence) == 1 else 's'}"
+    titles = "; ".join(str(f["title"]) for f in findings)
+    return Text(f"{titles} ({probes}: {recordings})" if evidence else titles, style="dim")
 
 
 def _item(text: str) -> Padding:

@@ -8,6 +8,8 @@ way. Unlike `fourcorners.units`, nothing here may fail: null, NaN and text becom
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 NOTHING = "–"  # en dash: no value
 
@@ -93,9 +95,46 @@ def quantity(value: object, unit: object, digits: int = 3) -> str:
         return f"{rate(x, digits)} MB/s"
     if name in ("B", "bytes", "byte"):
         return size(x)
+    if name.startswith("of "):
+        return f"{significant(100 * x, digits)} % {name}"
     if name in ("fraction", "ratio"):
         return "below 0.01 %" if 0 < abs(x) < 1e-4 else f"{significant(100 * x, digits)} %"
     return f"{significant(x, digits)} {name}".rstrip() if name != "1" else significant(x, digits)
+
+
+def finding_value(finding: Mapping[str, Any]) -> str:
+    """The value of a finding, as ``findings.json`` has it: a name where it has one, yes or no,
+    "none" of what is not there, a count as a whole number."""
+    value, unit = number(finding.get("value")), finding.get("unit")
+    detail = finding.get("detail") or {}
+    if value is None:
+        return NOTHING
+    if "label" in detail:
+        return str(detail["label"])
+    if unit == "yes/no":
+        return "yes" if value else "no"
+    if value == 0 and (detail.get("discrete") or unit in ("B", "B/s", "s")):
+        return "none"
+    if unit == "1" and detail.get("discrete"):
+        return f"{value:,.0f}"
+    return quantity(value, unit)
+
+
+def finding_interval(finding: Mapping[str, Any]) -> str:
+    """The interval of a finding, its unit once; "bounds" where it is a sweep's resolution or a
+    tolerance, which holds the truth always. Empty without one."""
+    text = interval(finding.get("interval"), finding.get("unit"))
+    low, between, high = text.partition(" to ")
+    if not between:
+        return ""
+    number_low, _, unit_low = low.partition(" ")
+    _, _, unit_high = high.partition(" ")
+    if low == high:
+        text = low
+    elif unit_low == unit_high:
+        text = f"{number_low} to {high}"
+    bounds = (finding.get("detail") or {}).get("interval") == "resolution"
+    return f"{text}, bounds" if bounds else text
 
 
 def percent_change(change: object) -> str:

@@ -291,14 +291,13 @@ def _findings(run: Run) -> list[dict[str, Any]]:
         name = str(finding.get("name") or "")
         if name.startswith(("summary", "explanation", "averages_", ARTEFACT)):
             continue
-        unit = finding.get("unit")
         rows.append(
             {
                 "name": name,
                 "title": str(finding.get("title") or name),
                 "verdict": str(finding.get("verdict") or ""),
-                "value": formatting.quantity(finding.get("value"), unit),
-                "interval": formatting.interval(finding.get("interval"), unit),
+                "value": formatting.finding_value(finding),
+                "interval": formatting.finding_interval(finding),
                 "text": str(finding.get("text") or ""),
                 "evidence": [str(item) for item in finding.get("evidence") or []],
             }

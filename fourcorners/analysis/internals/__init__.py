@@ -1,7 +1,8 @@
 """What is inside the drive: findings from probes (docs/explain.md).
 
 A probe that ran always leaves its findings: a value with its interval, or "not identifiable" and
-why. What a drive does not have is a value of zero.
+why. What a drive does not have is a value of zero; what it cannot have, as a disk has no pages, is
+"not applicable".
 """
 
 from __future__ import annotations
@@ -27,7 +28,14 @@ from fourcorners.analysis.source import RunData
 def find(run: RunData) -> list[Finding]:
     """The findings of all probes that ran, and what they say together."""
     units = mapping_unit.find(run)
-    unit = next((finding.value for finding in units if finding.name == "mapping_unit"), None)
+    unit = next(
+        (
+            0 if f.verdict == "not applicable" else f.value
+            for f in units
+            if f.name == "mapping_unit"
+        ),
+        None,
+    )
     found = [*units, *(extended_model.find(run, unit) if units else [])]
     found += core_model.find(run)
     found += caches.find(run)

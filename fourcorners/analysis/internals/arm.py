@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals import zones
+from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 
@@ -31,9 +32,6 @@ Floats = npt.NDArray[np.float64]
 
 _SPEED_TOLERANCE = 0.04
 """How far the spread may be from that of a known speed; the nearest two are 8 % apart."""
-
-_DISK_READ_S = 1.5e-3
-"""Time of a read within a small region from which a drive has an arm to move."""
 
 _CACHED_SHARE = 0.2
 """Share of the median time below which a read came out of a cache."""
@@ -51,7 +49,7 @@ def find(run: RunData) -> list[Finding]:
     if near is None:
         return []
     apart = [m for m in points if m.point.get("distance_bytes") is not None]
-    if 1 / near.iops < _DISK_READ_S:
+    if not moves_an_arm(1 / near.iops):
         return [
             Finding(
                 "rotation_rpm",

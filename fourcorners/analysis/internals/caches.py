@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fourcorners.analysis import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
+from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.source import RunData, measured
 
 TEST = "probe-caches"
@@ -29,9 +30,6 @@ _AGAIN_GAIN = 1.3
 """Random time over that of a region read thrice from which two of three passes came out of memory;
 they would take a third of the time if memory took none."""
 
-_DISK_READ_S = 2.5e-3
-"""Time of a random read from which a drive has an arm to move."""
-
 
 def find(run: RunData) -> list[Finding]:
     """The findings; none where the probe did not run."""
@@ -39,7 +37,7 @@ def find(run: RunData) -> list[Finding]:
     if "random" not in points or "sequential" not in points:
         return []
     random_s, sequential_s = 1 / points["random"].iops, 1 / points["sequential"].iops
-    disk = random_s > _DISK_READ_S
+    disk = moves_an_arm(random_s)
     gain = random_s / sequential_s
     ahead = gain > _AHEAD_GAIN
     found = [
@@ -52,7 +50,7 @@ def find(run: RunData) -> list[Finding]:
             if ahead
             else "The drive does not read ahead: small ones take as long in sequence as at random.",
             value=float(ahead),
-            unit="1",
+            unit=PRESENCE,
             evidence=[points["random"].recording, points["sequential"].recording],
             detail={"discrete": True, "gain": gain, "goodness": {"gain": gain}},
         )
@@ -91,6 +89,7 @@ def _ahead(paused: dict[int, float], random_s: float, evidence: list[str]) -> Fi
         "distance_bytes": sorted(paused),
         "latency_p50_s": [paused[distance] for distance in sorted(paused)],
         "goodness": {"hit_to_random": None if last is None else paused[last] / random_s},
+        "interval": RESOLUTION,
     }
     if last is None or missed is None:
         reason = (

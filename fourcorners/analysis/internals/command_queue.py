@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fourcorners.analysis import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals import conflicts
 from fourcorners.analysis.internals.layout import Seen
+from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.source import RunData, measured
 
 TEST = "probe-depth"
-
-_DISK_READ_S = 2.5e-3
-"""Time of a random read from which a drive has an arm to move."""
 
 _NO_MORE = 1.03
 """Gain of flash below which nothing is gained; its rates scatter little."""
@@ -43,7 +41,7 @@ def rates(run: RunData) -> dict[int, float]:
 
 def is_disk(by_depth: Mapping[int, float]) -> bool:
     """Whether one read at a time takes as long as only an arm does."""
-    return 1 in by_depth and 1 / by_depth[1] > _DISK_READ_S
+    return 1 in by_depth and moves_an_arm(1 / by_depth[1])
 
 
 def knee(by_depth: Mapping[int, float], no_more: float) -> int | None:
@@ -141,7 +139,7 @@ def _reordering(by_depth: dict[int, float], evidence: list[str]) -> Finding:
         "measured",
         text,
         value=float(reorders),
-        unit="1",
+        unit=PRESENCE,
         evidence=evidence,
         detail={
             "discrete": True,

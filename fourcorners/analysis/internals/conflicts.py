@@ -8,6 +8,7 @@ from typing import Any
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.layout import Seen
+from fourcorners.analysis.internals.medium import NO_FLASH, is_disk
 from fourcorners.analysis.source import RunData, measured
 
 TEST = "probe-conflicts"
@@ -18,10 +19,6 @@ _AXES = {
     "pair": "distance_bytes",
     "beside": "beside",
 }
-
-_DISK_READ_S = 1.5e-3
-"""Time of a random read within a small part of a drive from which it has an arm to move: flash
-needs a tenth, and the fastest disks 2 ms for half a turn alone."""
 
 
 def seen(run: RunData) -> tuple[Seen | None, dict[str, list[str]]]:
@@ -43,8 +40,7 @@ def find(run: RunData) -> list[Finding]:
     rates, evidence = seen(run)
     if rates is None:
         return []
-    sentinels = sorted(1 / m.iops for m in measured(run, TEST, "read") if m.point.get("sentinel"))
-    disk = bool(sentinels) and sentinels[len(sentinels) // 2] > _DISK_READ_S
+    disk = is_disk(run)
     return [
         _stripe(rates, disk, evidence),
         _page(rates, disk, evidence),
@@ -63,14 +59,11 @@ def _detail(seen: Seen) -> dict[str, Any]:
     }
 
 
-_NO_ARMS = "This is a mechanical disk, which has none."
-
-
 def _stripe(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
     name, title = "stripe_bytes", "Stripe: what lies on one die before the next"
     seen_in, detail = evidence["window"], _detail(seen)
     if disk:
-        return Finding(name, title, "measured", _NO_ARMS, 0.0, "B", evidence=seen_in, detail=detail)
+        return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     stripe = seen.stripe_bytes
     if stripe is None:
         return Finding(
@@ -120,7 +113,7 @@ def _page(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
         "one_page_s": 1 / seen.one_die,
     }
     if disk:
-        return Finding(name, title, "measured", _NO_ARMS, 0.0, "B", evidence=seen_in, detail=detail)
+        return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     if stripe is None or page is None:
         return Finding(
             name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
@@ -156,7 +149,7 @@ def _dies(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
     name, title = "dies", "Dies that work at the same time"
     seen_in, detail = [*evidence["window"], *evidence["pair"]], _detail(seen)
     if disk:
-        return Finding(name, title, "measured", _NO_ARMS, 0.0, "1", evidence=seen_in, detail=detail)
+        return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     stripe, dies = seen.stripe_bytes, seen.dies
     if stripe is None:
         reason = _no_stripe(seen)

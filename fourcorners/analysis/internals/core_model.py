@@ -99,7 +99,7 @@ def _findings(
             rate[1],
             "measured",
             f"A {operation} transfers at "
-            f"{wording.binary_rate(model.sequential_rate_bytes_per_second)}, whatever its access "
+            f"{wording.rate(model.sequential_rate_bytes_per_second)}, whatever its access "
             "costs.",
             value=model.sequential_rate_bytes_per_second,
             unit="B/s",

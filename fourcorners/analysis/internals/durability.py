@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fourcorners.analysis import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -128,6 +128,7 @@ def _said(
         "not identifiable" if yes is None else "measured",
         text,
         value=None if yes is None else float(yes),
+        unit=None if yes is None else PRESENCE,
         evidence=evidence,
         detail=detail | {"discrete": True},
     )

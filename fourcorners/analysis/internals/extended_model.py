@@ -20,6 +20,7 @@ import scipy
 
 from fourcorners.analysis import access_model, wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.medium import NO_UNITS
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -65,7 +66,12 @@ def partly_covered(block_bytes: Floats, unit_bytes: float, alignment_bytes: floa
 
 
 def find(run: RunData, unit_bytes: float | None) -> list[Finding]:
-    """The finding, for a mapping unit that is known; none where no write sizes were measured."""
+    """The finding, for a mapping unit that is known; none where no write sizes were measured.
+
+    Args:
+        run: the run.
+        unit_bytes: ``None`` where it is not known, 0 where there is none.
+    """
     points = next((some for test in TESTS if (some := measured(run, test, "write"))), [])
     points = sorted((m for m in points if m.block_bytes), key=lambda m: m.block_bytes or 0)
     if not points:
@@ -83,6 +89,8 @@ def find(run: RunData, unit_bytes: float | None) -> list[Finding]:
             )
         ]
 
+    if unit_bytes == 0:
+        return [Finding("extended_model", TITLE, "not applicable", NO_UNITS, evidence=evidence)]
     if unit_bytes is None:
         return unidentified("Without a mapping unit there is no tax to fit.")
     if len({m.block_bytes for m in points}) < _SIZES_MIN:

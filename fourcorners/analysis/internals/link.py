@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners.analysis import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-depth"
@@ -90,7 +90,7 @@ def find(run: RunData) -> list[Finding]:
     matches = abs(off) <= tolerance
     if reason is None and not matches:
         reason = (
-            f"Large reads reach {wording.binary_rate(ceiling)}, which no generation of link "
+            f"Large reads reach {wording.rate(ceiling)}, which no generation of link "
             "carries: something else limits them."
         )
     if reason is not None:
@@ -100,13 +100,13 @@ def find(run: RunData) -> list[Finding]:
         ]
     names = [one.name for one in links() if abs(one.line_rate / nearest.line_rate - 1) < 1e-6]
     error = max(abs(off), _spread(slopes, ceiling), 0.002)
-    detail |= {"goodness": {"off_the_nearest_generation": off}}
+    detail |= {"goodness": {"off_the_nearest_generation": off}, "interval": RESOLUTION}
     return [
         Finding(
             "link_ceiling",
             _TITLES["link_ceiling"],
             "measured",
-            f"The link carries {wording.binary_rate(ceiling)}.",
+            f"The link carries {wording.rate(ceiling)}.",
             value=ceiling,
             unit="B/s",
             interval=(ceiling * (1 - error), ceiling * (1 + error)),

@@ -25,10 +25,16 @@ import scipy
 
 from fourcorners.analysis import wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.medium import NO_UNITS, is_disk
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-alignment"
+
+_TITLES = {
+    "mapping_unit": "Mapping unit",
+    "partial_unit_penalty": "What a partly covered unit costs",
+}
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,7 +82,7 @@ def find(run: RunData) -> list[Finding]:
         "across_s": pairs.across_s,
         "discrete": True,
     }
-    title = "Mapping unit"
+    title = _TITLES["mapping_unit"]
 
     def unidentified(reason: str) -> list[Finding]:
         return [
@@ -86,6 +92,11 @@ def find(run: RunData) -> list[Finding]:
             _no_penalty(evidence),
         ]
 
+    if is_disk(run):
+        return [
+            Finding(name, title, "not applicable", NO_UNITS, evidence=evidence, detail=detail)
+            for name, title in _TITLES.items()
+        ]
     if len(pairs.boundary_bytes) < 4:
         return unidentified("Too few boundaries were measured to see where the cost stops rising.")
     fitted = _fit(pairs)
@@ -193,7 +204,7 @@ def _fit_unit(pairs: _Pairs, unit: float) -> _Fit | None:
 def _no_penalty(evidence: Sequence[str]) -> Finding:
     return Finding(
         "partial_unit_penalty",
-        "What a partly covered unit costs",
+        _TITLES["partial_unit_penalty"],
         "not identifiable",
         "Without a mapping unit that shows there is no cost of covering it in part.",
         evidence=evidence,
@@ -212,7 +223,7 @@ def _penalty(pairs: _Pairs, unit: float, evidence: Sequence[str]) -> Finding:
         interval = (value - half, value + half)
     return Finding(
         "partial_unit_penalty",
-        "What a partly covered unit costs",
+        _TITLES["partial_unit_penalty"],
         "measured",
         f"Each unit that a write covers only in part keeps the drive busy for "
         f"{wording.duration(value)} more.",

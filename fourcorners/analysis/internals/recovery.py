@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fourcorners.analysis import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals.erase_unit import parts_of
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.analysis.source import RunData
@@ -59,6 +59,7 @@ def find(run: RunData, stall_spacing: float | None) -> list[Finding]:
                 "not identifiable" if unclear else "measured",
                 f"After {what} {gone} of the slowing down is gone.",
                 value=None if unclear else float(share >= _RECOVERED_MIN),
+                unit=None if unclear else PRESENCE,
                 evidence=evidence,
                 detail={
                     "share": share,

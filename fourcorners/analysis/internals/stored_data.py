@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fourcorners.analysis import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals.curve import completion_curve
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible
@@ -119,6 +119,7 @@ def _said(
         "not identifiable" if yes is None else "measured",
         text,
         value=None if yes is None else float(yes),
+        unit=None if yes is None else PRESENCE,
         evidence=evidence,
         detail={**detail, "gain": gains[data], "discrete": True},
     )
@@ -134,7 +135,10 @@ def _floor(
     detail: Mapping[str, object],
 ) -> Finding:
     name = "compression_floor"
-    if not compresses:
+    if compresses is False:
+        reason = "Not applicable: the drive does not compress."
+        return Finding(name, _TITLES[name], "not applicable", reason, evidence=evidence)
+    if compresses is None:
         reason = "The drive was not seen to compress, so there is no limit to it."
     elif link_rate is None or fastest > _FROM_LINK * link_rate:
         reason = (

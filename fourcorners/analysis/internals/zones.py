@@ -142,7 +142,7 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
                 "zones",
                 _TITLES["zones"],
                 "measured",
-                f"The drive is as fast everywhere: {wording.binary_rate(means[0])}.",
+                f"The drive is as fast everywhere: {wording.rate(means[0])}.",
                 value=1.0,
                 unit="1",
                 evidence=evidence,
@@ -161,8 +161,8 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
             "zones",
             _TITLES["zones"],
             "measured",
-            f"The rate falls in {len(zones) - 1} steps from {wording.binary_rate(means[0])} to "
-            f"{wording.binary_rate(means[-1])}: {len(zones)} zones, as on a disk.",
+            f"The rate falls in {len(zones) - 1} steps from {wording.rate(means[0])} to "
+            f"{wording.rate(means[-1])}: {len(zones)} zones, as on a disk.",
             value=float(len(zones)),
             unit="1",
             evidence=evidence,
@@ -205,7 +205,7 @@ def _edge(
         name,
         _TITLES[name],
         "measured",
-        f"{where} the drive reads {wording.binary_rate(value)}.",
+        f"{where} the drive reads {wording.rate(value)}.",
         value=value,
         unit="B/s",
         interval=(value - half, value + half),

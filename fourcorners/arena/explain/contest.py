@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fourcorners.analysis.finding import RESOLUTION
 from fourcorners.arena.explain.drives import draw
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
@@ -22,12 +23,15 @@ SUITE = "explain"
 
 @dataclass(frozen=True)
 class Answer:
-    """One finding about one drive. ``value`` is ``None`` where it was not identifiable."""
+    """One finding about one drive. ``value`` is ``None`` where it was not identifiable, and 0 where
+    the question was said not to ``apply``; ``bounds`` says that the interval is a resolution."""
 
     finding: str
     truth: float
     value: float | None
     interval: tuple[float, float] | None
+    bounds: bool = False
+    applies: bool = True
 
     @property
     def error(self) -> float | None:
@@ -61,9 +65,13 @@ class Score:
     error_95: float
     """Of the relative errors; of continuous findings."""
     coverage: float
-    """Share of the 90 % intervals that hold the truth."""
+    """Share of the 90 % intervals that hold the truth, of those that are about chance."""
+    bounded: float
+    """The same of those that lie between two points of a sweep, or are a tolerance."""
     missed: float
     """Share of the things that are there and of which was said that they are not."""
+    inapplicable: float
+    """Share of "not applicable"."""
     unidentified: float
     """Share of "not identifiable"."""
     false: float
@@ -111,11 +119,18 @@ def run_drive(seed: int, index: int) -> Outcome:
 
 
 def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> Answer:
+    if finding is not None and finding["verdict"] == "not applicable":
+        return Answer(truth.finding, float(value), 0.0, None, applies=False)
     if finding is None or finding["value"] is None:
         return Answer(truth.finding, float(value), None, None)
-    interval = finding["interval"]
-    bounds = None if interval is None else (float(interval[0]), float(interval[1]))
-    return Answer(truth.finding, float(value), float(finding["value"]), bounds)
+    low_high = finding["interval"]
+    return Answer(
+        truth.finding,
+        float(value),
+        float(finding["value"]),
+        None if low_high is None else (float(low_high[0]), float(low_high[1])),
+        bounds=finding["detail"].get("interval") == RESOLUTION,
+    )
 
 
 def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
@@ -125,11 +140,14 @@ def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
     absent = [a for a in answers if a.truth == 0]
     said = [a for a in there if a.value is not None]
     errors = np.array([a.error for a in said if a.error is not None])
-    covered = [
-        a.interval[0] <= a.truth <= a.interval[1]
-        for a in said
-        if a.value != 0 and a.interval is not None
-    ]
+    covered = {
+        bounds: [
+            a.interval[0] <= a.truth <= a.interval[1]
+            for a in said
+            if a.value != 0 and a.interval is not None and a.bounds == bounds
+        ]
+        for bounds in (False, True)
+    }
     return Score(
         finding=truth.finding,
         discrete=truth.discrete,
@@ -137,8 +155,10 @@ def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
         exact=_share(list(errors < 1e-9)) if truth.discrete else math.nan,
         error_median=math.nan if truth.discrete else _quantile(errors, 0.5),
         error_95=math.nan if truth.discrete else _quantile(errors, 0.95),
-        coverage=math.nan if truth.discrete else _share(covered),
+        coverage=math.nan if truth.discrete else _share(covered[False]),
+        bounded=math.nan if truth.discrete else _share(covered[True]),
         missed=_share([a.value == 0 for a in said]),
+        inapplicable=_share([not a.applies for a in answers]),
         unidentified=_share([a.value is None for a in answers]),
         false=_share([bool(a.value) for a in absent]),
     )

@@ -18,7 +18,9 @@ def header() -> tuple[str, ...]:
         "error",
         "95 %",
         "covered",
+        "bounds hold",
         "missed",
+        "not applicable",
         "not identifiable",
         "false",
     )
@@ -31,7 +33,9 @@ def row(score: Score) -> tuple[str, ...]:
         score.error_median,
         score.error_95,
         score.coverage,
+        score.bounded,
         score.missed,
+        score.inapplicable,
         score.unidentified,
         score.false,
     )
@@ -60,8 +64,11 @@ def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, see
         "",
         "*exact*: right values among those of discrete findings that were given; *error*, *95 %*: "
         "median and 95th percentile of the relative errors of continuous ones; *covered*: 90 % "
-        "intervals that hold the truth; *missed*: said not to be there although it is; *false*: "
-        "found where it is not. An empty cell: nothing to count.",
+        "intervals that hold the truth, of those that are about chance; *bounds hold*: the same of "
+        "those that lie between two points of a sweep or are a tolerance, and shall always hold "
+        "it; *missed*: said not to be there although it is; *not applicable*: said to be no "
+        "question of such a drive; *false*: found where it is not. An empty cell: nothing to "
+        "count.",
         "",
         *(f"| {' | '.join(cells)} |" for cells in rows),
         "",

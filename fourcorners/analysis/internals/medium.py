@@ -1,0 +1,26 @@
+"""Whether a drive has an arm to move, from how long a small random read takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fourcorners.analysis.source import RunData, measured
+
+ARM_READ_S = 1.5e-3
+"""Time of a random read, even within a small part of a drive, from which it has an arm to move:
+flash needs a tenth, and the fastest disks 2 ms for half a turn alone."""
+
+NO_FLASH = "Not applicable: a mechanical disk, which has no flash."
+NO_UNITS = "Not applicable: a mechanical disk, which overwrites sectors where they are."
+
+
+def moves_an_arm(read_s: float) -> bool:
+    """Whether a small random read of that mean time, one at a time, needs an arm."""
+    return read_s > ARM_READ_S
+
+
+def is_disk(run: RunData) -> bool:
+    """Whether the small reads between the points of the run's probes need an arm. What writes
+    have left to do delays some of them, so the faster quarter decides."""
+    seconds = [1 / m.iops for m in measured(run, operation="read") if m.point.get("sentinel")]
+    return bool(seconds) and moves_an_arm(float(np.quantile(seconds, 0.25)))
