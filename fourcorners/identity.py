@@ -11,7 +11,7 @@ from typing import Any
 from fourcorners import purge
 from fourcorners.errors import UserError, os_reason
 from fourcorners.targets import Target
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 # Names the run that writes to a file: another file may get the inode of one that was removed.
 _MARK = "user.fourcorners.run"
@@ -109,7 +109,7 @@ def _mark(path: str) -> str | None:
 def _shown(name: str, value: Any) -> str:
     if value is None:
         return "unknown"
-    return format_bytes(value) if name == "size_bytes" else str(value)
+    return chosen_size(value) if name == "size_bytes" else str(value)
 
 
 def _sha256(path: Path) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fourcorners.report import formatting
+from fourcorners import wording
 
 if TYPE_CHECKING:
     from fourcorners.recording import Recording
@@ -28,8 +28,8 @@ def findings_html(findings: Iterable[Mapping[str, Any]], caption: str = "") -> s
     rows = [
         (
             str(finding["title"]),
-            formatting.finding_value(finding),
-            formatting.finding_interval(finding),
+            wording.finding_value(finding),
+            wording.finding_interval(finding),
             str(finding["verdict"]),
             str(finding["text"]),
         )
@@ -55,10 +55,10 @@ def recording_html(recording: "Recording") -> str:
     rows = [
         (
             name,
-            formatting.significant(operation.iops),
-            f"{formatting.rate(operation.bytes_per_second)} MB/s",
+            wording.number(operation.iops),
+            f"{wording.mbps(operation.bytes_per_second)} MB/s",
             *(
-                formatting.duration(value)
+                wording.duration(value)
                 for value in (
                     operation.latency_mean_s,
                     operation.latency_percentile_s(99),
@@ -68,5 +68,5 @@ def recording_html(recording: "Recording") -> str:
         )
         for name, operation in recording.operations.items()
     ]
-    caption = f"{formatting.duration(recording.elapsed_s)} measured"
+    caption = f"{wording.duration(recording.elapsed_s)} measured"
     return table(("", "IOPS", "rate", "mean", "p99", "max"), rows, caption)

@@ -16,7 +16,7 @@ from fourcorners.environment import describe_path
 from fourcorners.errors import EXIT_FAILED, TargetLostError, UserError
 from fourcorners.purge import Drive, Method
 from fourcorners.recording import NS, Recording
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload
 
 Watch = Callable[[float, int, int, float], bool]
@@ -580,7 +580,7 @@ class RealTarget(Target):
         time.sleep(seconds)
 
     def describe(self) -> dict[str, Any]:
-        size = format_bytes(self.capacity_bytes)
+        size = chosen_size(self.capacity_bytes)
         return {
             "kind": self.kind,
             "locator": self.locator,

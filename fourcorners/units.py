@@ -1,7 +1,7 @@
-"""Quantities with units, both ways: MB is 10^6 bytes, MiB is 2^20.
+"""Quantities that people write, with units: MB is 10^6 bytes, MiB is 2^20.
 
-Parsing is strict about case where it carries meaning (``MB`` and ``MiB``) and forgiving about the
-space: ``4KiB`` and ``4 KiB`` are the same. Formatting for people uses three significant digits.
+Strict about case where it carries meaning (``MB`` and ``MiB``) and forgiving about the space:
+``4KiB`` and ``4 KiB`` are the same. :mod:`fourcorners.wording` writes quantities.
 """
 
 import re
@@ -44,65 +44,3 @@ def parse_bytes(text: str) -> int:
 def parse_seconds(text: str) -> float:
     """Seconds in a time such as ``30 s`` or ``2ms``; raises :class:`UserError`."""
     return _parse(text, "a time", "30 s", _TIME_UNITS)
-
-
-def format_bytes(count: int) -> str:
-    """A size as the reviews write it: whole KiB, MiB ... as such, everything else in decimal.
-
-    >>> format_bytes(4096), format_bytes(512), format_bytes(64_023_257_088)
-    ('4 KiB', '512 B', '64 GB')
-    """
-    if count == 0:
-        return "0 B"
-    for unit in ("TiB", "GiB", "MiB", "KiB", "B"):
-        size = _SIZE_UNITS[unit]
-        # Drive capacities are multiples of 1 KiB, too, but nobody reads "625131864 KiB".
-        if count % size == 0 and 1 <= count // size < 10_000:
-            return f"{count // size} {unit}"
-    for unit in ("TB", "GB", "MB"):
-        size = _SIZE_UNITS[unit]
-        if count >= size:
-            return f"{_significant(count / size)} {unit}"
-    return f"{_significant(count / _SIZE_UNITS['kB'])} kB"
-
-
-def format_rate(bytes_per_second: float) -> str:
-    """A data rate in MB/s, as drives are sold; kB/s below 1 MB/s."""
-    if bytes_per_second < 1e6:
-        return f"{_significant(bytes_per_second / 1e3)} kB/s"
-    return f"{_significant(bytes_per_second / 1e6)} MB/s"
-
-
-def format_seconds(seconds: float) -> str:
-    """A latency: three significant digits in the unit that suits.
-
-    >>> format_seconds(0.000447), format_seconds(0.2457), format_seconds(2.5)
-    ('447 µs', '246 ms', '2.5 s')
-    """
-    magnitude = abs(seconds)
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if magnitude >= size:
-            return f"{_significant(seconds / size)} {unit}"
-    return f"{_significant(seconds / 1e-9)} ns"
-
-
-def format_duration(seconds: float) -> str:
-    """How long something takes, as a clock shows it.
-
-    >>> format_duration(8.2), format_duration(75), format_duration(3700)
-    ('8 s', '1:15', '1:01:40')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _significant(value: float) -> str:
-    """Three significant digits, without an exponent or trailing zeros after the point."""
-    if abs(value) >= 99.95:
-        return f"{value:.0f}"
-    text = f"{value:#.3g}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -162,7 +162,7 @@ def test_reads_that_follow_the_model_hold_at_every_size() -> None:
     assert finding["interval"][0] < finding["value"] < finding["interval"][1]
     assert finding["evidence"][0] == "transfer-size/read/512"
     assert finding["detail"]["misfit_range_block_bytes"] is None
-    assert "0.447 ms plus its transfer at 125 MiB/s" in finding["text"]
+    assert "447 µs plus its transfer at 125 MiB/s" in finding["text"]
     assert "holds at every size" in finding["text"]
     assert "penalties_per_io" not in finding["detail"]
 
@@ -183,10 +183,10 @@ def test_writes_of_a_cluster_drive_tell_the_blogs_story() -> None:
     )
     for said in (
         "fails for requests of 512 KiB to",
-        "pay up to 2 penalties",
+        "pay up to 2.0 penalties",
         "11.3 MiB",
         "over-estimate",
-        "3.5 %",
+        "3.49 %",
     ):
         assert said in finding["text"]
 
@@ -214,7 +214,7 @@ def disk_with_slower_middle(tax_s: float) -> str:
 
 def test_extra_penalties_have_no_cause_where_clusters_are_unlikely() -> None:
     text = disk_with_slower_middle(7e-3)
-    assert "of 2 MiB to 16 MiB pay up to 2 penalties each; what else they wait for" in text
+    assert "of 2 MiB to 16 MiB pay up to 2.0 penalties each; what else they wait for" in text
     assert "cluster" not in text
 
 

@@ -44,7 +44,7 @@ def test_the_shallow_incompressible_variant_stands_for_a_corner() -> None:
     assert finding["value"] == 10_000 * 4096
     assert finding["unit"] == "B/s"
     assert len(finding["detail"]["variants"]) == 3
-    assert "41 MB/s, 10,000 IOPS, latency 0.3 ms on average" in finding["text"]
+    assert "41.0 MB/s, 10,000 IOPS, latency 300 µs on average" in finding["text"]
     assert "49.2 MB/s at queue depth 32" in finding["text"]
 
 
@@ -66,7 +66,7 @@ def test_compression_is_seen() -> None:
     finding = compression(10_000, 43_000)
     assert finding["value"] == pytest.approx(4.3)
     assert finding["detail"]["seen"] is True
-    assert "4.3 times as fast" in finding["text"]
+    assert "4.30 times as fast" in finding["text"]
     assert len(finding["evidence"]) == 2
 
 
@@ -103,7 +103,7 @@ def test_queueing_gain_and_the_depth_that_suffices() -> None:
     finding = queue_finding({1: 5000, 4: 18_000, 7: 28_000, 31: 30_000})
     assert finding["value"] == pytest.approx(6)
     assert finding["detail"]["nearly_all_queue_depth"] == 7
-    assert "6 times as fast" in finding["text"]
+    assert "6.00 times as fast" in finding["text"]
 
 
 def test_queueing_that_does_nothing() -> None:
@@ -134,4 +134,4 @@ def test_power_is_of_the_recording_that_stands_for_a_corner() -> None:
     assert (finding["value"], finding["unit"]) == (3.0, "W")
     # 10,000 times 4096 B a second for 180 s.
     assert finding["detail"]["corners"][0]["energy_per_gb_j"] == pytest.approx(540 / 7.3728)
-    assert "3 W in random writes (73.24 J/GB)" in finding["text"]
+    assert "3.00 W in random writes (73.2 J/GB)" in finding["text"]

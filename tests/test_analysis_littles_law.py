@@ -43,7 +43,7 @@ def test_a_drained_tail_is_told() -> None:
     finding = named(analyze(one(mean_queue_depth=3.5, latency_mean_s=3.5e-3)), "littles_law")
     assert finding["verdict"] == "holds"
     assert finding["detail"]["nominal_not_reached"] == ["queue-depth/read/4"]
-    assert "queue-depth/read/4 3.5 of 4" in finding["text"]
+    assert "queue-depth/read/4 3.50 of 4" in finding["text"]
 
 
 def test_failed_ios_are_named_as_a_likely_cause() -> None:

@@ -1,9 +1,9 @@
 """Results show themselves in Jupyter, whatever a drive is called."""
 
 import fourcorners as fc
+from fourcorners import wording
 from fourcorners.analysis import Finding
 from fourcorners.notebook import run_html
-from fourcorners.report import formatting
 
 
 def test_a_recording_shows_its_operations() -> None:
@@ -13,7 +13,7 @@ def test_a_recording_shows_its_operations() -> None:
     html = recording._repr_html_()
     assert "<td>read</td>" in html
     assert "<td>write</td>" in html
-    assert formatting.significant(recording.read.iops) in html
+    assert wording.number(recording.read.iops) in html
 
 
 def test_a_finding_shows_value_and_interval() -> None:

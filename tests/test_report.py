@@ -15,7 +15,8 @@ import pytest
 import report_fixture as made_up
 from rich.console import Console
 
-from fourcorners.report import formatting, render_html, render_summary, write_html
+from fourcorners import wording
+from fourcorners.report import render_html, render_summary, write_html
 from fourcorners.report.payload import drive_names, report_payload
 from fourcorners.report.published import published_view
 
@@ -200,18 +201,18 @@ def test_terminal_summary_fits_80_columns() -> None:
     ],
 )
 def test_durations(value: object, text: str) -> None:
-    assert formatting.duration(value) == text
+    assert wording.duration(value) == text
 
 
 def test_sizes_and_rates() -> None:
-    assert formatting.size(4096) == "4 KiB"
-    assert formatting.size(11.3 * 2**20) == "11.3 MiB"
-    assert formatting.size(512) == "512 B"
-    assert formatting.rate(125 * 2**20) == "131"
-    assert formatting.capacity(64_023_257_088) == "64 GB"
-    assert formatting.significant(9.999) == "10.0"
-    assert formatting.significant(12345.6) == "12,346"
-    assert formatting.quantity(0.02, "fraction") == "2.00 %"
+    assert wording.size(4096) == "4 KiB"
+    assert wording.size(11.3 * 2**20) == "11.3 MiB"
+    assert wording.size(512) == "512 B"
+    assert wording.mbps(125 * 2**20) == "131"
+    assert wording.amount(64_023_257_088) == "64 GB"
+    assert wording.number(9.999) == "10.0"
+    assert wording.number(12345.6) == "12,346"
+    assert wording.quantity(0.02, "fraction") == "2.00 %"
 
 
 def luminance(colour: str) -> float:
@@ -428,9 +429,9 @@ def test_the_page_writes_numbers_as_python_does(browser: Any, tmp_path: Path) ->
     script = "values => values.map(v => [significant(v), duration(v), size(Math.round(v))])"
     written = report.page.evaluate(script, values)
     for value, (number, time, size) in zip(values, written, strict=True):
-        assert number == formatting.significant(value)
-        assert time == formatting.duration(value)
-        assert size == formatting.size(round(value))
+        assert number == wording.number(value)
+        assert time == wording.duration(value)
+        assert size == wording.size(round(value))
 
 
 def test_what_was_published_stands_beside_what_was_measured() -> None:
@@ -447,7 +448,7 @@ def test_what_was_published_stands_beside_what_was_measured() -> None:
     measured = next(
         r for r in run.recordings if r["recording"].startswith("four-corners/sequential-read")
     )
-    assert here.startswith(f"{formatting.rate(measured['bytes_per_second'])} MB/s (")
+    assert here.startswith(f"{wording.mbps(measured['bytes_per_second'])} MB/s (")
     assert "What was published" in render_html([run])
 
 

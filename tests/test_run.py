@@ -13,11 +13,11 @@ from command import fourcorners
 from fault_runs import SCHEMAS, validate
 
 import fourcorners as fc
+from fourcorners import wording
 from fourcorners.analysis.load import Load, bracket
 from fourcorners.cli import main
 from fourcorners.recording import Recording
 from fourcorners.report import charts
-from fourcorners.report.formatting import significant
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.schema import suite_schema
@@ -216,7 +216,7 @@ def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:
     [heat] = [chart for chart in shown["charts"] if chart["kind"] == "heat"]
     assert heat["columns"] == ["0", "5", "35", "50", "65", "95", "100"]
     row = {row["name"]: row for row in heat["rows"]}["4 KiB"]
-    assert row["cells"][-1]["text"] == significant(cells[100.0, 4096]["iops"])
+    assert row["cells"][-1]["text"] == wording.number(cells[100.0, 4096]["iops"])
     levels = [cell["level"] for row in heat["rows"] for cell in row["cells"]]
     assert (min(levels), max(levels)) == (0, 100)
 

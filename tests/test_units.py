@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fourcorners import units
+from fourcorners import units, wording
 from fourcorners.errors import UserError
 
 
@@ -26,7 +26,7 @@ def test_sizes(text: str, count: int) -> None:
 @given(st.integers(1, 1023), st.sampled_from(["B", "KiB", "MiB", "GiB", "TiB"]))
 def test_whole_binary_sizes_survive_formatting(number: int, unit: str) -> None:
     count = units.parse_bytes(f"{number} {unit}")
-    assert units.parse_bytes(units.format_bytes(count)) == count
+    assert units.parse_bytes(wording.chosen_size(count)) == count
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_times() -> None:
 
 
 def test_formats_for_people() -> None:
-    assert units.format_bytes(0) == "0 B"
-    assert units.format_bytes(12_345) == "12.3 kB"
-    assert units.format_bytes(536_870_912) == "512 MiB"
-    assert units.format_bytes(640_135_028_736) == "640 GB"
-    assert units.format_rate(131_072_000) == "131 MB/s"
-    assert units.format_rate(2_084) == "2.08 kB/s"
-    assert units.format_seconds(0.000447) == "447 µs"
-    assert units.format_seconds(0.01285) == "12.8 ms"
-    assert units.format_seconds(999.6e-6) == "1000 µs"
-    assert units.format_duration(75) == "1:15"
-    assert units.format_duration(3700) == "1:01:40"
+    assert wording.chosen_size(0) == "0 B"
+    assert wording.chosen_size(12_345) == "12.3 kB"
+    assert wording.chosen_size(536_870_912) == "512 MiB"
+    assert wording.chosen_size(640_135_028_736) == "640 GB"
+    assert wording.rate(131_072_000) == "131 MB/s"
+    assert wording.rate(2_084) == "2.08 kB/s"
+    assert wording.duration(0.000447) == "447 µs"
+    assert wording.duration(0.01285) == "12.8 ms"
+    assert wording.duration(999.6e-6) == "1,000 µs"
+    assert wording.clock(75) == "1:15"
+    assert wording.clock(3700) == "1:01:40"

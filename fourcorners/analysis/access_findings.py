@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis import access_model, wording
+from fourcorners import wording
+from fourcorners.analysis import access_model
 from fourcorners.analysis.access_model import AccessFit, AccessModel, Floats
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import histogram_mean_error
@@ -244,12 +245,12 @@ def _penalties_sentence(
     # Beside requests that outpace the largest, B is not the rate that transfers run at.
     if not taxed.any() or misfit[taxed].max() <= MISFIT_NOTED or detail["largest_is_outpaced"]:
         return []
-    most = wording.number(float(penalties[taxed].max()))
+    most = wording.number(float(penalties[taxed].max()), 2)
     paid = f"Writes {_range(block_bytes[taxed])} pay up to {most} penalties each"
     if read is None or _penalty_ratio(blog, read) < _CLUSTER_PENALTY_RATIO:
         return [f"{paid}; what else they wait for does not show here."]
     return [
-        f"{paid}, small ones {wording.number(float(penalties[0]))}: a drive that rewrites whole "
+        f"{paid}, small ones {wording.number(float(penalties[0]), 2)}: a drive that rewrites whole "
         "clusters pays for a partly written first and a partly written last one."
     ]
 

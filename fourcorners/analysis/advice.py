@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.traits import Traits
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10

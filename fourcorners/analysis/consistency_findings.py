@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis import consistency, wording
+from fourcorners import wording
+from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats, Steady
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import batch_means_interval

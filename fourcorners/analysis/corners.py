@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import batch_means_interval, chance_log_ratio
 from fourcorners.analysis.source import Measured, RunData, measured
-from fourcorners.units import format_rate
 
 TEST = "four-corners"
 CORNERS = (
@@ -56,12 +55,13 @@ def _corner(run: RunData, pattern: str, operation: str, points: Sequence[Measure
     chosen = points[0]
     conditions = _conditions(chosen)
     text = (
-        f"{pattern.capitalize()} {operation}s{conditions}: {format_rate(chosen.bytes_per_second)}, "
-        f"{wording.number(chosen.iops)} IOPS{_latency(chosen)}."
+        f"{pattern.capitalize()} {operation}s{conditions}: "
+        f"{wording.rate(chosen.bytes_per_second)}, {wording.number(chosen.iops)} IOPS"
+        f"{_latency(chosen)}."
     )
     if len(points) > 1:
         others = [
-            f"{format_rate(m.bytes_per_second)}{_conditions(m, beside=chosen)}" for m in points[1:]
+            f"{wording.rate(m.bytes_per_second)}{_conditions(m, beside=chosen)}" for m in points[1:]
         ]
         text += f" Also {wording.sentence_list(others)}."
     return Finding(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.corners import CORNERS, corner_points
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
-from fourcorners.units import format_rate
 
 NAME = "rounds_"
 _UNITS = {"iops": "IOPS", "bytes_per_second": "B/s", "latency_mean_s": "s"}
@@ -159,7 +158,7 @@ def _tracked(
 def _amount(value: float, metric: str) -> str:
     if metric == "iops":
         return f"{wording.number(value)} IOPS"
-    return format_rate(value) if metric == "bytes_per_second" else wording.duration(value)
+    return wording.rate(value) if metric == "bytes_per_second" else wording.duration(value)
 
 
 def _averages(test: str, by_variable: dict[str, list[_Total]]) -> Finding:

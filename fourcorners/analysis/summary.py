@@ -19,12 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.advice import advise
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData
 from fourcorners.analysis.traits import Traits, gather
-from fourcorners.units import format_rate
 
 MEMORY_READ_MAX_S = 10e-6
 DISK_READ_MIN_S = 3e-3
@@ -130,7 +129,7 @@ def _measured_sentences(traits: Traits) -> list[str]:
     """Highest rates, and how even the writes are."""
     sentences = []
     rates = [
-        f"{operation}s up to {format_rate(rate)}"
+        f"{operation}s up to {wording.rate(rate)}"
         for operation, rate in (
             ("read", traits.read.fastest_bytes_per_second),
             ("write", traits.write.fastest_bytes_per_second),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fourcorners.analysis import consistency, wording
+from fourcorners import wording
+from fourcorners.analysis import consistency
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import Measured, RunData, measured
-from fourcorners.units import format_rate
 
 EXCEEDED_S = (0.001, 0.01, 0.1, 1.0)
 """What a reader notices: a disk's access, ten of them, a hesitation, a hang."""
@@ -137,8 +137,8 @@ def _alignment(run: RunData) -> list[Finding]:
             name="unaligned_share",
             title="Unaligned writes",
             verdict="measured",
-            text=f"Writes at any sector reach {format_rate(unaligned.bytes_per_second)}, "
-            f"{wording.percent(share)} of the {format_rate(aligned.bytes_per_second)} of those "
+            text=f"Writes at any sector reach {wording.rate(unaligned.bytes_per_second)}, "
+            f"{wording.percent(share)} of the {wording.rate(aligned.bytes_per_second)} of those "
             "aligned to 4 KiB.",
             value=share,
             unit="fraction",
@@ -185,9 +185,9 @@ def _profile_finding(operation: str, points: Sequence[Measured]) -> Finding:
         name=f"transfer_rate_{operation}",
         title=f"Transfer rate, {operation}s",
         verdict="measured",
-        text=f"Sequential {operation}s run at {format_rate(float(np.mean(rates)))}, from "
-        f"{format_rate(min(rates))} to {format_rate(max(rates))}; the last third of the drive has "
-        f"{wording.percent(inner / outer)} of the rate of the first.",
+        text=f"Sequential {operation}s run at {wording.rate(float(np.mean(rates)))}, from "
+        f"{wording.rate(min(rates))} to {wording.rate(max(rates))}; the last third of the drive "
+        f"has {wording.percent(inner / outer)} of the rate of the first.",
         value=float(np.mean(rates)),
         unit="B/s",
         evidence=[one.recording for one in points],

@@ -15,7 +15,7 @@ from fourcorners.comparison.documents import junit, markdown, to_dict
 from fourcorners.comparison.quantity import THROUGHPUT
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, verdicts
 from fourcorners.errors import EXIT_GATE, UserError, os_reason
-from fourcorners.report.formatting import rate
+from fourcorners.wording import mbps
 from fourcorners.writing import write_whole
 
 # A sweep of more points than this is told by the verdict and by --json.
@@ -118,8 +118,8 @@ def _throughput(comparison: Comparison, subject: str) -> Table:
         for difference in differences:
             table.add_row(
                 Text(difference.label),
-                rate(difference.baseline),
-                rate(difference.value),
+                mbps(difference.baseline),
+                mbps(difference.value),
                 Text(change(difference), style="" if difference.told else "dim"),
             )
     return table

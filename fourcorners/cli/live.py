@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 from uniplot import plot_to_string
 
+from fourcorners import wording
 from fourcorners.suites import Progress, Status
-from fourcorners.units import format_duration, format_rate
 
 # Drawing takes some 10 ms of a processor that the measurement may want.
 _DRAWN_PER_SECOND = 2
@@ -100,14 +100,14 @@ def _times(status: Status) -> str:
     end = time.localtime(time.time() + status.remaining_s)
     # Another day than today is told as well.
     form = "%H:%M" if status.remaining_s < 12 * 3600 else "%a %H:%M"
-    elapsed, left = format_duration(status.elapsed_s), format_duration(status.remaining_s)
+    elapsed, left = wording.clock(status.elapsed_s), wording.clock(status.remaining_s)
     return f"{elapsed} elapsed, {left} to go, ends about {time.strftime(form, end)}"
 
 
 def _rates(status: Status) -> str:
     if status.current_bytes_per_second is None:
         return ""
-    parts = [format_rate(status.current_bytes_per_second)]
+    parts = [wording.rate(status.current_bytes_per_second)]
     if status.current_iops is not None:
         parts.append(f"{status.current_iops:,.0f} IOPS")
     if status.current_latency_s is not None:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from fourcorners import wording
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary
 from fourcorners.store import Run, schema
-from fourcorners.units import format_bytes, format_duration
 
 EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
@@ -33,8 +33,8 @@ def print_preview(plan: dict[str, Any]) -> None:
         )
 
     line(f"{plan['name']}: {plan['suite']}", style="bold")
-    line(f"Time: about {format_duration(plan['seconds'])} on the drive's clock")
-    written = format_bytes(plan["written_bytes"])
+    line(f"Time: about {wording.clock(plan['seconds'])} on the drive's clock")
+    written = wording.chosen_size(plan["written_bytes"])
     line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
     line(f"Destroyed: {plan['destroys']}")
     if plan["scale"] < 1:
@@ -49,7 +49,7 @@ def print_preview(plan: dict[str, Any]) -> None:
         for key, value in test["parameters"].items():
             line(f"{key}: {value}", 2)
         writes = f"{test['drive_writes']:.3g} drive writes"
-        line(f"takes about {format_duration(test['seconds'])}, up to {writes}", 2)
+        line(f"takes about {wording.clock(test['seconds'])}, up to {writes}", 2)
         for number, phase in enumerate(test["phases"], start=1):
             steps = "; ".join(phase["preparation"]) or "as the drive then is"
             repeated = f" ({phase['times']} times)" if phase["times"] > 1 else ""

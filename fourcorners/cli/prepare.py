@@ -6,7 +6,8 @@ from pathlib import Path
 from fourcorners.errors import UserError
 from fourcorners.suites import prepare
 from fourcorners.targets import open_target
-from fourcorners.units import format_bytes, parse_bytes
+from fourcorners.units import parse_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 
 
@@ -32,7 +33,7 @@ def run(
             seed=seed,
         )
     if not quiet:
-        print(f"{target.name}: {state}, {format_bytes(state.stat().st_size)}")
+        print(f"{target.name}: {state}, {chosen_size(state.stat().st_size)}")
     return 0
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from rich.console import Console
 
+from fourcorners import wording
 from fourcorners.suites import Progress, Status
-from fourcorners.units import format_duration, format_rate
 
 # Between two plain lines within a test: often enough to see that it lives.
 _PLAIN_INTERVAL_S = 15.0
@@ -46,8 +46,7 @@ def choose_progress(quiet: bool, form: ProgressForm) -> AbstractContextManager[P
 
 def _time(status: Status) -> str:
     return (
-        f"{format_duration(status.elapsed_s)} elapsed, "
-        f"{format_duration(status.remaining_s)} remaining"
+        f"{wording.clock(status.elapsed_s)} elapsed, {wording.clock(status.remaining_s)} remaining"
     )
 
 
@@ -66,7 +65,7 @@ class PlainProgress(Progress):
         if now - self._shown < _PLAIN_INTERVAL_S:
             return
         self._shown = now
-        rate = format_rate(status.bytes_per_second)
+        rate = wording.rate(status.bytes_per_second)
         self.message(f"{status.test}: {status.activity}, {rate}; {_time(status)}")
 
 

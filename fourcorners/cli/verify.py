@@ -9,8 +9,8 @@ from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.purge import Method
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.targets import open_target
-from fourcorners.units import format_bytes
 from fourcorners.verification import BLOCK_BYTES, Verification, verify
+from fourcorners.wording import chosen_size
 
 # Of more damages than this the rest is in --json.
 _SHOWN_MAX = 20
@@ -75,7 +75,7 @@ def run(locator: str, options: Options) -> int:
 
 
 def _show(found: Verification) -> None:
-    checked = format_bytes(found.checked * BLOCK_BYTES)
+    checked = chosen_size(found.checked * BLOCK_BYTES)
     if found.failure is not None:
         print(f"Ended early: {found.failure}.")
     elif found.interrupted:

@@ -17,7 +17,8 @@ import numpy as np
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
 from fourcorners.recording import NS, OperationRecording, Recording
-from fourcorners.units import format_bytes, parse_bytes
+from fourcorners.units import parse_bytes
+from fourcorners.wording import chosen_size
 
 _PATTERNS = {
     "read": "sequential",
@@ -119,7 +120,7 @@ def _job(
     }
     if job.get("error"):
         notes.append(f"job {name} ended with error {job['error']}")
-    size = format_bytes(block) if block else "mixed sizes"
+    size = chosen_size(block) if block else "mixed sizes"
     return (
         ImportedRecording(
             id=identity,

@@ -17,7 +17,7 @@ import numpy as np
 from fourcorners.errors import UserError
 from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
 from fourcorners.recording import OperationRecording, Recording
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 _RESULTS = "'Target Type"
 _SPECIFICATIONS = "'size"
@@ -117,7 +117,7 @@ def _recording(
         "block_bytes": None if size is None else int(size),
         "queue_depth": depth,
     }
-    words = [name, *([format_bytes(int(size))] if size else [])]
+    words = [name, *([chosen_size(int(size))] if size else [])]
     return ImportedRecording(
         id=identity,
         label=", ".join([*words, *([f"queue depth {depth}"] if depth else [])]),

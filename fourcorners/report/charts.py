@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fourcorners import wording
 from fourcorners.analysis import latency_over_time
+from fourcorners.wording import finite
 
-from . import formatting
-from .formatting import number
 from .payload import curve, drive_names, findings, joined
 from .run import Run
 
@@ -124,9 +124,9 @@ def _rows(
 def value_of(row: Mapping[str, Any], y: str) -> float | None:
     """A metric of a row, in the unit that a chart shows."""
     if y == "mbps":
-        moved = number(row.get("bytes_per_second"))
+        moved = finite(row.get("bytes_per_second"))
         return None if moved is None else moved / 1e6
-    return number(row.get("iops" if y == "iops" else f"{y}_s"))
+    return finite(row.get("iops" if y == "iops" else f"{y}_s"))
 
 
 def _label(row: Mapping[str, Any], keys: Iterable[str]) -> str:
@@ -143,7 +143,7 @@ def _label(row: Mapping[str, Any], keys: Iterable[str]) -> str:
 
 def _named(key: str, value: Any) -> str:
     if key.endswith("_bytes"):
-        return formatting.size(value)
+        return wording.size(value)
     if key.endswith("_percent"):
         return f"{value:g} % {key.removesuffix('_percent')}s"
     return str(value)
@@ -162,13 +162,13 @@ def _lines(
         averages = _averages(run, test) if "round" not in x else []
         if averages:
             for mean in averages:
-                at = number(mean.get(x))
+                at = finite(mean.get(x))
                 if at is not None:
                     points = series.setdefault((drive, _label({"point": mean}, keys)), [])
                     points.append([at, _round(value_of(mean, y)), str(mean["variable"])])
             continue
         for row in _rows(chart, test, run, by_operation="each operation" in keys):
-            at = number(row["point"].get(x))
+            at = finite(row["point"].get(x))
             if at is not None:
                 points = series.setdefault((drive, _label(row, keys)), [])
                 points.append([at, _round(value_of(row, y)), str(row["recording"])])
@@ -205,12 +205,12 @@ def _heat(
         averages = _averages(run, test)
         if averages:
             for mean in averages:
-                at = (number(mean.get(rows_key)), number(mean.get(x)))
+                at = (finite(mean.get(rows_key)), finite(mean.get(x)))
                 if at[0] is not None and at[1] is not None:
                     maps.setdefault((drive, ""), {})[at[0], at[1]] = value_of(mean, y)
             continue
         for row in _rows(chart, test, run, by_operation=False):
-            place = (number(row["point"].get(rows_key)), number(row["point"].get(x)))
+            place = (finite(row["point"].get(rows_key)), finite(row["point"].get(x)))
             if place[0] is not None and place[1] is not None:
                 label = _label(row, chart.get("series") or [])
                 maps.setdefault((drive, label), {})[place[0], place[1]] = value_of(row, y)
@@ -222,10 +222,8 @@ def _heat(
 
     def cell(value: float | None) -> dict[str, Any]:
         if value is None or value <= 0:
-            return {"text": formatting.NOTHING, "level": None}
-        text = (
-            formatting.duration(value) if y.startswith("latency") else formatting.significant(value)
-        )
+            return {"text": wording.NOTHING, "level": None}
+        text = wording.duration(value) if y.startswith("latency") else wording.number(value)
         return {"text": text, "level": round(100 * math.log(value / lowest) / span)}
 
     made = []
@@ -252,7 +250,7 @@ def _heat(
 
 
 def _written(key: str, value: float) -> str:
-    return formatting.size(value) if key.endswith("_bytes") else f"{value:g}"
+    return wording.size(value) if key.endswith("_bytes") else f"{value:g}"
 
 
 def _seconds(
@@ -267,7 +265,7 @@ def _seconds(
         clock = 0.0
         for row in _rows(chart, test, run, by_operation=True):
             whole = run.series(str(row["recording"]), str(row["operation"]))
-            elapsed = number(row.get("elapsed_s")) or 0.0
+            elapsed = finite(row.get("elapsed_s")) or 0.0
             # A last second that the end cut short is no second; of a shorter run it is all.
             count = min(len(whole["ios"]), max(math.floor(elapsed + 1e-6), 0))
             points = series.setdefault((drive, _operation_label(row, keys)), [])
@@ -317,7 +315,7 @@ def _second(series: Mapping[str, Any], second: int, y: str) -> float | None:
         return float(series["ios"][second])
     if y == "mbps":
         return float(series["bytes"][second]) / 1e6
-    return number(series[f"{y}_s"][second])
+    return finite(series[f"{y}_s"][second])
 
 
 def _percentiles(
@@ -459,5 +457,5 @@ def _window(window: Mapping[str, Any], factor: float) -> dict[str, Any]:
 
 
 def _round(value: object, digits: int = 6) -> float | None:
-    x = number(value)
+    x = finite(value)
     return None if x is None else float(f"{x:.{digits}g}")

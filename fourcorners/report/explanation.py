@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from . import formatting
+from fourcorners import wording
 
 STORY = "explanation"
 # What no model of the drive explains: findings that begin so.
@@ -68,8 +68,8 @@ def _values(measured: Sequence[Mapping[str, Any]]) -> Table:
     for finding in measured:
         table.add_row(
             Text(finding["title"]),
-            formatting.finding_value(finding),
-            formatting.finding_interval(finding),
+            wording.finding_value(finding),
+            wording.finding_interval(finding),
         )
     return table
 

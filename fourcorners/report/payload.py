@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .formatting import number
+from fourcorners.wording import finite
+
 from .run import Array, Run
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "p99999", "max")
@@ -144,7 +145,7 @@ def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     rank = np.clip(np.ceil((1.0 - tail) * total), 1, total)
     bucket = np.minimum(np.searchsorted(cumulative, rank), len(count) - 1)
     middle = (low[bucket] + high[bucket]) // 2
-    longest = number(row.get("latency_max_s"))
+    longest = finite(row.get("latency_max_s"))
     if longest is not None:
         middle[-1] = round(longest * 1e9)
     return {"tail": [_round(t) for t in tail], "ns": [int(ns) for ns in middle]}
@@ -165,8 +166,8 @@ def _consistency(drive: int, run: Run, row: Mapping[str, Any]) -> dict[str, Any]
         series = run.series(str(row.get("recording")), str(row.get("operation")))
     except KeyError:
         series = {}
-    ios = [int(n) if number(n) is not None else 0 for n in series.get("ios", ())]
-    elapsed = number(row.get("elapsed_s"))
+    ios = [int(n) if finite(n) is not None else 0 for n in series.get("ios", ())]
+    elapsed = finite(row.get("elapsed_s"))
     cut = elapsed is not None and len(ios) > 1 and len(ios) > elapsed + 1e-6
     return {
         "drive": drive,
@@ -182,7 +183,7 @@ def _lines(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """Entries gathered into one line per drive and operation, in the order of `key`."""
     lines: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for entry in entries:
-        if number(entry["point"].get(key)) is not None:
+        if finite(entry["point"].get(key)) is not None:
             lines.setdefault((entry["drive"], entry["operation"]), []).append(entry)
     return [
         {
@@ -221,9 +222,9 @@ def _clean(value: Any) -> Any:
         return {str(key): _clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_clean(item) for item in value]
-    return number(value)
+    return finite(value)
 
 
 def _round(value: object, digits: int = 6) -> float | None:
-    x = number(value)
+    x = finite(value)
     return None if x is None else float(f"{x:.{digits}g}")

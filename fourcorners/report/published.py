@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fourcorners import wording
 from fourcorners.catalog.published import Published, published
 
-from . import formatting
 from .payload import joined
 from .run import Run
 
@@ -68,7 +68,7 @@ def published_view(
 
 
 def _row(run: Run, name: str, index: int, about: str, figure: Published) -> dict[str, Any]:
-    high = "" if figure.high is None else f" to {formatting.significant(figure.high)}"
+    high = "" if figure.high is None else f" to {wording.number(figure.high)}"
     unit = "" if figure.unit == "ratio" else f" {figure.unit}"
     asked = _asked(figure)
     return {
@@ -76,8 +76,7 @@ def _row(run: Run, name: str, index: int, about: str, figure: Published) -> dict
         "drive": name,
         "about": about,
         "what": figure.what,
-        "published": f"{_RELATIONS[figure.relation]}{formatting.significant(figure.value)}{high}"
-        f"{unit}",
+        "published": f"{_RELATIONS[figure.relation]}{wording.number(figure.value)}{high}{unit}",
         "here": [] if asked is None else list(_answers(run, asked, figure)),
         "condition": figure.condition,
         "source": figure.source,
@@ -113,12 +112,16 @@ def _asked(figure: Published) -> _Asked | None:
     )
 
 
+def _percent_change(change: float) -> str:
+    return f"{100 * change:+.2g} %" if abs(change) >= 5e-4 else "as published"
+
+
 def _answers(run: Run, asked: _Asked, figure: Published) -> Iterator[str]:
     """What the run measured of it, once for each test and kind of data."""
     scale = {"IOPS": 1.0, "MB/s": 1e6, "MiB/s": 2.0**20, "ms": 1e-3}[figure.unit]
     for row in joined(run):
         point = row["point"]
-        value = formatting.number(row.get(asked.quantity))
+        value = wording.finite(row.get(asked.quantity))
         if value is None or row["operation"] != asked.operation:
             continue
         if (point.get("pattern"), point.get("block_bytes"), point.get("queue_depth")) != (
@@ -130,7 +133,7 @@ def _answers(run: Run, asked: _Asked, figure: Published) -> Iterator[str]:
         content = str(point.get("content") or "")
         if asked.operation == "write" and asked.content not in (None, content):
             continue
-        error = formatting.percent_change(figure.error(value / scale))
+        error = _percent_change(figure.error(value / scale))
         kind = f", {content}" if asked.operation == "write" and asked.content is None else ""
-        measured = f"{formatting.significant(value / scale)} {figure.unit}"
+        measured = f"{wording.number(value / scale)} {figure.unit}"
         yield f"{measured} ({error}; {row['test']}{kind})"

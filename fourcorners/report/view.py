@@ -6,7 +6,8 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import formatting
+from fourcorners import wording
+
 from .charts import SECTIONS
 from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
 from .published import published_view
@@ -65,7 +66,7 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "index": index,
         "name": name,
         "summary": str(target.get("summary") or ""),
-        "capacity": formatting.capacity(target.get("capacity_bytes")),
+        "capacity": wording.amount(target.get("capacity_bytes")),
         "verdict": [str(f["text"]) for f in said if f.get("text")],
         "misleading": _misleading(run),
         "sides": [
@@ -113,7 +114,7 @@ def _tests(run: Run) -> list[dict[str, Any]]:
             "purpose": str(test.get("purpose") or ""),
             "preparation": [str(step) for step in test.get("preparation") or []],
             "parameters": {str(k): str(v) for k, v in (test.get("parameters") or {}).items()},
-            "wall": formatting.duration(test.get("wall_s")),
+            "wall": wording.duration(test.get("wall_s")),
             "recordings": [str(r.get("id")) for r in test.get("recordings") or []],
         }
         for test in run.manifest.get("tests") or []
@@ -141,9 +142,7 @@ def _missing(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     for test in SECTIONS:
         for run, name in zip(runs, names, strict=True):
-            if any(
-                row["test"] == test and formatting.number(row.get("iops")) for row in joined(run)
-            ):
+            if any(row["test"] == test and wording.finite(row.get("iops")) for row in joined(run)):
                 continue
             known = [t for t in _tests(run) if t["name"] == test]
             why = (
@@ -163,7 +162,7 @@ def _errors(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
         f"{name}: {int(count):,} I/O errors in {row.get('recording')} ({row['operation']})."
         for run, name in zip(runs, names, strict=True)
         for row in joined(run)
-        if (count := formatting.number(row.get("errors")) or 0) > 0
+        if (count := wording.finite(row.get("errors")) or 0) > 0
     ]
 
 
@@ -176,22 +175,22 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
             point = row["point"]
             if corner_of(row) != corner:
                 continue
-            if (moved := formatting.number(row.get("bytes_per_second"))) is None:
+            if (moved := wording.finite(row.get("bytes_per_second"))) is None:
                 continue
             block_bytes = block_bytes or point.get("block_bytes")
-            depth = formatting.number(point.get("queue_depth")) or 0
+            depth = wording.finite(point.get("queue_depth")) or 0
             blocks.setdefault(depth, {}).setdefault(index, []).append(
                 {
                     "content": _content(str(point.get("content") or "")),
                     "bps": moved,
-                    "rate": formatting.rate(moved),
-                    "iops": formatting.significant(row.get("iops")),
-                    "mean": formatting.duration(row.get("latency_mean_s")),
-                    "p99": formatting.duration(row.get("latency_p99_s")),
-                    "max": formatting.duration(row.get("latency_max_s")),
+                    "rate": wording.mbps(moved),
+                    "iops": wording.number(row.get("iops")),
+                    "mean": wording.duration(row.get("latency_mean_s")),
+                    "p99": wording.duration(row.get("latency_p99_s")),
+                    "max": wording.duration(row.get("latency_max_s")),
                 }
             )
-    size = formatting.size(block_bytes) if block_bytes else ""
+    size = wording.size(block_bytes) if block_bytes else ""
     return {
         "title": f"{size} {CORNER_TITLES[corner]}".strip(),
         "kinds": sorted(
@@ -241,13 +240,13 @@ def _percentiles(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, An
         for row in joined(run):
             if (corner := corner_of(row)) not in CORNERS:
                 continue
-            depth = formatting.number(row["point"].get("queue_depth")) or 0
+            depth = wording.finite(row["point"].get("queue_depth")) or 0
             groups.setdefault((CORNERS.index(corner), depth, row["label"]), []).append(
                 {
                     "index": index,
                     "drive": name,
-                    "ios": formatting.significant(row.get("ios")),
-                    "latency": [formatting.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
+                    "ios": wording.number(row.get("ios")),
+                    "latency": [wording.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
                 }
             )
     return [{"label": key[2], "rows": rows} for key, rows in sorted(groups.items())]
@@ -259,18 +258,18 @@ def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
         for operation in ("read", "write"):
             for finding in findings(run, f"access_model_{operation}")[:1]:
                 detail = finding.get("detail") or {}
-                sequential = formatting.number(detail.get("sequential_rate_bytes_per_second"))
+                sequential = wording.finite(detail.get("sequential_rate_bytes_per_second"))
                 rows.append(
                     {
                         "index": index,
                         "drive": name,
                         "operation": operation,
-                        "rate": formatting.rate(sequential),
-                        "rate_binary": formatting.significant(sequential / 2**20)
+                        "rate": wording.mbps(sequential),
+                        "rate_binary": wording.number(sequential / 2**20)
                         if sequential
-                        else formatting.NOTHING,
-                        "penalty": formatting.duration(detail.get("access_penalty_s")),
-                        "half": formatting.size(detail.get("half_speed_bytes")),
+                        else wording.NOTHING,
+                        "penalty": wording.duration(detail.get("access_penalty_s")),
+                        "half": wording.size(detail.get("half_speed_bytes")),
                         "cluster": _cluster(detail),
                         "verdict": str(finding.get("verdict") or ""),
                         "method": str(detail.get("method") or ""),
@@ -281,8 +280,8 @@ def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _cluster(detail: Mapping[str, Any]) -> str:
-    estimate = formatting.number(detail.get("cluster_bytes_estimate"))
-    return formatting.size(estimate) if estimate is not None else ""
+    estimate = wording.finite(detail.get("cluster_bytes_estimate"))
+    return wording.size(estimate) if estimate is not None else ""
 
 
 def _findings(run: Run) -> list[dict[str, Any]]:
@@ -296,8 +295,8 @@ def _findings(run: Run) -> list[dict[str, Any]]:
                 "name": name,
                 "title": str(finding.get("title") or name),
                 "verdict": str(finding.get("verdict") or ""),
-                "value": formatting.finding_value(finding),
-                "interval": formatting.finding_interval(finding),
+                "value": wording.finding_value(finding),
+                "interval": wording.finding_interval(finding),
                 "text": str(finding.get("text") or ""),
                 "evidence": [str(item) for item in finding.get("evidence") or []],
             }
@@ -327,9 +326,9 @@ def _tables(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[st
                     "label": f"{row['label']}: {OPERATIONS[row['operation']]}"
                     if mixed
                     else row["label"],
-                    "rate": formatting.rate(row.get("bytes_per_second")),
-                    "iops": formatting.significant(row.get("iops")),
-                    "latency": [formatting.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
+                    "rate": wording.mbps(row.get("bytes_per_second")),
+                    "iops": wording.number(row.get("iops")),
+                    "latency": [wording.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
                 }
             )
     return tables
@@ -355,7 +354,7 @@ _HEALTH = (
     ("temperature_c", "drive temperature", lambda value: f"{value:.0f} °C"),
     ("used_share", "endurance used", lambda value: f"{value:.0%}".replace("%", " %")),
     ("power_on_h", "powered on", lambda value: f"{value:,} h"),
-    ("written_bytes", "written in the drive's life", formatting.capacity),
+    ("written_bytes", "written in the drive's life", wording.amount),
     ("media_errors", "media errors", str),
     ("reallocated_sectors", "reallocated sectors", str),
     ("throttled", "slowed down by heat", lambda value: f"{value:,} times"),
@@ -395,7 +394,7 @@ def _environment(run: Run) -> dict[str, str]:
     }
     for key, value in (manifest.get("environment") or {}).items():
         plain = str(key).removesuffix("_bytes")
-        readable = value if plain == key or value is None else formatting.size(value)
+        readable = value if plain == key or value is None else wording.size(value)
         facts[plain.replace("_", " ")] = readable
     return {key: _fact(value) for key, value in facts.items()}
 
@@ -411,8 +410,8 @@ def _fact(value: Any) -> str:
 
 
 def _exact_capacity(byte_count: object) -> str:
-    exact = formatting.number(byte_count)
-    return "" if exact is None else f"{formatting.capacity(exact)} ({int(exact):,} bytes)"
+    exact = wording.finite(byte_count)
+    return "" if exact is None else f"{wording.amount(exact)} ({int(exact):,} bytes)"
 
 
 def _table(columns: Sequence[Mapping[str, str]]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from fourcorners import wording as numbers
 from fourcorners.catalog.published import Apart, published_apart
 from fourcorners.report.document import asset, content_hash, embedded_json, joined_script
-from fourcorners.report.formatting import significant
 from fourcorners.reproduction import charts, wording
 from fourcorners.reproduction.bars import charts as bar_charts
 from fourcorners.reproduction.experiments import SOURCES
@@ -16,7 +16,7 @@ from fourcorners.reproduction.payload import payload
 from fourcorners.reproduction.run import SEED, Reproduction
 from fourcorners.reproduction.source import Source
 from fourcorners.suites.tests import matrix
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 _REPORT = "fourcorners.report"
 _REPORT_SCRIPTS = ("units.js", "plot.js", "figures.js", "app.js")  # in order of dependency
@@ -29,8 +29,8 @@ def render_page(reproduction: Reproduction) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["significant"] = significant
-    environment.filters["bytes"] = format_bytes
+    environment.filters["significant"] = numbers.number
+    environment.filters["bytes"] = chosen_size
     environment.filters["brief"] = wording.brief
     environment.filters["duration"] = wording.duration
     scripts = [asset(f"assets/{name}", _REPORT) for name in _REPORT_SCRIPTS]

@@ -26,7 +26,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, Workload, partly_random, strided
 
 
@@ -43,7 +43,7 @@ def _size_or_share(value: Any) -> int | float:
 
 
 def _show_size_or_share(value: int | float) -> str:
-    return format_bytes(value) if isinstance(value, int) else show_percent(value)
+    return chosen_size(value) if isinstance(value, int) else show_percent(value)
 
 
 def _pattern(value: Any) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fourcorners.errors import UserError
-from fourcorners.units import format_bytes, parse_bytes, parse_seconds
+from fourcorners.units import parse_bytes, parse_seconds
+from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible, duplicated
 
 Parameters = TypeVar("Parameters")
@@ -125,7 +126,7 @@ _SHARE_SCHEMA = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"typ
 SECONDS = Kind("a duration", _seconds, lambda v: f"{v:g} s", {"type": "string"}, scaled=True)
 PAUSE = Kind("a pause", _seconds, lambda v: f"{v:g} s", {"type": "string"}, pause=True)
 TIME = Kind("a time", _seconds, lambda v: f"{v:g} s", {"type": "string"})
-SIZE = Kind("a size", _size, format_bytes, {"type": "string"})
+SIZE = Kind("a size", _size, chosen_size, {"type": "string"})
 COUNT = Kind("a number", _count, str, {"type": "integer", "minimum": 1})
 LOG_IOS = Kind("a number", _log_ios, str, {"type": "integer", "minimum": 0, "maximum": LOG_IOS_MAX})
 SHARE = Kind("a share", read_share, show_percent, _SHARE_SCHEMA)

@@ -7,7 +7,7 @@ from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
 from fourcorners.targets import SimulatedTarget, Target
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 
 
@@ -61,7 +61,7 @@ def prepare(
         )
         if not outcome.steady:
             raise UserError(
-                f"{target.name}: not steady after {format_bytes(outcome.written_bytes)} of random "
+                f"{target.name}: not steady after {chosen_size(outcome.written_bytes)} of random "
                 "writes",
                 EXIT_FAILED,
             )

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fourcorners import wording
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
 from fourcorners.targets import Target
-from fourcorners.units import format_bytes, format_duration
 
 
 def preview(
@@ -51,11 +51,13 @@ def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s
     wall, how much is written, and what is destroyed."""
     names = ", ".join(test.name for test in tests) or "only the report is missing"
     count = f"{len(tests)} test{'s' if len(tests) != 1 else ''}"
-    text = f"{target.name}: {count}, about {format_duration(about_s)}: {names}"
+    text = f"{target.name}: {count}, about {wording.clock(about_s)}: {names}"
     written = sum(test.written_bytes for test in tests)
     writes = written / plan.subject.capacity_bytes
     amount = (
-        f"up to {format_bytes(round(written))}, {writes:.3g} drive writes" if written else "nothing"
+        f"up to {wording.chosen_size(round(written))}, {wording.number(writes)} drive writes"
+        if written
+        else "nothing"
     )
     lost = destroyed(plan, target.locator, target.purge_plan)
     return f"{text}\nWritten: {amount}. Destroyed: {lost}"

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fourcorners import wording
 from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
 from fourcorners.identity import check_path, check_simulated
@@ -16,7 +17,6 @@ from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.suites.waypoint import GoingOn, going_on
 from fourcorners.targets import SimulatedTarget, Target, is_simulated, open_target
-from fourcorners.units import format_duration
 
 # Facts of the machine whose change between two parts of a run a reader should know.
 _TELLING_FACTS = ("kernel", "cpu", "cores", "memory_bytes", "cpu_governor", "scheduler", "link")
@@ -167,7 +167,7 @@ def _record_gap(
     count = len(kept)
     text = (
         f"The run stopped at {stopped.replace('T', ' ').replace('Z', ' UTC')} and was resumed "
-        f"after {format_duration(seconds)}: "
+        f"after {wording.clock(seconds)}: "
         f"{count} finished test{' was' if count == 1 else 's were'} kept"
     )
     if begun:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
 from fourcorners.environment import describe_host
@@ -34,7 +35,6 @@ from fourcorners.suites.suite import Suite, SuitePlan, find_suite
 from fourcorners.suites.test import Adaptive, Measurement, Test
 from fourcorners.suites.waypoint import GoingOn, Waypoint, begins_anew, saves_states
 from fourcorners.targets import SimulatedTarget, Target, open_target
-from fourcorners.units import format_duration
 from fourcorners.workload import Workload
 
 INTERRUPTED_REASON = "stopped by Ctrl-C"
@@ -381,7 +381,7 @@ class Runner:
         if entry["status"] != "interrupted":
             entry.pop("waypoint", None)
         entry["wall_s"] = round(time.monotonic() - started, 3)
-        ending = f"{entry['status']} in {format_duration(entry['wall_s'])}"
+        ending = f"{entry['status']} in {wording.clock(entry['wall_s'])}"
         if entry["reason"]:
             ending += f": {entry['reason']}"
         self._progress.message(f"{test.title}: {ending}")

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from fourcorners import wording
 from fourcorners.suites.subject import Subject
-from fourcorners.units import format_bytes, format_duration
 from fourcorners.workload import INCOMPRESSIBLE, Stream, Workload
 
 FILL_BLOCK_BYTES = 128 * 1024
@@ -53,7 +53,8 @@ class Fill:
 
     def describe(self, subject: Subject) -> str:
         """One phrase, as a manifest's ``preparation`` has it."""
-        text = f"sequential fill of {subject.extent(self.count)}, {format_bytes(FILL_BLOCK_BYTES)}"
+        text = f"sequential fill of {subject.extent(self.count)}"
+        text += f", {wording.chosen_size(FILL_BLOCK_BYTES)}"
         if self.content != INCOMPRESSIBLE:
             text += f", {self.content} data"
         return text if self.times == 1 else f"{text}, {self.times:.3g} times over"
@@ -86,7 +87,7 @@ class Rest:
 
     def describe(self, subject: Subject) -> str:
         """One phrase, as a manifest's ``preparation`` has it."""
-        length = f"{self.seconds:g} s" if self.seconds < 60 else format_duration(self.seconds)
+        length = f"{self.seconds:g} s" if self.seconds < 60 else wording.clock(self.seconds)
         return f"pause of {length}"
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from fourcorners.errors import UserError
 from fourcorners.targets import Target
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 
 def filled_bytes(capacity_bytes: int, filled_share: float) -> int:
@@ -85,7 +85,7 @@ class Subject:
         """The first ``count`` bytes of the target, in words."""
         if count >= self.rounded(self.capacity_bytes):
             return "the whole drive"
-        return f"the first {format_bytes(count)}"
+        return f"the first {chosen_size(count)}"
 
     def rounded(self, count: int) -> int:
         """``count`` rounded down to what requests must be multiples of."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.artefacts import device, history, host, medium
 from fourcorners.analysis.artefacts.artefact import SEVERITIES, Artefact
 from fourcorners.analysis.artefacts.case import Case, cases

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
 from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.source import RunData, measured

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals import conflicts
 from fourcorners.analysis.internals.layout import Seen

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.layout import Seen
 from fourcorners.analysis.internals.medium import NO_FLASH, is_disk

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis import access_model, wording
+from fourcorners import wording
+from fourcorners.analysis import access_model
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured, RunData, measured

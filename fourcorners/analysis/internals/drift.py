@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import RunData, measured

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData, measured
 

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners.analysis import access_model, wording
+from fourcorners import wording
+from fourcorners.analysis import access_model
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.medium import NO_UNITS
 from fourcorners.analysis.intervals import two_sided_t

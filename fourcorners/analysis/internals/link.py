@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.source import Measured, RunData, measured
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.medium import NO_UNITS, is_disk
 from fourcorners.analysis.intervals import two_sided_t

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals.erase_unit import parts_of
 from fourcorners.analysis.internals.spare_area import find_cliff

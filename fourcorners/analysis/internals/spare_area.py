@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.amplification import moved_units
 from fourcorners.analysis.internals.curve import Curve, completion_curve

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.erase_unit import TEST, parts_of
 from fourcorners.analysis.internals.spare_area import find_cliff

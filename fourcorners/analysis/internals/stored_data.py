@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals.curve import completion_curve
 from fourcorners.analysis.source import Measured, RunData, measured

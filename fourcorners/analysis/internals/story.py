@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 
 CLUSTER_MIN_BYTES = 256 * 2**10

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.analysis import wording
+from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.curve import Curve, completion_curve
 from fourcorners.analysis.source import Measured, RunData, measured

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners import wording
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
 from fourcorners.analysis.steady_state.segments import segment_starts
 from fourcorners.analysis.steady_state.series import Progression, Series, progression
 from fourcorners.analysis.steady_state.trend import remaining_decay, trend
 from fourcorners.analysis.steady_state.verdict import State, Verdict
-from fourcorners.units import format_bytes
 
 SPARE_SHARE_MAX = 0.45
 """Spare area that a drive may have, as a share of its capacity, where nothing is known: of the
@@ -341,14 +341,14 @@ class _Case:
         free = self._free_bytes(first)
         if total < free:
             return (
-                f"{format_bytes(round(total))} were written, and the drive may have had "
-                f"{format_bytes(round(free))} free"
+                f"{wording.chosen_size(round(total))} were written, and the drive may have had "
+                f"{wording.chosen_size(round(free))} free"
             )
         since, needed = total - self._parts.work * first, self._needed_bytes(first)
         if since < needed:
             return (
-                f"{format_bytes(round(since))} were written since the last change, and a whole "
-                f"turnover takes {format_bytes(round(needed))}"
+                f"{wording.chosen_size(round(since))} were written since the last change, and a "
+                f"whole turnover takes {wording.chosen_size(round(needed))}"
             )
         return None
 

@@ -1,4 +1,4 @@
-// Numbers as a person reads them; the same rules as units.py.
+// Numbers as a person reads them; the same rules as wording.py.
 
 export const NOTHING = "–";
 
@@ -40,11 +40,11 @@ export function durationTick(s) {
   return duration(s, plain);
 }
 
-const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
+const SIZES = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 
 export function size(bytes) {
   if (bytes === null || bytes === undefined || !Number.isFinite(bytes)) return NOTHING;
-  const [scale, unit] = SIZES.find(([limit]) => Math.abs(bytes) >= limit) ?? SIZES[3];
+  const [scale, unit] = SIZES.find(([limit]) => Math.abs(bytes) >= limit) ?? SIZES.at(-1);
   const x = bytes / scale;
   return `${Number.isInteger(x) ? grouped(x, 0) : significant(x)} ${unit}`;
 }

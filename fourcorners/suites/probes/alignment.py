@@ -9,7 +9,7 @@ from fourcorners.suites.probes.common import interleaved, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 
 # Page-mapped drives map up to 64 KiB; only where those show nothing do drives map clusters.
@@ -50,7 +50,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         how = "across" if straddles else "at"
         return timed(
             f"{how}/{boundary}",
-            f"{format_bytes(2 * sector)} writes {how} multiples of {format_bytes(boundary)}",
+            f"{chosen_size(2 * sector)} writes {how} multiples of {chosen_size(boundary)}",
             stream(boundary, straddles),
             time_s,
             seed=seed,
@@ -66,7 +66,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     # How long small writes take at all, so that each point gets as many as it needs.
     first = timed(
         "speed",
-        f"{format_bytes(2 * sector)} random writes",
+        f"{chosen_size(2 * sector)} random writes",
         stream(2 * sector, False),
         parameters.time_s,
         seed=seed,
@@ -89,10 +89,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     longest = write(2 * sector, True, IOS_MIN * 0.5)
     return Plan(
         {
-            "writes": f"{format_bytes(2 * sector)}, random, queue depth {parameters.depth}",
-            "boundaries": f"multiples of {format_bytes(2 * sector)} and of every larger power of "
-            f"two, up to {format_bytes(FINE_MAX_BYTES)}, where writes are slow "
-            f"{format_bytes(COARSE_MAX_BYTES)}",
+            "writes": f"{chosen_size(2 * sector)}, random, queue depth {parameters.depth}",
+            "boundaries": f"multiples of {chosen_size(2 * sector)} and of every larger power of "
+            f"two, up to {chosen_size(FINE_MAX_BYTES)}, where writes are slow "
+            f"{chosen_size(COARSE_MAX_BYTES)}",
             "span": f"{subject.extent(span)}, filled; the rest empty",
             "time": f"{parameters.time_s:g} s each after {parameters.ramp_s:g} s, at least "
             f"{IOS_MIN} writes",

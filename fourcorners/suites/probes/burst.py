@@ -9,7 +9,7 @@ from fourcorners.suites.probes.common import probed_bytes
 from fourcorners.suites.steps import Purge, Rest, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 
 LONG_BLOCK_BYTES = 64 * KIB
@@ -59,8 +59,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     )
     return Plan(
         {
-            "long burst": f"{format_bytes(area)} in {format_bytes(LONG_BLOCK_BYTES)}",
-            "short burst": f"{format_bytes(short)} in {format_bytes(parameters.block_bytes)}",
+            "long burst": f"{chosen_size(area)} in {chosen_size(LONG_BLOCK_BYTES)}",
+            "short burst": f"{chosen_size(short)} in {chosen_size(parameters.block_bytes)}",
             "before the short burst": f"{WAITING_IOPS:g} reads per second for {WAITING_S:g} s",
             "before the last burst": f"pause of {parameters.rest_s:g} s",
             "data": "incompressible, in sequence, all of a burst due at once",

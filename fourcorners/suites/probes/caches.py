@@ -9,7 +9,7 @@ from fourcorners.suites.probes.common import interleaved, preparation, prepares,
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload, fixed_rate, strided
 
 BLOCK_BYTES = 4 * KIB
@@ -51,7 +51,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         ios = PASSES * region // block
         stream = access("read", strided(HOP_BLOCKS * block), block, span_bytes=region)
         workload = Workload([stream], seconds=parameters.time_s, ios=ios, seed=seed)
-        label = f"{format_bytes(region)}, {PASSES} times over"
+        label = f"{chosen_size(region)}, {PASSES} times over"
         axes = {"region_bytes": region, "wanted_ios": ios}
         return Measurement(f"again/{region}", label, workload, axes)
 
@@ -64,7 +64,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             arrival=fixed_rate(PAUSED_PER_SECOND),
         )
         workload = Workload([stream], seconds=parameters.time_s, seed=seed)
-        label = f"every {format_bytes(distance)}, with pauses"
+        label = f"every {chosen_size(distance)}, with pauses"
         return Measurement(f"ahead/{distance}", label, workload, {"distance_bytes": distance})
 
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
@@ -77,10 +77,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     enough = span >= 4 * MIB
     return Plan(
         {
-            "reads": f"{format_bytes(block)}, queue depth 1",
-            "regions": f"{format_bytes(REGIONS_BYTES[0])} to {format_bytes(REGIONS_BYTES[-1])}",
-            "distances": f"{format_bytes(DISTANCES_BYTES[0])} to "
-            f"{format_bytes(DISTANCES_BYTES[-1])}, {PAUSED_PER_SECOND:g} reads a second",
+            "reads": f"{chosen_size(block)}, queue depth 1",
+            "regions": f"{chosen_size(REGIONS_BYTES[0])} to {chosen_size(REGIONS_BYTES[-1])}",
+            "distances": f"{chosen_size(DISTANCES_BYTES[0])} to "
+            f"{chosen_size(DISTANCES_BYTES[-1])}, {PAUSED_PER_SECOND:g} reads a second",
         },
         (
             Phase(

@@ -10,7 +10,7 @@ from fourcorners.suites.probes.common import interleaved, preparation, prepares,
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
 # Several times as much as lies between two stripes of the same die.
@@ -47,7 +47,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     def window(count: int) -> Measurement:
         measurement = reads(
             f"window/{count}",
-            f"reads within {format_bytes(count)}",
+            f"reads within {chosen_size(count)}",
             block,
             parameters.time_s,
             span_bytes=count,
@@ -56,7 +56,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return _with(measurement, window_bytes=count)
 
     def place(boundary: int) -> Measurement:
-        label = f"one place across {format_bytes(boundary)}"
+        label = f"one place across {chosen_size(boundary)}"
         measurement = reads(
             f"across/{boundary}",
             label,
@@ -68,7 +68,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return _with(measurement, boundary_bytes=boundary)
 
     def pair(distance: int) -> Measurement:
-        label = f"two places, {format_bytes(distance)} apart"
+        label = f"two places, {chosen_size(distance)} apart"
         measurement = reads(
             f"pair/{distance}",
             label,
@@ -119,7 +119,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     fill = timed(
         "fill",
-        f"{format_bytes(FILL_BLOCK_BYTES)} sequential writes",
+        f"{chosen_size(FILL_BLOCK_BYTES)} sequential writes",
         access("write", "sequential", FILL_BLOCK_BYTES, span_bytes=span),
         1.0,
     )
@@ -128,10 +128,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     )
     return Plan(
         {
-            "reads": f"{format_bytes(block)}, queue depth {parameters.depth}",
+            "reads": f"{chosen_size(block)}, queue depth {parameters.depth}",
             "span": f"{subject.extent(span)}, written in sequence, one write at a time",
-            "windows": f"{format_bytes(grid)} and every larger power of two up to "
-            f"{format_bytes(count // 2)}",
+            "windows": f"{chosen_size(grid)} and every larger power of two up to "
+            f"{chosen_size(count // 2)}",
             "time": f"{parameters.time_s:g} s each",
         },
         (

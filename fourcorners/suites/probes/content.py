@@ -10,7 +10,7 @@ from fourcorners.suites.probes.common import probed_bytes
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import (
     INCOMPRESSIBLE,
     REPEATED,
@@ -63,7 +63,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     return Plan(
         {
-            "writes": f"{format_bytes(part)} of each kind of data, {format_bytes(BLOCK_BYTES)} in "
+            "writes": f"{chosen_size(part)} of each kind of data, {chosen_size(BLOCK_BYTES)} in "
             "sequence, all due at once",
             "data": f"{REPEATED}; compressible to {PERCENTS[0]} and {PERCENTS[1]} percent; "
             "incompressible before, among and after them",

@@ -9,7 +9,7 @@ from fourcorners.suites.probes.common import interleaved, preparation, prepares,
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
 BLOCK_BYTES = 4 * KIB
@@ -59,7 +59,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         workload = Workload(
             [stream], seconds=parameters.time_s / 16, ramp_s=parameters.time_s / 40, seed=seed
         )
-        label = f"{of} data, {format_bytes(size)} reads"
+        label = f"{of} data, {chosen_size(size)} reads"
         return Measurement(f"link/{of}/{size}", label, workload, {"of": of})
 
     points = [random(depth) for depth in POWERS_TO_256]
@@ -70,10 +70,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         points += [large("erased", size, span, rest) for size in LINK_BLOCKS_BYTES]
     return Plan(
         {
-            "random reads": f"{format_bytes(block)}, 1 to {POWERS_TO_256[-1]} outstanding",
+            "random reads": f"{chosen_size(block)}, 1 to {POWERS_TO_256[-1]} outstanding",
             "large reads": f"{LINK_DEPTH} outstanding, "
-            f"{' and '.join(format_bytes(size) for size in LINK_BLOCKS_BYTES)}; of the same place "
-            f"{' and '.join(format_bytes(size) for size in CACHED_BLOCKS_BYTES)}",
+            f"{' and '.join(chosen_size(size) for size in LINK_BLOCKS_BYTES)}; of the same place "
+            f"{' and '.join(chosen_size(size) for size in CACHED_BLOCKS_BYTES)}",
             "span": f"{subject.extent(span)}, filled; the rest empty",
         },
         (

@@ -9,7 +9,7 @@ from fourcorners.suites.probes.common import interleaved, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, fixed_rate
 
 FILLED_BYTES_MAX = 2**30
@@ -55,7 +55,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     ]
     return Plan(
         {
-            "writes": f"{format_bytes(block)}, random, one at a time, {parameters.writes} of each "
+            "writes": f"{chosen_size(block)}, random, one at a time, {parameters.writes} of each "
             f"kind in each of {ROUNDS} rounds",
             "kinds": f"plain, {parameters.apart_s:g} s apart; each flushed; each forced (FUA); and "
             "reads",

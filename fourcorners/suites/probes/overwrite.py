@@ -10,7 +10,7 @@ from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, paramete
 from fourcorners.suites.steps import Purge, Rest, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, bursts
 
 FILL_BLOCK_BYTES = 128 * KIB
@@ -134,11 +134,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     return Plan(
         {
-            "fill": f"{subject.extent(area)}, {format_bytes(fill_block)}, all due at once",
-            "rewritten in sequence": f"{format_bytes(block)}, in parts, until erases show, at most "
+            "fill": f"{subject.extent(area)}, {chosen_size(fill_block)}, all due at once",
+            "rewritten in sequence": f"{chosen_size(block)}, in parts, until erases show, at most "
             f"{show_percent(parameters.in_sequence)} of the drive",
-            "overwritten at random": f"{format_bytes(OVERWRITE_BLOCK_BYTES)}, in parts of "
-            f"{format_bytes(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
+            "overwritten at random": f"{chosen_size(OVERWRITE_BLOCK_BYTES)}, in parts of "
+            f"{chosen_size(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
             f"to the cliff, at most {show_percent(parameters.in_all)} of the drive in all",
             "then": f"a pause of {parameters.rest_s:g} s, and TRIM of everything; after each "
             f"{AFTERWARDS} parts more",

@@ -8,7 +8,7 @@ from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import fresh, interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 # One read at a time: a disk that reorders what is outstanding loses a turn when it begins.
 BLOCK_BYTES = 256 * KIB
@@ -43,7 +43,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         )
         measurement = timed(
             f"at/{number}",
-            f"at {format_bytes(offset)}",
+            f"at {chosen_size(offset)}",
             stream,
             parameters.time_s,
             seed=seed,
@@ -56,7 +56,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     points = [at(number) for number in range(parameters.positions)] if area else []
     return Plan(
         {
-            "reads": f"{format_bytes(BLOCK_BYTES)} sequential, one at a time",
+            "reads": f"{chosen_size(BLOCK_BYTES)} sequential, one at a time",
             "places": f"{parameters.positions}, over {subject.extent(area)}",
             "time": f"{parameters.time_s:g} s each",
         },

@@ -8,7 +8,7 @@ from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import fresh, interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
 BLOCK_BYTES = 4 * KIB
@@ -47,7 +47,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return Measurement(id, label, workload, axes)
 
     def apart(distance: int) -> Measurement:
-        label = f"in turns, {format_bytes(distance)} apart"
+        label = f"in turns, {chosen_size(distance)} apart"
         return reads(
             f"apart/{distance}", label, (0, distance), parameters.reads, distance_bytes=distance
         )
@@ -63,7 +63,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     enough = area >= 4 * MIB
     return Plan(
         {
-            "reads": f"{format_bytes(block)}, random within regions of {format_bytes(region)}",
+            "reads": f"{chosen_size(block)}, random within regions of {chosen_size(region)}",
             "distances": f"{DISTANCES[0]:.2g} to all of {subject.extent(area)}",
         },
         (

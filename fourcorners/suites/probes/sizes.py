@@ -10,7 +10,7 @@ from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.suites.tests import transfer_size
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 LARGEST_BYTES = 16 * MIB
 # So many of the largest requests that chance does not decide.
@@ -70,7 +70,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     return Plan(
         {
-            "block sizes": f"powers of two up to {format_bytes(sizes[-1])}" if sizes else "none",
+            "block sizes": f"powers of two up to {chosen_size(sizes[-1])}" if sizes else "none",
             "queue depth": "1",
             "span": f"{subject.extent(span)}, filled where that matters",
             "alignment": f"{alignment}-byte sectors",

@@ -20,7 +20,7 @@ from fourcorners.suites.snia.common import (
 )
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
 READS = (1.0, 0.95, 0.65, 0.5, 0.35, 0.05, 0.0)
@@ -63,7 +63,7 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
             in_round(
                 number,
                 f"{100 * reads:g}/{block}",
-                f"{format_bytes(block)} random, R/W {_mix(reads)}",
+                f"{chosen_size(block)} random, R/W {_mix(reads)}",
                 setting.stream(reads, "random", block),
                 parameters.time_s,
                 seed + index,
@@ -78,7 +78,7 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
             **{
                 "outstanding": setting.outstanding,
                 "R/W mixes": ", ".join(_mix(reads) for reads in READS),
-                "block sizes": listed([format_bytes(block) for block in blocks]),
+                "block sizes": listed([chosen_size(block) for block in blocks]),
                 "rounds": _rounds_shown(parameters),
             }
         ),
@@ -149,7 +149,7 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
                 in_round(
                     number,
                     f"{100 * reads:g}/{block}",
-                    f"{format_bytes(block)} sequential, R/W {_mix(reads)}",
+                    f"{chosen_size(block)} sequential, R/W {_mix(reads)}",
                     setting.stream(reads, "sequential", block),
                     parameters.time_s,
                     seed + index,
@@ -171,7 +171,7 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
         setting.shown(
             **{
                 "outstanding": setting.outstanding,
-                "block sizes": listed([format_bytes(block) for block in blocks]),
+                "block sizes": listed([chosen_size(block) for block in blocks]),
                 "rounds": _rounds_shown(parameters),
             }
         ),
@@ -217,7 +217,7 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
             in_round(
                 number,
                 f"{100 * reads:g}/{block}",
-                f"{format_bytes(block)} random, R/W {_mix(reads)}",
+                f"{chosen_size(block)} random, R/W {_mix(reads)}",
                 setting.stream(reads, "random", block, 1, 1),
                 parameters.time_s,
                 seed + index,
@@ -242,7 +242,7 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
             **{
                 "outstanding": "1",
                 "R/W mixes": ", ".join(_mix(reads) for reads in LATENCY_READS),
-                "block sizes": listed([format_bytes(block) for block in blocks]),
+                "block sizes": listed([chosen_size(block) for block in blocks]),
                 "rounds": _rounds_shown(parameters),
                 "histogram": f"{parameters.histogram_s:g} s of 4 KiB writes",
             }

@@ -20,7 +20,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.steps import Fill, Purge, Rest, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, Stream, Workload
 
 BLOCK_BYTES = 4 * KIB
@@ -52,7 +52,7 @@ def random_writes(
 
 
 def _label(block_bytes: int, depth: int) -> str:
-    return f"{format_bytes(block_bytes)} random write, queue depth {depth}"
+    return f"{chosen_size(block_bytes)} random write, queue depth {depth}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     )
     return Plan(
         parameters={
-            "block size": f"{format_bytes(parameters.block_bytes)}, random",
+            "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depth": str(parameters.depth),
             "span": subject.extent(area),
             "data": "incompressible",

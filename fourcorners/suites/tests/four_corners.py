@@ -8,7 +8,7 @@ from fourcorners.suites.parameters import SECONDS, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
 RANDOM_BLOCK_BYTES = 4 * KIB
@@ -72,7 +72,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     )
     return Plan(
         parameters={
-            "random": f"4 KiB over the first {format_bytes(span)}, queue depth 3 (writes 32, too), "
+            "random": f"4 KiB over the first {chosen_size(span)}, queue depth 3 (writes 32, too), "
             f"{random_s:g} s each",
             "sequential": f"128 KiB over {subject.extent(area)}, queue depth 1, "
             f"{sequential_s:g} s each",

@@ -22,7 +22,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, bursts, fixed_rate, poisson_rate
 
 
@@ -53,7 +53,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         )
         return timed(
             f"{100 * reads:g}-percent-reads",
-            f"{format_bytes(parameters.block_bytes)} random, {show_percent(reads)} reads, "
+            f"{chosen_size(parameters.block_bytes)} random, {show_percent(reads)} reads, "
             f"queue depth {parameters.depth}",
             stream,
             parameters.time_s,
@@ -65,7 +65,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     return Plan(
         {
-            "block size": f"{format_bytes(parameters.block_bytes)}, random",
+            "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depth": str(parameters.depth),
             "reads": listed([show_percent(share) for share in parameters.reads]),
             "span": f"{subject.extent(span)}, the rest empty",
@@ -161,7 +161,7 @@ def plan_load(subject: Subject, parameters: LoadParameters, seed: int) -> Plan:
 
     closed = timed(
         "closed-loop",
-        f"{format_bytes(parameters.block_bytes)} random, queue depth {CLOSED_DEPTH}",
+        f"{chosen_size(parameters.block_bytes)} random, queue depth {CLOSED_DEPTH}",
         stream(CLOSED_LOOP, CLOSED_DEPTH),
         parameters.time_s,
         seed=seed,
@@ -208,7 +208,7 @@ def plan_load(subject: Subject, parameters: LoadParameters, seed: int) -> Plan:
     count = len(parameters.arrivals)
     return Plan(
         {
-            "block size": f"{format_bytes(parameters.block_bytes)}, random",
+            "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "reads": show_percent(parameters.reads),
             "span": f"{subject.extent(span)}, the rest empty",
             "arrivals": ", ".join(parameters.arrivals)

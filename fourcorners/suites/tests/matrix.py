@@ -18,7 +18,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 
 BLOCKS = tuple(512 * 2**step for step in range(8))
@@ -41,7 +41,7 @@ def matrix(
     return tuple(
         timed(
             f"{operation}/{block}/{depth}",
-            f"{format_bytes(block)} random {operation}, queue depth {depth}",
+            f"{chosen_size(block)} random {operation}, queue depth {depth}",
             access(operation, "random", block, span_bytes=span_bytes, queue_depth=depth),
             seconds,
             ramp_s=ramp_s,
@@ -74,12 +74,12 @@ def plan(subject: Subject, parameters: MatrixParameters, seed: int) -> Plan:
         for operation in ("read", "write")
     )
     shown = {
-        "block sizes": listed([format_bytes(block) for block in blocks]),
+        "block sizes": listed([chosen_size(block) for block in blocks]),
         "queue depths": listed(parameters.depths),
-        "span": f"the first {format_bytes(span)}",
+        "span": f"the first {chosen_size(span)}",
         "time": f"{parameters.time_s:g} s each, {parameters.ramp_s:g} s ramp",
     }
-    if left := [format_bytes(b) for b in parameters.blocks_bytes if b not in blocks]:
+    if left := [chosen_size(b) for b in parameters.blocks_bytes if b not in blocks]:
         shown["left out"] = f"{listed(left)}: direct I/O cannot address them here"
     heat = ("operation",)
     return Plan(
@@ -133,7 +133,7 @@ def plan_mix(subject: Subject, parameters: MixParameters, seed: int) -> Plan:
         )
         return timed(
             f"{100 * reads:g}-percent-reads",
-            f"{format_bytes(parameters.block_bytes)} random, {show_percent(reads)} reads",
+            f"{chosen_size(parameters.block_bytes)} random, {show_percent(reads)} reads",
             stream,
             parameters.time_s,
             ramp_s=parameters.ramp_s,
@@ -143,7 +143,7 @@ def plan_mix(subject: Subject, parameters: MixParameters, seed: int) -> Plan:
 
     return Plan(
         {
-            "block size": f"{format_bytes(parameters.block_bytes)}, random",
+            "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depth": str(parameters.depth),
             "reads": listed([show_percent(share) for share in parameters.reads]),
             "span": f"{subject.extent(span)}, the rest empty",

@@ -19,7 +19,7 @@ from fourcorners.suites.parameters import COUNT, SECONDS, SIZE, many, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 # Steps of three up to the limit of native command queuing: "0 to 31" must mean 1 to 31, as the
 # review's text speaks of 1, 4, 7 and 10.
@@ -63,7 +63,7 @@ def sweep(
     return tuple(
         timed(
             f"{operation}/{depth}",
-            f"{format_bytes(block_bytes)} random {operation}, queue depth {depth}",
+            f"{chosen_size(block_bytes)} random {operation}, queue depth {depth}",
             access(operation, "random", block_bytes, span_bytes=span_bytes, queue_depth=depth),
             seconds,
             ramp_s=ramp_s,
@@ -92,9 +92,9 @@ def plan(subject: Subject, parameters: Parameters | OutstandingParameters, seed:
     )
     return Plan(
         parameters={
-            "block size": f"{format_bytes(parameters.block_bytes)}, random",
+            "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depths": f"{listed(parameters.depths)}, one worker",
-            "span": f"the first {format_bytes(span)} (the review states none), otherwise empty"
+            "span": f"the first {chosen_size(span)} (the review states none), otherwise empty"
             if subject.keeps_state
             else subject.extent(span),
             "time": f"{parameters.time_s:g} s each" + (f", {ramp_s:g} s ramp" if ramp_s else ""),

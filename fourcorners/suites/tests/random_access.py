@@ -18,7 +18,7 @@ from fourcorners.suites.parameters import CONTENT, COUNT, SECONDS, SIZE, many, p
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
 BLOCK_BYTES = 4 * KIB
@@ -240,7 +240,7 @@ def plan_access(subject: Subject, parameters: AccessParameters, seed: int) -> Pl
         return tuple(
             timed(
                 f"{operation}/{block}",
-                f"{format_bytes(block)} random {operation}",
+                f"{chosen_size(block)} random {operation}",
                 access(operation, "random", block, span_bytes=area),
                 parameters.time_s,
                 seed=seed,
@@ -249,12 +249,12 @@ def plan_access(subject: Subject, parameters: AccessParameters, seed: int) -> Pl
         )
 
     shown = {
-        "block sizes": listed([format_bytes(block) for block in blocks]),
+        "block sizes": listed([chosen_size(block) for block in blocks]),
         "queue depth": "1",
         "span": subject.extent(area),
         "time": f"{parameters.time_s:g} s each",
     }
-    if left := [format_bytes(b) for b in parameters.blocks_bytes if b not in blocks]:
+    if left := [chosen_size(b) for b in parameters.blocks_bytes if b not in blocks]:
         shown["left out"] = f"{listed(left)}: direct I/O cannot address it here"
     return Plan(
         shown,
@@ -296,7 +296,7 @@ def plan_cache(subject: Subject, parameters: CacheParameters, seed: int) -> Plan
         return tuple(
             timed(
                 f"cache-{cache}/{depth}",
-                f"{format_bytes(parameters.block_bytes)} random write, queue depth {depth}, "
+                f"{chosen_size(parameters.block_bytes)} random write, queue depth {depth}, "
                 f"cache {cache}",
                 access(
                     "write",
@@ -316,7 +316,7 @@ def plan_cache(subject: Subject, parameters: CacheParameters, seed: int) -> Plan
 
     return Plan(
         {
-            "block size": f"{format_bytes(parameters.block_bytes)}, random",
+            "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depths": listed(parameters.depths),
             "cache off": "every write is forced to the medium (FUA), which is what a drive does "
             "whose write cache is off",

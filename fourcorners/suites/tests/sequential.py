@@ -9,7 +9,7 @@ from fourcorners.suites.parameters import CONTENT, COUNT, SECONDS, SIZE, many, p
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
 BLOCK_BYTES = 128 * KIB
@@ -33,7 +33,7 @@ def sequential_reads(
     """From the start of a drive that an earlier phase has filled."""
     return timed(
         "sequential-read",
-        f"{format_bytes(block_bytes)} sequential read, queue depth {depth}",
+        f"{chosen_size(block_bytes)} sequential read, queue depth {depth}",
         access("read", "sequential", block_bytes, span_bytes=span_bytes, queue_depth=depth),
         seconds,
         seed=seed,
@@ -56,7 +56,7 @@ def sequential_writes(
             (
                 timed(
                     f"sequential-write/{content}",
-                    f"{format_bytes(block_bytes)} sequential write, queue depth {depth}, "
+                    f"{chosen_size(block_bytes)} sequential write, queue depth {depth}, "
                     f"{content} data",
                     access(
                         "write",
@@ -94,7 +94,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     )
     return Plan(
         {
-            "block size": f"{format_bytes(block)}, sequential",
+            "block size": f"{chosen_size(block)}, sequential",
             "queue depth": str(depth),
             "span": subject.extent(area),
             "data": listed(parameters.contents),
@@ -138,7 +138,7 @@ def atto_sweep(
     return tuple(
         timed(
             f"{operation}/{size}",
-            f"{format_bytes(size)} sequential {operation}",
+            f"{chosen_size(size)} sequential {operation}",
             access(
                 operation,
                 "sequential",
@@ -181,13 +181,13 @@ def plan_atto(subject: Subject, parameters: AttoParameters, seed: int) -> Plan:
         for operation in OPERATIONS
     )
     shown = {
-        "block sizes": listed([format_bytes(size) for size in sizes]),
+        "block sizes": listed([chosen_size(size) for size in sizes]),
         "queue depth": str(parameters.depth),
-        "span": f"the first {format_bytes(span)}",
+        "span": f"the first {chosen_size(span)}",
         "data": "repeated",
         "time": f"{parameters.time_s:g} s each",
     }
-    if left := [format_bytes(s) for s in parameters.sizes_bytes if s not in sizes]:
+    if left := [chosen_size(s) for s in parameters.sizes_bytes if s not in sizes]:
         shown["left out"] = f"{listed(left)}: the target cannot address them"
     return Plan(
         shown,

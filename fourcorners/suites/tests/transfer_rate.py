@@ -12,7 +12,7 @@ from fourcorners.suites.parameters import COUNT, SIZE, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload
 
 PLACES = 64
@@ -62,7 +62,7 @@ def profile(
         stream = access(operation, "sequential", block_bytes, offset_bytes=offset, span_bytes=piece)
         return Measurement(
             f"{operation}/{place}",
-            f"{format_bytes(block_bytes)} sequential {operation} at {format_bytes(offset)}",
+            f"{chosen_size(block_bytes)} sequential {operation} at {chosen_size(offset)}",
             Workload([stream], transfer_bytes=piece, seed=seed),
             {"position_bytes": offset},
         )
@@ -81,7 +81,7 @@ def single_reads(
         stream = Stream.read("random", access_bytes, offset_bytes=offset, span_bytes=access_bytes)
         return Measurement(
             f"access/{index}",
-            f"one read at {format_bytes(offset)}",
+            f"one read at {chosen_size(offset)}",
             Workload([stream], ios=1, seed=seed),
             {"access_position_bytes": offset},
         )
@@ -120,8 +120,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     return Plan(
         parameters={
             "places": f"{parameters.places} across {subject.extent(area)}",
-            "at each": f"{format_bytes(piece)} in blocks of "
-            f"{format_bytes(parameters.block_bytes)}, queue depth 1",
+            "at each": f"{chosen_size(piece)} in blocks of "
+            f"{chosen_size(parameters.block_bytes)}, queue depth 1",
             "access time": f"{parameters.accesses} single reads at random places",
         },
         phases=(

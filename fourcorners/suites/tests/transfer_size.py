@@ -8,7 +8,7 @@ from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.units import format_bytes
+from fourcorners.wording import chosen_size
 
 SMALLEST_BYTES = 512
 LARGEST_BYTES = 512 * MIB
@@ -50,7 +50,7 @@ def measure(
     """One size, one request at a time, at any sector."""
     return timed(
         f"{operation}/{block_bytes}",
-        f"{format_bytes(block_bytes)} random {operation}",
+        f"{chosen_size(block_bytes)} random {operation}",
         access(
             operation,
             "random",
@@ -90,14 +90,14 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         "span": f"reads: {subject.extent(area)}; writes: {subject.extent(write_span)}",
         "alignment": f"{alignment}-byte sectors",
         "time": f"{parameters.shortest_s:g} s each, from "
-        f"{format_bytes(LONGER_FROM_BYTES)} on in proportion to the size up to "
+        f"{chosen_size(LONGER_FROM_BYTES)} on in proportion to the size up to "
         f"{parameters.longest_s:g} s",
     }
     reason = None
     if sizes:
         steps = {2: "powers of two", 4: "powers of four"}
         shown["block sizes"] = (
-            f"{format_bytes(sizes[0])} to {format_bytes(sizes[-1])}, "
+            f"{chosen_size(sizes[0])} to {chosen_size(sizes[-1])}, "
             f"{steps.get(parameters.factor, f'each {parameters.factor} times the last')}"
         )
     else:
@@ -127,10 +127,10 @@ def _left_out(every: list[int], sizes: list[int], span_bytes: int) -> str | None
     reasons = []
     if large := [s for s in every if s > span_bytes // AREA_SHARE_MAX]:
         reasons.append(
-            f"{format_bytes(large[0])} and more: over a quarter of {format_bytes(span_bytes)}"
+            f"{chosen_size(large[0])} and more: over a quarter of {chosen_size(span_bytes)}"
         )
     if small := [s for s in every if s not in sizes and s not in large]:
-        reasons.append(f"{format_bytes(small[-1])} and less: direct I/O cannot address them here")
+        reasons.append(f"{chosen_size(small[-1])} and less: direct I/O cannot address them here")
     return "; ".join(reasons) or None
 
 

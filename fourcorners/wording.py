@@ -1,0 +1,224 @@
+"""Numbers and lists as a person reads them: the one place that writes quantities.
+
+Three significant digits, never fewer than the integer part has, thousands separated, in the unit
+that suits. MB is 10^6 bytes and is used for rates and capacities; KiB and MiB are 2^10 and 2^20
+bytes and are used for the sizes of requests. The page's `units.js` writes the same numbers in the
+same way. Nothing here fails: ``None``, NaN, infinities and text that is no number become a dash.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+NOTHING = "–"  # en dash: no value
+
+_BINARY = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+
+
+def finite(value: object) -> float | None:
+    """A finite float, or None for anything else (null, NaN, infinities, text)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        try:
+            value = float(value)  # type: ignore[arg-type]  # numpy scalars and numeric text
+        except (TypeError, ValueError):
+            return None
+    try:
+        result = float(value)
+    except OverflowError:
+        return None
+    return result if math.isfinite(result) else None
+
+
+def number(value: object, digits: int = 3) -> str:
+    """`value` with `digits` significant digits, never fewer than its integer part has.
+
+    >>> number(0.44661), number(12.85), number(2220), number(9.999)
+    ('0.447', '12.8', '2,220', '10.0')
+    """
+    x = finite(value)
+    if x is None:
+        return NOTHING
+    if x == 0:
+        return "0"
+    if not 1e-6 <= abs(x) < 1e12:
+        return f"{x:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(x))))
+    rounded = round(x, decimals)
+    if rounded and math.floor(math.log10(abs(rounded))) > math.floor(math.log10(abs(x))):
+        decimals = max(0, decimals - 1)
+    return f"{rounded:,.{decimals}f}"
+
+
+def mbps(bytes_per_second: object, digits: int = 3) -> str:
+    """A data rate in MB/s without the unit, for columns that name it."""
+    x = finite(bytes_per_second)
+    return NOTHING if x is None else number(x / 1e6, digits)
+
+
+def rate(bytes_per_second: object, digits: int = 3) -> str:
+    """A data rate in MB/s, as drives are sold; kB/s below 1 MB/s."""
+    x = finite(bytes_per_second)
+    if x is None:
+        return NOTHING
+    return f"{number(x / 1e3, digits)} kB/s" if 0 < abs(x) < 1e6 else f"{mbps(x, digits)} MB/s"
+
+
+def binary_rate(bytes_per_second: object) -> str:
+    """A data rate in MiB/s, beside request sizes that are powers of two."""
+    x = finite(bytes_per_second)
+    return NOTHING if x is None else f"{number(x / 2**20)} MiB/s"
+
+
+def duration(seconds: object, digits: int = 3) -> str:
+    """A time that was measured, with its unit, from nanoseconds to seconds: 447 µs, 246 ms."""
+    x = finite(seconds)
+    if x is None:
+        return NOTHING
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if abs(x) >= scale * 0.99995:
+            return f"{number(x / scale, digits)} {unit}"
+    return f"{number(x / 1e-9, digits)} ns" if x else "0 s"
+
+
+def clock(seconds: float) -> str:
+    """How long something takes, as a clock shows it.
+
+    >>> clock(8.2), clock(75), clock(3700)
+    ('8 s', '1:15', '1:01:40')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def size(byte_count: object) -> str:
+    """The size of a request or a cluster in B, KiB, MiB ...: 512 B, 4 KiB, 1.09 MiB."""
+    x = finite(byte_count)
+    if x is None:
+        return NOTHING
+    for scale, unit in _BINARY:
+        if abs(x) >= scale:
+            return f"{_plain(x / scale)} {unit}"
+    return f"{_plain(x)} B"
+
+
+def amount(byte_count: object) -> str:
+    """An amount of data or a capacity in decimal units, as drives are sold: 12.1 GB."""
+    x = finite(byte_count)
+    if x is None:
+        return NOTHING
+    for scale, unit in _DECIMAL:
+        if abs(x) >= scale:
+            return f"{number(x / scale).removesuffix('.00').removesuffix('.0')} {unit}"
+    return f"{_plain(x)} B"
+
+
+def chosen_size(count: int) -> str:
+    """A size that somebody chose: whole KiB, MiB ... as such, everything else in decimal.
+
+    >>> chosen_size(4096), chosen_size(512), chosen_size(64_023_257_088)
+    ('4 KiB', '512 B', '64 GB')
+    """
+    for scale, unit in (*_BINARY, (1, "B")):
+        # Drive capacities are multiples of 1 KiB, too, but nobody reads "625131864 KiB".
+        if count % scale == 0 and 1 <= count // scale < 10_000:
+            return f"{count // scale} {unit}"
+    return amount(count)
+
+
+def percent(share: object, digits: int = 3) -> str:
+    """A share in percent, and never '0' for what is not nothing."""
+    x = finite(share)
+    if x is None:
+        return NOTHING
+    return "below 0.01 %" if 0 < abs(x) < 1e-4 else f"{number(100 * x, digits)} %"
+
+
+def times(ratio: object) -> str:
+    """A factor: 1.05 times, 550 times."""
+    return f"{number(ratio)} times"
+
+
+def quantity(value: object, unit: object, digits: int = 3) -> str:
+    """A finding's value with its unit, in the unit a person would choose."""
+    x = finite(value)
+    name = unit if isinstance(unit, str) else ""
+    if x is None:
+        return value if isinstance(value, str) else NOTHING
+    if name in ("s", "seconds"):
+        return duration(x, digits)
+    if name in ("B/s", "bytes/s", "bytes_per_second", "byte/s"):
+        return rate(x, digits)
+    if name in ("B", "bytes", "byte"):
+        return size(x)
+    if name.startswith("of "):
+        return f"{number(100 * x, digits)} % {name}"
+    if name in ("fraction", "ratio"):
+        return percent(x, digits)
+    return f"{number(x, digits)} {name}".rstrip() if name != "1" else number(x, digits)
+
+
+def interval(bounds: object, unit: object) -> str:
+    """Two bounds with as many digits as it takes to tell them apart, the unit once where both have
+    the same; one where they are equal; empty without both."""
+    if not isinstance(bounds, (list, tuple)) or any(finite(bound) is None for bound in bounds):
+        return ""
+    if len(bounds) != 2:
+        return ""
+    for digits in (3, 4, 5):
+        low, high = (quantity(bound, unit, digits) for bound in bounds)
+        if low != high:
+            break
+    if low == high:
+        return low
+    number_low, _, unit_low = low.partition(" ")
+    _, _, unit_high = high.partition(" ")
+    return f"{number_low if unit_low == unit_high else low} to {high}"
+
+
+def finding_value(finding: Mapping[str, Any]) -> str:
+    """The value of a finding, as ``findings.json`` has it: a name where it has one, yes or no,
+    "none" of what is not there, a count as a whole number."""
+    value, unit = finite(finding.get("value")), finding.get("unit")
+    detail = finding.get("detail") or {}
+    if value is None:
+        return NOTHING
+    if "label" in detail:
+        return str(detail["label"])
+    if unit == "yes/no":
+        return "yes" if value else "no"
+    if value == 0 and (detail.get("discrete") or unit in ("B", "B/s", "s")):
+        return "none"
+    if unit == "1" and detail.get("discrete"):
+        return f"{value:,.0f}"
+    return quantity(value, unit)
+
+
+def finding_interval(finding: Mapping[str, Any]) -> str:
+    """The interval of a finding; "bounds" where it is a sweep's resolution or a tolerance, which
+    holds the truth always. Empty without one."""
+    text = interval(finding.get("interval"), finding.get("unit"))
+    bounds = (finding.get("detail") or {}).get("interval") == "resolution"
+    return f"{text}, bounds" if text and bounds else text
+
+
+def count(things: int, noun: str) -> str:
+    """1 recording, 2 recordings."""
+    return f"{things:,} {noun}" + ("" if things == 1 else "s")
+
+
+def sentence_list(items: list[str]) -> str:
+    """a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def _plain(x: float) -> str:
+    return f"{int(x):,}" if x == int(x) else number(x)
