@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from fourcorners import wording
 from fourcorners.report import render_html, render_summary, write_html
+from fourcorners.report.document import D3
 from fourcorners.report.payload import drive_names, report_payload
 from fourcorners.report.published import published_view
 
@@ -84,6 +86,28 @@ def test_structure() -> None:
     assert "76.3 MB/s" in text  # 72.8 MiB/s in decimal units ...
     assert "72.8 MiB/s" in text  # ... and in binary ones
     assert "fourcorners characterize sim:wd6400aaks --profile standard" in text
+
+
+def test_the_plotting_library_is_the_one_that_is_written_down() -> None:
+    table = (Path(__file__).parents[1] / "docs/report.md").read_text(encoding="utf-8")
+    written = dict(re.findall(r"^\| ([a-z-]+) \| [\d.]+ \| `([0-9a-f]{64})` \|$", table, re.M))
+    vendored = CSS.parent / "vendor/d3"
+    files = {
+        path.name.removeprefix("d3-").removesuffix(".min.js"): path
+        for path in vendored.glob("*.js")
+    }
+    assert set(files) == set(written) == set(D3)
+    for name, path in files.items():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == written[name]
+        assert not re.search(r"\beval\(|\bFunction\(", path.read_text(encoding="utf-8"))
+
+
+def test_the_joined_scripts_share_no_name() -> None:
+    defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.M)
+    for others in (["charts.js"], ["../../reproduction/assets/figures.js"]):
+        files = ["units.js", "plot.js", "figures.js", "app.js", *others]
+        names = [name for f in files for name in defined.findall((CSS.parent / f).read_text())]
+        assert sorted(names) == sorted(set(names))
 
 
 def test_asks_for_nothing_from_outside() -> None:
@@ -340,13 +364,14 @@ def test_axes_switch_between_log_and_linear(browser: Any, tmp_path: Path) -> Non
     report = open_report(browser, tmp_path, made_up.make_run(made_up.VERTEX3))
     panel = '[data-figure="transfer-size"] .panel:first-child'
     assert "512 B" in report.ticks(panel)
-    button = report.page.get_by_role("button", name="Linear axes")
+    sizes = report.page.get_by_role("group", name="Transfer size")
+    button = sizes.get_by_role("button", name="linear")
     button.focus()
     report.page.keyboard.press("Enter")
     assert "512 B" not in report.ticks(panel)
-    assert "256 MiB" in report.ticks(panel)
+    assert "200 MiB" in report.ticks(panel)
     assert button.get_attribute("aria-pressed") == "true"
-    report.page.get_by_role("button", name="Log axes").click()
+    sizes.get_by_role("button", name="log").click()
     assert "512 B" in report.ticks(panel)
     report.check()
 

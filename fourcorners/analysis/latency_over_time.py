@@ -6,7 +6,7 @@ I/Os that the log has of it; failed ones have no latency.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,16 @@ DOTS = 2000
 
 SLOWEST = 100
 """The slowest I/Os, which a picture has in any case."""
+
+
+MAP_COLUMNS = 120
+"""Stretches of time of a map of latencies, at most."""
+
+MAP_COLUMN_IOS = 50
+"""I/Os of a column, as a mean, below which a map has fewer columns, but never under ten."""
+
+MAP_ROWS_PER_DECADE = 16
+"""Steps of latency per factor of ten; a map has 8 to 64 of them."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,50 @@ def bands(completed_s: Floats, latency_s: Floats) -> Bands:
             [np.percentile(part, 99) if len(part) >= STRETCH_IOS_MIN else np.nan for part in parts]
         ),
         max_s=np.array([part.max() if len(part) else np.nan for part in parts]),
+    )
+
+
+@dataclass(frozen=True)
+class Map:
+    """Into which cells of time and latency I/Os fall; one for all that share scales."""
+
+    to_s: float
+    """End of the last column; the first begins at zero, and all are equally wide."""
+    columns: int
+    latency_s: Floats
+    """Edges of the rows, ascending by a constant factor, shape (rows + 1,)."""
+
+    def counts(self, completed_s: Floats, latency_s: Floats) -> npt.NDArray[np.int64]:
+        """I/Os of each cell, shape (columns, rows).
+
+        Args:
+            completed_s: shape (ios,), from the start of measuring; latency_s: shape (ios,).
+        """
+        edges = [np.linspace(0.0, self.to_s, self.columns + 1), self.latency_s]
+        counts: npt.NDArray[np.int64] = np.histogram2d(completed_s, latency_s, bins=edges)[
+            0
+        ].astype(np.int64)
+        return counts
+
+
+def map_of(logs: Sequence[tuple[Floats, Floats]]) -> Map:
+    """The map that holds all I/Os of these logs.
+
+    Args:
+        logs: completion times and latencies above zero, in seconds, each of shape (ios,); one log
+            at least has I/Os.
+    """
+    completed = [completed_s for completed_s, _ in logs if len(completed_s)]
+    latencies = [latency_s for _, latency_s in logs if len(latency_s)]
+    margin = 1.01 if min(map(np.min, latencies)) < max(map(np.max, latencies)) else 1.5
+    low = float(min(map(np.min, latencies))) / margin
+    high = float(max(map(np.max, latencies))) * margin
+    rows = int(np.clip(round(np.log10(high / low) * MAP_ROWS_PER_DECADE), 8, 64))
+    ios = max(len(completed_s) for completed_s in completed)
+    return Map(
+        to_s=float(max(completed_s[-1] for completed_s in completed)),
+        columns=int(np.clip(ios // MAP_COLUMN_IOS, 10, MAP_COLUMNS)),
+        latency_s=np.geomspace(low, high, rows + 1),
     )
 
 

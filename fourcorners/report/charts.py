@@ -7,18 +7,24 @@ recording are added up, and what is not a finite number becomes ``None``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis import latency_over_time
+from fourcorners.recording import IoLog
 from fourcorners.wording import finite
 
-from .payload import curve, drive_names, findings, joined
+from .payload import curve, drive_names, findings, joined, rate_interval, steady_part
 from .run import Run
 
 SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
 """Tests that have figures of their own."""
+
+LOGS_DRAWN = 12
+"""Recordings of a test whose single I/Os are drawn, where no chart of the test asks for them."""
 
 TITLES = {
     "mbps": "MB/s",
@@ -48,20 +54,19 @@ def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for run in runs:
         for test in run.manifest.get("tests") or []:
-            if test.get("name") not in SECTIONS and test.get("recordings"):
+            if test.get("name") and test.get("recordings"):
                 found.setdefault(str(test["name"]), test)
     names = drive_names(runs)
     return [
         {
             "name": name,
+            "id": f"test-{number_of_test}",
             "title": str(test.get("title") or name),
             "purpose": str(test.get("purpose") or ""),
             "charts": [
                 {"id": f"chart-{number_of_test}-{place}", **made}
                 for place, made in enumerate(
-                    made
-                    for chart in test.get("charts") or []
-                    for made in _chart(chart, name, runs, names)
+                    made for chart in _asked_for(test) for made in _chart(chart, name, runs, names)
                 )
             ],
         }
@@ -69,10 +74,27 @@ def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
     ]
 
 
+def _asked_for(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The charts of a test, and one of its single I/Os where some were kept and none asks for it.
+
+    A test with figures of its own has only the latter.
+    """
+    charts = [] if test["name"] in SECTIONS else list(test.get("charts") or [])
+    logged = any("logged" in recording for recording in test.get("recordings") or [])
+    if logged and not any(chart.get("kind") == "ios" for chart in charts):
+        title = "Latency of single I/Os over time"
+        charts.append({"kind": "ios", "title": title, "series": ["label"], "most": LOGS_DRAWN})
+    return charts
+
+
 def drawn(tests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The charts that the page's script draws, by their ids; heat maps are tables."""
+    """What the page's script needs of the charts, by their ids; the cells of heat maps are tables
+    in the page."""
+    in_the_page = ("columns", "rows", "corner")
     return {
-        chart["id"]: chart for test in tests for chart in test["charts"] if chart["kind"] != "heat"
+        chart["id"]: {key: value for key, value in chart.items() if key not in in_the_page}
+        for test in tests
+        for chart in test["charts"]
     }
 
 
@@ -170,8 +192,12 @@ def _lines(
         for row in _rows(chart, test, run, by_operation="each operation" in keys):
             at = finite(row["point"].get(x))
             if at is not None:
-                points = series.setdefault((drive, _label(row, keys)), [])
-                points.append([at, _round(value_of(row, y)), str(row["recording"])])
+                value = _round(value_of(row, y))
+                point: list[Any] = [at, value, str(row["recording"])]
+                interval = rate_interval(run, row) if y in ("iops", "mbps") else None
+                if interval is not None and value is not None and row["operation"] != "mixed":
+                    point.append([_round(value * factor) for factor in interval])
+                series.setdefault((drive, _label(row, keys)), []).append(point)
     if not series:
         return []
     log = str(chart.get("log") or "")
@@ -223,7 +249,7 @@ def _heat(
     def cell(value: float | None) -> dict[str, Any]:
         if value is None or value <= 0:
             return {"text": wording.NOTHING, "level": None}
-        text = wording.duration(value) if y.startswith("latency") else wording.number(value)
+        text = wording.duration(value) if y.startswith("latency") else wording.finite(value)
         return {"text": text, "level": round(100 * math.log(value / lowest) / span)}
 
     made = []
@@ -235,6 +261,12 @@ def _heat(
             {
                 "kind": "heat",
                 "title": ", ".join(part for part in parts if part),
+                "drive": drive,
+                "label": label,
+                "row": _axis(rows_key, "", ""),
+                "column": _axis(x, "", ""),
+                "y": _axis(y, "", ""),
+                "values": [[row, column, _round(v)] for (row, column), v in sorted(cells.items())],
                 "corner": f"{TITLES.get(rows_key, rows_key)} by {TITLES.get(x, x)}",
                 "columns": [_written(x, column) for column in columns],
                 "rows": [
@@ -257,10 +289,13 @@ def _seconds(
     chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Every second of the recordings. With ``x`` "elapsed" they follow one another on one axis,
-    pauses left out; else each series begins at zero."""
+    pauses left out; else each series begins at zero, and IOPS with a log axis are shown in the
+    reviews' three views."""
     y, keys = str(chart["y"]), list(chart.get("series") or [])
     in_order = chart.get("x") == "elapsed"
+    log = str(chart.get("log") or "")
     series: dict[tuple[int, str], list[list[Any]]] = {}
+    recordings: dict[tuple[int, str], list[str]] = {}
     for drive, run in enumerate(runs):
         clock = 0.0
         for row in _rows(chart, test, run, by_operation=True):
@@ -268,7 +303,9 @@ def _seconds(
             elapsed = finite(row.get("elapsed_s")) or 0.0
             # A last second that the end cut short is no second; of a shorter run it is all.
             count = min(len(whole["ios"]), max(math.floor(elapsed + 1e-6), 0))
-            points = series.setdefault((drive, _operation_label(row, keys)), [])
+            key = (drive, _operation_label(row, keys))
+            points = series.setdefault(key, [])
+            recordings.setdefault(key, []).append(str(row["recording"]))
             start = clock if in_order else (points[-1][0] + 1 if points else 0.0)
             points += [
                 [round(start + second, 3), _round(_second(whole, second, y))]
@@ -280,18 +317,27 @@ def _seconds(
         return []
     return [
         {
-            "kind": "seconds",
+            "kind": "views" if y == "iops" and "y" in log and not in_order else "seconds",
             # Series that begin anew each have a panel of their own.
             "apart": not in_order,
             "title": chart["title"],
             "x": {"key": "second", "title": "second", "log": False},
-            "y": _axis(y, str(chart.get("log") or ""), "y"),
+            "y": _axis(y, log, "y"),
             "series": [
-                {"drive": drive, "label": label, "points": points}
+                {
+                    "drive": drive,
+                    "label": label,
+                    "points": points,
+                    "steady": _steady(runs[drive], recordings[drive, label]),
+                }
                 for (drive, label), points in shown.items()
             ],
         }
     ]
+
+
+def _steady(run: Run, recordings: Sequence[str]) -> dict[str, Any] | None:
+    return steady_part(run, recordings[0]) if len(recordings) == 1 else None
 
 
 def _operation_label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
@@ -351,10 +397,68 @@ def _percentiles(
 def _ios(
     chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Single I/Os as dots over the median, the 99th percentile and the slowest of all of them, by
-    stretches of time. All panels share their scales."""
-    series = []
-    kept = []
+    """Single I/Os: a map of how many there were at a time and latency, and the same as dots; both
+    under the median, the 99th percentile and the slowest of all of them, by stretches of time. All
+    panels share their scales."""
+    found = list(_logs(chart, test, runs))
+    shown = found[: chart.get("most")]
+    if not shown:
+        return []
+    served = [(np.asarray(log.completed_ns * 1e-9, np.float64), log) for _, log, _ in shown]
+    scales = latency_over_time.map_of([(at, log.latency_s) for at, log in served])
+    maps, dots = [], []
+    for (series, log, detail), (completed_s, _) in zip(shown, served, strict=True):
+        lines = _stretches(detail)
+        counts = scales.counts(completed_s, log.latency_s)
+        cells = [[int(c), int(r), int(counts[c, r])] for c, r in np.argwhere(counts)]
+        maps.append({**series, "cells": cells, "lines": lines})
+        log = log.chosen(latency_over_time.drawn(log.latency_s))
+        pairs = zip(log.completed_ns * 1e-9, log.latency_s, strict=True)
+        points = [[_round(at), _round(latency)] for at, latency in pairs]
+        dots.append({**series, "points": points, "lines": lines})
+    shares = [detail["one_in"] for _, _, detail in shown]
+    recorded = ", ".join(dict.fromkeys("all" if n == 1 else f"one in {n}" for n in shares))
+    left_out = f" The first {len(shown)} of {len(found)} are drawn." if found != shown else ""
+    lines_are = (
+        "The lines are the median (solid), the 99th percentile (dashed) and the slowest (dotted) "
+        f"of all on record, by {latency_over_time.STRETCHES} stretches of time at most.{left_out}"
+    )
+    common = {
+        "apart": True,
+        "x": {"key": "second", "title": "second", "log": False},
+        "y": {"key": "latency", "title": "latency", "log": True},
+    }
+    return [
+        {
+            **common,
+            "kind": "density",
+            "title": str(chart["title"]),
+            "series": maps,
+            "map": {
+                "to_s": _round(scales.to_s),
+                "columns": scales.columns,
+                "latency_s": [_round(edge) for edge in scales.latency_s],
+                "most": max(count for series in maps for _, _, count in series["cells"]),
+            },
+            "caption": f"I/Os on record ({recorded} of them) by when they completed and how long "
+            f"they took; each shade is as many times more as the one before. {lines_are}",
+        },
+        {
+            **common,
+            "kind": "ios",
+            "title": f"{chart['title']}, as dots",
+            "series": dots,
+            "caption": f"A dot is one I/O: of those on record ({recorded} of them) "
+            f"{latency_over_time.DOTS:,} drawn at random and the {latency_over_time.SLOWEST} "
+            f"slowest. {lines_are}",
+        },
+    ]
+
+
+def _logs(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run]
+) -> Iterator[tuple[dict[str, Any], IoLog, Mapping[str, Any]]]:
+    """Drive and label, served I/Os and finding of each recording and operation with a log."""
     for drive, run in enumerate(runs):
         said = {
             (found["detail"]["recording"], found["detail"]["operation"]): found["detail"]
@@ -365,52 +469,22 @@ def _ios(
             if detail is None:
                 continue
             log = latency_over_time.served(run.ios(str(row["recording"])), str(row["operation"]))
-            log = log.chosen(latency_over_time.drawn(log.latency_s))
-            kept.append("all" if detail["one_in"] == 1 else f"one in {detail['one_in']}")
-            series.append(
-                {
-                    "drive": drive,
-                    "label": _operation_label(row, list(chart.get("series") or [])),
-                    "points": [
-                        [_round(at), _round(latency)]
-                        for at, latency in zip(log.completed_ns * 1e-9, log.latency_s, strict=True)
-                    ],
-                    "lines": [
-                        {
-                            "label": label,
-                            "points": [
-                                [_round(at), _round(value)]
-                                for at, value in zip(detail["at_s"], detail[key], strict=True)
-                            ],
-                        }
-                        for label, key in (
-                            ("median", "median_s"),
-                            ("99 %", "p99_s"),
-                            ("slowest", "max_s"),
-                        )
-                    ],
-                }
-            )
-    if not series:
-        return []
-    recorded = (
-        "all of them" if set(kept) == {"all"} else f"{', '.join(dict.fromkeys(kept))} of them"
-    )
+            if len(log):
+                label = _operation_label(row, list(chart.get("series") or []))
+                yield {"drive": drive, "label": label}, log, detail
+
+
+def _stretches(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The lines over single I/Os, out of their finding."""
     return [
         {
-            "kind": "ios",
-            "apart": True,
-            "title": chart["title"],
-            "x": {"key": "second", "title": "second", "log": False},
-            "y": {"key": "latency", "title": "latency", "log": True},
-            "series": series,
-            "caption": (
-                f"A dot is one I/O: of the I/Os on record ({recorded}) "
-                f"{latency_over_time.DOTS:,} drawn at random and the {latency_over_time.SLOWEST} "
-                "slowest. The lines are the median, the 99th percentile and the slowest of all on "
-                f"record, by {latency_over_time.STRETCHES} stretches of time at most."
-            ),
+            "label": label,
+            "points": [
+                [_round(at), _round(value)]
+                for at, value in zip(detail["at_s"], detail[key], strict=True)
+            ],
         }
+        for label, key in (("median", "median_s"), ("99 %", "p99_s"), ("slowest", "max_s"))
     ]
 
 

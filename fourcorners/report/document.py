@@ -18,6 +18,38 @@ def asset(name: str, package: str = __package__) -> str:
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
+D3 = (
+    "array",
+    "color",
+    "format",
+    "interpolate",
+    "time",
+    "time-format",
+    "scale",
+    "path",
+    "shape",
+    "dispatch",
+    "selection",
+    "timer",
+    "ease",
+    "transition",
+    "drag",
+    "brush",
+    "quadtree",
+    "axis",
+)
+"""The modules of D3 that the plots use, in order of dependency."""
+
+
+def page_script(*names: str, more: Sequence[str] = ()) -> str:
+    """The script of a page with plots: D3 with its licence, what all plots share, the report's
+    scripts of these names, and the texts of other modules. In order of dependency."""
+    licence = asset("assets/vendor/d3/LICENSE")
+    library = [asset(f"assets/vendor/d3/d3-{name}.min.js") for name in D3]
+    own = [asset(f"assets/{name}") for name in ("units.js", "plot.js", "figures.js", *names)]
+    return "\n".join([f"/*\n{licence}*/", *library, joined_script([*own, *more])])
+
+
 def joined_script(modules: Sequence[str]) -> str:
     """The texts of modules, in order of dependency, as one script: a single file has no addresses
     for them to import from."""

@@ -11,19 +11,10 @@ from markupsafe import Markup
 from fourcorners.writing import write_whole
 
 from . import charts
-from .document import asset, content_hash, embedded_json, joined_script
+from .document import asset, content_hash, embedded_json, page_script
 from .payload import report_payload
 from .run import Run
 from .view import report_view
-
-SCRIPTS = (
-    "units.js",
-    "plot.js",
-    "figures.js",
-    "charts.js",
-    "app.js",
-    "main.js",
-)  # in order of dependency
 
 
 def render_html(runs: Sequence[Run], published: Sequence[str] = ()) -> str:
@@ -37,10 +28,11 @@ def render_html(runs: Sequence[Run], published: Sequence[str] = ()) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     more = charts.tests(runs)
-    script = joined_script([asset(f"assets/{name}") for name in SCRIPTS])
+    script = page_script("charts.js", "app.js", "main.js")
     return environment.from_string(asset("template.html.j2")).render(
         view=report_view(runs, published),
         more=more,
+        sections=charts.SECTIONS,
         payload=embedded_json({**report_payload(runs), "charts": charts.drawn(more)}),
         script=Markup(script),
         script_hash=content_hash(script),

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fourcorners.analysis.consistency import full_seconds
+from fourcorners.analysis.intervals import batch_means_interval
 from fourcorners.wording import finite
 
 from .run import Array, Run
@@ -38,9 +40,9 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
                 entry["curve"] = curve(run, row)
                 corners.append(entry)
             elif row["test"] == "queue-depth":
-                queue_depth.append(entry)
+                queue_depth.append({**entry, "rateInterval": rate_interval(run, row)})
             elif row["test"] == "transfer-size":
-                transfer_size.append(entry)
+                transfer_size.append({**entry, "rateInterval": rate_interval(run, row)})
             elif row["test"] == "consistency":
                 consistency.append(_consistency(drive, run, row))
     corners.sort(key=_corner_order)
@@ -173,10 +175,39 @@ def _consistency(drive: int, run: Run, row: Mapping[str, Any]) -> dict[str, Any]
         "drive": drive,
         "id": str(row.get("recording")),
         "operation": row["operation"],
-        "label": row["label"],
+        "label": "",
         "cut": cut,
         "ios": ios[:-1] if cut else ios,
+        "steady": steady_part(run, str(row.get("recording"))),
     }
+
+
+def steady_part(run: Run, recording: str) -> dict[str, Any] | None:
+    """From which second a recording was judged steady, and the interval of its rate since, in
+    IOPS; None where the analysis knows no interval."""
+    for finding in findings(run, "consistency_*"):
+        bounds = finding.get("interval") or []
+        start = finite((finding.get("detail") or {}).get("steady_from_s"))
+        low, high = (finite(bound) for bound in bounds) if len(bounds) == 2 else (None, None)
+        if recording in (finding.get("evidence") or []) and None not in (start, low, high):
+            return {"from": start, "interval": [_round(low), _round(high)]}
+    return None
+
+
+def rate_interval(run: Run, row: Mapping[str, Any]) -> list[float] | None:
+    """Bounds of the 90 % interval of a recording's rate, as factors of it, from batch means of its
+    seconds; None if it is too short."""
+    try:
+        series = run.series(str(row.get("recording")), str(row.get("operation")))
+    except KeyError:
+        return None
+    counts = np.nan_to_num(np.asarray(series.get("ios", ()), dtype=np.float64))
+    seconds = full_seconds(counts, finite(row.get("elapsed_s")) or 0.0)
+    bounds = batch_means_interval(seconds)
+    mean = float(seconds.mean()) if len(seconds) else 0.0
+    if bounds is None or mean <= 0 or finite(row.get("iops")) is None:
+        return None
+    return [max(0.0, round(bound / mean, 5)) for bound in bounds]
 
 
 def _lines(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
@@ -200,19 +231,37 @@ def _lines(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 
 
 def _without(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("id", "bps", "iops", "latency", "ios", "errors")}
+    keys = ("id", "bps", "iops", "latency", "ios", "errors", "rateInterval")
+    return {key: entry[key] for key in keys}
 
 
 def _model(finding: Mapping[str, Any]) -> dict[str, Any]:
     detail = finding.get("detail") or {}
-    sizes = detail.get("block_bytes") or []
+    sizes = [_clean(value) for value in detail.get("block_bytes") or []]
     predicted = detail.get("predicted_bytes_per_second") or []
     misfit = detail.get("relative_misfit") or []
     return {
-        "block": [_clean(value) for value in sizes],
+        "block": sizes,
+        "band": _model_band(finding, sizes),
         "predicted": [_round(value) for value in predicted],
         "misfit": [_round(value, 4) for value in misfit],
     }
+
+
+def _model_band(
+    finding: Mapping[str, Any], sizes: Sequence[Any]
+) -> list[list[float | None]] | None:
+    """Throughput that the model predicts with the bounds of the penalty's interval, slowest first,
+    in bytes per second; None without an interval."""
+    rate = finite((finding.get("detail") or {}).get("sequential_rate_bytes_per_second"))
+    bounds = [finite(bound) for bound in finding.get("interval") or []]
+    if rate is None or rate <= 0 or len(bounds) != 2 or None in bounds:
+        return None
+    low, high = sorted(max(bound or 0.0, 0.0) for bound in bounds)
+    return [
+        [_round(size / (penalty + size / rate)) if size else None for penalty in (high, low)]
+        for size in sizes
+    ]
 
 
 def _clean(value: Any) -> Any:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from fourcorners import wording as numbers
 from fourcorners.catalog.published import Apart, published_apart
-from fourcorners.report.document import asset, content_hash, embedded_json, joined_script
+from fourcorners.report.document import asset, content_hash, embedded_json, page_script
 from fourcorners.reproduction import charts, wording
 from fourcorners.reproduction.bars import charts as bar_charts
 from fourcorners.reproduction.experiments import SOURCES
@@ -19,7 +19,6 @@ from fourcorners.suites.tests import matrix
 from fourcorners.wording import chosen_size
 
 _REPORT = "fourcorners.report"
-_REPORT_SCRIPTS = ("units.js", "plot.js", "figures.js", "app.js")  # in order of dependency
 
 
 def render_page(reproduction: Reproduction) -> str:
@@ -33,8 +32,7 @@ def render_page(reproduction: Reproduction) -> str:
     environment.filters["bytes"] = chosen_size
     environment.filters["brief"] = wording.brief
     environment.filters["duration"] = wording.duration
-    scripts = [asset(f"assets/{name}", _REPORT) for name in _REPORT_SCRIPTS]
-    script = joined_script([*scripts, asset("assets/figures.js", __package__)])
+    script = page_script("app.js", more=[asset("assets/figures.js", __package__)])
     return environment.from_string(asset("page.html.j2", __package__)).render(
         version=__version__,
         seed=SEED,

@@ -197,7 +197,7 @@ def _consistency(results: Results) -> list[dict[str, Any]]:
                 "drive": _VECTOR_FIRST + index,
                 "id": drive,
                 "operation": "write",
-                "label": "4 KiB random write",
+                "label": "",
                 "cut": False,
                 "ios": list(measured.second_ios),
             }

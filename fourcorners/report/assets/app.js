@@ -1,39 +1,52 @@
 // Starts the page: figures, switches, drive buttons, theme, tables, print.
-import { applyDrives, drawAll, glyph, heat, shown } from "./plot.js";
+import { drawAll, glyph, heat, showDrive, shown, stretch } from "./plot.js";
 
 const SHOWN_ROWS = 2500; // of a table in the page; the copied CSV always has all
 const PRINT_WIDTH_PX = 700;
 
-// `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table, drives?};
-// `drives` are the indices of those that a figure shows, if not all.
+// `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table, switches?,
+// drives?, oneByOne?, choose?}. `drives` are the indices of those that a figure shows, if not all;
+// with `oneByOne` a reader chooses one of them. `state` has what the switches are at.
 export function start(makeFigures) {
   const data = JSON.parse(document.getElementById("payload").textContent);
-  const state = {
-    "depth-rate": "linear", "depth-latency": "log", "transfer-size": "log", consistency: "review", drive: 0,
-  };
-  const figures = makeFigures(data, state);
-  for (const [name, figure] of Object.entries(figures)) {
+  const state = { drive: 0 };
+  const drawn = []; // [node, figure]
+  shown.several = data.drives.length > 1;
+  for (const [name, figure] of Object.entries(makeFigures(data, state))) {
     const node = document.querySelector(`figure[data-figure="${name}"]`);
     if (node && figure.draws) {
       node.hidden = false;
       figure.build(node.querySelector(".panels"));
-      if (figure.keyed && data.drives.length > 1) key(node.querySelector(".key"), data.drives, figure.drives);
-      caption(node, figure);
+      if (figure.keyed && shown.several) key(node.querySelector(".key"), data.drives, figure.drives);
+      drawn.push([node, figure]);
     }
     const table = document.querySelector(`.data[data-for="${name}"]`);
     if (table) offerTable(table, name, figure);
   }
-  consistencyDrives(figures.consistency, data, state);
-  switches(figures, state);
+  for (const [node, figure] of drawn) {
+    const tools = toolsOf(node);
+    if (figure.oneByOne && !figure.drives.includes(state.drive)) state.drive = figure.drives[0];
+    if (figure.oneByOne && figure.drives.length > 1) tools.append(driveChoice(drawn, figure, data, state));
+    for (const one of figure.switches ?? []) tools.append(switchOf(node, figure, one, state));
+    tools.append(wholeRange(node));
+    show(node, figure);
+  }
   driveButtons();
   theme();
+  linksOpen();
   drawAll();
   redrawWithWidth();
-  printing(figures.consistency, state);
+  printing();
 }
 
-function caption(node, figure) {
+function show(node, figure) {
+  figure.choose?.();
   node.querySelector("figcaption").textContent = figure.caption();
+}
+
+function redraw(node, figure) {
+  show(node, figure);
+  drawAll(node);
 }
 
 // Which marker is which drive, for plots too narrow for names at their lines, and for print.
@@ -45,46 +58,84 @@ function key(node, names, drives = names.map((_, drive) => drive)) {
   }
 }
 
-function switches(figures, state) {
-  for (const button of document.querySelectorAll("[data-switch]")) {
-    const name = button.dataset.switch;
-    const press = () => button.setAttribute("aria-pressed", String(state[name] === button.dataset.value));
-    press();
-    button.addEventListener("click", () => {
-      state[name] = button.dataset.value;
-      for (const other of document.querySelectorAll(`[data-switch="${name}"]`)) {
-        other.setAttribute("aria-pressed", String(other === button));
-      }
-      const node = button.closest("figure");
-      drawAll(node);
-      caption(node, figures[node.dataset.figure]);
-    });
-  }
+function toolsOf(node) {
+  const tools = document.createElement("div");
+  tools.className = "tools";
+  node.prepend(tools);
+  return tools;
 }
 
-function consistencyDrives(figure, data, state) {
-  const node = document.querySelector(".drives-switch");
-  if (!figure.draws || !node) return;
-  const figureNode = node.closest("figure");
-  const choose = (drive) => {
-    state.drive = drive;
-    for (const button of node.children) button.setAttribute("aria-pressed", String(Number(button.dataset.drive) === drive));
-    for (const box of figureNode.querySelectorAll(".one-drive")) {
-      box.classList.toggle("chosen", Number(box.dataset.consistencyDrive) === drive);
+function group(label) {
+  const node = document.createElement("div");
+  node.className = "switch";
+  node.setAttribute("role", "group");
+  node.setAttribute("aria-label", label);
+  return node;
+}
+
+function button(content, press) {
+  const node = document.createElement("button");
+  node.type = "button";
+  node.append(...content);
+  node.addEventListener("click", press);
+  return node;
+}
+
+function switchOf(node, figure, { key: name, label, options }, state) {
+  const switched = group(label);
+  const caption = document.createElement("span");
+  caption.className = "quiet";
+  caption.textContent = label;
+  switched.append(caption);
+  const buttons = options.map(([value, text]) => button([text], () => {
+    state[name] = value;
+    press();
+    redraw(node, figure);
+  }));
+  const press = () => buttons.forEach((one, i) => one.setAttribute("aria-pressed", String(state[name] === options[i][0])));
+  press();
+  switched.append(...buttons);
+  return switched;
+}
+
+// One drive at a time: the same one in all figures that show them so.
+function driveChoice(drawn, figure, data, state) {
+  const choice = group("Drive");
+  const press = () => {
+    for (const one of document.querySelectorAll(".drives-switch button")) {
+      one.setAttribute("aria-pressed", String(Number(one.dataset.drive) === state.drive));
     }
-    drawAll(figureNode);
-    caption(figureNode, figure);
   };
-  node.hidden = figure.runs.length < 2;
-  for (const run of figure.runs) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.dataset.drive = run.drive;
-    button.append(glyph(run.drive), data.drives[run.drive]);
-    button.addEventListener("click", () => choose(run.drive));
-    node.append(button);
+  choice.classList.add("drives-switch");
+  for (const drive of figure.drives) {
+    const one = button([glyph(drive), data.drives[drive]], () => {
+      state.drive = drive;
+      press();
+      for (const [node, other] of drawn) if (other.oneByOne) redraw(node, other);
+    });
+    one.dataset.drive = drive;
+    one.setAttribute("aria-pressed", String(drive === state.drive));
+    choice.append(one);
   }
-  choose(figure.runs[0].drive);
+  return choice;
+}
+
+// Appears where a stretch of the x axis was chosen, and takes that back.
+function wholeRange(node) {
+  const back = button(["Whole range"], () => stretch(node, null));
+  back.hidden = true;
+  node.addEventListener("stretch", ({ detail }) => { back.hidden = detail === null; });
+  return back;
+}
+
+// A link to what is closed opens it.
+function linksOpen() {
+  const open = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  };
+  addEventListener("hashchange", open);
+  open();
 }
 
 // The bar of drives: press to hide a drive in every plot, point to see it stand out.
@@ -92,12 +143,11 @@ function driveButtons() {
   for (const button of document.querySelectorAll(".drives button")) {
     const drive = Number(button.dataset.drive);
     button.addEventListener("click", () => {
-      const visible = shown.hidden.delete(drive);
-      if (!visible) shown.hidden.add(drive);
+      const visible = shown.hidden.has(drive);
       button.setAttribute("aria-pressed", String(visible));
-      applyDrives(document);
+      showDrive(drive, visible);
     });
-    button.addEventListener("pointerenter", () => heat(drive));
+    button.addEventListener("pointerenter", () => heat(String(drive)));
     button.addEventListener("pointerleave", () => heat(null));
   }
 }
@@ -143,8 +193,10 @@ function offerTable(node, name, figure) {
   });
 }
 
+// A spreadsheet takes text that begins like a formula for one.
 function cell(value) {
-  const text = value === null || value === undefined ? "" : String(value);
+  if (value === null || value === undefined) return "";
+  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -196,7 +248,7 @@ function redrawWithWidth() {
 }
 
 // On paper: closed disclosures, plots drawn for the width of a page, every drive's scatter plots.
-function printing(figure, state) {
+function printing() {
   const main = document.getElementById("report");
   let opened = [];
   addEventListener("beforeprint", () => {

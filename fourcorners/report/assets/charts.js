@@ -1,21 +1,23 @@
-// The charts that tests ask for: lines, dots, seconds, percentiles, rounds with their window.
-// Heat maps are tables and need no script.
+// The charts that tests ask for: lines, dots, seconds, percentiles, single I/Os and how many there were
+// over time, rounds with their window. Heat maps of two parameters are tables in the page.
 import { duration, durationTick, plain, significant, size } from "./units.js";
-import { Panel, glyph, linearAxis, logAxis, roundUp } from "./plot.js";
-import { finite, highest, host, lineWords } from "./figures.js";
+import { Panel, glyph, linearAxis, roundUp } from "./plot.js";
+import { finite, highest, host, lineWords, percentAxis, scaleSwitch, share, threeViews, valueAxis } from "./figures.js";
 
 const CHART_HEIGHT = 280;
 const CHART_LEFT = 62;
+const LOG_RATIO_MIN = 8;  // places closer together than this have no use for a log axis
+const LEVELS = 8;           // shades of a map
+const LINE_DASHES = [null, "6 3", "2 3"];
 const isBytes = (key) => key.endsWith("_bytes");
 const isPosition = (key) => key.endsWith("position_bytes");
 const isTime = (key) => key.startsWith("latency");
+const OVER_TIME = ["seconds", "ios", "density"];
+const NEVER_LOG = /position|percent|^round|^turn$|^number$|^second$/; // places in a row, not sizes
 
-export function makeCharts(data) {
-  const figures = {};
-  for (const [name, chart] of Object.entries(data.charts)) {
-    figures[name] = chart.kind === "rounds" ? rounds(chart) : curves(data, chart);
-  }
-  return figures;
+export function makeCharts(data, state) {
+  const make = { rounds, heat: heatMap, density, views };
+  return Object.fromEntries(Object.entries(data.charts).map(([id, chart]) => [id, (make[chart.kind] ?? curves)(data, chart, state, id)]));
 }
 
 const words = (axis) => (v) => {
@@ -31,79 +33,137 @@ const place = (axis) => (v) => {
   return `${axis.title} ${plain(v)}`;
 };
 
-function yAxis(axis, values) {
-  const options = { title: axis.title, ...(isTime(axis.key) ? { format: durationTick } : {}) };
-  return axis.log ? logAxis(finite(values), options) : linearAxis(0, roundUp(highest(values)), options);
+function yAxis(chart, values, how) {
+  return valueAxis(how, values, { title: chart.y.title, ...(isTime(chart.y.key) ? { format: durationTick } : {}) });
 }
 
-function xAxis(chart, values) {
+function xAxis(chart, values, how) {
   const { x, kind } = chart;
   const ordered = [...new Set(values)].sort((a, b) => a - b);
   const [low, high] = [ordered[0], ordered[ordered.length - 1]];
-  if (kind === "percentiles") return percentAxis(chart, low);
-  if (isPosition(x.key)) return linearAxis(0, high, { title: `${x.title}, GB`, format: (v) => plain(Number((v / 1e9).toPrecision(3))), spacing: 70 });
+  if (kind === "percentiles") return percentAxis(low, x.title);
+  if (isPosition(x.key)) return linearAxis(0, high, { title: `${x.title}, GB`, format: (v) => plain(Number((v / 1e9).toPrecision(3))), spacing: 70, zooms: true });
   const format = isBytes(x.key) ? size : plain;
-  if (x.log) {
-    return { log: true, base: 2, min: low / 1.2, max: high * 1.2, format, title: x.title, ticks: ordered, spacing: isBytes(x.key) ? 60 : 40 };
+  const base = isBytes(x.key) ? 2 : undefined;
+  if (how === "log") {
+    const few = ordered.length <= 12 ? { ticks: ordered.filter((v) => v > 0) } : {};
+    return { log: true, base: 2, min: Math.min(...ordered.filter((v) => v > 0)) / 1.2, max: high * 1.2, format, title: x.title, spacing: isBytes(x.key) ? 60 : 40, ...few };
   }
   if (x.key.startsWith("round")) return linearAxis(0.5, high + 0.5, { title: x.title, ticks: ordered, spacing: 34 });
-  const from = kind === "seconds" ? low : Math.min(0, low);
-  return linearAxis(from, high, { title: x.title, format, spacing: 70 });
+  const over = OVER_TIME.includes(kind);
+  return linearAxis(kind === "seconds" ? low : Math.min(0, low), high, { title: x.title, format, base, spacing: 70, zooms: over || ordered.length > 40 });
 }
 
-function percentAxis(chart, rarest) {
-  const decades = [1];
-  for (let e = 1; 10 ** -e >= rarest * 0.999; e++) decades.push(10 ** -e);
-  const format = (tail) => (tail >= 0.9999 ? "0" : `${Number((100 * (1 - tail)).toFixed(Math.max(0, Math.ceil(-Math.log10(tail) - 1e-9) - 2)))}`);
-  return { log: true, min: 1, max: Math.min(rarest, 0.5), format, title: chart.x.title, ticks: decades, spacing: 44 };
+// How a chart's axes may be shown: what its test asked for first, and the other way where it makes sense.
+function scaleSwitches(chart, state, id, xs, ys) {
+  const switches = [];
+  const positive = (values) => finite(values).filter((v) => v > 0);
+  if (chart.kind === "density") state[`${id}:y`] = "log"; // its cells are steps of a factor
+  else if (positive(ys).length) switches.push(scaleSwitch(state, `${id}:y`, chart.y.title, chart.y.log ? "log" : "linear"));
+  const places = positive(xs);
+  const wide = places.length && highest(places) / places.reduce((a, b) => Math.min(a, b)) >= LOG_RATIO_MIN;
+  if (!OVER_TIME.includes(chart.kind) && chart.kind !== "percentiles" && wide && !NEVER_LOG.test(chart.x.key)) {
+    switches.push(scaleSwitch(state, `${id}:x`, chart.x.title, chart.x.log ? "log" : "linear"));
+  } else state[`${id}:x`] = "linear";
+  return switches;
 }
 
 // One run: one panel, a colour for each series. Several: a panel for each series, the drives' colours.
-function curves(data, chart) {
+function curves(data, chart, state, id) {
   const several = data.drives.length > 1;
   const labels = [...new Set(chart.series.map((s) => s.label))];
   const apart = several || chart.apart;
-  const groups = apart ? labels.map((label) => [label, chart.series.filter((s) => s.label === label)]) : [["", chart.series]];
-  const dotted = ["dots", "seconds", "ios"].includes(chart.kind);
-  const every = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)]);
-  const style = (series) => (several ? series.drive : labels.indexOf(series.label));
   const named = (series) => [several ? data.drives[series.drive] : "", series.label].filter(Boolean).join(", ");
+  const map = chart.kind === "density" ? chart.map : null;
+  // Of maps each has a panel of its own: one over another would hide it.
+  const groups = map ? chart.series.map((s) => [named(s), [s]]) : apart ? labels.map((label) => [label, chart.series.filter((s) => s.label === label)]) : [["", chart.series]];
+  const dotted = ["dots", "seconds", "ios"].includes(chart.kind);
+  const xs = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[0]));
+  const ys = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[1]));
+  const switches = scaleSwitches(chart, state, id, xs, ys);
+  // Colour and shape of a series, and what stands out together with it.
+  const style = (s) => (several ? { drive: s.drive } : { drive: labels.indexOf(s.label), series: s.label });
   const y = words(chart.y);
-  const share = (tail) => (tail >= 0.1 ? `${significant(100 * (1 - tail))} %` : `${(100 * (1 - tail)).toFixed(Math.ceil(-Math.log10(tail)))} %`);
-  const x = chart.kind === "percentiles" ? share : chart.kind === "seconds" ? (v) => `second ${plain(v)}` : chart.kind === "ios" ? duration : place(chart.x);
+  const x = { percentiles: share, seconds: (v) => `second ${plain(v)}`, ios: duration, density: duration }[chart.kind] ?? place(chart.x);
+  const axes = () => {
+    const across = xAxis(chart, xs, state[`${id}:x`]);
+    if (!map) return { x: across, y: yAxis(chart, ys, state[`${id}:y`]) };
+    return { x: { ...across, min: 0, max: map.to_s }, y: { ...yAxis(chart, [map.latency_s[0], map.latency_s.at(-1)], "log") } };
+  };
 
   function panel(panels, label, series) {
     const heading = [chart.title, label].filter(Boolean).join(": ");
     const { plot } = host(panels, heading, CHART_HEIGHT);
     if (!several && !apart && labels.length > 1) plot.before(legend(labels, labels.map((_, i) => i), dotted));
+    if (map) plot.after(shades(series[0] ? style(series[0]).drive : 0, map.most));
     new Panel(plot, () => ({
-      x: xAxis(chart, every.map((p) => p[0])), y: yAxis(chart.y, every.map((p) => p[1])),
-      height: CHART_HEIGHT, left: CHART_LEFT, title: heading,
-      marks: series.flatMap((s) => [{
-        drive: style(s), points: s.points, kind: dotted ? "dots" : "line", plain: chart.kind === "percentiles", series: s,
-        label: dotted || (!several && labels.length < 2) ? null : several ? data.drives[s.drive] : s.label,
-      }, ...(s.lines ?? []).map((line, i) => ({
-        drive: style(s), points: line.points, kind: "line", plain: true, dash: ["none", "6 3", "2 3"][i],
-        series: { ...s, label: [s.label, line.label].filter(Boolean).join(", ") }, label: several ? null : line.label,
-      }))]),
-      describe: series.map((s) => lineWords(named(s) || chart.title, s.points, x, y)).join(" "),
-      readout: (mark, [px, py]) => `${[named(mark.series), x(px)].filter(Boolean).join("\n")}: ${y(py)}`,
+      ...axes(), height: CHART_HEIGHT, left: CHART_LEFT, title: heading,
+      marks: series.flatMap((s) => [
+        ...(map ? [{ ...style(s), kind: "cells", points: cells(map, s) }] : [{
+          ...style(s), points: s.points, kind: dotted ? "dots" : "line", plain: chart.kind === "percentiles", of: s,
+          whiskers: s.points.filter((p) => p[3]).map((p) => [p[0], ...p[3]]),
+          label: dotted || (!several && labels.length < 2) ? null : several ? data.drives[s.drive] : s.label,
+        }]),
+        ...(s.lines ?? []).map((line, i) => ({
+          ...style(s), points: line.points, kind: "line", plain: true, dash: LINE_DASHES[i],
+          of: { ...s, label: [s.label, line.label].filter(Boolean).join(", ") }, label: several && !map ? null : line.label, over: Boolean(map),
+        })),
+      ]),
+      describe: series.map((s) => lineWords(named(s) || chart.title, map ? s.lines[0].points : s.points, x, y)).join(" "),
+      readout: (mark, [px, py]) => `${[named(mark.of), x(px)].filter(Boolean).join("\n")}: ${y(py)}`,
     }));
   }
 
   return {
-    draws: every.length > 0,
+    draws: ys.length > 0,
     keyed: several,
+    switches,
     build(panels) {
       if (groups.length === 1) panels.classList.add("wide");
       for (const [label, series] of groups) panel(panels, label, series);
     },
-    caption: () => [chart.caption, apart && groups.length > 1 ? "All panels share their scales." : ""].filter(Boolean).join(" "),
+    caption: () => [
+      chart.caption, apart && groups.length > 1 ? "All panels share their scales." : "",
+      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, from batch means of the seconds." : "",
+    ].filter(Boolean).join(" "),
     table: () => ({
       columns: ["drive", "series", chart.x.title, chart.y.title],
       rows: chart.series.flatMap((s) => s.points.map((p) => [data.drives[s.drive], s.label, p[0], p[1]])),
     }),
   };
+}
+
+// How many I/Os there were at a time and latency, under their percentiles over time.
+function density(data, chart, state, id) {
+  const { map } = chart;
+  return {
+    ...curves(data, { ...chart, series: chart.series.map((s) => ({ ...s, points: [] })) }, state, id),
+    table: () => ({
+      columns: ["drive", "series", "from (s)", "to (s)", "latency from (s)", "latency to (s)", "I/Os"],
+      rows: chart.series.flatMap((s) => s.cells.map(([column, row, count]) => [
+        data.drives[s.drive], s.label, ...edges(map, column), map.latency_s[row], map.latency_s[row + 1], count,
+      ])),
+    }),
+  };
+}
+
+const edges = (map, column) => [column, column + 1].map((i) => (i * map.to_s) / map.columns);
+
+const level = (count, most) => 1 + Math.min(LEVELS - 1, Math.floor((LEVELS * Math.log(count)) / Math.log(most + 1)));
+
+const cells = (map, series) => series.cells.map(([column, row, count]) => [
+  ...edges(map, column), map.latency_s[row], map.latency_s[row + 1], level(count, map.most),
+]);
+
+// What the shades of a map mean: each is so much more than the one before.
+function shades(drive, most) {
+  const node = document.createElement("p");
+  node.className = "shades";
+  const strip = document.createElement("span");
+  strip.className = `strip series d${drive % 8}`;
+  for (let i = 1; i <= LEVELS; i++) strip.append(Object.assign(document.createElement("i"), { className: `level-${i}` }));
+  node.append("1 I/O", strip, `${significant(most)} in a cell`);
+  return node;
 }
 
 function legend(labels, styles, always) {
@@ -117,29 +177,46 @@ function legend(labels, styles, always) {
   return node;
 }
 
+function views(data, chart, state, id) {
+  return threeViews(data, state, chart.series.map((s) => ({ ...s, ios: s.points.map((p) => p[1] ?? 0) })), id);
+}
+
+// The cells are in the page; the numbers are here for the table.
+function heatMap(data, chart) {
+  return {
+    draws: false,
+    table: () => ({
+      columns: ["drive", "series", chart.row.title, chart.column.title, chart.y.title],
+      rows: chart.values.map(([row, column, value]) => [data.drives[chart.drive], chart.label, row, column, value]),
+    }),
+  };
+}
+
 // SNIA's plot of the measurement window: the variable, its average, 110 % and 90 % of it, the slope.
-function rounds(chart) {
+function rounds(data, chart, state, id) {
   const { window: w } = chart;
   const y = words(chart.y);
   const flat = (value) => [[w.first, value], [w.last, value]];
+  const line = (drive, series, points, dash) => ({ drive, series, kind: "line", plain: true, dash, label: series, points });
   const lines = w === null ? [] : [
-    { drive: 1, kind: "line", plain: true, label: "average", points: flat(w.average) },
-    { drive: 6, kind: "line", plain: true, dash: "2 3", label: "110 %", points: flat(1.1 * w.average) },
-    { drive: 6, kind: "line", plain: true, dash: "2 3", label: "90 %", points: flat(0.9 * w.average) },
-    { drive: 2, kind: "line", plain: true, dash: "6 3", label: "slope", points: [[w.first, w.slope[0]], [w.last, w.slope[1]]] },
+    line(1, "average", flat(w.average)),
+    line(6, "110 %", flat(1.1 * w.average), "2 3"),
+    line(6, "90 %", flat(0.9 * w.average), "2 3"),
+    line(2, "slope", [[w.first, w.slope[0]], [w.last, w.slope[1]]], "6 3"),
   ];
   const values = [...chart.points.map((p) => p[1]), ...lines.flatMap((l) => l.points.map((p) => p[1]))];
   const last = highest(chart.points.map((p) => p[0]));
   return {
     draws: chart.points.length > 0,
     keyed: false,
+    switches: [scaleSwitch(state, `${id}:y`, chart.y.title, "linear")],
     build(panels) {
       panels.classList.add("wide");
       const { plot } = host(panels, chart.title, CHART_HEIGHT);
       new Panel(plot, () => ({
         x: linearAxis(0.5, last + 0.5, { title: "round", ticks: chart.points.map((p) => p[0]), spacing: 34 }),
-        y: yAxis(chart.y, values), height: CHART_HEIGHT, left: CHART_LEFT, title: chart.title,
-        marks: [{ drive: 0, kind: "line", points: chart.points }, ...lines],
+        y: yAxis(chart, values, state[`${id}:y`]), height: CHART_HEIGHT, left: CHART_LEFT, title: chart.title,
+        marks: [{ drive: 0, series: "measured", kind: "line", points: chart.points }, ...lines],
         describe: chart.text,
         readout: (mark, [px, py]) => `${mark.label ?? `round ${px}`}: ${y(py)}`,
       }));

@@ -23,8 +23,8 @@ export function makeFigures(data, state) {
     corners: { draws: false, table: () => cornersTable(data) },
     "queue-depth": queueDepth(data, state),
     "transfer-size": transferSize(data, state),
-    consistency: consistency(data, state),
-    latency: latency(data),
+    consistency: threeViews(data, state, data.consistency, "consistency"),
+    latency: latency(data, state),
   };
 }
 
@@ -48,6 +48,24 @@ export function host(panels, title, height, operation = "") {
   return { plot, heading };
 }
 
+// Switches of an axis between logarithmic and linear; a figure lists those of its axes.
+export const LOG_OR_LINEAR = [["log", "log"], ["linear", "linear"]];
+
+export function scaleSwitch(state, key, label, first) {
+  state[key] = first;
+  return { key, label, options: LOG_OR_LINEAR };
+}
+
+// An axis of values from zero or, logarithmic, around them.
+export const valueAxis = (how, values, options) => (how === "log"
+  ? logAxis(finite(values), options) : linearAxis(0, roundUp(highest(values)), options));
+
+const relative = (p, value, interval) => (interval && value !== null ? [p.x, value * interval[0], value * interval[1]] : null);
+const whiskersOf = (points, value) => points.map((p) => relative(p, value(p), p.rateInterval)).filter(Boolean);
+const anyInterval = (lines) => lines.some((line) => line.points.some((p) => p.rateInterval));
+const NO_INTERVALS = "No point has an interval: each was measured for too short a time.";
+const WHISKERS = "Strokes through points are 90 % intervals of the rate, from batch means of its seconds; points without one were measured for too short a time.";
+
 // One sentence with a line's main numbers, for those who do not see the plot.
 export function lineWords(name, points, x, y) {
   const good = points.filter((p) => Number.isFinite(p[1]) && p[1] !== null);
@@ -63,7 +81,9 @@ function queueDepth(data, state) {
   const blocks = new Set(all.map((p) => p.block));
   const block = blocks.size === 1 ? [...blocks][0] : null;
   const depths = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
-  const xAxis = () => linearAxis(0, highest(depths) + 0.5, { title: "queue depth", ticks: depths, spacing: 34 });
+  const xAxis = () => (state["queue-depth:x"] === "log"
+    ? { log: true, base: 2, min: depths[0] / 1.1, max: highest(depths) * 1.1, format: plain, title: "queue depth", spacing: 34 }
+    : linearAxis(0, highest(depths) + 0.5, { title: "queue depth", ticks: depths, spacing: 34 }));
   const of = (operation) => lines.filter((line) => line.operation === operation);
   const title = (line, what) => `${block ? `${size(block)} ` : ""}${line?.pattern ?? ""} ${what}`.trim();
   const mbs = (v) => `${significant(v)} MB/s`;
@@ -79,14 +99,18 @@ function queueDepth(data, state) {
   }
 
   const value = (p) => (p.bps === null ? null : p.bps / 1e6);
-  const axis = (which, values, options) => (state[which] === "log"
-    ? logAxis(finite(values), options) : linearAxis(0, roundUp(highest(values)), options));
+  const axis = (which, values, options) => valueAxis(state[which], values, options);
   const slowest = Math.min(...all.map((p) => highest([p.bps])).filter((v) => v > 0));
-  if (highest(all.map((p) => p.bps)) > slowest * LOG_FROM_RATIO) state["depth-rate"] = "log";
+  const apart = highest(all.map((p) => p.bps)) > slowest * LOG_FROM_RATIO;
+  const switches = [
+    scaleSwitch(state, "queue-depth:rate", "Throughput", apart ? "log" : "linear"),
+    scaleSwitch(state, "queue-depth:latency", "Latency", "log"),
+    scaleSwitch(state, "queue-depth:x", "Queue depth", "linear"),
+  ];
 
   // With one block size IOPS are MB/s on another scale: one plot shows both.
   function rateAxes() {
-    const y = axis("depth-rate", all.map(value), { title: "MB/s" });
+    const y = axis("queue-depth:rate", all.map(value), { title: "MB/s" });
     if (!block) return { y };
     const factor = 1e6 / block;
     return { y, right: { ...y, min: y.min * factor, max: y.max * factor, title: "IOPS" } };
@@ -97,7 +121,7 @@ function queueDepth(data, state) {
       heading: `${title(of(operation)[0], operation)}: throughput`, value, words: mbs,
       make: (mine) => ({
         ...rateAxes(),
-        marks: mine.map((line) => ({ drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, value(p), p]) })),
+        marks: mine.map((line) => ({ drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, value(p), p]), whiskers: whiskersOf(line.points, value) })),
         readout: (mark, [x, y, p]) => `${data.drives[mark.drive]}\n${depth(x)}: ${mbs(y)}, ${significant(p.iops)} IOPS`,
       }),
     });
@@ -107,8 +131,8 @@ function queueDepth(data, state) {
     panel(panels, operation, {
       heading: `${title(of(operation)[0], operation)}: IOPS`, value: (p) => p.iops, words: (v) => `${significant(v)} IOPS`,
       make: (mine) => ({
-        y: axis("depth-rate", all.map((p) => p.iops), { title: "IOPS" }),
-        marks: mine.map((line) => ({ drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, p.iops]) })),
+        y: axis("queue-depth:rate", all.map((p) => p.iops), { title: "IOPS" }),
+        marks: mine.map((line) => ({ drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, p.iops]), whiskers: whiskersOf(line.points, (p) => p.iops) })),
         readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${depth(x)}: ${significant(y)} IOPS`,
       }),
     });
@@ -121,7 +145,7 @@ function queueDepth(data, state) {
       make: (mine) => {
         const values = all.flatMap((p) => [p.latency.mean, p.latency.p99]);
         return {
-          y: axis("depth-latency", values, { title: "mean (solid) and p99 (dashed)", format: durationTick }),
+          y: axis("queue-depth:latency", values, { title: "mean (solid) and p99 (dashed)", format: durationTick }),
           marks: mine.flatMap((line) => [
             { drive: line.drive, kind: "line", plain: true, dash: "4 3", points: line.points.map((p) => [p.x, p.latency.p99, "p99"]) },
             { drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, mean(p), "mean"]) },
@@ -135,22 +159,24 @@ function queueDepth(data, state) {
   return {
     draws: all.length > 0,
     keyed: true,
+    switches,
     build(panels) {
       for (const row of block ? [throughput, waiting] : [throughput, rates, waiting]) {
         for (const operation of OPERATIONS) if (of(operation).length) row(panels, operation);
       }
     },
-    caption: () => `Reads and writes share their scales${data.drives.length > 1 ? ", and so do all drives" : ""}.`,
+    caption: () => `Reads and writes share their scales${data.drives.length > 1 ? ", and so do all drives" : ""}. ${anyInterval(lines) ? WHISKERS : NO_INTERVALS}`,
     table: () => pointsTable(data, lines, "queue depth"),
   };
 }
 
 function pointsTable(data, lines, x) {
   return {
-    columns: ["drive", "operation", x, "block bytes", "MB/s", "IOPS", ...LATENCY_COLUMNS.map(([, name]) => `latency ${name} (s)`), "I/Os", "errors", "recording"],
+    columns: ["drive", "operation", x, "block bytes", "MB/s", "IOPS", ...LATENCY_COLUMNS.map(([, name]) => `latency ${name} (s)`), "I/Os", "errors", "recording", "IOPS from (90 %)", "IOPS to (90 %)"],
     rows: lines.flatMap((line) => line.points.map((p) => [
       data.drives[line.drive], line.operation, p.x, p.block, p.bps === null ? null : p.bps / 1e6, p.iops,
       ...LATENCY_COLUMNS.map(([key]) => p.latency[key]), p.ios, p.errors, p.id,
+      ...(p.rateInterval ?? [null, null]).map((factor) => (factor === null ? null : factor * p.iops)),
     ])),
   };
 }
@@ -159,31 +185,37 @@ export function transferSize(data, state) {
   const lines = data.transferSize;
   const all = lines.flatMap((line) => line.points);
   const sizes = [...new Set(all.map((p) => p.x))].sort((a, b) => a - b);
-  const log = () => state["transfer-size"] === "log";
+  const log = (which) => state[`transfer-size:${which}`] === "log";
+  const switches = [
+    scaleSwitch(state, "transfer-size:x", "Transfer size", "log"),
+    scaleSwitch(state, "transfer-size:rate", "Throughput", "log"),
+    scaleSwitch(state, "transfer-size:time", "Time per I/O", "log"),
+  ];
   const of = (list, operation) => list.filter((line) => line.operation === operation);
   const modelled = data.models.filter((m) => m.block.length);
   const hasModel = (line) => modelled.some((m) => m.drive === line.drive && m.operation === line.operation);
   const top = highest(sizes);
   const LEFT = 62;
 
-  const xAxis = (title) => (log()
+  const xAxis = (title) => (log("x")
     ? { log: true, base: 2, min: sizes[0] / 1.3, max: top * 1.3, format: size, title, spacing: 54, ticks: sizes.filter((v) => Math.log2(v) % 3 === 0) }
     : linearAxis(0, top * 1.02, { base: 2, format: size, title, spacing: 70 }));
   const measured = (operation, value) => of(lines, operation).map((line) => ({
     drive: line.drive, kind: hasModel(line) ? "markers" : "line", label: named(data, line.drive),
     points: line.points.map((p) => [p.x, value(p)]),
   }));
-  const predicted = (operation, value) => of(modelled, operation).map((model) => ({
-    drive: model.drive, kind: "model", points: model.block.map((block, i) => [block, value(block, model.predicted[i])]),
-  }));
+  const predicted = (operation, value) => of(modelled, operation).flatMap((model) => [
+    { drive: model.drive, kind: "band", points: (model.band ?? []).map(([low, high], i) => [model.block[i], value(model.block[i], low), value(model.block[i], high)]) },
+    { drive: model.drive, kind: "model", points: model.block.map((block, i) => [block, value(block, model.predicted[i])]) },
+  ]);
 
-  function curve(panels, operation, what, title, value, fromModel, words, options) {
+  function curve(panels, operation, which, what, title, value, fromModel, words, options) {
     const heading = `Random ${operation}: ${what}`;
     const { plot } = host(panels, heading, 280, operation);
     const values = all.map(value);
     new Panel(plot, () => ({
       x: xAxis("transfer size"), left: LEFT, height: 280, title: heading,
-      y: log() ? logAxis(finite(values), { title, ...options }) : linearAxis(0, roundUp(highest(values)), { title, ...options }),
+      y: valueAxis(state[`transfer-size:${which}`], values, { title, ...options }),
       marks: [...predicted(operation, fromModel), ...measured(operation, value)],
       describe: of(lines, operation).map((line) => lineWords(data.drives[line.drive], line.points.map((p) => [p.x, value(p)]), size, words)).join(" "),
       readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${words(y)}`,
@@ -197,7 +229,7 @@ export function transferSize(data, state) {
     const limit = worst > 0.05 ? roundUp(worst) : 0.05;
     new Panel(plot, () => ({
       x: xAxis(""), left: LEFT, height: 130, zero: 0, silent: true, title: `Misfit of the access model, random ${operation}`,
-      y: linearAxis(-limit, limit, { title: "misfit", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)), ticks: [-limit, -limit / 2, 0, limit / 2, limit] }),
+      y: linearAxis(-limit, limit, { title: "misfit", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)) }),
       marks: mine.map((m) => ({ drive: m.drive, kind: "line", label: named(data, m.drive), points: m.block.map((b, i) => [b, m.misfit[i] ?? null]) })),
       describe: mine.map((m) => `${data.drives[m.drive]}: largest misfit ${percent(highest(m.misfit.map((v) => Math.abs(v ?? 0))))}.`).join(" "),
       readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${y > 0 ? "+" : ""}${percent(y)}`,
@@ -207,10 +239,11 @@ export function transferSize(data, state) {
   return {
     draws: all.length > 0,
     keyed: true,
+    switches,
     build(panels) {
       const operations = OPERATIONS.filter((operation) => of(lines, operation).length);
       for (const operation of operations) {
-        curve(panels, operation, "throughput", "MB/s", (p) => (p.bps === null ? null : p.bps / 1e6),
+        curve(panels, operation, "rate", "throughput", "MB/s", (p) => (p.bps === null ? null : p.bps / 1e6),
           (block, bps) => (bps ? bps / 1e6 : null), (v) => `${significant(v)} MB/s`, {});
       }
       for (const operation of operations) {
@@ -218,11 +251,11 @@ export function transferSize(data, state) {
         else if (modelled.length) panels.append(document.createElement("div"));
       }
       for (const operation of operations) {
-        curve(panels, operation, "time per I/O", "mean time", (p) => p.latency.mean,
+        curve(panels, operation, "time", "time per I/O", "mean time", (p) => p.latency.mean,
           (block, bps) => (bps ? block / bps : null), duration, { format: durationTick });
       }
     },
-    caption: () => (modelled.length ? "Misfit is measured throughput over predicted, less one: above zero the drive is faster than the model." : ""),
+    caption: () => (modelled.length ? `Misfit is measured throughput over predicted, less one: above zero the drive is faster than the model. ${modelled.some((m) => m.band) ? "Shaded is what the 90 % interval of the access penalty leaves open; the rate has no interval." : "The analysis has no interval of the access penalty here."}` : ""),
     table() {
       const table = pointsTable(data, lines, "transfer size (bytes)");
       table.columns.push("predicted MB/s", "misfit");
@@ -237,8 +270,10 @@ export function transferSize(data, state) {
   };
 }
 
-export function consistency(data, state) {
-  const runs = data.consistency.filter((run) => run.ios.length);
+// The reviews' three pictures of a run, one drive at a time: all of it with a log axis, its end with a
+// log axis, its end with a linear axis. `runs`: {drive, label, ios: [of every second], cut, steady?}.
+export function threeViews(data, state, recorded, id) {
+  const runs = recorded.filter((run) => run.ios.length);
   const longest = highest(runs.map((run) => run.ios.length));
   const shortest = runs.reduce((least, run) => Math.min(least, run.ios.length), Infinity);
   const asReviewed = shortest >= REVIEW_TAIL_S + REVIEW_TAIL_MIN_S;
@@ -247,10 +282,16 @@ export function consistency(data, state) {
   const tails = runs.flatMap((run) => run.ios.slice(from));
   const tailTop = highest(tails);
   const everything = runs.flatMap((run) => run.ios);
-  if (tailTop * 10 < REVIEW_TOP_IOPS) state.consistency = "fit";
-  state.drive = runs[0]?.drive ?? 0;
+  const drives = [...new Set(runs.map((run) => run.drive))];
+  const labels = [...new Set(runs.map((run) => run.label))];
+  const top = `${id}:top`, variant = `${id}:variant`;
+  state[top] = tailTop * 10 < REVIEW_TOP_IOPS ? "fit" : "review";
+  state[variant] = labels[0];
+  state.drive ??= drives[0];
   const iops = (v) => `${significant(v)} IOPS`;
-  const linearTop = () => (state.consistency === "review" ? REVIEW_TOP_IOPS : roundUp(tailTop));
+  const linearTop = () => (state[top] === "review" ? REVIEW_TOP_IOPS : roundUp(tailTop));
+  const chosen = (run) => run.drive === (drives.includes(state.drive) ? state.drive : drives[0]) && run.label === state[variant];
+  const boxes = [];
 
   function describe(run, start) {
     const part = run.ios.slice(start);
@@ -263,13 +304,14 @@ export function consistency(data, state) {
   function scatter(panels, run, heading, start, height, yAxis) {
     const { plot, heading: h3 } = host(panels, heading(), height);
     const points = run.ios.map((n, second) => [second, n]).slice(start);
+    const band = run.steady ? [Math.max(run.steady.from, start), run.ios.length - 1].map((x) => [x, ...run.steady.interval]) : [];
     new Panel(plot, () => {
       h3.textContent = heading();
       return {
-        x: linearAxis(start, longest, { title: "second", spacing: 70 }), y: yAxis(), height, left: 62,
+        x: linearAxis(start, longest, { title: "second", spacing: 70, zooms: true }), y: yAxis(), height, left: 62,
         title: `${heading()}: IOPS each second`, describe: describe(run, start),
-        marks: [{ drive: run.drive, kind: "dots", points }],
-        readout: (mark, [x, y]) => `${data.drives[mark.drive]}\nsecond ${plain(x)}: ${iops(y)}`,
+        marks: [{ drive: run.drive, kind: "dots", points }, { drive: run.drive, kind: "band", points: band }],
+        readout: (mark, [x, y]) => `${[data.drives[mark.drive], run.label].filter(Boolean).join(", ")}\nsecond ${plain(x)}: ${iops(y)}`,
       };
     });
   }
@@ -277,51 +319,67 @@ export function consistency(data, state) {
   return {
     draws: runs.length > 0,
     keyed: false,
+    drives,
+    oneByOne: true,
+    switches: [
+      ...(labels.length > 1 ? [{ key: variant, label: "Run", options: labels.map((label) => [label, label]) }] : []),
+      { key: top, label: "Linear plot", options: [["review", "to 40,000 IOPS"], ["fit", "to the highest"]] },
+    ],
     build(panels) {
+      panels.classList.add("wide");
       for (const run of runs) {
         const box = document.createElement("div");
         box.className = "one-drive";
-        box.dataset.consistencyDrive = run.drive;
+        boxes.push([run, box]);
         panels.append(box);
-        if (data.drives.length > 1) {
-          const name = document.createElement("h3");
-          name.className = "print-only";
-          name.textContent = data.drives[run.drive];
-          box.append(name);
-        }
+        const name = [data.drives.length > 1 ? data.drives[run.drive] : "", run.label].filter(Boolean).join(", ");
+        if (name) box.append(Object.assign(document.createElement("h3"), { className: "print-only", textContent: name }));
         const log = { title: "IOPS" };
+        const part = `${since[0].toUpperCase()}${since.slice(1)}`;
         scatter(box, run, () => "Whole run, log axis", 0, 330, () => logAxis(everything, log));
-        scatter(box, run, () => `${since[0].toUpperCase()}${since.slice(1)}, log axis`, from, 300, () => logAxis(tails, log));
-        scatter(box, run, () => `${since[0].toUpperCase()}${since.slice(1)}, linear axis to ${plain(linearTop())} IOPS`, from, 300, () => linearAxis(0, linearTop(), log));
+        scatter(box, run, () => `${part}, log axis`, from, 300, () => logAxis(tails, log));
+        scatter(box, run, () => `${part}, linear axis to ${plain(linearTop())} IOPS`, from, 300, () => linearAxis(0, linearTop(), log));
       }
     },
-    runs,
+    choose() {
+      for (const [run, box] of boxes) box.classList.toggle("chosen", chosen(run));
+    },
     caption() {
-      const run = runs.find((r) => r.drive === state.drive) ?? runs[0];
+      const run = runs.find(chosen);
+      if (!run) return "The chosen drive has no such run.";
       const above = run.ios.slice(from).filter((n) => n > linearTop()).length;
+      const stalled = run.ios.filter((n) => n === 0).length;
       return [
-        runs.length > 1 ? "All drives are drawn on the same scales." : "",
-        asReviewed ? "" : `The run is shorter than the reviews' 2000 s: the last 30 % stand for “from 1400 s”.`,
+        runs.length > 1 ? "All runs are drawn on the same scales." : "",
+        asReviewed ? "" : "The run is shorter than the reviews' 2000 s: the last 30 % stand for “from 1400 s”.",
         above ? `${plain(above)} of ${plain(run.ios.length - from)} seconds lie above the linear axis.` : "",
-        run.ios.includes(0) ? `${plain(run.ios.filter((n) => n === 0).length)} seconds without a completed I/O stand as strokes on the floor of the log axes.` : "",
+        stalled ? `${plain(stalled)} seconds without a completed I/O stand as strokes on the floor of the log axes.` : "",
+        run.steady ? "The band is the 90 % interval of the steady rate." : "",
         run.cut ? "The last second was cut short by the end of the run and is left out." : "",
       ].filter(Boolean).join(" ");
     },
     table: () => ({
-      columns: ["second", ...runs.map((run) => `${data.drives[run.drive]} (IOPS)`)],
+      columns: ["second", ...runs.map((run) => `${[data.drives[run.drive], run.label].filter(Boolean).join(", ")} (IOPS)`)],
       rows: Array.from({ length: longest }, (_, s) => [s, ...runs.map((run) => run.ios[s] ?? null)]),
     }),
   };
 }
 
-function latency(data) {
+// The axis of rarer and rarer I/Os, 1-x: "99.9" stands at 0.001.
+export function percentAxis(rarest, title = "% of I/Os that are at most this slow") {
+  const decades = [1];
+  for (let e = 1; 10 ** -e >= rarest * 0.999; e++) decades.push(10 ** -e);
+  const format = (tail) => (tail >= 0.9999 ? "0" : `${Number((100 * (1 - tail)).toFixed(Math.max(0, Math.ceil(-Math.log10(tail) - 1e-9) - 2)))}`);
+  return { log: true, min: 1, max: Math.min(rarest, 0.5), format, title, ticks: decades, spacing: 44 };
+}
+
+export const share = (tail) => (tail >= 0.1 ? `${significant(100 * (1 - tail))} %` : `${(100 * (1 - tail)).toFixed(Math.ceil(-Math.log10(tail)))} %`);
+
+function latency(data, state) {
   const entries = data.corners.filter((entry) => entry.curve.ns.length);
   const variant = (e) => [e.point.queue_depth ? `queue depth ${e.point.queue_depth}` : "", e.point.content ?? ""].filter(Boolean).join(", ");
   const rarest = entries.flatMap((e) => e.curve.tail).reduce((a, b) => Math.min(a, b), 1);
-  const decades = [1];
-  for (let e = 1; 10 ** -e >= rarest * 0.999; e++) decades.push(10 ** -e);
-  const quantile = (tail) => (tail >= 0.9999 ? "0" : `${Number((100 * (1 - tail)).toFixed(Math.max(0, Math.ceil(-Math.log10(tail) - 1e-9) - 2)))}`);
-  const exact = (tail) => (tail >= 0.1 ? `${significant(100 * (1 - tail))} %` : `${(100 * (1 - tail)).toFixed(Math.ceil(-Math.log10(tail)))} %`);
+  const switches = [scaleSwitch(state, "latency:y", "Latency", "log")];
   const crowded = data.drives.length > 2;
   const notes = new Set();
 
@@ -342,8 +400,8 @@ function latency(data) {
       plot.after(key);
     }
     new Panel(plot, () => ({
-      x: { log: true, min: 1, max: rarest, format: quantile, title: "% of I/Os that are at most this slow", ticks: decades, spacing: 44 },
-      y: logAxis(entries.flatMap((e) => e.curve.ns).map((ns) => ns / 1e9), { title: "latency", format: durationTick }),
+      x: percentAxis(rarest),
+      y: valueAxis(state["latency:y"], entries.flatMap((e) => e.curve.ns).map((ns) => ns / 1e9), { title: "latency", format: durationTick }),
       height: 290, title: `Latency percentiles, ${CORNER_NAMES[corner].toLowerCase()}`,
       marks: mine.filter((e) => used.includes(variant(e))).map((e) => ({
         drive: e.drive, kind: "line", plain: true, dash: DASHES[used.indexOf(variant(e)) % 4], entry: e,
@@ -352,17 +410,18 @@ function latency(data) {
         points: e.curve.tail.map((t, i) => [t, e.curve.ns[i] / 1e9]),
       })),
       describe: mine.map((e) => `${data.drives[e.drive]}, ${variant(e)}: mean ${duration(e.latency.mean)}, p99 ${duration(e.latency.p99)}, p99.9 ${duration(e.latency.p999)}, max ${duration(e.latency.max)}.`).join(" "),
-      readout: (mark, [x, y]) => `${data.drives[mark.drive]}, ${variant(mark.entry)}\n${exact(x)} within ${duration(y)}`,
+      readout: (mark, [x, y]) => `${data.drives[mark.drive]}, ${variant(mark.entry)}\n${share(x)} within ${duration(y)}`,
     }));
   }
 
   return {
     draws: entries.length > 0,
     keyed: true,
+    switches,
     build(panels) {
       for (const corner of Object.keys(CORNER_NAMES)) panel(panels, corner);
     },
-    caption: () => [...notes, "Each curve ends at the slowest single I/O. All corners share one latency scale."].join(" "),
+    caption: () => [...notes, "Each curve ends at the slowest single I/O. All corners share one latency scale. The analysis has no intervals of percentiles."].join(" "),
     table: () => ({
       columns: ["drive", "recording", "share within", "latency (s)"],
       rows: entries.flatMap((e) => e.curve.tail.map((t, i) => [data.drives[e.drive], e.id, 1 - t, e.curve.ns[i] / 1e9])),

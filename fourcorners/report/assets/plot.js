@@ -1,21 +1,18 @@
-// One plot as SVG: axes, lines, markers, dots, direct labels and a readout under the pointer.
-// Colours come from the style sheet, so themes and print need no second drawing.
-import { plain } from "./units.js";
+// One plot as SVG, drawn with D3: axes, marks, direct labels, a readout under the pointer or by the
+// keyboard, a stretch of its x axis at will. Colours come from the style sheet, so themes and print
+// need no second drawing.
+import { durationTick, plain, size } from "./units.js";
 
-export const shown = { hidden: new Set(), hot: null };
+export const shown = { hidden: new Set(), hot: null, several: false };
 const panels = [];
-const NAMESPACE = "http://www.w3.org/2000/svg";
+const stretches = new Map(); // of figures: the part of the x axis that is shown
 const FONT = getComputedStyle(document.documentElement).getPropertyValue("--sans");
 const ruler = document.createElement("canvas").getContext("2d");
 const NARROW_PX = 430;
-
-function element(name, attributes, parent, text) {
-  const node = document.createElementNS(NAMESPACE, name);
-  for (const key in attributes) node.setAttribute(key, attributes[key]);
-  if (text !== undefined) node.textContent = text;
-  if (parent) parent.append(node);
-  return node;
-}
+const REACH_PX = 28;      // how far from a point the pointer still means it
+const LINE_PX = 26;       // between labels of a y axis
+const CHOSEN_PX = 8;      // a shorter drag is a click
+const KEY_ZOOM = 2;
 
 function textWidth(text, weight = 400) {
   ruler.font = `${weight} 12px ${FONT}`;
@@ -24,12 +21,8 @@ function textWidth(text, weight = 400) {
 
 const widest = (texts, weight) => Math.max(0, ...texts.map((text) => textWidth(text, weight)));
 
-// An axis: {log, min, max, base?, format, title, ticks?}. Position 0..1 of a value.
-function position(axis, value) {
-  if (axis.log) return Math.log(value / axis.min) / Math.log(axis.max / axis.min);
-  return (value - axis.min) / (axis.max - axis.min);
-}
-
+// An axis: {log, min, max, base?, format, title, ticks?, spacing?, zooms?}; `ticks` are the only places
+// for labels, `zooms` lets a reader choose a stretch of it.
 export function linearAxis(min, max, options = {}) {
   const top = max > min ? max : min + 1;
   return { log: false, min, max: top, format: plain, title: "", ...options };
@@ -37,21 +30,17 @@ export function linearAxis(min, max, options = {}) {
 
 // Limits at 1, 2 or 5 times a power of ten around the positive values.
 export function logAxis(values, options = {}) {
-  const positive = values.filter((v) => v > 0 && Number.isFinite(v));
+  const [low, high] = d3.extent(values.filter((v) => v > 0 && Number.isFinite(v)));
   let min = 1, max = 10;
-  if (positive.length) {
-    min = roundStep(positive.reduce((a, b) => Math.min(a, b)), -1);
-    max = roundStep(positive.reduce((a, b) => Math.max(a, b)), 1);
+  if (low !== undefined) {
+    [min, max] = [roundStep(low, -1), roundStep(high, 1)];
     if (max / min < 9) [min, max] = [roundStep(min / 2, -1), roundStep(max * 2, 1)];
   }
   return { log: true, min, max, base: 10, format: plain, title: "", ...options };
 }
 
-export function roundUp(value) {
-  if (!(value > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
-  return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((m) => m * power >= value * 0.9999) * power;
-}
+// From zero to a round number above the value.
+export const roundUp = (value) => (value > 0 ? d3.nice(0, value, 8)[1] : 1);
 
 function roundStep(value, direction) {
   const power = 10 ** Math.floor(Math.log10(value) + 1e-9);
@@ -62,162 +51,167 @@ function roundStep(value, direction) {
   return (fits ?? 10) * power;
 }
 
+function scaleOf(axis, range) {
+  const scale = axis.log ? d3.scaleLog().base(axis.base ?? 10) : d3.scaleLinear();
+  return scale.domain([axis.min, axis.max]).range(range);
+}
+
 // Ticks with labels, and lighter grid lines between the powers of ten.
-function ticksOf(axis, lengthPx, spacingPx) {
-  if (axis.ticks) return thinned(axis.ticks, lengthPx / spacingPx);
+function ticksOf(axis, scale, spacingPx) {
+  const [from, to] = scale.range();
+  const lengthPx = Math.abs(to - from);
   const room = Math.max(2, Math.floor(lengthPx / spacingPx));
-  if (!axis.log) return { major: linearTicks(axis, room), minor: [] };
-  if (axis.base === 2) {
-    const all = [];
-    for (let v = 2 ** Math.ceil(Math.log2(axis.min)); v <= axis.max; v *= 2) all.push(v);
-    return thinned(all, room);
+  const [low, high] = d3.extent(scale.domain());
+  if (axis.ticks) {
+    const inside = axis.ticks.filter((v) => v >= low && v <= high);
+    const every = [1, 2, 3, 4, 6, 8, 12, 24, 48].find((n) => inside.length / n <= room) ?? 96;
+    return { major: inside.filter((_, i) => i % every === 0), minor: [] };
   }
-  const powers = [], between = [];
-  const first = Math.floor(Math.log10(axis.min) + 1e-9);
-  for (let e = first; 10 ** e <= axis.max * 1.0001; e++) {
-    for (let m = 1; m < 10; m++) {
-      const v = Number(`${m}e${e}`);
-      if (v < axis.min * 0.9999 || v > axis.max * 1.0001) continue;
-      (m === 1 ? powers : between).push(v);
-    }
+  if (!axis.log && axis.base === 2) { // bytes: round numbers of KiB or MiB
+    const unit = 1024 ** Math.floor(Math.log2(Math.max(high, 1)) / 10);
+    return { major: d3.ticks(low / unit, high / unit, room).map((v) => v * unit), minor: [] };
   }
-  const decadePx = lengthPx / Math.log10(axis.max / axis.min);
-  const labelled = between.filter((v) => {
-    const m = Math.round(v / 10 ** Math.floor(Math.log10(v) + 1e-9));
-    return decadePx > spacingPx * 4 ? m === 2 || m === 5 : decadePx > spacingPx * 2.6 && m === 3;
-  });
+  if (!axis.log || axis.base === 2) return { major: scale.ticks(room), minor: [] };
+  const decadePx = lengthPx / Math.abs(Math.log10(high / low));
   const every = Math.max(1, Math.ceil(spacingPx / decadePx));
-  return {
-    major: powers.filter((_, i) => i % every === 0).concat(labelled),
-    minor: decadePx > 36 ? between : [],
-  };
-}
-
-function thinned(ticks, room) {
-  const every = [1, 2, 3, 4, 6, 8, 12].find((n) => ticks.length / n <= room) ?? 12;
-  return { major: ticks.filter((_, i) => i % every === 0), minor: [] };
-}
-
-function linearTicks(axis, room) {
-  const span = axis.max - axis.min;
-  let step;
-  if (axis.base === 2) {
-    step = 2 ** Math.ceil(Math.log2(span / room));
-  } else {
-    const power = 10 ** Math.floor(Math.log10(span / room));
-    step = [1, 2, 2.5, 5, 10].find((m) => m * power >= span / room) * power;
-  }
-  const ticks = [];
-  for (let i = Math.ceil(axis.min / step - 1e-9); i * step <= axis.max * 1.000001; i++) ticks.push(i * step);
-  return ticks;
+  const labels = decadePx > spacingPx * 4 ? [1, 2, 5] : decadePx > spacingPx * 2.6 ? [1, 3] : [1];
+  const exponent = (v) => Math.floor(Math.log10(v) + 1e-9);
+  const first = exponent(low);
+  const all = d3.range(first, exponent(high) + 1).flatMap((e) => d3.range(1, 10).map((m) => Number(`${m}e${e}`)))
+    .filter((v) => v >= low * 0.9999 && v <= high * 1.0001);
+  const major = all.filter((v) => labels.includes(Math.round(v / 10 ** exponent(v))) && (exponent(v) - first) % every === 0);
+  if (major.length < 2) return { major: d3.ticks(low, high, Math.min(room, 5)), minor: [] };
+  return { major, minor: decadePx > 36 ? all.filter((v) => !major.includes(v)) : [] };
 }
 
 // A panel draws what `make` returns: {x, y, right?, marks, height, title, describe, readout};
 // `right` is a second axis with the same zero or ratio as y, `silent` leaves room for names only.
-// Marks: {drive, points: [[x, y, extra]], kind: "line" | "dots" | "markers", dash?, label?}.
+// Marks: {drive, series?, points: [[x, y, extra]], kind, dash?, label?, plain?, whiskers?: [[x, low, high]],
+// over?} of the kinds "line", "markers", "dots", "model" (a line that is not measured), "band" (points
+// [x, low, high]) and "cells" (points [x0, x1, y0, y1, shade]). `drive` gives colour and shape, unless a
+// line stands `over` cells of that colour; `series`, where given, is what stands out together with it
+// in other plots.
 export class Panel {
   constructor(host, make) {
     this.host = host;
     this.make = make;
+    this.read = null; // {mark, at}: the point that the keyboard is at
     panels.push(this);
+    host.tabIndex = 0;
+    host.setAttribute("role", "application");
+    host.setAttribute("aria-roledescription", "plot");
     host.addEventListener("pointermove", (event) => this.point(event));
     host.addEventListener("pointerleave", () => this.leave());
+    host.addEventListener("keydown", (event) => this.key(event));
+    host.addEventListener("blur", () => this.leave());
   }
 
   draw() {
     const width = this.host.clientWidth;
     if (!width) return;
     this.spec = this.make();
+    this.tree = null;
     const { spec } = this;
+    this.whole = d3.extent([spec.x.min, spec.x.max]);
+    const chosen = spec.x.zooms && stretches.get(this.host.closest("figure"));
+    if (chosen) spec.x = narrowed(spec.x, Math.max(chosen[0], this.whole[0]), Math.min(chosen[1], this.whole[1]));
     const labels = spec.marks.filter((m) => m.label && m.points.length);
     this.direct = width >= NARROW_PX && !spec.right && labels.length > 0;
-    const yTicks = ticksOf(spec.y, spec.height - 60, 26);
-    this.rightTicks = spec.right ? ticksOf(spec.right, spec.height - 60, 26).major : [];
+    const rows = [spec.height - 60, 0];
+    const yTicks = ticksOf(spec.y, scaleOf(spec.y, rows), LINE_PX);
+    const rightTicks = spec.right ? ticksOf(spec.right, scaleOf(spec.right, rows), LINE_PX).major : [];
     const margin = {
       top: 26, bottom: spec.x.title ? 40 : 24,
-      left: 14 + widest(yTicks.major.map(spec.y.format)),
-      right: spec.right ? 12 + widest([spec.right.title, ...this.rightTicks.map(spec.right.format)])
-        : this.direct ? 14 + widest(labels.map((m) => shortened(m.label)), 600) : 14,
+      left: Math.max(14 + widest(yTicks.major.map(spec.y.format)), spec.left ?? 0),
+      right: spec.right ? 12 + widest([spec.right.title, ...rightTicks.map(spec.right.format)])
+        : this.direct ? 14 + widest(labels.map((m) => shortened(m.label)), 600)
+          : Math.max(14, textWidth(spec.x.format(spec.x.max)) / 2),
     };
-    margin.left = Math.max(margin.left, spec.left ?? 0);
-    const inner = { w: width - margin.left - margin.right, h: spec.height - margin.top - margin.bottom };
-    this.margin = margin;
-    this.toX = (v) => margin.left + inner.w * position(spec.x, v);
-    this.toY = (v) => margin.top + inner.h * (1 - position(spec.y, v));
-    const svg = element("svg", {
-      viewBox: `0 0 ${width} ${spec.height}`, width, height: spec.height, role: "img",
-      "aria-label": `${spec.title}. ${spec.describe}`,
-    });
-    this.axes(svg, inner, yTicks);
+    const frame = { left: margin.left, right: width - margin.right, top: margin.top, bottom: spec.height - margin.bottom, width };
+    this.frame = frame;
+    this.x = scaleOf(spec.x, [frame.left, frame.right]);
+    this.y = scaleOf(spec.y, [frame.bottom, frame.top]);
+    const svg = d3.create("svg").attr("viewBox", `0 0 ${width} ${spec.height}`).attr("width", width).attr("height", spec.height)
+      .attr("role", "img").attr("aria-label", `${spec.title}. ${spec.describe}`);
+    this.host.setAttribute("aria-label", `${spec.title}. Left and right read its points, up and down change the line${spec.x.zooms ? ", plus and minus zoom" : ""}.`);
+    this.axes(svg, yTicks, rightTicks);
     const clip = `clip-${panels.indexOf(this)}`;
-    element("rect", { x: margin.left - 7, y: margin.top - 7, width: inner.w + 14, height: inner.h + 14 },
-      element("clipPath", { id: clip }, element("defs", {}, svg)));
-    const area = element("g", { "clip-path": `url(#${clip})` }, svg);
+    svg.append("defs").append("clipPath").attr("id", clip).append("rect")
+      .attr("x", frame.left - 7).attr("y", frame.top - 7)
+      .attr("width", Math.max(0, frame.right - frame.left + 14)).attr("height", frame.bottom - frame.top + 14);
+    const area = svg.append("g").attr("clip-path", `url(#${clip})`);
     for (const mark of spec.marks) this.mark(area, mark);
-    if (this.direct && !spec.silent) this.labels(svg, labels, width - margin.right + 8, inner);
-    this.halo = element("circle", { r: 7, class: "halo", cx: -20, cy: -20 }, svg);
-    this.host.replaceChildren(svg);
+    if (this.direct && !spec.silent) this.labels(svg, labels);
+    if (spec.x.zooms) this.zoomable(svg);
+    this.halo = svg.append("circle").attr("r", 7).attr("class", "halo").attr("cx", -20).attr("cy", -20);
+    this.host.replaceChildren(svg.node());
     applyDrives(this.host);
   }
 
-  axes(svg, inner, yTicks) {
-    const { spec, margin } = this;
-    const grid = element("g", { class: "grid" }, svg);
-    const text = element("g", { class: "ticks" }, svg);
-    const right = margin.left + inner.w, bottom = margin.top + inner.h;
-    const xTicks = ticksOf(spec.x, inner.w, spec.x.spacing ?? 64);
-    const lineAt = (v, y, kind) => element("line", y
-      ? { x1: margin.left, x2: right, y1: this.toY(v), y2: this.toY(v), class: kind }
-      : { x1: this.toX(v), x2: this.toX(v), y1: margin.top, y2: bottom, class: kind }, grid);
-    for (const v of yTicks.minor) lineAt(v, true, "minor");
-    for (const v of yTicks.major) {
-      lineAt(v, true, v === spec.zero ? "zero" : "major");
-      element("text", { x: margin.left - 7, y: this.toY(v) + 4, "text-anchor": "end" }, text, spec.y.format(v));
+  axes(svg, yTicks, rightTicks) {
+    const { spec, frame } = this;
+    const draw = (make, scale, ticks, { kind, length, format, move, pad = 7 }) => {
+      const axis = make(scale).tickValues(ticks).tickSizeOuter(0).tickSizeInner(length).tickPadding(pad).tickFormat(format);
+      const group = svg.append("g").attr("class", kind).attr("transform", move).call(axis);
+      group.select(".domain").remove();
+      return group;
+    };
+    const toLeft = `translate(${frame.left},0)`, toBottom = `translate(0,${frame.bottom})`;
+    const across = frame.left - frame.right, up = frame.top - frame.bottom;
+    draw(d3.axisLeft, this.y, yTicks.minor, { kind: "minor", length: across, format: () => "", move: toLeft });
+    draw(d3.axisLeft, this.y, yTicks.major, { kind: "ticks", length: across, format: spec.y.format, move: toLeft })
+      .selectAll(".tick").classed("zero", (v) => v === spec.zero);
+    draw(d3.axisBottom, this.x, ticksOf(spec.x, this.x, spec.x.spacing ?? 64).major,
+      { kind: "ticks", length: up, format: spec.x.format, move: toBottom, pad: 9 });
+    if (spec.right) {
+      draw(d3.axisRight, scaleOf(spec.right, [frame.bottom, frame.top]), rightTicks,
+        { kind: "ticks", length: 4, format: spec.right.format, move: `translate(${frame.right},0)`, pad: 4 });
     }
-    for (const v of this.rightTicks) {
-      const y = margin.top + inner.h * (1 - position(spec.right, v));
-      element("line", { x1: right, x2: right + 4, y1: y, y2: y, class: "base" }, grid);
-      element("text", { x: right + 8, y: y + 4 }, text, spec.right.format(v));
-    }
-    for (const v of xTicks.major) {
-      lineAt(v, false, "major");
-      const at = this.toX(v), label = spec.x.format(v);
-      const half = textWidth(label) / 2;
-      const anchor = at + half > right + margin.right ? "end" : at - half < 0 ? "start" : "middle";
-      element("text", { x: at, y: bottom + 17, "text-anchor": anchor }, text, label);
-    }
-    element("line", { x1: margin.left, x2: right, y1: bottom, y2: bottom, class: "base" }, grid);
-    const titles = element("g", { class: "titles" }, svg);
-    element("text", { x: 0, y: 12 }, titles, spec.y.title);
-    if (spec.right) element("text", { x: right + margin.right, y: 12, "text-anchor": "end" }, titles, spec.right.title);
-    if (spec.x.title) element("text", { x: right, y: bottom + 35, "text-anchor": "end" }, titles, spec.x.title);
+    svg.append("line").attr("class", "base").attr("x1", frame.left).attr("x2", frame.right).attr("y1", frame.bottom).attr("y2", frame.bottom);
+    const title = (text, x, y, anchor) => text && svg.append("text").attr("class", "title").attr("x", x).attr("y", y).attr("text-anchor", anchor).text(text);
+    title(spec.y.title, 0, 12, "start");
+    title(spec.right?.title, frame.width, 12, "end");
+    title(spec.x.title, frame.right, frame.bottom + 35, "end");
   }
 
   mark(area, mark) {
-    const points = mark.points.filter(([x, y]) => this.drawable(x, y));
-    const group = element("g", { class: `series d${mark.drive % 8} ${mark.kind}`, "data-drive": mark.drive }, area);
+    const px = (p) => this.x(p[0]), py = (p) => this.y(p[1]);
+    const group = area.append("g").attr("class", `series d${mark.drive % 8} ${mark.kind}${mark.over ? " over" : ""}`)
+      .attr("data-series", seriesOf(mark)).attr("data-drive", mark.series === undefined ? mark.drive : null);
+    const path = (d, kind) => d && group.append("path").attr("d", d).attr("class", kind);
+    const good = mark.points.filter((p) => this.drawable(p[0], p[1]));
     if (mark.kind === "dots") {
-      const d = points.map(([x, y]) => `M${this.toX(x).toFixed(1)} ${this.toY(y).toFixed(1)}h0`).join("");
-      element("path", { d, class: points.length > 600 ? "cloud" : "cloud sparse" }, group);
-      const missing = mark.points.filter(([, y]) => y === 0 && this.spec.y.log);
-      const floor = this.toY(this.spec.y.min);
-      element("path", { d: missing.map(([x]) => `M${this.toX(x).toFixed(1)} ${floor - 5}v10`).join(""), class: "stalled" }, group);
+      path(good.map((p) => `M${px(p).toFixed(1)} ${py(p).toFixed(1)}h0`).join(""), good.length > 600 ? "cloud" : "cloud sparse");
+      const missing = mark.points.filter((p) => p[1] === 0 && this.spec.y.log && this.drawable(p[0], this.spec.y.min));
+      path(missing.map((p) => `M${px(p).toFixed(1)} ${this.y(this.spec.y.min) - 5}v10`).join(""), "stalled");
+      return;
+    }
+    if (mark.kind === "cells") {
+      for (const [level, cells] of d3.group(mark.points, (p) => p[4])) {
+        path(cells.map(([x0, x1, y0, y1]) => {
+          const [left, right, top, bottom] = [this.x(x0), this.x(x1), this.y(y1), this.y(y0)].map((v) => v.toFixed(1));
+          return `M${left} ${top}H${right}V${bottom}H${left}z`;
+        }).join(""), `level-${level}`);
+      }
+      return;
+    }
+    if (mark.kind === "band") {
+      path(d3.area().digits(1).defined((p) => this.drawable(p[0], p[1]) && this.drawable(p[0], p[2]))
+        .x(px).y0(py).y1((p) => this.y(p[2]))(mark.points), "between");
       return;
     }
     if (mark.kind !== "markers") {
-      let d = "", pen = "M";
-      for (const [x, y] of mark.points) {
-        if (!this.drawable(x, y)) { pen = "M"; continue; }
-        d += `${pen}${this.toX(x).toFixed(1)} ${this.toY(y).toFixed(1)}`;
-        pen = "L";
-      }
-      element("path", { d, class: "stroke", "stroke-dasharray": mark.dash ?? "none" }, group);
+      path(d3.line().digits(1).defined((p) => this.drawable(p[0], p[1])).x(px).y(py)(mark.points), "stroke")
+        ?.attr("stroke-dasharray", mark.dash ?? null);
     }
-    if (mark.kind === "line" && mark.plain) return;
-    if (mark.kind === "model") return;
-    for (const [x, y] of points) {
-      element("use", { href: `#marker-${mark.drive % 8}`, x: this.toX(x) - 5, y: this.toY(y) - 5, width: 10, height: 10 }, group);
-    }
+    const whiskers = (mark.whiskers ?? []).filter(([x, low, high]) => this.drawable(x, low) && this.drawable(x, high));
+    path(whiskers.map(([x, low, high]) => {
+      const [at, bottom, top] = [this.x(x), this.y(low), this.y(high)].map((v) => v.toFixed(1));
+      return `M${at} ${bottom}V${top}m-4 0h8M${at} ${bottom}m-4 0h8`;
+    }).join(""), "whiskers");
+    if (mark.plain || mark.kind === "model") return;
+    group.selectAll("use").data(good).join("use").attr("href", `#marker-${mark.drive % 8}`)
+      .attr("x", (p) => px(p) - 5).attr("y", (p) => py(p) - 5).attr("width", 10).attr("height", 10);
   }
 
   drawable(x, y) {
@@ -225,91 +219,177 @@ export class Panel {
     return ok(this.spec.x, x) && ok(this.spec.y, y);
   }
 
+  // The points of a mark that can be seen: a chosen stretch leaves others out.
+  inside(mark) {
+    const [low, high] = d3.extent(this.x.domain());
+    return mark.points.filter(([x, y]) => x >= low && x <= high && this.drawable(x, y));
+  }
+
   // Names at the ends of their lines, pushed apart where they would overlap.
-  labels(svg, marks, x, inner) {
+  labels(svg, marks) {
+    const { frame } = this;
     const spots = [];
     for (const mark of marks) {
-      const last = mark.points.findLast(([px, py]) => this.drawable(px, py));
-      if (last) spots.push({ mark, y: this.toY(last[1]), end: this.toX(last[0]) });
+      const last = this.inside(mark).at(-1);
+      if (last) spots.push({ mark, y: this.y(last[1]), end: this.x(last[0]) });
     }
     spots.sort((a, b) => a.y - b.y);
-    const bottom = this.margin.top + inner.h;
-    for (let i = 0; i < spots.length; i++) {
-      spots[i].at = Math.max(spots[i].y, this.margin.top, i ? spots[i - 1].at + 15 : -Infinity);
-    }
-    for (let i = spots.length - 1, limit = bottom; i >= 0; i--, limit = spots[i + 1].at - 15) {
+    spots.forEach((spot, i) => { spot.at = Math.max(spot.y, frame.top, i ? spots[i - 1].at + 15 : -Infinity); });
+    for (let i = spots.length - 1, limit = frame.bottom; i >= 0; i--, limit = spots[i + 1].at - 15) {
       spots[i].at = Math.min(spots[i].at, limit);
     }
     for (const { mark, at, end } of spots) {
-      const beside = Math.min(x, end + 9); // a line that ends early has its name where it ends
-      const text = element("text", { x: beside, y: at + 4, class: `name series d${mark.drive % 8}`, "data-drive": mark.drive }, svg, shortened(mark.label));
-      element("title", {}, text, mark.label);
+      const beside = Math.min(frame.right + 8, end + 9); // a line that ends early has its name where it ends
+      svg.append("text").attr("x", beside).attr("y", at + 4).attr("class", `name series d${mark.drive % 8}`)
+        .attr("data-series", seriesOf(mark)).attr("data-drive", mark.series === undefined ? mark.drive : null)
+        .text(shortened(mark.label)).append("title").text(mark.label);
     }
   }
 
+  // A drag over the plot chooses a stretch of the x axis, for all panels of the figure.
+  zoomable(svg) {
+    const { frame } = this;
+    const brush = d3.brushX().extent([[frame.left, frame.top], [frame.right, frame.bottom]]).touchable(false);
+    const group = svg.append("g").attr("class", "brush");
+    brush.on("end", ({ selection, sourceEvent }) => {
+      if (!sourceEvent || !selection) return;
+      if (selection[1] - selection[0] < CHOSEN_PX) group.call(brush.move, null);
+      else this.choose(d3.extent(selection, (v) => this.x.invert(v)));
+    });
+    group.call(brush);
+  }
+
+  choose(range) {
+    stretch(this.host.closest("figure"), range);
+  }
+
+  visible() {
+    return this.spec.marks.filter((m) => !["model", "band", "cells"].includes(m.kind)
+      && !(m.series === undefined && shown.hidden.has(m.drive)) && this.inside(m).length);
+  }
+
   point(event) {
-    if (!this.spec || !this.toX) return;
-    const box = this.host.getBoundingClientRect();
-    const px = event.clientX - box.left, py = event.clientY - box.top;
-    let best = null, least = 28 ** 2;
-    for (const mark of this.spec.marks) {
-      if (shown.hidden.has(mark.drive) || mark.kind === "model") continue;
-      for (const p of mark.points) {
-        if (!this.drawable(p[0], p[1])) continue;
-        const away = (this.toX(p[0]) - px) ** 2 + (this.toY(p[1]) - py) ** 2;
-        if (away < least) [least, best] = [away, { mark, p }];
-      }
+    if (!this.spec || event.buttons) return;
+    this.tree ??= d3.quadtree(
+      this.visible().flatMap((mark) => this.inside(mark).map((p) => ({ mark, p }))),
+      ({ p }) => this.x(p[0]), ({ p }) => this.y(p[1]),
+    );
+    const best = this.tree.find(...d3.pointer(event, this.host), REACH_PX);
+    if (best) this.tell(best.mark, best.p);
+    else this.leave();
+  }
+
+  // The keyboard walks along the points of a line, and from line to line.
+  key(event) {
+    const marks = this.spec ? this.visible() : [];
+    if (event.ctrlKey || event.metaKey || event.altKey || !marks.length) return;
+    const zoom = this.spec.x.zooms && { "+": 1 / KEY_ZOOM, "-": KEY_ZOOM }[event.key];
+    if (event.key === "Escape") {
+      this.leave();
+      this.choose(null);
+    } else if (zoom) {
+      this.zoomBy(zoom);
+    } else if (["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(event.key)) {
+      this.walk(marks, event.key);
+    } else return;
+    event.preventDefault();
+  }
+
+  walk(marks, key) {
+    let mark = marks.find((m) => this.read && seriesOf(m) === seriesOf(this.read.mark) && m.label === this.read.mark.label) ?? marks[0];
+    let at = this.read ? this.read.at : -1;
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      mark = marks[(marks.indexOf(mark) + (key === "ArrowDown" ? 1 : marks.length - 1)) % marks.length];
+      at = Math.max(at, 0);
+    } else {
+      at = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: Infinity }[key];
     }
-    if (!best) return this.leave();
-    const x = this.toX(best.p[0]), y = this.toY(best.p[1]);
-    this.halo.setAttribute("cx", x);
-    this.halo.setAttribute("cy", y);
+    const points = this.inside(mark);
+    at = Math.min(Math.max(at, 0), points.length - 1);
+    this.read = { mark, at };
+    this.tell(mark, points[at]);
+  }
+
+  zoomBy(factor) {
+    const [from, to] = this.x.range();
+    const point = this.read && this.inside(this.read.mark)[this.read.at];
+    const centre = point ? this.x(point[0]) : (from + to) / 2;
+    const [low, high] = d3.extent([from, to].map((v) => this.x.invert(centre + (v - centre) * factor)));
+    this.read = null;
+    this.choose(low <= this.whole[0] && high >= this.whole[1] ? null : [low, high]);
+  }
+
+  tell(mark, p) {
+    const x = this.x(p[0]), y = this.y(p[1]);
+    this.halo.attr("cx", x).attr("cy", y);
     const tip = document.getElementById("tip");
-    tip.textContent = this.spec.readout(best.mark, best.p);
+    const box = this.host.getBoundingClientRect();
+    tip.textContent = this.spec.readout(mark, p);
     tip.hidden = false;
     const left = Math.min(box.left + x + 12, document.documentElement.clientWidth - tip.offsetWidth - 8);
     tip.style.left = `${Math.max(8, left) + window.scrollX}px`;
     tip.style.top = `${box.top + y + window.scrollY - tip.offsetHeight - 12}px`;
-    heat(best.mark.drive);
+    if (mark.series !== undefined || shown.several) heat(seriesOf(mark));
   }
 
   leave() {
-    if (this.halo) this.halo.setAttribute("cx", -20);
+    this.halo?.attr("cx", -20);
     document.getElementById("tip").hidden = true;
     heat(null);
   }
 }
 
+// The axis between two of its values, in its direction: that of rare I/Os falls to the right.
+function narrowed(axis, low, high) {
+  if (!(high > low)) return axis;
+  return { ...axis, ...(axis.min < axis.max ? { min: low, max: high } : { min: high, max: low }) };
+}
+
+const seriesOf = (mark) => String(mark.series ?? mark.drive);
+
 function shortened(label) {
   return label.length > 20 ? `${label.slice(0, 19)}…` : label;
 }
 
-// The drive under the pointer stands out in every plot.
-export function heat(drive) {
-  if (shown.hot === drive) return;
-  shown.hot = drive;
+// What is under the pointer stands out in every plot.
+export function heat(series) {
+  if (shown.hot === series) return;
+  shown.hot = series;
   applyDrives(document);
 }
 
 export function applyDrives(root) {
-  for (const node of root.querySelectorAll(".series[data-drive]")) {
-    const drive = Number(node.dataset.drive);
-    node.classList.toggle("off", shown.hidden.has(drive));
-    node.classList.toggle("faded", shown.hot !== null && shown.hot !== drive);
+  for (const node of root.querySelectorAll("[data-drive]:not(button)")) {
+    node.classList.toggle("off", shown.hidden.has(Number(node.dataset.drive)));
   }
+  for (const node of root.querySelectorAll("[data-series]")) {
+    node.classList.toggle("faded", shown.hot !== null && shown.hot !== node.dataset.series);
+  }
+}
+
+// Shows or hides a drive in every plot.
+export function showDrive(drive, visible) {
+  if (visible) shown.hidden.delete(drive);
+  else shown.hidden.add(drive);
+  for (const panel of panels) panel.tree = null;
+  applyDrives(document);
 }
 
 export function drawAll(within = document) {
   for (const panel of panels) if (within.contains(panel.host)) panel.draw();
 }
 
+// Shows a stretch of the x axis in all panels of a figure; null shows all of it.
+export function stretch(figure, range) {
+  if (range === null) stretches.delete(figure);
+  else stretches.set(figure, range);
+  drawAll(figure);
+  figure.dispatchEvent(new CustomEvent("stretch", { detail: range }));
+}
+
 // The marker of a drive or series, for keys.
 export function glyph(drive) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-  svg.setAttribute("class", `glyph d${drive % 8}`);
-  svg.setAttribute("aria-hidden", "true");
-  use.setAttribute("href", `#marker-${drive % 8}`);
-  svg.append(use);
-  return svg;
+  const svg = d3.create("svg:svg").attr("class", `glyph d${drive % 8}`).attr("aria-hidden", "true");
+  svg.append("use").attr("href", `#marker-${drive % 8}`);
+  return svg.node();
 }

@@ -1,7 +1,7 @@
 // The reviews' own plots: those that the report has too, and the profile, link and depth sweeps.
 import { duration, plain, significant, size } from "./units.js";
-import { Panel, linearAxis, logAxis, roundUp } from "./plot.js";
-import { consistency, finite, highest, host, lineWords, transferSize } from "./figures.js";
+import { Panel, linearAxis, roundUp } from "./plot.js";
+import { finite, highest, host, lineWords, scaleSwitch, threeViews, transferSize, valueAxis } from "./figures.js";
 import { start } from "./app.js";
 
 const mbs = (v) => `${significant(v)} MB/s`;
@@ -25,7 +25,7 @@ function profiles(data) {
         key.textContent = "solid: reads; dashed: writes; dots: access time of single reads";
         heading.after(key);
         new Panel(plot, () => ({
-          x: linearAxis(0, 100, { title: "position (% of the drive)" }), height: 290, left: 44,
+          x: linearAxis(0, 100, { title: "position (% of the drive)", zooms: true }), height: 290, left: 44,
           y: linearAxis(0, top, { title: "MB/s" }), right: linearAxis(0, slowest, { title: "ms" }),
           title: `${name}: sequential rate and access time by position`,
           describe: lineWords("Reads", profile.read, (v) => `${plain(Math.round(v))} %`, mbs),
@@ -51,23 +51,25 @@ function profiles(data) {
 
 // One panel for each group of lines or dots, on equal scales. `options`: {kind, unit, log (rates),
 // x: {title, words, axis}, caption}.
-function panelsOf(data, all, options) {
+function panelsOf(data, state, id, all, options) {
   const groups = all.filter((group) => group.lines.length);
   const values = groups.flatMap((group) => group.lines.flatMap((line) => line.points.map(([, y]) => y)));
   const places = [...new Set(groups.flatMap((g) => g.lines.flatMap((l) => l.points.map(([x]) => x))))].sort((a, b) => a - b);
-  const yAxis = () => (options.log ? logAxis(finite(values), { title: options.unit }) : linearAxis(0, roundUp(highest(values)), { title: options.unit }));
+  const scale = `${id}:y`;
+  const switches = [scaleSwitch(state, scale, options.unit, options.log ? "log" : "linear")];
   const words = (v) => `${significant(v)} ${options.unit}`;
   const { x } = options;
   return {
     draws: groups.length > 0,
     keyed: true,
+    switches,
     drives: drivesOf(groups.flatMap((group) => group.lines)),
     build(panels) {
       for (const group of groups) {
         const { plot } = host(panels, group.title, 300, group.operation);
         const label = (line) => (options.kind === "line" ? data.drives[line.drive] : undefined);
         new Panel(plot, () => ({
-          x: x.axis(places), y: yAxis(), height: 300, left: 50, title: group.title,
+          x: x.axis(places), y: valueAxis(state[scale], values, { title: options.unit }), height: 300, left: 50, title: group.title,
           describe: group.lines.map((line) => lineWords(data.drives[line.drive], line.points, x.words, words)).join(" "),
           marks: group.lines.map((line) => ({ drive: line.drive, kind: options.kind, label: label(line), points: line.points })),
           readout: (mark, [at, y]) => `${data.drives[mark.drive]}\n${x.words(at)}: ${words(y)}`,
@@ -96,16 +98,16 @@ const sizes = {
 };
 const seconds = {
   title: "second", words: (s) => `second ${plain(s)}`,
-  axis: (all) => linearAxis(0, all[all.length - 1] + 1, { title: "second", spacing: 70 }),
+  axis: (all) => linearAxis(0, all[all.length - 1] + 1, { title: "second", spacing: 70, zooms: true }),
 };
 
 start((data, state) => ({
   profile: profiles(data),
   "transfer-size": { ...transferSize(data, state), drives: drivesOf(data.transferSize) },
-  depth: panelsOf(data, data.depths, { kind: "line", x: depthsLog, log: true, unit: "IOPS", caption: "64 KiB requests at random. Both plots share their scales." }),
-  links: panelsOf(data, data.links, { kind: "line", x: depthsLinear, log: false, unit: "MB/s", caption: "All four plots share their scales." }),
-  atto: panelsOf(data, data.atto, { kind: "line", x: sizes, log: false, unit: "MB/s", caption: "Both plots share their scales." }),
-  filled: panelsOf(data, data.filled, { kind: "dots", x: seconds, log: true, unit: "IOPS", caption: "All drives share their scales. A dot is the mean of five seconds." }),
-  recovery: panelsOf(data, data.recovery, { kind: "dots", x: seconds, log: true, unit: "IOPS", caption: "All drives share their scales. Strokes on the floor are seconds without a completed I/O." }),
-  consistency: consistency(data, state),
+  depth: panelsOf(data, state, "depth", data.depths, { kind: "line", x: depthsLog, log: true, unit: "IOPS", caption: "64 KiB requests at random. Both plots share their scales." }),
+  links: panelsOf(data, state, "links", data.links, { kind: "line", x: depthsLinear, log: false, unit: "MB/s", caption: "All four plots share their scales." }),
+  atto: panelsOf(data, state, "atto", data.atto, { kind: "line", x: sizes, log: false, unit: "MB/s", caption: "Both plots share their scales." }),
+  filled: panelsOf(data, state, "filled", data.filled, { kind: "dots", x: seconds, log: true, unit: "IOPS", caption: "All drives share their scales. A dot is the mean of five seconds." }),
+  recovery: panelsOf(data, state, "recovery", data.recovery, { kind: "dots", x: seconds, log: true, unit: "IOPS", caption: "All drives share their scales. Strokes on the floor are seconds without a completed I/O." }),
+  consistency: threeViews(data, state, data.consistency, "consistency"),
 }));
