@@ -17,7 +17,7 @@ import report_fixture as made_up
 from rich.console import Console
 
 from fourcorners import wording
-from fourcorners.report import render_html, render_summary, write_html
+from fourcorners.report import charts, render_html, render_summary, write_html
 from fourcorners.report.document import D3
 from fourcorners.report.payload import drive_names, report_payload
 from fourcorners.report.published import published_view
@@ -156,6 +156,25 @@ def test_size() -> None:
     assert len(render_html([made_up.make_run(made_up.VECTOR)]).encode()) < 1_000_000
     runs = [made_up.make_run(drive, seed=i) for i, drive in enumerate(made_up.ALL)]
     assert len(render_html(runs).encode()) < 3_000_000
+
+
+def test_heat_maps_write_numbers_for_people() -> None:
+    run = made_up.make_run(made_up.CORE, 30)
+    chart = {"kind": "heat", "title": "IOPS", "y": "iops", "x": "queue_depth"}
+    test = {**run.manifest["tests"][1], "name": "mine"}
+    test["charts"] = [{**chart, "rows": "block_bytes", "series": ["operation"]}]
+    run.manifest["tests"][1] = test
+    for row in run.recordings:
+        row["test"] = row["test"].replace("queue-depth", "mine")
+    [reads, writes] = next(t for t in charts.tests([run]) if t["name"] == "mine")["charts"]
+    assert reads["columns"] == [str(depth) for depth in made_up.DEPTHS]
+    [row] = reads["rows"]
+    assert row["name"] == "4 KiB"
+    assert [cell["text"] for cell in row["cells"]] == [
+        wording.number(value) for _, _, value in reads["values"]
+    ]
+    assert row["cells"][-1]["level"] == 100
+    assert writes["drive"] == 0
 
 
 def test_same_drive_twice_gets_two_names() -> None:

@@ -41,6 +41,11 @@ TITLES = {
     "block_bytes": "block size",
     "position_bytes": "position",
     "access_position_bytes": "position",
+    "offset_bytes": "position",
+    "distance_bytes": "distance",
+    "window_bytes": "window",
+    "region_bytes": "region",
+    "boundary_bytes": "boundary",
     "read_percent": "share of reads, %",
     "random_percent": "random share, %",
     "round_of_writes": "round",
@@ -249,7 +254,7 @@ def _heat(
     def cell(value: float | None) -> dict[str, Any]:
         if value is None or value <= 0:
             return {"text": wording.NOTHING, "level": None}
-        text = wording.duration(value) if y.startswith("latency") else wording.finite(value)
+        text = wording.duration(value) if y.startswith("latency") else wording.number(value)
         return {"text": text, "level": round(100 * math.log(value / lowest) / span)}
 
     made = []

@@ -10,10 +10,10 @@ const LOG_RATIO_MIN = 8;  // places closer together than this have no use for a 
 const LEVELS = 8;           // shades of a map
 const LINE_DASHES = [null, "6 3", "2 3"];
 const isBytes = (key) => key.endsWith("_bytes");
-const isPosition = (key) => key.endsWith("position_bytes");
+const isPosition = (key) => key.endsWith("position_bytes") || key === "offset_bytes";
 const isTime = (key) => key.startsWith("latency");
 const OVER_TIME = ["seconds", "ios", "density"];
-const NEVER_LOG = /position|percent|^round|^turn$|^number$|^second$/; // places in a row, not sizes
+const NEVER_LOG = /position|offset|percent|^round|^turn$|^number$|^second$/; // places in a row, not sizes
 
 export function makeCharts(data, state) {
   const make = { rounds, heat: heatMap, density, views };

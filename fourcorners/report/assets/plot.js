@@ -67,9 +67,9 @@ function ticksOf(axis, scale, spacingPx) {
     const every = [1, 2, 3, 4, 6, 8, 12, 24, 48].find((n) => inside.length / n <= room) ?? 96;
     return { major: inside.filter((_, i) => i % every === 0), minor: [] };
   }
-  if (!axis.log && axis.base === 2) { // bytes: round numbers of KiB or MiB
-    const unit = 1024 ** Math.floor(Math.log2(Math.max(high, 1)) / 10);
-    return { major: d3.ticks(low / unit, high / unit, room).map((v) => v * unit), minor: [] };
+  if (!axis.log && axis.base === 2) { // bytes
+    const step = 2 ** Math.ceil(Math.log2((high - low) / room));
+    return { major: d3.range(Math.ceil(low / step) * step, high + step / 1e6, step), minor: [] };
   }
   if (!axis.log || axis.base === 2) return { major: scale.ticks(room), minor: [] };
   const decadePx = lengthPx / Math.abs(Math.log10(high / low));
@@ -204,7 +204,9 @@ export class Panel {
       path(d3.line().digits(1).defined((p) => this.drawable(p[0], p[1])).x(px).y(py)(mark.points), "stroke")
         ?.attr("stroke-dasharray", mark.dash ?? null);
     }
-    const whiskers = (mark.whiskers ?? []).filter(([x, low, high]) => this.drawable(x, low) && this.drawable(x, high));
+    const floor = Math.min(...this.y.domain()); // zero has no place on a log axis
+    const whiskers = (mark.whiskers ?? []).map(([x, low, high]) => [x, Math.max(low, floor), high])
+      .filter(([x, low, high]) => this.drawable(x, low) && this.drawable(x, high));
     path(whiskers.map(([x, low, high]) => {
       const [at, bottom, top] = [this.x(x), this.y(low), this.y(high)].map((v) => v.toFixed(1));
       return `M${at} ${bottom}V${top}m-4 0h8M${at} ${bottom}m-4 0h8`;
