@@ -388,7 +388,7 @@ def test_axes_switch_between_log_and_linear(browser: Any, tmp_path: Path) -> Non
     button.focus()
     report.page.keyboard.press("Enter")
     assert "512 B" not in report.ticks(panel)
-    assert "200 MiB" in report.ticks(panel)
+    assert "256 MiB" in report.ticks(panel)
     assert button.get_attribute("aria-pressed") == "true"
     sizes.get_by_role("button", name="log").click()
     assert "512 B" in report.ticks(panel)
