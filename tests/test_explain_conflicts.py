@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import fourcorners as fc
+from fourcorners.analysis.internals.channels import Waits
 from fourcorners.analysis.internals.layout import Seen
 
 DRIVE = "intel-x25-m-g2-80gb"
@@ -37,6 +38,31 @@ def test_findings_follow_the_drive(
     assert found["stripe_bytes"] == planes * page_kib * 1024
     assert found["page_bytes"] == page_kib * 1024
     assert found["command_queue_depth"] == queue
+
+
+@pytest.mark.parametrize("channels", [4, 8])
+def test_channels_follow_the_drive(channels: int, tmp_path: Path) -> None:
+    # A page takes longer on such a channel than the next command does to come.
+    settings = {"flash.channels": str(channels), "flash.bus_rate": "200 MB/s"}
+    found = _values(tmp_path, "class-tlc-nvme-consumer-1tb", **settings)
+    assert found["dies"] == 16
+    assert found["channels"] == channels
+
+
+def test_channels_that_are_faster_than_commands_come_do_not_show(tmp_path: Path) -> None:
+    settings = {"flash.channels": "4", "flash.bus_rate": "5 GB/s"}
+    found = _values(tmp_path, "class-tlc-nvme-consumer-1tb", **settings)
+    assert found["dies"] == 16
+    assert found["channels"] is None
+
+
+def test_waits_at_all_multiples_of_a_distance_are_channels() -> None:
+    assert Waits.of({n: 1.1 if n % 4 == 0 else 1.0 for n in range(1, 16)}).period == 4
+    assert Waits.of({n: 1.1 if n in (4, 8) else 1.0 for n in range(1, 16)}).period is None
+    assert (
+        Waits.of({n: 1.05 if n == 3 else 1.1 if n % 4 == 0 else 1.0 for n in range(1, 9)}).period
+        is None
+    )
 
 
 def test_a_drive_that_serves_one_read_at_a_time_does_not_show_them(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """Link, command queue and reordering as the probe finds them follow the drive's own."""
 
+import heapq
+import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 
 import fourcorners as fc
-from fourcorners.analysis.internals import command_queue, link
+from fourcorners.analysis.internals import command_queue, link, queue_curve
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import find_suite
@@ -67,6 +70,50 @@ def test_a_rate_of_no_generation_is_no_link() -> None:
 def test_the_knee_is_where_nothing_more_is_gained() -> None:
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0, 8: 201.0, 16: 199.0}, 1.03) == 4
     assert command_queue.knee({1: 100.0, 2: 150.0, 4: 200.0}, 1.03) is None
+
+
+DEPTHS = np.array([1.0, 2, 4, 8, 16, 32, 64, 128, 256])
+
+
+def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> dict[int, float]:
+    """Rates of commands that pass a station, one unit at random and a delay, first come first
+    served, simulated one by one."""
+    rates = {}
+    for depth in map(int, DEPTHS):
+        chance = random.Random(depth)
+        ready, free, station, ends = [0.0] * depth, [0.0] * units, 0.0, []
+        for _ in range(4000):
+            station = max(heapq.heappop(ready), station) + station_us
+            unit = chance.randrange(units)
+            free[unit] = max(station, free[unit]) + unit_us
+            ends.append(free[unit] + delay_us)
+            heapq.heappush(ready, ends[-1])
+        ends.sort()
+        rates[depth] = 3200 / (ends[-400] - ends[400]) * 1e6
+    return rates
+
+
+@pytest.mark.parametrize("units", [8, 16, 32])
+def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
+    [finding] = queue_curve.told(_network(units, 70, 1, 20), None, units, ())
+    assert finding.value == pytest.approx(units, rel=0.15)
+    assert finding.interval is not None
+    assert finding.interval[0] <= units <= finding.interval[1]
+
+
+def test_units_behind_a_busy_station_are_not_told() -> None:
+    [finding] = queue_curve.told(_network(32, 70, 10, 20), None, 32, ())
+    assert finding.verdict == "not identifiable"
+
+
+def test_two_ways_that_disagree_are_told() -> None:
+    found = queue_curve.told(_network(16, 70, 1, 20), None, 64, ())
+    assert [f.name for f in found] == ["parallel_units", "disagreement_parallel_units"]
+
+
+def test_a_queue_that_gains_nothing_is_one_unit() -> None:
+    [finding] = queue_curve.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
+    assert finding.value == 1
 
 
 def test_no_two_recordings_of_a_probe_have_one_id() -> None:

@@ -7,6 +7,8 @@ why. What a drive does not have is a value of zero; what it cannot have, as a di
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals import (
     arm,
@@ -18,6 +20,7 @@ from fourcorners.analysis.internals import (
     extended_model,
     link,
     mapping_unit,
+    queue_curve,
     story,
     writing,
     zones,
@@ -39,11 +42,16 @@ def find(run: RunData) -> list[Finding]:
     found = [*units, *(extended_model.find(run, unit) if units else [])]
     found += core_model.find(run)
     found += caches.find(run)
-    found += conflicts.find(run)
-    found += command_queue.find(run)
     links = link.find(run)
     ceiling = next((finding.value for finding in links if finding.name == "link_ceiling"), None)
+    found += conflicts.find(run, ceiling)
+    queues = command_queue.find(run)
+    found += [*queues, *queue_curve.find(run, _values([*found, *queues]))]
     found += [*links, *writing.find(run, ceiling), *zones.find(run, ceiling), *arm.find(run)]
     drifts = drift.find(run)
     found = drift.doubted(found, drifts)
     return [*(story.tell(found) if found else []), *found, *drifts]
+
+
+def _values(findings: Sequence[Finding]) -> dict[str, float | None]:
+    return {finding.name: finding.value for finding in findings}

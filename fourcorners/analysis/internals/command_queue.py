@@ -39,6 +39,11 @@ def rates(run: RunData) -> dict[int, float]:
     }
 
 
+def evidence(run: RunData) -> list[str]:
+    """The recordings of these rates."""
+    return [m.recording for m in measured(run, TEST, "read") if "/random/" in m.recording]
+
+
 def is_disk(by_depth: Mapping[int, float]) -> bool:
     """Whether one read at a time takes as long as only an arm does."""
     return 1 in by_depth and moves_an_arm(1 / by_depth[1])
@@ -58,12 +63,12 @@ def find(run: RunData) -> list[Finding]:
     seen, conflicting = conflicts.seen(run)
     beside = conflicting["beside"]
     by_depth = rates(run)
-    evidence = [m.recording for m in measured(run, TEST, "read") if "/random/" in m.recording]
+    random = evidence(run)
     found = []
     if seen is not None or by_depth:
-        found.append(_queue(seen, beside, by_depth, evidence))
+        found.append(_queue(seen, beside, by_depth, random))
     if is_disk(by_depth) and len(by_depth) > 1:
-        found.append(_reordering(by_depth, evidence))
+        found.append(_reordering(by_depth, random))
     return found
 
 

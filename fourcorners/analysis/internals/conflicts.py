@@ -7,6 +7,7 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals import channels
 from fourcorners.analysis.internals.layout import Seen
 from fourcorners.analysis.internals.medium import NO_FLASH, is_disk
 from fourcorners.analysis.source import RunData, measured
@@ -18,6 +19,8 @@ _AXES = {
     "across": "boundary_bytes",
     "pair": "distance_bytes",
     "beside": "beside",
+    "together": "stripes",
+    "alone": "alone_bytes",
 }
 
 
@@ -26,7 +29,7 @@ def seen(run: RunData) -> tuple[Seen | None, dict[str, list[str]]]:
     of point."""
     points = [m for m in measured(run, TEST, "read") if m.ios > 1]
     found = Seen.of(
-        (kind, int(m.point[axis]), m.iops)
+        (kind, int(m.point[axis]), m.iops, m.number("latency_mean_s") or 0.0)
         for m in points
         for kind, axis in _AXES.items()
         if m.point.get(axis) is not None and f"/{kind}/" in m.recording
@@ -35,8 +38,13 @@ def seen(run: RunData) -> tuple[Seen | None, dict[str, list[str]]]:
     return (found if len(found.window) > 1 else None), evidence
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings of the probe; none where it did not run."""
+def find(run: RunData, link_bytes_per_second: float | None = None) -> list[Finding]:
+    """The findings of the probe; none where it did not run.
+
+    Args:
+        run: the run.
+        link_bytes_per_second: what the link carries, if that is known.
+    """
     rates, evidence = seen(run)
     if rates is None:
         return []
@@ -45,6 +53,7 @@ def find(run: RunData) -> list[Finding]:
         _stripe(rates, disk, evidence),
         _page(rates, disk, evidence),
         _dies(rates, disk, evidence),
+        channels.find(rates, link_bytes_per_second, disk, evidence),
     ]
 
 

@@ -40,9 +40,10 @@ _TWICE = 1.93
 _GROWS = 1.3
 """Rate of a window four times as large from which it lies on more dies."""
 
-_WAITS = 0.95
+_WAITS = 0.97
 """Rate over that of the depth before, below which reads wait for a place in the queue: the first
-that has to wait does so for half of another one's time, and is nearly half of the rate."""
+that has to wait does so for half of another one's time, which is the less the shorter a die's
+time is beside that of a command."""
 
 _WAITS_LONG = 0.85
 """The same at the most reads outstanding, where the wait has become long."""
@@ -51,24 +52,32 @@ _REFINED = 8
 """Depths tried at a time between two that are known."""
 
 
+_RATES = ("window", "across", "pair", "beside")
+_LATENCIES = ("together", "alone")
+
+
 @dataclass(frozen=True)
 class Seen:
     """Rates in I/Os per second: of windows by their bytes, of single places by the boundary that
-    they lie across, of pairs by their distance, of reads beside others by how many these are."""
+    they lie across, of pairs by their distance, of reads beside others by how many these are. And
+    mean latencies in seconds: of two reads due at the same time by their distance in stripes, of
+    one of them alone by its bytes."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
     pair: Mapping[int, float] = field(default_factory=dict)
     beside: Mapping[int, float] = field(default_factory=dict)
+    together: Mapping[int, float] = field(default_factory=dict)
+    alone: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, points: Iterable[tuple[str, int, float]]) -> Seen:
-        """From kind, number and rate of each point; other kinds are left out."""
-        rates: dict[str, dict[int, float]] = {"window": {}, "across": {}, "pair": {}, "beside": {}}
-        for kind, number, iops in points:
-            if kind in rates:
-                rates[kind][number] = iops
-        return cls(**{kind: dict(sorted(some.items())) for kind, some in rates.items()})
+    def of(cls, points: Iterable[tuple[str, int, float, float]]) -> Seen:
+        """From kind, number, rate and mean latency of each point; other kinds are left out."""
+        seen: dict[str, dict[int, float]] = {kind: {} for kind in (*_RATES, *_LATENCIES)}
+        for kind, number, iops, latency_s in points:
+            if kind in seen:
+                seen[kind][number] = latency_s if kind in _LATENCIES else iops
+        return cls(**{kind: dict(sorted(some.items())) for kind, some in seen.items()})
 
     @property
     def grid_bytes(self) -> int:

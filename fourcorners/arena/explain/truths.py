@@ -39,6 +39,22 @@ def _dies(hidden: Hidden) -> float | None:
     return 0 if hidden.kind == "disk" else hidden.get("flash.dies")
 
 
+def _channels(hidden: Hidden) -> float | None:
+    if hidden.kind == "disk":
+        return 0
+    return hidden.get("flash.channels") if hidden.get("flash.dies") else None
+
+
+def _parallel_units(hidden: Hidden) -> float | None:
+    """Dies; one where the drive takes one command at a time."""
+    if hidden.kind == "disk":
+        return 0
+    if hidden.get("link.queue_depth") == 1:
+        return 1
+    dies = hidden.get("flash.dies")
+    return None if dies is None else float(dies)
+
+
 def _queue_depth(hidden: Hidden) -> float | None:
     return float(hidden.get("link.queue_depth"))
 
@@ -80,6 +96,8 @@ TRUTHS = (
     Truth("stripe_bytes", True, _stripe),
     Truth("page_bytes", True, _page),
     Truth("dies", True, _dies),
+    Truth("channels", True, _channels),
+    Truth("parallel_units", False, _parallel_units),
     Truth("command_queue_depth", True, _queue_depth),
     Truth("link", True, _link),
     Truth("link_ceiling", False, _link_ceiling),

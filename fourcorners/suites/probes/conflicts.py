@@ -11,7 +11,7 @@ from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Workload
+from fourcorners.workload import Stream, Workload, fixed_rate
 
 # Several times as much as lies between two stripes of the same die.
 SPAN_BYTES = 256 * MIB
@@ -19,6 +19,10 @@ BLOCK_BYTES = 2 * KIB
 FILL_BLOCK_BYTES = 128 * KIB
 LARGEST_PLACE_BYTES = MIB
 BATCHES_MAX = 9
+# Pairs that are due at the same time: each is over long before the next.
+PAIRS_PER_SECOND = 400.0
+PAIRS = 100
+STRIPES_MAX = 32
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Parameters:
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Small reads of few places, many at a time: within windows of growing size, across powers of
     two, at two places some distance apart; then reads of one place beside more and more of another
-    one. What is read was written in sequence, one write at a time."""
+    one, and two due at the same time on two dies. What is read was written in sequence, one write
+    at a time."""
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     # No read begins where another one ends, so that none seems to go on and is read ahead of.
     grid = 2 * block
@@ -92,6 +97,38 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
         )
 
+    def due(id: str, label: str, size: int, offsets: tuple[int, ...], **axes: int) -> Measurement:
+        arrival = fixed_rate(PAIRS_PER_SECOND)
+        streams = [
+            Stream.read("random", size, offset_bytes=offset, span_bytes=size, arrival=arrival)
+            for offset in offsets
+        ]
+        time_s = PAIRS / PAIRS_PER_SECOND
+        return Measurement(id, label, Workload(streams, seconds=time_s, seed=seed), axes)
+
+    def on_channels(page: int, stripe: int, dies: int) -> tuple[Measurement, ...]:
+        # All of a page but its end, so that no read begins where another one ends.
+        size = page - block
+        half = max(page // 2 - block, block)
+        if size < block:
+            return ()
+        return (
+            *(
+                due(f"alone/{n}", f"{chosen_size(n)} alone", n, (0,), alone_bytes=n)
+                for n in sorted({half, size})
+            ),
+            *(
+                due(
+                    f"together/{n}",
+                    f"two at the same time, {n} stripes apart",
+                    size,
+                    (0, n * stripe),
+                    stripes=n,
+                )
+                for n in range(1, min(dies, STRIPES_MAX + 1))
+            ),
+        )
+
     windows = []
     count = grid
     while count <= span // 4:
@@ -106,7 +143,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
         seen = layout.Seen.of(
-            (id.split("/")[0], int(id.split("/")[1]), recording.iops)
+            (
+                id.split("/")[0],
+                int(id.split("/")[1]),
+                recording.iops,
+                recording.read.latency_mean_s or 0.0,
+            )
             for id, recording in measured.items()
         )
         stripe = seen.stripe_bytes
@@ -115,7 +157,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         distances = seen.distances_wanted(span - grid)
         if distances:
             return tuple(pair(distance) for distance in distances)
-        return tuple(beside(depth, stripe) for depth in seen.depths_wanted())
+        wanted = tuple(beside(depth, stripe) for depth in seen.depths_wanted())
+        if seen.together or seen.dies is None or seen.page_bytes is None:
+            return wanted
+        return (*wanted, *on_channels(seen.page_bytes, stripe, seen.dies))
 
     fill = timed(
         "fill",
@@ -150,6 +195,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             Chart("lines", "Reads within a window", "iops", "window_bytes", ids="window", log="xy"),
             Chart("lines", "Reads of two places", "iops", "distance_bytes", ids="pair", log="x"),
             Chart("lines", "Reads beside others", "iops", "beside", ids="beside", log="x"),
+            Chart("dots", "Two reads at the same time", "latency_mean", "stripes", ids="together"),
         ),
     )
 
@@ -162,7 +208,7 @@ DEFINITION = Definition(
     name="probe-conflicts",
     title="Probe: reads that meet on the same die",
     source="Chen, Lee and Zhang, HPCA 2011: stripe, interleaving degree and page from conflicts",
-    purpose="How data is spread over dies, and how many commands the drive accepts.",
+    purpose="How data is spread over dies and channels, and how many commands the drive accepts.",
     plan=plan,
     parameters=Parameters,
 )

@@ -1,0 +1,168 @@
+"""Finding ``channels``: how many buses the dies share.
+
+Two reads of a page that are due at the same time, on two dies, read their arrays side by side; if
+the dies share a channel, the second page waits until the first one is over. Dies take stripes in
+turn, and channels dies, so that pairs 1, 2, ... stripes apart wait longer at every multiple of the
+number of channels, and only there.
+
+The wait is what a page takes on the channel, less what the second read is behind anyway: the
+host's and the processor's time of a command, or the link's of a page. Where that is more, nothing
+shows. Where nothing shows although a page takes longer on a channel, no two dies share one.
+
+Chen, Lee and Zhang (HPCA 2011) see channels as a second level of conflicts between pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fourcorners import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.layout import Seen
+from fourcorners.analysis.internals.medium import NO_FLASH
+
+TITLE = "Channels that dies share"
+
+_WAIT_MIN = 0.015
+"""Least wait, in latencies of a pair that does not wait, that is told from scatter."""
+
+_CLEAR = 0.4
+"""Share of the longest wait below which a pair does not wait, and above one less it of which it
+does: what lies between belongs to neither."""
+
+_ONE_BY_ONE = 1.35
+"""Latency of a pair over that of one read from which reads are served one after the other; side by
+side the second is late by far less than half of its time."""
+
+_LONGER = 1.25
+"""Time of a page on a channel over what the second read is late, from which sharing would show."""
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Of pairs by their distance in stripes: how much longer than the quickest pair, in its
+    latencies."""
+
+    share: Mapping[int, float]
+
+    @classmethod
+    def of(cls, latency_s: Mapping[int, float]) -> Waits:
+        """From the mean latencies of pairs."""
+        quickest = min(latency_s.values())
+        return cls({apart: seconds / quickest - 1 for apart, seconds in latency_s.items()})
+
+    @property
+    def longest(self) -> float:
+        """The longest wait."""
+        return max(self.share.values())
+
+    @property
+    def period(self) -> int | None:
+        """The distance of which all multiples wait, and nothing else does; ``None`` if there is
+        none."""
+        waiting = [n for n, wait in self.share.items() if wait > (1 - _CLEAR) * self.longest]
+        rest = [n for n, wait in self.share.items() if wait < _CLEAR * self.longest]
+        if not rest or len(waiting) + len(rest) < len(self.share):
+            return None
+        first = min(waiting)
+        return first if waiting == [n for n in self.share if n % first == 0] else None
+
+
+def find(
+    seen: Seen, link_bytes_per_second: float | None, disk: bool, evidence: Mapping[str, list[str]]
+) -> Finding:
+    """The finding of what the probe of conflicts saw; rates of ``seen`` by kind of point.
+
+    Args:
+        seen: rates and latencies.
+        link_bytes_per_second: what the link carries, if that is known.
+        disk: whether an arm moves.
+        evidence: recordings of each kind of point.
+    """
+    used = [*evidence["alone"], *evidence["together"]] or evidence["pair"] or evidence["window"]
+    detail = {
+        "discrete": True,
+        "stripes": list(seen.together),
+        "latency_mean_s": list(seen.together.values()),
+    }
+    if disk:
+        return Finding("channels", TITLE, "not applicable", NO_FLASH, evidence=used, detail=detail)
+    dies = seen.dies
+    if dies is None or not seen.takes_turns:
+        return _unknown(
+            "Without dies that take turns, what they share does not show.", used, detail
+        )
+    if not seen.together or not seen.alone:
+        return _unknown("A page is too small for two reads of it.", used, detail)
+    waits = Waits.of(seen.together)
+    alone_s = seen.alone[max(seen.alone)]
+    if min(seen.together.values()) > _ONE_BY_ONE * alone_s:
+        return _unknown(
+            "Of two reads that are due at the same time the second waits for the first wherever "
+            "they are: reads are served one after the other.",
+            used,
+            detail,
+        )
+    if waits.longest < _WAIT_MIN:
+        return _alone(seen, dies, alone_s, link_bytes_per_second, used, detail)
+    period = waits.period
+    if period is None:
+        return _unknown(
+            "Reads of two dies wait for each other at some distances, but not at all multiples of "
+            "one of them.",
+            used,
+            detail,
+        )
+    return Finding(
+        "channels",
+        TITLE,
+        "measured",
+        f"{period} channels: of two reads due at the same time one waits for the other if they are "
+        f"{wording.count(period, 'stripe')} apart or a multiple of that, by "
+        f"{wording.percent(waits.share[period])} of the time of a pair, and nowhere else.",
+        value=float(period),
+        unit="1",
+        evidence=used,
+        detail=detail | {"goodness": {"wait": waits.longest}},
+    )
+
+
+def _alone(
+    seen: Seen,
+    dies: int,
+    alone_s: float,
+    link_bytes_per_second: float | None,
+    used: list[str],
+    detail: dict[str, object],
+) -> Finding:
+    """Where no pair waits: whether a channel takes so long that one would, if dies shared it."""
+    late_s = 2 * (min(seen.together.values()) - alone_s)
+    hidden = (
+        "No two dies wait for each other; a page is over on the channel before the next command "
+        "is there, or goes over the link, so dies may share a channel nevertheless."
+    )
+    page = seen.page_bytes
+    if len(seen.alone) < 2 or link_bytes_per_second is None or page is None:
+        return _unknown(hidden, used, detail)
+    (small, small_s), (large, large_s) = seen.alone.items()
+    # Another byte passes the channel and then the link.
+    on_channel_s = page * ((large_s - small_s) / (large - small) - 1 / link_bytes_per_second)
+    detail = detail | {"page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
+    if on_channel_s < _LONGER * late_s:
+        return _unknown(hidden, used, detail)
+    return Finding(
+        "channels",
+        TITLE,
+        "measured",
+        f"Each of the {dies} dies has a channel of its own: no two wait for each other, although a "
+        f"page takes {wording.duration(on_channel_s)} on a channel.",
+        value=float(dies),
+        unit="1",
+        evidence=used,
+        detail=detail | {"goodness": {"longest_wait": Waits.of(seen.together).longest}},
+    )
+
+
+def _unknown(reason: str, used: list[str], detail: dict[str, object]) -> Finding:
+    return Finding("channels", TITLE, "not identifiable", reason, evidence=used, detail=detail)

@@ -1,0 +1,286 @@
+"""Finding ``parallel_units``: reads that a drive serves at the same time, by what a queue gains.
+
+Random reads with N outstanding meet on units (dies) by chance. The drive is taken for a closed
+queueing network of D units that serve one read in S seconds each, one station of s seconds that
+every command passes (processor, link), and a delay Z that keeps nothing busy; mean value analysis
+(Reiser and Lavenberg, JACM 1980) gives its rate at every N. Service times are constant, so that who
+arrives waits for half of what is under way, not for all of it::
+
+    R_unit = S (1 + Q/D - U/2D),  R_station = s (1 + q - u/2),  X = N / (Z + R_unit + R_station)
+
+with the queues Q, q and utilisations U, u at N - 1 outstanding. D, S and s are fitted; Z follows
+from the rate of one read at a time. The fit is compared with the queue-free chance that N balls
+leave D (1 - (1 - 1/D)^N) of D bins occupied, and with Gunther's Universal Scalability Law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from fourcorners import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals import command_queue
+from fourcorners.analysis.source import RunData
+
+NAME = "parallel_units"
+TITLE = "Reads served at the same time"
+
+Floats = npt.NDArray[np.float64]
+
+_UNITS_MAX = 256.0
+"""Most units that are tried; drives have up to a hundred dies or so."""
+
+_ALONE = 1.5
+"""Gain of the deepest queue below which the host's own part of a command explains it."""
+
+_DEPTHS_MIN = 4
+
+_MISFIT_MAX = 0.02
+"""Root mean square of the relative misfit above which the drive is no such network."""
+
+_FACTOR_MAX = 1.25
+"""Upper over lower bound of the units from which the curve is said not to show them."""
+
+_MODEL_SHARE, _MODEL_UNITS = 0.15, 0.5
+"""What mean value analysis is off by on networks of 2 to 32 units that were simulated: a share of
+the units, and at few of them a part of one; the interval holds it."""
+
+_SCATTER = 0.003
+"""Least standard deviation of a rate: of chance, and of what the network leaves out."""
+
+_DISAGREES = 0.25
+"""Relative difference of two ways to the same number from which they are said to disagree."""
+
+_CHI_SQUARE = 2.71
+"""90th percentile of chi-square with one degree of freedom."""
+
+
+def find(run: RunData, known: Mapping[str, float | None]) -> list[Finding]:
+    """The finding, and a second one where it contradicts the dies that conflict; none where the
+    probe did not run.
+
+    Args:
+        run: the run.
+        known: what was found before: ``command_queue_depth`` and ``dies``.
+    """
+    by_depth = command_queue.rates(run)
+    if 1 not in by_depth or len(by_depth) < _DEPTHS_MIN:
+        return []
+    evidence = command_queue.evidence(run)
+    if command_queue.is_disk(by_depth):
+        text = "Not applicable: a mechanical disk, whose one arm serves one read at a time."
+        return [Finding(NAME, TITLE, "not applicable", text, evidence=evidence)]
+    return told(by_depth, known.get("command_queue_depth"), known.get("dies"), evidence)
+
+
+def told(
+    by_depth: Mapping[int, float],
+    queue_depth: float | None,
+    dies: float | None,
+    evidence: Sequence[str],
+) -> list[Finding]:
+    """The findings about a drive without an arm.
+
+    Args:
+        by_depth: random reads per second by how many are outstanding, 1 the first.
+        queue_depth: commands that the drive accepts at once, if that is known.
+        dies: how many were seen to conflict, if that is known.
+        evidence: recordings.
+    """
+    depths = np.array(list(by_depth), dtype=np.float64)
+    rates = np.array(list(by_depth.values()), dtype=np.float64)
+    gain = float(rates.max() / rates[0])
+    detail: dict[str, Any] = {"discrete": True, "queue_depth": depths, "iops": rates, "gain": gain}
+    if gain < _ALONE:
+        text = f"Reads are served one at a time: a queue gains no more than {wording.times(gain)}."
+        return [
+            Finding(
+                NAME,
+                TITLE,
+                "measured",
+                text,
+                value=1.0,
+                unit="1",
+                evidence=evidence,
+                detail=detail | {"goodness": {"gain": gain}},
+            )
+        ]
+    # What the drive does not accept waits at the host.
+    inside = np.minimum(depths, queue_depth or depths.max())
+    fit = fit_network(inside, rates)
+    detail |= {
+        "model_iops": fit.rates,
+        "unit_s": fit.unit_s,
+        "station_s": fit.station_s,
+        "universal_scalability_law": scalability(inside, rates),
+        "balls_in_bins": balls_in_bins(inside, rates),
+        "goodness": {"relative_misfit_rms": fit.misfit},
+    }
+    low, high = fit.interval
+    units = float(round(fit.units))
+    reason = None
+    if fit.misfit > _MISFIT_MAX:
+        reason = (
+            f"No number of units that serve one read each has such a curve: the nearest is off by "
+            f"{wording.percent(fit.misfit)}."
+        )
+    elif high > _FACTOR_MAX * low or high >= _UNITS_MAX:
+        reason = (
+            f"{wording.number(low)} units would have the same curve as {wording.number(high)}: "
+            "the queue ends, or something that every command passes is busy, before the units are."
+        )
+    if reason is not None:
+        return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence, detail=detail)]
+    low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS)
+    high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
+    found = Finding(
+        NAME,
+        TITLE,
+        "measured",
+        f"Random reads gain {wording.times(gain)} from a queue, as of {wording.number(units)} "
+        f"units that serve one read in {wording.duration(fit.unit_s)} each (off by "
+        f"{wording.percent(fit.misfit)}).",
+        value=units,
+        unit="1",
+        interval=(low, high),
+        evidence=evidence,
+        detail=detail,
+    )
+    if dies is None or low <= dies <= high or abs(units / dies - 1) < _DISAGREES:
+        return [found]
+    odd = Finding(
+        "disagreement_parallel_units",
+        "Two ways to the units that serve reads",
+        "measured",
+        f"{wording.count(round(dies), 'die')} conflict, but the queue gains as much as "
+        f"{wording.number(units)} units would: dies share what makes reads "
+        "wait, or serve several at a time.",
+        value=units / dies,
+        unit="1",
+        evidence=evidence,
+    )
+    return [found, odd]
+
+
+@dataclass(frozen=True)
+class NetworkFit:
+    """The closed network that is nearest: ``units`` with their 90 % ``interval``, the times of a
+    unit, of the station and of the delay in seconds, ``rates`` of shape (depths,), and the relative
+    ``misfit``."""
+
+    units: float
+    unit_s: float
+    station_s: float
+    delay_s: float
+    misfit: float
+    interval: tuple[float, float]
+    rates: Floats
+
+
+def fit_network(depths: Floats, rates: Floats) -> NetworkFit:
+    """Fits the network to rates at these numbers outstanding, the first of which is 1; shape
+    (depths,). On a coarse grid, then on a finer one about the best."""
+    units = np.geomspace(1, _UNITS_MAX, 70)
+    unit_share, station_share = np.linspace(0.1, 1, 19), np.linspace(0, 1, 21)
+    alone_s = 1 / rates[0]
+    for finer in (True, False):
+        misfit, modelled = _grid(depths, rates, units, unit_share, station_share)
+        best = np.unravel_index(int(np.argmin(misfit)), misfit.shape)
+        profile = misfit.min(axis=(1, 2)) ** 2
+        scatter = max(profile.min() * len(depths) / max(len(depths) - 3, 1), _SCATTER**2)
+        near = units[profile <= profile.min() + _CHI_SQUARE * scatter / len(depths)]
+        unit, station = unit_share[best[1]], station_share[best[2]]
+        if finer:
+            units = np.geomspace(max(1.0, near[0] / 1.15), min(_UNITS_MAX, near[-1] * 1.15), 70)
+            unit_share = np.clip(unit + np.linspace(-0.08, 0.08, 17), 0.02, 1)
+            station_share = np.clip(station + np.linspace(-0.08, 0.08, 17), 0, 1)
+    unit_s, station_s = float(unit * alone_s), float(station / rates.max())
+    return NetworkFit(
+        units=float(units[best[0]]),
+        unit_s=unit_s,
+        station_s=station_s,
+        delay_s=max(0.0, alone_s - unit_s - station_s),
+        misfit=float(misfit[best]),
+        interval=(float(near[0]), float(near[-1])),
+        rates=modelled[:, best[0], best[1], best[2]],
+    )
+
+
+def _grid(
+    depths: Floats, rates: Floats, units: Floats, unit_share: Floats, station_share: Floats
+) -> tuple[Floats, Floats]:
+    """Misfits of shape (units, unit shares, station shares), and the rates, with the depths first.
+    A unit's time is a share of one read's, the station's of what the highest rate leaves."""
+    alone_s = 1 / rates[0]
+    count, unit_s, station_s = np.meshgrid(
+        units, unit_share * alone_s, station_share / rates.max(), indexing="ij"
+    )
+    delay_s = alone_s - unit_s - station_s
+    modelled = closed_network(count, unit_s, station_s, np.maximum(delay_s, 0), depths)
+    off = np.sqrt(np.mean(np.log(modelled / rates[:, None, None, None]) ** 2, axis=0))
+    off[delay_s < -0.01 * alone_s] = np.inf
+    return off, modelled
+
+
+def closed_network(
+    units: Floats, unit_s: Floats, station_s: Floats, delay_s: Floats, depths: Floats
+) -> Floats:
+    """Rate of the network by mean value analysis, shape (depths, *units.shape).
+
+    Args:
+        units, unit_s, station_s, delay_s: of one shape.
+        depths: how many are outstanding, whole numbers, shape (depths,).
+    """
+    queue, busy = np.zeros_like(unit_s), np.zeros_like(unit_s)
+    station_queue, station_busy = np.zeros_like(unit_s), np.zeros_like(unit_s)
+    most = 1 / np.maximum(station_s, unit_s / units)
+    at: dict[int, Floats] = {}
+    for outstanding in range(1, int(depths.max()) + 1):
+        at_unit_s = unit_s * (1 + queue - busy / 2)
+        at_station_s = station_s * (1 + station_queue - station_busy / 2)
+        rate = np.minimum(outstanding / (delay_s + at_unit_s + at_station_s), most)
+        busy, station_busy = rate * unit_s / units, rate * station_s
+        queue, station_queue = np.maximum(rate * at_unit_s / units, busy), rate * at_station_s
+        if outstanding in depths:
+            at[outstanding] = rate
+    return np.stack([at[int(depth)] for depth in depths])
+
+
+def scalability(depths: Floats, rates: Floats) -> dict[str, float]:
+    """Gunther's law X(N) = g N / (1 + s (N - 1) + k N (N - 1)): its parameters and relative
+    misfit. With k = 0 it is the closed network of 1/s units with exponential times."""
+
+    def model(parameters: Floats) -> Floats:
+        gain, contention, coherency = parameters
+        more = depths - 1
+        return np.asarray(gain * depths / (1 + contention * more + coherency * depths * more))
+
+    solved = scipy.optimize.least_squares(
+        lambda p: np.log(np.maximum(model(p), 1e-300) / rates),
+        [rates[0], 0.1, 0.0],
+        bounds=([0, 0, 0], [np.inf, 1, 1]),
+        x_scale=[rates[0], 0.1, 1e-3],
+    )
+    return {
+        "per_read_iops": float(solved.x[0]),
+        "contention": float(solved.x[1]),
+        "coherency": float(solved.x[2]),
+        "relative_misfit_rms": float(np.sqrt(np.mean(solved.fun**2))),
+    }
+
+
+def balls_in_bins(depths: Floats, rates: Floats) -> dict[str, float]:
+    """Units of which N outstanding reads keep D (1 - (1 - 1/D)^N) busy, and the relative misfit."""
+    units = np.geomspace(1.01, _UNITS_MAX, 200)[:, None]
+    busy = units * (1 - (1 - 1 / units) ** depths)
+    off = np.log(busy / rates)
+    off -= off.mean(axis=1, keepdims=True)
+    misfit = np.sqrt(np.mean(off**2, axis=1))
+    best = int(np.argmin(misfit))
+    return {"units": float(units[best, 0]), "relative_misfit_rms": float(misfit[best])}
