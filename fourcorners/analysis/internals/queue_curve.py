@@ -143,7 +143,7 @@ def told(
         NAME,
         TITLE,
         "measured",
-        f"Random reads gain {wording.times(gain)} from a queue, as of {wording.number(units)} "
+        f"Random reads gain {wording.times(gain)} from a queue, as of {units:.0f} "
         f"units that serve one read in {wording.duration(fit.unit_s)} each (off by "
         f"{wording.percent(fit.misfit)}).",
         value=units,
@@ -159,7 +159,7 @@ def told(
         "Two ways to the units that serve reads",
         "measured",
         f"{wording.count(round(dies), 'die')} conflict, but the queue gains as much as "
-        f"{wording.number(units)} units would: dies share what makes reads "
+        f"{units:.0f} units would: dies share what makes reads "
         "wait, or serve several at a time.",
         value=units / dies,
         unit="1",
