@@ -42,6 +42,7 @@ test-python: $(READY)
 lint: $(READY)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p fourcorners-real --lib --test elsewhere -- --cfg portable -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

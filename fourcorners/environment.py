@@ -61,13 +61,20 @@ def describe_host(root: str | Path = "/") -> dict[str, Fact]:
     return {
         "kernel": f"Linux {release}" if release else None,
         "cpu": model.group(1).strip() if model else None,
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": processors(),
         "cpu_governor": text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "memory_bytes": int(memory.group(1)) * 1024 if memory else None,
         "virtualization": _virtualization(root, cpuinfo),
         "python": platform.python_version(),
         "fourcorners": _own_version(),
     }
+
+
+def processors() -> int:
+    """Processors that this process may use, or that there are where the system tells no more."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def describe_path(path: str | Path, root: str | Path = "/") -> dict[str, Fact]:

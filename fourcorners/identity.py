@@ -30,8 +30,8 @@ def identify(target: Target, run: str) -> dict[str, Any]:
             "state_sha256": None if target.state is None else _sha256(Path(target.state)),
         }
     if target.kind == "file" and target.read_only_reason is None:
-        # Not every file system keeps marks; inode and size remain.
-        with contextlib.suppress(OSError):
+        # Not every file system keeps marks, nor every system's Python; inode and size remain.
+        with contextlib.suppress(OSError, AttributeError):
             os.setxattr(target.locator, _MARK, run.encode())
     return _identify_path(target.locator)
 
@@ -102,7 +102,7 @@ def _identify_path(path: str) -> dict[str, Any]:
 def _mark(path: str) -> str | None:
     try:
         return os.getxattr(path, _MARK).decode(errors="replace")
-    except OSError:
+    except (OSError, AttributeError):
         return None
 
 

@@ -6,9 +6,10 @@
 //! that runs this process. The pattern is that of asymmetric fences (Linux'
 //! membarrier(2), "Examples").
 
+use crate::barrier;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The state was taken while the worker hung: there is nothing left to do.
 #[derive(Debug)]
@@ -116,14 +117,14 @@ impl<S> Watch<S> {
     }
 
     /// Takes the state if the worker is still in this call; `None` if it is not,
-    /// or where the kernel has no `membarrier`.
+    /// or where the system has no such barrier.
     pub(crate) fn take(&self, call: u64) -> Option<S> {
-        if !barrier_is_there() {
+        if !barrier::is_there() {
             return None;
         }
         let mut taken = self.shared.taken();
         self.shared.claimed.store(true, Ordering::SeqCst);
-        let ordered = barrier();
+        let ordered = barrier::pass();
         if ordered && self.call() == Some(call) {
             *taken = true;
             // SAFETY: the worker was in the call after the claim was visible to
@@ -135,20 +136,6 @@ impl<S> Watch<S> {
             None
         }
     }
-}
-
-fn barrier_is_there() -> bool {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    *REGISTERED.get_or_init(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-}
-
-fn barrier() -> bool {
-    membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
-}
-
-fn membarrier(command: libc::c_int) -> bool {
-    // SAFETY: the call takes no memory.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
 #[cfg(test)]

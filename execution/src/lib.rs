@@ -16,6 +16,7 @@
 //! longer than its limit end the run, and what was measured until then is kept,
 //! even if a system call does not return.
 
+mod barrier;
 mod cpu;
 mod custody;
 mod measurement;

@@ -92,9 +92,10 @@ def sample(path: str, offset: int, span: int) -> Sampled | None:
 
 @contextlib.contextmanager
 def _opened_direct(path: str) -> Iterator[int]:
+    # Not every system has it.
+    flag = getattr(os, "O_DIRECT", 0)
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECT))
-        flag = os.O_DIRECT
+        os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC | flag))
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
@@ -107,7 +108,8 @@ def flush_s(path: str) -> float:
     """How long it takes until all that was written is durable."""
     with opened(path) as descriptor:
         started = time.monotonic()
-        os.fdatasync(descriptor)
+        # macOS has only fsync.
+        getattr(os, "fdatasync", os.fsync)(descriptor)
         return time.monotonic() - started
 
 

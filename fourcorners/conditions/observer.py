@@ -24,7 +24,7 @@ from fourcorners.conditions.power import (
     read_power,
 )
 from fourcorners.conditions.processors import CpuTimes, Threads, read_cpu_times
-from fourcorners.environment import describe_path, disk_directory
+from fourcorners.environment import describe_path, disk_directory, processors
 from fourcorners.system_files import difference, text
 from fourcorners.workload import Workload
 
@@ -152,7 +152,7 @@ class Observer:
             cap_read_bytes_per_second=caps.read_bytes_per_second,
             cap_write_bytes_per_second=caps.write_bytes_per_second,
             **_block_io(before.block_io, after.block_io),
-            cores=len(os.sched_getaffinity(0)),
+            cores=processors(),
             **_cpu(before.cpu, after.cpu),
             issuers_wait_s=threads.wait_s("issuer") * unseen,
             kernel_workers=threads.count("iou-wrk"),

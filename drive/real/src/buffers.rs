@@ -1,5 +1,6 @@
 //! The memory that I/O goes through: one mapping, one aligned piece per slot.
 
+use crate::system::memory;
 use fourcorners_target::TargetError;
 
 /// Alignment of every slot's buffer: the largest that direct I/O asks for.
@@ -35,10 +36,20 @@ impl Buffers {
     pub(crate) fn new(slots: u32, block_bytes: u32, huge: bool) -> Result<Self, TargetError> {
         let stride_bytes = u64::from(block_bytes).next_multiple_of(SLOT_ALIGNMENT_BYTES);
         let mut total_bytes = stride_bytes * u64::from(slots);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let flags = match memory::HUGE_PAGES {
+            Some(huge_pages) if huge => flags | huge_pages,
+            None if huge => {
+                return Err(TargetError(
+                    "only Linux has huge pages to reserve: leave out huge-pages".into(),
+                ));
+            }
+            _ => flags,
+        };
         if huge {
             total_bytes = total_bytes.next_multiple_of(HUGE_PAGE_BYTES);
         }
-        let limit_bytes = TOTAL_BYTES_MAX.min(available_memory_bytes() / 2);
+        let limit_bytes = TOTAL_BYTES_MAX.min(memory::available_bytes() / 2);
         if total_bytes > limit_bytes {
             return Err(TargetError(format!(
                 "{slots} outstanding requests of {block_bytes} bytes need {} MiB of buffers, and at most {} MiB are taken: use smaller blocks or a lower queue depth",
@@ -53,7 +64,7 @@ impl Buffers {
                 std::ptr::null_mut(),
                 total_bytes as usize,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | if huge { libc::MAP_HUGETLB } else { 0 },
+                flags,
                 -1,
                 0,
             )
@@ -72,9 +83,8 @@ impl Buffers {
             )));
         }
         if total_bytes >= HUGE_PAGE_BYTES && !huge {
-            // SAFETY: the range is the mapping made above; the advice changes
-            // no content, and its refusal costs speed only.
-            unsafe { libc::madvise(base, total_bytes as usize, libc::MADV_HUGEPAGE) };
+            // SAFETY: the range is the mapping made above.
+            unsafe { memory::prefer_large_pages(base, total_bytes as usize) };
         }
         Ok(Self { base: base.cast(), total_bytes, stride_bytes, slots })
     }
@@ -122,17 +132,6 @@ impl Drop for Buffers {
         // its owner: see `RealTarget`'s drop.
         unsafe { libc::munmap(self.base.cast(), self.total_bytes as usize) };
     }
-}
-
-/// `MemAvailable` of this machine; without it no limit.
-pub(crate) fn available_memory_bytes() -> u64 {
-    std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-            line.split_whitespace().nth(1)?.parse::<u64>().ok()
-        })
-        .map_or(u64::MAX, |kib| kib * 1024)
 }
 
 #[cfg(test)]

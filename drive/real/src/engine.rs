@@ -1,5 +1,6 @@
 //! How I/O is to be passed to the system: the choices that a caller has.
 
+use crate::system::processors;
 use fourcorners_target::TargetError;
 use std::str::FromStr;
 
@@ -105,7 +106,7 @@ fn cpu_list(text: &str) -> Option<Vec<u32>> {
     for part in text.split('+') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if first > last || last >= libc::CPU_SETSIZE as u32 {
+        if first > last || last >= processors::COUNT_MAX {
             return None;
         }
         cpus.extend(first..=last);
@@ -118,19 +119,11 @@ fn cpu_list(text: &str) -> Option<Vec<u32>> {
 /// # Errors
 /// There is no such processor here, or it is forbidden.
 pub(crate) fn bind_to_cpu(cpu: u32) -> Result<(), TargetError> {
-    // SAFETY: the set is ours, and `cpu` lies inside it: `cpu_list` checks.
-    let result = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu as usize, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
-    };
-    if result == 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
-    Err(TargetError(format!(
-        "a worker cannot be bound to processor {cpu} ({error}): name others with cpus=LIST"
-    )))
+    processors::bind_to(cpu).map_err(|error| {
+        TargetError(format!(
+            "a worker cannot be bound to processor {cpu} ({error}): name others with cpus=LIST"
+        ))
+    })
 }
 
 #[cfg(test)]

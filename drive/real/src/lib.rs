@@ -1,5 +1,5 @@
 //! Real files and block devices through io_uring or synchronous calls, and the checks that keep
-//! their data safe.
+//! their data safe. Other systems than Linux have regular files and synchronous calls.
 //!
 //! Three steps, each a type: a [`Plan`] examines a path and refuses what could
 //! hurt, changing nothing; a [`RealFile`] opens (or creates) what was planned
@@ -13,32 +13,39 @@
 //! # Ok::<(), fourcorners_target::TargetError>(())
 //! ```
 
+// What only io_uring asks for, nobody asks for there.
+#![cfg_attr(any(not(target_os = "linux"), portable), allow(dead_code))]
+
 mod access;
 mod buffers;
 mod claim;
 mod clock;
 mod content;
 mod copies;
-mod device;
 mod direct;
 mod engine;
-mod extents;
 mod generating;
 mod identity;
-mod in_use;
-mod nvme;
 mod observed;
 mod open;
-mod operations;
 mod plan;
-mod queues;
 mod regular;
-mod ring;
-mod signature;
 mod synchronous;
 mod target;
 mod transfer;
+mod unavailable;
 mod within;
+
+// `portable` tries on Linux what other systems have: see benches/other-systems.
+#[cfg(any(not(target_os = "linux"), portable))]
+mod elsewhere;
+#[cfg(all(target_os = "linux", not(portable)))]
+mod linux;
+
+#[cfg(any(not(target_os = "linux"), portable))]
+use elsewhere as system;
+#[cfg(all(target_os = "linux", not(portable)))]
+use linux as system;
 
 pub use access::Access;
 pub use engine::{Engine, Way};

@@ -1,18 +1,19 @@
 //! Opens what was planned, and claims it.
 
 use crate::claim::ClaimedFile;
-use crate::direct::{self, DirectIo};
+use crate::direct::SECTOR_BYTES;
 use crate::engine::{Engine, Way};
-use crate::identity::{DeviceIdentity, Identity};
-use crate::nvme::Namespace;
+use crate::identity::Identity;
 use crate::observed::Observed;
 use crate::plan::{Kind, Plan, refusal};
+use crate::system::asynchronous::Namespace;
+use crate::system::device::{self, DeviceIdentity};
+use crate::system::{self, direct, room};
 use crate::within::{Unprepared, within};
-use crate::{RealTarget, device, regular};
+use crate::{RealTarget, regular};
 use fourcorners_target::TargetError;
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,7 +58,7 @@ impl RealFile {
             .custom_flags(flags)
             .open(&plan.path)
             .map_err(|error| refusal(&plan.path, &error))?;
-        direct::leave_access_time(&file);
+        direct::at_opening(&file);
         let file = if plan.kind == Kind::File && plan.writable {
             ClaimedFile::locked(file).ok_or_else(|| {
                 TargetError(format!(
@@ -88,8 +89,8 @@ impl RealFile {
             if plan.creates {
                 allocate(&file, &mut plan, is_new, metadata.len() == 0)?;
             }
-            let file_system = regular::file_system_of(&plan.path);
-            let direct = DirectIo::examine(&file, file_system.as_deref());
+            let file_system = system::file_system_of(&plan.path);
+            let direct = direct::examine(&file, file_system.as_deref());
             regular::set_direct(&mut plan, direct, file_system.as_deref());
         }
         if plan.direct && !direct::switch(&file, true) {
@@ -140,12 +141,12 @@ impl RealFile {
                 "I/O went as NVMe commands, past the block layer: the kernel's counts do not contain it".into(),
             );
         }
+        if engine.buffered && !direct::switch(&self.file, false) {
+            return Err(refusal(&self.plan.path, &std::io::Error::last_os_error()));
+        }
         if engine.buffered && self.plan.direct {
-            if !direct::switch(&self.file, false) {
-                return Err(refusal(&self.plan.path, &std::io::Error::last_os_error()));
-            }
             self.plan.direct = false;
-            self.plan.request_alignment_bytes = direct::SECTOR_BYTES;
+            self.plan.request_alignment_bytes = SECTOR_BYTES;
             self.plan
                 .notes
                 .push("I/O was buffered, as asked: results include the page cache".into());
@@ -192,11 +193,8 @@ impl RealFile {
         match self.plan.kind {
             Kind::Device => self.part_by_part("discarding", limit, device::discard),
             Kind::File => {
-                let punch = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-                self.part_by_part("freeing", limit, move |file, part| {
-                    fallocate(file, punch, part)
-                })?;
-                self.part_by_part("allocating", limit, |file, part| fallocate(file, 0, part))
+                self.part_by_part("freeing", limit, room::free)?;
+                self.part_by_part("allocating", limit, room::allocate)
             }
         }
     }
@@ -271,7 +269,7 @@ fn allocate(
             plan.path.display()
         ));
     }
-    let allocated = match fallocate(file, 0, &(0..plan.capacity_bytes)) {
+    let allocated = match room::allocate(file, &(0..plan.capacity_bytes)) {
         // Without allocation in the file system, the fill allocates.
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
             file.set_len(plan.capacity_bytes)
@@ -286,20 +284,4 @@ fn allocate(
         return Err(refusal(&plan.path, &error));
     }
     Ok(())
-}
-
-fn fallocate(file: &File, mode: libc::c_int, part: &Range<u64>) -> std::io::Result<()> {
-    let (offset, count) = (part.start as libc::off_t, (part.end - part.start) as libc::off_t);
-    loop {
-        // SAFETY: the call acts on a descriptor that `file` owns, on no memory.
-        let result = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, count) };
-        if result == 0 {
-            return Ok(());
-        }
-        let error = std::io::Error::last_os_error();
-        // A signal ends a long allocation on some file systems (tmpfs).
-        if error.raw_os_error() != Some(libc::EINTR) {
-            return Err(error);
-        }
-    }
 }

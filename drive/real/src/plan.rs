@@ -3,7 +3,8 @@
 
 use crate::access::{Access, word_names_target};
 use crate::identity::Identity;
-use crate::{device, nvme, regular};
+use crate::regular;
+use crate::system::{self, device};
 use fourcorners_target::TargetError;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
@@ -91,13 +92,9 @@ impl Plan {
             return regular::plan_existing(&resolved, &metadata, access);
         }
         if file_type.is_char_device()
-            && let Some(block_device) = nvme::block_device_of(&resolved)
+            && let Some(refused) = device::refused_character_device(&resolved)
         {
-            return Err(TargetError(format!(
-                "{} takes NVMe commands: give the block device of the same namespace, {}, and --engine nvme",
-                path.display(),
-                block_device.display()
-            )));
+            return Err(refused);
         }
         let what = if file_type.is_dir() {
             "a directory"
@@ -139,7 +136,7 @@ pub(crate) fn refusal(path: &Path, error: &std::io::Error) -> TargetError {
         Some(libc::EFBIG) => {
             format!("{path}: the file system holds no file of this size: give a smaller --size")
         }
-        Some(libc::ENXIO | libc::ENOMEDIUM | libc::ENODEV) => {
+        Some(number) if system::NO_DEVICE.contains(&number) => {
             format!("{path}: there is no device or no medium behind it: check the name")
         }
         _ => format!("{path}: {error}"),

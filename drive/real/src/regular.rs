@@ -1,21 +1,20 @@
 //! Plans for regular files: existing ones, and ones to be created.
 
 use crate::access::Access;
-use crate::buffers::available_memory_bytes;
 use crate::direct::{DirectIo, SECTOR_BYTES};
 use crate::identity::Identity;
-use crate::in_use::System;
 use crate::plan::{Kind, Plan, refusal};
+use crate::system::{self, direct, file_system_of, file_users, memory, room};
 use fourcorners_target::TargetError;
 use std::fs::{File, Metadata, OpenOptions};
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use xattr::FileExt;
 
 /// Extended attribute on files that we created. Their content is ours, so they
 /// may be written again without a word; everybody else's may not.
-const OURS: &std::ffi::CStr = c"user.fourcorners";
+const OURS: &str = "user.fourcorners";
+const OURS_VALUE: &[u8] = b"1";
 
 /// Room that stays free for everybody else: 5 % of the file system, at least
 /// 64 MiB and at most 1 GiB, which is room enough on large ones: a small file is not refused on a
@@ -69,17 +68,8 @@ pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetE
     let file_system = file_system_of(&parent);
     let capacity_bytes = checked_size(path, size_bytes)?;
     check_room(&resolved, &parent, capacity_bytes, file_system.as_deref())?;
-    // A nameless file tells what a named one could do, and leaves nothing.
-    let probe =
-        OpenOptions::new().read(true).write(true).custom_flags(libc::O_TMPFILE).open(&parent);
-    let direct = match probe {
-        Ok(probe) => DirectIo::examine(&probe, file_system.as_deref()),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::EROFS)) => {
-            return Err(refusal(&resolved, &error));
-        }
-        // No nameless files here: `RealFile::open` examines the real one.
-        Err(_) => DirectIo { available: false, alignment_bytes: SECTOR_BYTES },
-    };
+    let direct = direct::examine_folder(&parent, file_system.as_deref())
+        .map_err(|error| refusal(&resolved, &error))?;
     Ok(new_plan(resolved, capacity_bytes, true, direct, file_system.as_deref()))
 }
 
@@ -128,7 +118,7 @@ pub(crate) fn plan_existing(
         read_only_reason = Some(obstacle.0);
     }
     let writable = read_only_reason.is_none();
-    let direct = DirectIo::examine(&file, file_system.as_deref());
+    let direct = direct::examine(&file, file_system.as_deref());
     let mut plan =
         new_plan(path.to_owned(), capacity_bytes, creates, direct, file_system.as_deref());
     plan.identity = Some(Identity::of_file(metadata));
@@ -144,6 +134,11 @@ pub(crate) fn plan_existing(
     plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
     if writable && length_bytes > 0 && !ours {
         plan.notes.push(format!("the content of {shown} will be overwritten"));
+        if !system::TELLS_USERS {
+            plan.notes.push(format!(
+                "this system does not tell whether {shown} is in use as a disk: make sure that it is not"
+            ));
+        }
     }
     if !writable && plan.needs_fill {
         plan.notes.push(format!(
@@ -156,7 +151,7 @@ pub(crate) fn plan_existing(
 /// Whether a permitted file can be written: nobody uses it as a disk, it opens,
 /// and there is room for what it lacks.
 fn check_writing(path: &Path, metadata: &Metadata, capacity_bytes: u64) -> Result<(), TargetError> {
-    let users = System::running().file_users(metadata.dev(), metadata.ino());
+    let users = file_users(metadata.dev(), metadata.ino());
     if !users.is_empty() {
         return Err(TargetError(format!(
             "{} is in use as a disk ({}): nothing was written; release it first, then repeat",
@@ -207,10 +202,7 @@ fn new_plan(
 pub(crate) fn set_direct(plan: &mut Plan, direct: DirectIo, file_system: Option<&str>) {
     plan.direct = direct.available;
     plan.request_alignment_bytes = direct.alignment_bytes;
-    let absent = format!(
-        "O_DIRECT is not available on {}: results include the page cache",
-        file_system.unwrap_or("this file system")
-    );
+    let absent = direct::absent(file_system);
     plan.notes.retain(|note| *note != absent);
     if !direct.available {
         plan.notes.push(absent);
@@ -229,16 +221,6 @@ fn checked_size(path: &Path, size_bytes: u64) -> Result<u64, TargetError> {
     Ok(whole)
 }
 
-/// Type of the file system that holds `path`, as the mount table names it.
-pub(crate) fn file_system_of(path: &Path) -> Option<String> {
-    let device = std::fs::metadata(path).ok()?.dev();
-    System::running()
-        .mounts()
-        .into_iter()
-        .find(|mount| mount.device == device)
-        .map(|mount| mount.file_system)
-}
-
 /// Refuses to take room that others need.
 fn check_room(
     path: &Path,
@@ -246,21 +228,11 @@ fn check_room(
     needed_bytes: u64,
     file_system: Option<&str>,
 ) -> Result<(), TargetError> {
-    let folder = std::ffi::CString::new(folder.as_os_str().as_bytes())
-        .map_err(|_| TargetError(format!("{}: not a path", path.display())))?;
-    // SAFETY: the path ends with a zero byte; the kernel fills the struct, for
-    // which zeroes are valid.
-    let (result, stat) = unsafe {
-        let mut stat: libc::statvfs = std::mem::zeroed();
-        (libc::statvfs(folder.as_ptr(), &mut stat), stat)
-    };
-    if result != 0 {
-        return Err(refusal(path, &std::io::Error::last_os_error()));
-    }
+    let stat = rustix::fs::statvfs(folder).map_err(|error| refusal(path, &error.into()))?;
     let total_bytes = stat.f_blocks.saturating_mul(stat.f_frsize);
     let mut free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
     if matches!(file_system, Some("tmpfs" | "ramfs")) {
-        free_bytes = free_bytes.min(available_memory_bytes());
+        free_bytes = free_bytes.min(memory::available_bytes());
     }
     let margin_bytes = (total_bytes / MARGIN_FRACTION).clamp(MARGIN_MIN_BYTES, MARGIN_MAX_BYTES);
     let usable_bytes = free_bytes.saturating_sub(margin_bytes);
@@ -279,22 +251,15 @@ fn check_room(
 /// Marks a file as created by us; false where the file system keeps no
 /// extended attributes.
 pub(crate) fn mark_as_ours(file: &File) -> bool {
-    // SAFETY: the name ends with a zero byte, the value is one byte long.
-    unsafe { libc::fsetxattr(file.as_raw_fd(), OURS.as_ptr(), b"1".as_ptr().cast(), 1, 0) == 0 }
+    file.set_xattr(OURS, OURS_VALUE).is_ok()
 }
 
 fn is_ours(file: &File) -> bool {
-    let mut value = 0u8;
-    // SAFETY: the name ends with a zero byte; at most one byte is stored.
-    let length = unsafe {
-        let value: *mut u8 = &mut value;
-        libc::fgetxattr(file.as_raw_fd(), OURS.as_ptr(), value.cast(), 1)
-    };
-    length == 1 && value == b'1'
+    file.get_xattr(OURS).is_ok_and(|value| value.as_deref() == Some(OURS_VALUE))
 }
 
 /// Holes, by the count of allocated blocks, or extents that are allocated but
 /// were never written, where the file system lists them.
 fn has_unwritten_parts(file: &File, metadata: &Metadata, capacity_bytes: u64) -> bool {
-    metadata.blocks() * 512 < capacity_bytes || crate::extents::any_unwritten(file)
+    metadata.blocks() * 512 < capacity_bytes || room::any_unwritten(file)
 }

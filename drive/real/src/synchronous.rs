@@ -6,7 +6,6 @@ use crate::claim::ClaimedFile;
 use crate::clock::monotonic_ns;
 use crate::transfer::Transfer;
 use fourcorners_target::{Completion, TargetError};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -29,7 +28,7 @@ impl Inline {
     /// Carries out a transfer and returns when it began.
     pub(crate) fn submit(&mut self, transfer: &Transfer) -> u64 {
         let submitted_ns = monotonic_ns();
-        let errno = transfer.carry_out(self.file.as_raw_fd());
+        let errno = transfer.carry_out(&self.file);
         let completed_ns = monotonic_ns();
         self.ready = Some(Completion { slot: transfer.slot, completed_ns, errno });
         submitted_ns
@@ -69,7 +68,7 @@ impl Threads {
             let (file, report) = (Arc::clone(file), report.clone());
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
                 for transfer in orders {
-                    let errno = transfer.carry_out(file.as_raw_fd());
+                    let errno = transfer.carry_out(&file);
                     let completed_ns = monotonic_ns();
                     // The target waits for its requests before it goes away.
                     let _ = report.send(Completion { slot: transfer.slot, completed_ns, errno });

@@ -6,12 +6,11 @@ use crate::clock::monotonic_ns;
 use crate::content::{ContentSource, Held};
 use crate::engine::{Engine, Way, bind_to_cpu};
 use crate::generating::Generating;
-use crate::nvme::{Namespace, NvmeCommands};
 use crate::observed::Observed;
-use crate::operations::FileOperations;
-use crate::ring::{Protocol, Ring, Unavailable};
 use crate::synchronous::{Inline, Threads};
+use crate::system::asynchronous::{Asynchronous, Namespace};
 use crate::transfer::Transfer;
+use crate::unavailable::Unavailable;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Operation, Request};
 use std::sync::Arc;
@@ -38,8 +37,7 @@ struct Prepared {
 
 /// How requests reach the system.
 enum Path {
-    Ring(Box<Ring<FileOperations>>),
-    Nvme(Box<Ring<NvmeCommands>>),
+    Asynchronous(Box<Asynchronous>),
     Inline(Inline),
     Threads(Threads),
 }
@@ -47,8 +45,7 @@ enum Path {
 impl Path {
     fn outstanding(&self) -> u32 {
         match self {
-            Path::Ring(ring) => ring.outstanding,
-            Path::Nvme(ring) => ring.outstanding,
+            Path::Asynchronous(rings) => rings.outstanding(),
             Path::Inline(_) => 0,
             Path::Threads(threads) => threads.outstanding,
         }
@@ -57,8 +54,7 @@ impl Path {
     #[inline]
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         match self {
-            Path::Ring(ring) => ring.wait(deadline_ns, done)?,
-            Path::Nvme(ring) => ring.wait(deadline_ns, done)?,
+            Path::Asynchronous(rings) => rings.wait(deadline_ns, done)?,
             Path::Inline(inline) => inline.wait(deadline_ns, done),
             Path::Threads(threads) => threads.wait(deadline_ns, done),
         }
@@ -105,14 +101,16 @@ impl RealTarget {
     }
 
     fn path(&self, slots: u32, buffers: &mut Buffers) -> Result<Path, TargetError> {
-        if let Some(Namespace { file, commands, .. }) = self.namespace.as_deref() {
-            let ring = Ring::new(slots, file, buffers, &self.engine, *commands);
-            return Ok(Path::Nvme(self.told(ring).map_err(Unavailable::refusal)?));
-        }
         if self.engine.way != Way::Synchronous {
-            let ring = Ring::new(slots, &self.file, buffers, &self.engine, FileOperations);
-            match self.told(ring) {
-                Ok(ring) => return Ok(Path::Ring(ring)),
+            let namespace = self.namespace.as_deref();
+            let rings = Asynchronous::new(slots, &self.file, namespace, buffers, &self.engine);
+            match rings {
+                Ok(rings) => {
+                    if !rings.has_registered_buffers() {
+                        self.observed.unregistered();
+                    }
+                    return Ok(Path::Asynchronous(Box::new(rings)));
+                }
                 Err(Unavailable::Absent(why)) if self.engine.way == Way::Automatic => {
                     self.observed.no_io_uring(why);
                 }
@@ -125,18 +123,6 @@ impl RealTarget {
         })
     }
 
-    /// Notes what a new ring does without.
-    fn told<P: Protocol>(
-        &self,
-        ring: Result<Ring<P>, Unavailable>,
-    ) -> Result<Box<Ring<P>>, Unavailable> {
-        let ring = ring?;
-        if !ring.registered_buffers {
-            self.observed.unregistered();
-        }
-        Ok(Box::new(ring))
-    }
-
     fn make_data(&mut self, slot: u32, request: &Request) {
         let prepared = expect_prepared(&mut self.prepared);
         let state = &mut prepared.slots[slot as usize];
@@ -147,8 +133,7 @@ impl RealTarget {
             .time(request.length_bytes, || content.make(request.content, state.held, bytes));
         state.staged = true;
         match &mut prepared.path {
-            Path::Ring(ring) => ring.time_passes(),
-            Path::Nvme(ring) => ring.time_passes(),
+            Path::Asynchronous(rings) => rings.time_passes(),
             Path::Inline(_) | Path::Threads(_) => {}
         }
     }
@@ -179,8 +164,7 @@ impl Target for RealTarget {
 
     fn now_ns(&mut self) -> u64 {
         match &mut self.prepared {
-            Some(Prepared { path: Path::Ring(ring), .. }) => ring.now_ns(),
-            Some(Prepared { path: Path::Nvme(ring), .. }) => ring.now_ns(),
+            Some(Prepared { path: Path::Asynchronous(rings), .. }) => rings.now_ns(),
             _ => monotonic_ns(),
         }
     }
@@ -192,11 +176,11 @@ impl Target for RealTarget {
     fn prepare(&mut self, slots: u32, block_bytes_max: u32) -> Result<(), TargetError> {
         self.release();
         if let Some(namespace) = &self.namespace
-            && block_bytes_max > namespace.command_bytes_max
+            && block_bytes_max > namespace.command_bytes_max()
         {
             return Err(TargetError(format!(
                 "one NVMe command of this drive transfers at most {} bytes: use smaller blocks, or leave out --engine",
-                namespace.command_bytes_max
+                namespace.command_bytes_max()
             )));
         }
         if !self.engine.cpus.is_empty() {
@@ -261,8 +245,7 @@ impl Target for RealTarget {
             piece: state.piece,
         };
         match &mut prepared.path {
-            Path::Ring(ring) => ring.submit(&transfer),
-            Path::Nvme(ring) => ring.submit(&transfer),
+            Path::Asynchronous(rings) => rings.submit(&transfer),
             Path::Inline(inline) => inline.submit(&transfer),
             Path::Threads(threads) => threads.submit(transfer),
         }

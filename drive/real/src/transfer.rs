@@ -1,7 +1,9 @@
 //! One transfer between a buffer and the file.
 
+use crate::system;
 use fourcorners_workload::Operation;
-use std::os::fd::RawFd;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// A request as the system is asked for it.
 #[derive(Clone, Copy, Debug)]
@@ -34,26 +36,25 @@ pub(crate) fn errno_of(result: i64, length_bytes: u32) -> i32 {
 
 impl Transfer {
     /// Carries it out at once, and returns its errno.
-    pub(crate) fn carry_out(&self, file: RawFd) -> i32 {
-        let (pointer, length) = (self.pointer.cast(), self.length_bytes as usize);
-        let vector = libc::iovec { iov_base: pointer, iov_len: length };
-        let offset = self.offset_bytes as libc::off64_t;
+    pub(crate) fn carry_out(&self, file: &File) -> i32 {
+        // SAFETY: the buffer holds so many bytes and is the slot's own until the
+        // transfer has been carried out.
+        let buffer =
+            unsafe { std::slice::from_raw_parts_mut(self.pointer, self.length_bytes as usize) };
         loop {
-            // SAFETY: the buffer holds `length` bytes and is the slot's own.
-            let result = unsafe {
-                match self.operation {
-                    Operation::Read => libc::pread64(file, pointer, length, offset),
-                    Operation::Write if self.fua => {
-                        libc::pwritev2(file, &vector, 1, offset, libc::RWF_DSYNC)
-                    }
-                    Operation::Write => libc::pwrite64(file, pointer, length, offset),
-                    Operation::Flush => libc::fdatasync(file) as isize,
+            let transferred = match self.operation {
+                Operation::Read => file.read_at(buffer, self.offset_bytes),
+                Operation::Write if self.fua => {
+                    system::write_durably(file, buffer, self.offset_bytes)
                 }
+                Operation::Write => file.write_at(buffer, self.offset_bytes),
+                // A flush has no length.
+                Operation::Flush => file.sync_data().map(|()| 0),
             };
-            if result >= 0 {
-                return errno_of(result as i64, self.length_bytes);
-            }
-            let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            let errno = match transferred {
+                Ok(bytes) => return errno_of(bytes as i64, self.length_bytes),
+                Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
+            };
             if errno != libc::EINTR {
                 return errno;
             }

@@ -1,5 +1,7 @@
 //! Issuing, serving and recording an I/O takes no memory from the allocator.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_execution::{Progress, execute};

@@ -1,6 +1,8 @@
 //! Nothing is lost or counted twice: the seconds of a recording add up to its
 //! totals, and these are what the kernel counted on the device.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_execution::execute_parallel;

@@ -1,6 +1,8 @@
 //! Block devices, as loop devices over files of our own: what is refused, what
 //! is permitted, and that nothing was written in between.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_execution::{Progress, execute};

@@ -1,6 +1,8 @@
 //! The ways that requests can take: each completes every request, and says what a
 //! reader of its results must know.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_execution::{Progress, execute, execute_parallel};

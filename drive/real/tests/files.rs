@@ -1,6 +1,8 @@
 //! Refusals and permissions of regular files, and of what is neither file nor
 //! device.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_real::{Access, Kind, RealFile};

@@ -1,6 +1,8 @@
 //! A given rate on a real target that stops: a file system frozen for a second,
 //! mounted from a loop device.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_execution::{Progress, execute};

@@ -1,6 +1,8 @@
 //! The io_uring target: every request completes once, contents arrive, errors
 //! of single I/Os are counted, nothing hangs.
 
+#![cfg(all(target_os = "linux", not(portable)))]
+
 mod support;
 
 use fourcorners_execution::{Progress, execute, execute_parallel};

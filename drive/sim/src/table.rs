@@ -10,6 +10,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+/// Memory is promised beyond what there is; some systems do so unasked.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+const UNRESERVED: libc::c_int = libc::MAP_NORESERVE;
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+const UNRESERVED: libc::c_int = 0;
+
 /// A fixed-size table of zeroes at first, untouched parts of which cost no
 /// memory.
 #[derive(Debug)]
@@ -48,7 +54,7 @@ impl<T: Zeroable> Table<T> {
                 std::ptr::null_mut(),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | UNRESERVED,
                 -1,
                 0,
             )

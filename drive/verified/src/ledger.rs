@@ -12,6 +12,12 @@ const VERSION: u64 = 1;
 /// Magic number, version, drive, run, capacity, latest sequence: in the first page.
 const HEADER_BYTES: usize = 4096;
 
+/// Memory is promised beyond what there is; some systems do so unasked.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+const UNRESERVED: libc::c_int = libc::MAP_NORESERVE;
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+const UNRESERVED: libc::c_int = 0;
+
 /// What is known of a block, in the two lowest bits of its entry. The others
 /// are the sequence of the latest write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +124,7 @@ impl Ledger {
     fn map(file: Option<&File>, bytes: usize, capacity_bytes: u64) -> Result<Self, TargetError> {
         let (flags, descriptor) = match file {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
-            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1),
+            None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | UNRESERVED, -1),
         };
         // SAFETY: a new mapping at an address of the kernel's choice touches no
         // existing memory.

@@ -5,6 +5,21 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+/// Type of the file system that holds `path`, as the mount table names it.
+pub(crate) fn file_system_of(path: &Path) -> Option<String> {
+    let device = std::fs::metadata(path).ok()?.dev();
+    System::running()
+        .mounts()
+        .into_iter()
+        .find(|mount| mount.device == device)
+        .map(|mount| mount.file_system)
+}
+
+/// Everything that uses a regular file as a disk, as clauses to follow its name.
+pub(crate) fn file_users(device: u64, inode: u64) -> Vec<String> {
+    System::running().file_users(device, inode)
+}
+
 /// Where /proc and /sys are, `/` but in tests.
 #[derive(Clone, Debug)]
 pub(crate) struct System {
@@ -39,7 +54,7 @@ impl System {
     }
 
     /// All mounts that this process sees.
-    pub(crate) fn mounts(&self) -> Vec<Mount> {
+    fn mounts(&self) -> Vec<Mount> {
         self.read("proc/self/mountinfo").lines().filter_map(parse_mount).collect()
     }
 
@@ -103,8 +118,7 @@ impl System {
         })
     }
 
-    /// Everything that uses a regular file as a disk.
-    pub(crate) fn file_users(&self, device: u64, inode: u64) -> Vec<String> {
+    fn file_users(&self, device: u64, inode: u64) -> Vec<String> {
         let is_it = |path: &str| {
             std::fs::metadata(path).is_ok_and(|m| m.dev() == device && m.ino() == inode)
         };

@@ -1,6 +1,6 @@
 //! Transfers as io_uring's operations on a file or block device.
 
-use crate::ring::{FILE, Protocol};
+use super::ring::{FILE, Protocol};
 use crate::transfer::{Transfer, errno_of};
 use fourcorners_workload::Operation;
 use io_uring::{cqueue, opcode, squeue, types};

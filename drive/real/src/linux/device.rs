@@ -1,8 +1,9 @@
 //! Plans for block devices.
 
+use super::in_use::System;
+use super::{nvme, signature};
 use crate::access::Access;
-use crate::identity::{DeviceIdentity, Identity};
-use crate::in_use::System;
+use crate::identity::Identity;
 use crate::plan::{Kind, Plan, refusal};
 use fourcorners_target::TargetError;
 use std::fs::{File, Metadata};
@@ -16,6 +17,35 @@ const BLKROGET: libc::Ioctl = 0x125E;
 const BLKDISCARD: libc::Ioctl = 0x1277;
 const BLKGETSIZE64: libc::Ioctl = libc::_IOR::<libc::size_t>(0x12, 114);
 const BLKGETDISKSEQ: libc::Ioctl = libc::_IOR::<u64>(0x12, 128);
+
+/// One device at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceIdentity {
+    number: u64,
+    /// The kernel counts every disk that appears (Linux 5.15), so a disk that
+    /// took over another one's name has another number here.
+    disk_sequence: Option<u64>,
+    serial: Option<String>,
+    size_bytes: u64,
+    /// What it holds: a file system that somebody made in the meantime is not
+    /// in what the user agreed to.
+    holds: Vec<&'static str>,
+}
+
+impl DeviceIdentity {
+    /// # Errors
+    /// The device does not answer.
+    pub(crate) fn of(device: &File, metadata: &Metadata) -> std::io::Result<DeviceIdentity> {
+        let size_bytes = size_bytes(device)?;
+        Ok(DeviceIdentity {
+            number: metadata.rdev(),
+            disk_sequence: disk_sequence(device),
+            serial: System::running().serial(metadata.rdev()),
+            size_bytes,
+            holds: signature::found(device, size_bytes),
+        })
+    }
+}
 
 /// Plans for the existing block device at `path` (resolved).
 pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<Plan, TargetError> {
@@ -85,8 +115,18 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
     })
 }
 
+/// Why a character device is no target, where there is more to say than what it is.
+pub(crate) fn refused_character_device(path: &Path) -> Option<TargetError> {
+    let block_device = nvme::block_device_of(path)?;
+    Some(TargetError(format!(
+        "{} takes NVMe commands: give the block device of the same namespace, {}, and --engine nvme",
+        path.display(),
+        block_device.display()
+    )))
+}
+
 /// Size of an open block device.
-pub(crate) fn size_bytes(device: &File) -> std::io::Result<u64> {
+fn size_bytes(device: &File) -> std::io::Result<u64> {
     let mut bytes = 0u64;
     // SAFETY: the ioctl writes one u64 to where it is told.
     check(unsafe { libc::ioctl(device.as_raw_fd(), BLKGETSIZE64, &mut bytes) })?;
@@ -95,7 +135,7 @@ pub(crate) fn size_bytes(device: &File) -> std::io::Result<u64> {
 
 /// Number of the disk in the order in which disks appeared; `None` before
 /// Linux 5.15.
-pub(crate) fn disk_sequence(device: &File) -> Option<u64> {
+fn disk_sequence(device: &File) -> Option<u64> {
     let mut number = 0u64;
     // SAFETY: the ioctl writes one u64 to where it is told.
     check(unsafe { libc::ioctl(device.as_raw_fd(), BLKGETDISKSEQ, &mut number) }).ok()?;

@@ -2,8 +2,8 @@
 //! kernel's block layer. Layouts are those of linux/nvme_ioctl.h and of the NVMe
 //! base and NVM command set specifications.
 
+use super::ring::{FILE, Protocol};
 use crate::plan::{Kind, Plan, refusal};
-use crate::ring::{FILE, Protocol};
 use crate::transfer::Transfer;
 use fourcorners_target::TargetError;
 use fourcorners_workload::Operation;
@@ -48,8 +48,7 @@ fn namespace_name<'a>(path: &'a Path, prefix: &str) -> Option<&'a str> {
 pub(crate) struct Namespace {
     pub(crate) file: File,
     pub(crate) commands: NvmeCommands,
-    /// Most data of one command: what the block layer would divide is refused here.
-    pub(crate) command_bytes_max: u32,
+    command_bytes_max: u32,
 }
 
 impl Namespace {
@@ -93,6 +92,11 @@ impl Namespace {
             commands: NvmeCommands { number, block_shift },
             command_bytes_max: largest_kib.map_or(u32::MAX, |kib| kib.saturating_mul(1024)),
         })
+    }
+
+    /// Most data of one command: what the block layer would divide is refused.
+    pub(crate) fn command_bytes_max(&self) -> u32 {
+        self.command_bytes_max
     }
 }
 
@@ -208,7 +212,8 @@ mod tests {
     use super::*;
     use crate::buffers::Buffers;
     use crate::engine::Engine;
-    use crate::ring::{Ring, Unavailable};
+    use crate::system::ring::Ring;
+    use crate::unavailable::Unavailable;
     use std::io::Write;
 
     #[test]

@@ -1,10 +1,11 @@
 //! io_uring: one ring, one thread, deep queues.
 
+use super::queues::Queues;
 use crate::buffers::Buffers;
 use crate::clock::monotonic_ns;
 use crate::engine::Engine;
-use crate::queues::Queues;
 use crate::transfer::Transfer;
+use crate::unavailable::Unavailable;
 use fourcorners_target::{Completion, TargetError};
 use io_uring::squeue::EntryMarker as _;
 use io_uring::{CompletionQueue, IoUring, cqueue, squeue, types};
@@ -285,26 +286,6 @@ impl<P: Protocol> Drop for Ring<P> {
         // The kernel takes a ring apart some time later, and would keep the file,
         // with its claims, until then.
         let _ = self.queues.submitter.unregister_files();
-    }
-}
-
-/// Why there is no ring.
-pub(crate) enum Unavailable {
-    /// io_uring is absent, forbidden or too old: other ways may be taken.
-    Absent(&'static str),
-    /// It is there and cannot do what was asked.
-    Other(TargetError),
-}
-
-impl Unavailable {
-    /// What is said where no other way is taken.
-    pub(crate) fn refusal(self) -> TargetError {
-        match self {
-            Unavailable::Absent(why) => {
-                TargetError(format!("{why}: use the engine \"sync\" or \"auto\""))
-            }
-            Unavailable::Other(error) => error,
-        }
     }
 }
 

@@ -1,0 +1,37 @@
+//! What takes the place of `linux` on other Unix systems: regular files, synchronous
+//! calls. Who uses a device cannot be told there, so that devices are refused.
+
+pub(crate) mod asynchronous;
+pub(crate) mod device;
+pub(crate) mod direct;
+pub(crate) mod memory;
+pub(crate) mod processors;
+pub(crate) mod room;
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Errors that say that there is no device or no medium.
+pub(crate) const NO_DEVICE: &[i32] = &[libc::ENXIO, libc::ENODEV];
+
+/// Nobody tells who uses a file as a disk.
+pub(crate) const TELLS_USERS: bool = false;
+
+/// None are known.
+pub(crate) fn file_users(_device: u64, _inode: u64) -> Vec<String> {
+    Vec::new()
+}
+
+/// Not told.
+pub(crate) fn file_system_of(_path: &Path) -> Option<String> {
+    None
+}
+
+/// Writes so that the data is durable when the call returns.
+pub(crate) fn write_durably(file: &File, bytes: &[u8], offset_bytes: u64) -> io::Result<usize> {
+    let written = file.write_at(bytes, offset_bytes)?;
+    file.sync_data()?;
+    Ok(written)
+}

@@ -1,0 +1,38 @@
+//! What Linux has and other systems have not, or have in another way. The names
+//! used from outside are those that `elsewhere` has, too.
+
+pub(crate) mod asynchronous;
+pub(crate) mod device;
+pub(crate) mod direct;
+mod extents;
+mod in_use;
+pub(crate) mod memory;
+mod nvme;
+mod operations;
+pub(crate) mod processors;
+mod queues;
+mod ring;
+pub(crate) mod room;
+mod signature;
+
+pub(crate) use in_use::{file_system_of, file_users};
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Errors that say that there is no device or no medium.
+pub(crate) const NO_DEVICE: &[i32] = &[libc::ENXIO, libc::ENODEV, libc::ENOMEDIUM];
+
+/// Whether file users and block devices can be examined: what is used by others is
+/// then refused, not noted.
+pub(crate) const TELLS_USERS: bool = true;
+
+/// Writes so that the data is durable when the call returns.
+pub(crate) fn write_durably(file: &File, bytes: &[u8], offset_bytes: u64) -> io::Result<usize> {
+    let vector = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let offset = offset_bytes as libc::off64_t;
+    // SAFETY: the vector is `bytes`, which the call only reads.
+    let written = unsafe { libc::pwritev2(file.as_raw_fd(), &vector, 1, offset, libc::RWF_DSYNC) };
+    if written < 0 { Err(io::Error::last_os_error()) } else { Ok(written as usize) }
+}

@@ -1,0 +1,39 @@
+//! The room of a file: taken, given back, and never written.
+
+pub(crate) use super::extents::any_unwritten;
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+
+/// Allocates a part of a file, and makes it that long.
+///
+/// # Errors
+/// `EOPNOTSUPP` where the file system cannot.
+pub(crate) fn allocate(file: &File, part: &Range<u64>) -> std::io::Result<()> {
+    fallocate(file, 0, part)
+}
+
+/// Gives the room of a part back.
+///
+/// # Errors
+/// `EOPNOTSUPP` where the file system cannot.
+pub(crate) fn free(file: &File, part: &Range<u64>) -> std::io::Result<()> {
+    fallocate(file, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, part)
+}
+
+fn fallocate(file: &File, mode: libc::c_int, part: &Range<u64>) -> std::io::Result<()> {
+    let (offset, count) = (part.start as libc::off_t, (part.end - part.start) as libc::off_t);
+    loop {
+        // SAFETY: the call acts on a descriptor that `file` owns, on no memory.
+        let result = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset, count) };
+        if result == 0 {
+            return Ok(());
+        }
+        let error = std::io::Error::last_os_error();
+        // A signal ends a long allocation on some file systems (tmpfs).
+        if error.raw_os_error() != Some(libc::EINTR) {
+            return Err(error);
+        }
+    }
+}
