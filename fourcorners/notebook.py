@@ -5,9 +5,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fourcorners import wording
+from fourcorners.report.view import report_view
 
 if TYPE_CHECKING:
     from fourcorners.recording import Recording
+    from fourcorners.store import Run
 
 _HIDDEN = ("averages_",)
 
@@ -39,15 +41,35 @@ def findings_html(findings: Iterable[Mapping[str, Any]], caption: str = "") -> s
     return table(("finding", "value", "90 % interval", "verdict", ""), rows, caption)
 
 
-def run_html(manifest: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str:
-    """A run: which drive, how it ended, and what was found."""
-    target = manifest.get("target") or {}
+def run_html(run: "Run") -> str:
+    """A run, as the top of its report has it: which drive, how it ended, what one is getting into,
+    the spec sheet; then what was found."""
+    manifest, target = run.manifest, run.manifest.get("target") or {}
+    [drive] = report_view([run])["drives"]
     caption = ", ".join(
         str(part)
         for part in (target.get("name"), manifest.get("suite"), manifest.get("status"))
         if part
     )
-    return findings_html(findings, caption)
+    said = "".join(f"<p>{escape(text)}</p>" for text in drive["verdict"])
+    sides = "".join(
+        f"<h4>{escape(title)}</h4><ul>"
+        + "".join(
+            f"<li>{escape(line['text'])} <em>{escape(line['tests'])}</em></li>" for line in lines
+        )
+        + "</ul>"
+        for title, _, lines in drive["sides"]
+    )
+    columns = ("title", "measured", "interval", "claimed", "share", "conditions")
+    sheet = table(
+        ("", "measured", "90 % interval", "claimed", "of the claim", ""),
+        [[row[column] for column in columns] for row in drive["spec"]],
+        "Spec sheet",
+    )
+    found = findings_html(
+        [f for f in run.findings if f["name"] not in ("summary", "spec_sheet")], "Findings"
+    )
+    return f"<h3>{escape(caption)}</h3>{said}{sides}{sheet if drive['spec'] else ''}{found}"
 
 
 def recording_html(recording: "Recording") -> str:

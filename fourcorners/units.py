@@ -21,7 +21,9 @@ _SIZE_UNITS = {
     "TiB": 2**40,
 }
 _TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?)\s*([A-Za-z]*)\s*")
+_RATE_UNITS = {f"{unit}/s": float(size) for unit, size in _SIZE_UNITS.items()}
+_IOPS_UNITS = {"IOPS": 1.0, "kIOPS": 1e3, "MIOPS": 1e6}
+_QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?)\s*([A-Za-z/]*)\s*")
 
 
 def _parse(text: str, what: str, example: str, units: dict[str, float]) -> float:
@@ -44,3 +46,13 @@ def parse_bytes(text: str) -> int:
 def parse_seconds(text: str) -> float:
     """Seconds in a time such as ``30 s`` or ``2ms``; raises :class:`UserError`."""
     return _parse(text, "a time", "30 s", _TIME_UNITS)
+
+
+def parse_rate(text: str) -> float:
+    """Bytes per second in a rate such as ``550 MB/s``; raises :class:`UserError`."""
+    return _parse(text, "a data rate", "550 MB/s", _RATE_UNITS)
+
+
+def parse_iops(text: str) -> float:
+    """I/Os per second in a rate such as ``90000 IOPS``; raises :class:`UserError`."""
+    return _parse(text, "a rate of I/Os", "90000 IOPS", _IOPS_UNITS)

@@ -364,10 +364,22 @@ class Builder:
                 f"{drive.write_penalty * 1e3:.3g} ms, so small scattered writes are "
                 f"{'its weak side' if drive.cluster else 'no trouble'}.",
                 "detail": {
-                    "strengths": ["Random reads cost little more than sequential ones."],
-                    "weaknesses": ["A small write rewrites a whole cluster of flash."]
-                    if drive.cluster
-                    else [],
+                    "remarks": {
+                        "strengths": [
+                            {
+                                "text": "Random reads cost little more than sequential ones.",
+                                "tests": ["transfer-size"],
+                            }
+                        ],
+                        "weaknesses": [
+                            {
+                                "text": "A small write rewrites a whole cluster of flash.",
+                                "tests": ["transfer-size"],
+                            }
+                        ]
+                        if drive.cluster
+                        else [],
+                    }
                 },
             }
         )

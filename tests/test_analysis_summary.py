@@ -67,9 +67,14 @@ def test_the_text_of_the_core_has_its_numbers() -> None:
     summary = named(analyze(core_run()), "summary")
     for said in ("447 µs", "246 ms", "reads up to 131 MB/s and writes up to 76.3 MB/s"):
         assert said in summary["text"]
-    assert any("4.07 a second" in weakness for weakness in summary["detail"]["weaknesses"])
-    assert any("Random reads are cheap" in s for s in summary["detail"]["strengths"])
-    assert summary["detail"]["avoid"][0].startswith("Avoid small random writes")
+    assert any(
+        "4.07 a second" in weakness["text"]
+        for weakness in summary["detail"]["remarks"]["weaknesses"]
+    )
+    assert any(
+        "Random reads are cheap" in s["text"] for s in summary["detail"]["remarks"]["strengths"]
+    )
+    assert summary["detail"]["remarks"]["avoid"][0]["text"].startswith("Avoid small random writes")
 
 
 def test_the_text_of_the_disk_has_its_numbers() -> None:
@@ -80,7 +85,10 @@ def test_the_text_of_the_disk_has_its_numbers() -> None:
 
 def test_the_text_of_the_page_mapped_drive_has_its_cliff() -> None:
     detail = named(analyze(page_mapped()), "summary")["detail"]
-    assert any("8.89 % of the fresh rate after 11.1 GB" in w for w in detail["weaknesses"])
+    assert any(
+        "8.89 % of the fresh rate after 11.1 GB" in w["text"]
+        for w in detail["remarks"]["weaknesses"]
+    )
 
 
 def test_a_steady_state_not_reached_is_replaced_by_what_follows_the_cliff() -> None:

@@ -13,10 +13,10 @@ from analysis_fixture import FakeRun
 from command import fourcorners
 from fault_runs import validate
 
+from fourcorners.analysis.estimate import of_run, pooled
+from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
 from fourcorners.comparison import Comparison, Subject, compare, parse_gate
-from fourcorners.comparison.estimate import of_run, pooled
-from fourcorners.comparison.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.comparison.verdict import verdicts
 from fourcorners.errors import UserError
 

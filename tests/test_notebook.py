@@ -1,5 +1,7 @@
 """Results show themselves in Jupyter, whatever a drive is called."""
 
+from report_fixture import CORE, make_run
+
 import fourcorners as fc
 from fourcorners import wording
 from fourcorners.analysis import Finding
@@ -27,6 +29,9 @@ def test_a_finding_shows_value_and_interval() -> None:
 
 
 def test_names_of_drives_stay_text() -> None:
-    html = run_html({"target": {"name": "<script>alert(1)</script>"}, "status": "complete"}, [])
+    run = make_run(CORE)
+    run.manifest["target"]["name"] = "<script>alert(1)</script>"
+    html = run_html(run)
+    assert "Good at" in html
     assert "<script" not in html
     assert "&lt;script&gt;" in html

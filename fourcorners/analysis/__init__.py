@@ -21,6 +21,7 @@ from fourcorners.analysis import (
     power,
     queue_depth,
     rounds,
+    spec_sheet,
     steadiness,
     summary,
     sweeps,
@@ -49,7 +50,12 @@ def find(run: RunData) -> list[Finding]:
         *internals.find(run),
         *littles_law.find(run),
     ]
-    return [*summary.find(run, findings), *artefacts.find(run), *findings]
+    return [
+        *summary.find(run, findings),
+        *spec_sheet.find(run, findings),
+        *artefacts.find(run),
+        *findings,
+    ]
 
 
 def analyze(run: RunData) -> list[dict[str, Any]]:

@@ -1,9 +1,24 @@
-"""Strengths, weaknesses and what to avoid, each a sentence with its numbers."""
+"""Strengths, weaknesses and what to avoid: sentences with their number, its interval, the yardstick
+that it is held against and the recordings that it rests on.
+
+The yardsticks are the drive's own numbers: its rate before the cliff, its mean second, its median
+latency, its reads, its rate of large requests, its rate with other data. From which ratio on one is
+worth a sentence is a named constant here; a ratio whose interval includes 1 is not told.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
 from fourcorners import wording
-from fourcorners.analysis.traits import Traits
+from fourcorners.analysis.consistency import full_seconds
+from fourcorners.analysis.estimate import Estimate, averaged, of_run, of_series
+from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT, Quantity
+from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.traits import Operation, Traits
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
 """Requests that ordinary programs make: half speed at or below it is a strength."""
@@ -15,136 +30,413 @@ QUEUE_GAIN_NONE = 1.1
 EVEN_WORST_SHARE = 0.7
 UNEVEN_WORST_SHARE = 0.25
 CLIFF_LEFT_BAD = 0.5
-WRITE_TO_READ_BAD = 20
+SUSTAINED_GOOD = 0.9
+STRADDLING_BAD = 0.8
+CONTENT_BAD = 1.2
+LAST_THIRD_BAD = 0.7
+TAIL_LONG = 10.0
+"""p99.9 over median under load: one request in a thousand that takes ten times as long is what a
+person sees as a hesitation among hundreds of requests."""
+
+TAIL_SHORT = 2.0
+
+_SMALL_BYTES = 4096
+_MEDIAN = next(one for one in QUANTILES if one.percentile == 50)
+_TAIL = next(one for one in QUANTILES if one.percentile == 99.9)
 
 
-def advise(traits: Traits, kind: str) -> tuple[list[str], list[str], list[str]]:
-    """Strengths, weaknesses and advice, the most important first.
+@dataclass(frozen=True)
+class Remark:
+    """One sentence with what it rests on. ``value`` and ``interval`` (90 %; ``None`` where the
+    recordings cannot tell) carry ``unit``, as in a finding."""
 
-    Thresholds are the constants above; an operation that no test measured is not mentioned.
-    """
-    strengths: list[str] = []
-    weaknesses: list[str] = []
-    avoid: list[str] = []
-    _small_writes(traits, kind, strengths, weaknesses, avoid)
-    _small_reads(traits, strengths, weaknesses, avoid)
-    _consistency(traits, strengths, weaknesses, avoid)
-    _queueing(traits, strengths, weaknesses)
-    _content(traits, weaknesses)
-    return strengths, weaknesses, avoid
+    text: str
+    yardstick: str
+    value: float | None
+    unit: str
+    interval: tuple[float, float] | None
+    evidence: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a finding's ``detail`` holds it, with the tests that the evidence is of."""
+        tests = dict.fromkeys(recording.partition("/")[0] for recording in self.evidence)
+        return {
+            "text": self.text,
+            "yardstick": self.yardstick,
+            "value": self.value,
+            "unit": self.unit,
+            "interval": self.interval,
+            "tests": list(tests),
+            "evidence": list(self.evidence),
+        }
 
 
-def _small_writes(
-    traits: Traits, kind: str, strengths: list[str], weaknesses: list[str], avoid: list[str]
-) -> None:
+@dataclass
+class Advice:
+    """Remarks, the most important first."""
+
+    strengths: list[Remark] = field(default_factory=list)
+    weaknesses: list[Remark] = field(default_factory=list)
+    avoid: list[Remark] = field(default_factory=list)
+
+
+def advise(run: RunData, traits: Traits, kind: str) -> Advice:
+    """Strengths, weaknesses and advice. What no test measured is not mentioned."""
+    advice = Advice()
+    _small_writes(traits, kind, advice)
+    _small_reads(traits, advice)
+    _sustained(run, traits, advice)
+    _evenness(traits, advice)
+    _tails(run, advice)
+    _queueing(run, advice)
+    _content(run, traits, advice)
+    _straddling(run, advice)
+    _positions(run, advice)
+    return advice
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """One of the drive's numbers over another."""
+
+    value: float
+    interval: tuple[float, float] | None
+    evidence: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether 1 is outside of the interval; so taken where there is none."""
+        return self.interval is None or not self.interval[0] <= 1 <= self.interval[1]
+
+    @property
+    def highest(self) -> float:
+        """The upper end of the interval."""
+        return self.value if self.interval is None else self.interval[1]
+
+    @property
+    def share(self) -> str:
+        """As a share of the yardstick, with the interval."""
+        return _spread(wording.percent(self.value), self.interval, "fraction")
+
+    @property
+    def times(self) -> str:
+        """As a multiple of the yardstick, with the interval."""
+        return _spread(wording.times(self.value), self.interval, "1")
+
+    def remark(self, text: str, yardstick: str, unit: str) -> Remark:
+        return Remark(text, yardstick, self.value, unit, self.interval, self.evidence)
+
+
+def _spread(value: str, interval: tuple[float, float] | None, unit: str) -> str:
+    """A value with its interval, if that is seen in as many digits as the value has."""
+    if interval is None or len({wording.quantity(bound, unit) for bound in interval}) == 1:
+        return value
+    return f"{value} ({wording.interval(interval, unit)})"
+
+
+def _ratio(
+    run: RunData, above: Measured, below: Measured, quantity: Quantity, over: Quantity | None = None
+) -> _Ratio | None:
+    """Of two recordings, taken as independent of each other."""
+    over = over or quantity
+    top, bottom = quantity.of(above), over.of(below)
+    if top is None or bottom is None:
+        return None
+    evidence = tuple(dict.fromkeys((above.recording, below.recording)))
+    one, other = of_run(run, above, quantity), of_run(run, below, over)
+    if one is None or other is None:
+        return _Ratio(top / bottom, None, evidence)
+    return _of_estimate(one.minus(other), evidence)
+
+
+def _of_estimate(estimate: Estimate, evidence: tuple[str, ...]) -> _Ratio:
+    return _Ratio(estimate.value, estimate.interval(), evidence)
+
+
+def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
     write, read_s = traits.write, traits.read.cost_s
     if write.cost_s is None:
         return
+    cost = _spread(wording.duration(write.cost_s), write.cost_interval_s, "s")
     if kind == "cluster-mapped" and read_s is not None:
-        weaknesses.append(
-            f"Small random writes: {wording.number(1 / write.cost_s)} a second, each as long as "
-            f"{write.cost_s / read_s:,.0f} reads."
+        own_reads = "the drive's own random reads"
+        advice.weaknesses.append(
+            _of_cost(
+                write,
+                f"Small random writes: {wording.number(1 / write.cost_s)} a second, {cost} each, "
+                f"as long as {wording.number(write.cost_s / read_s)} of its own reads.",
+                own_reads,
+            )
         )
         half = (
             f" Half the write rate takes requests of {wording.size(write.half_speed_bytes)}."
             if write.half_speed_bytes is not None
             else ""
         )
-        avoid.append(
-            "Avoid small random writes, as databases, mail and system files make them; collect "
-            f"them into large, aligned ones.{half}"
+        advice.avoid.append(
+            _of_cost(
+                write,
+                "Avoid small random writes, as databases, mail and system files make them; "
+                f"collect them into large, aligned ones.{half}",
+                own_reads,
+            )
         )
-    elif write.half_speed_bytes is not None and write.half_speed_bytes <= HALF_SPEED_GOOD_BYTES:
-        strengths.append(
-            f"Random writes are cheap: {wording.duration(write.cost_s)} each, and requests of "
-            f"{wording.size(write.half_speed_bytes)} reach half the write rate."
-        )
-    elif write.half_speed_bytes is not None and write.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
-        weaknesses.append(
-            f"Random writes cost {wording.duration(write.cost_s)} each; half the write rate takes "
-            f"requests of {wording.size(write.half_speed_bytes)}."
-        )
+    else:
+        _half_speed(write, "write", cost, advice)
 
 
-def _small_reads(
-    traits: Traits, strengths: list[str], weaknesses: list[str], avoid: list[str]
-) -> None:
+def _small_reads(traits: Traits, advice: Advice) -> None:
     read = traits.read
     if read.cost_s is None or read.half_speed_bytes is None:
         return
-    if read.half_speed_bytes <= HALF_SPEED_GOOD_BYTES:
-        strengths.append(
-            f"Random reads are cheap: {wording.duration(read.cost_s)} each, and requests of "
-            f"{wording.size(read.half_speed_bytes)} reach half the read rate."
-        )
-    elif read.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
-        weaknesses.append(
-            f"Random reads cost {wording.duration(read.cost_s)} each; half the read rate takes "
-            f"requests of {wording.size(read.half_speed_bytes)}."
-        )
-        avoid.append(
-            f"Avoid scattered small reads; read pieces well above "
-            f"{wording.size(read.half_speed_bytes)}."
+    cost = _spread(wording.duration(read.cost_s), read.cost_interval_s, "s")
+    _half_speed(read, "read", cost, advice)
+    if read.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
+        advice.avoid.append(
+            _of_cost(
+                read,
+                "Avoid scattered small reads; read pieces well above "
+                f"{wording.size(read.half_speed_bytes)}.",
+                "half of the drive's own rate of large reads",
+            )
         )
 
 
-def _consistency(
-    traits: Traits, strengths: list[str], weaknesses: list[str], avoid: list[str]
-) -> None:
+def _half_speed(seen: Operation, operation: str, cost: str, advice: Advice) -> None:
+    """How large a request must be for half of what large ones reach."""
+    if seen.half_speed_bytes is None:
+        return
+    yardstick = f"half of the drive's own rate of large {operation}s"
+    half = wording.size(seen.half_speed_bytes)
+    if seen.half_speed_bytes <= HALF_SPEED_GOOD_BYTES:
+        text = (
+            f"Random {operation}s are cheap: {cost} each, and requests of {half} reach half the "
+            f"{operation} rate."
+        )
+        advice.strengths.append(_of_cost(seen, text, yardstick))
+    elif seen.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
+        text = (
+            f"Random {operation}s cost {cost} each; half the {operation} rate takes requests of "
+            f"{half}."
+        )
+        advice.weaknesses.append(_of_cost(seen, text, yardstick))
+
+
+def _of_cost(seen: Operation, text: str, yardstick: str) -> Remark:
+    return Remark(text, yardstick, seen.cost_s, "s", seen.cost_interval_s, seen.cost_evidence)
+
+
+def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
+    """What is left of the fresh rate of random writes."""
     seen = traits.consistency
-    if seen.get("cliff_s") is not None and seen["fresh_iops"] > 0:
-        left = (traits.settled_iops or 0.0) / seen["fresh_iops"]
-        if left < CLIFF_LEFT_BAD:
-            amount = wording.amount(seen["bytes_until_cliff"])
-            weaknesses.append(
-                f"Sustained random writes fall to {wording.percent(left)} of the fresh rate after "
-                f"{amount}."
+    if not traits.consistency_evidence:
+        return
+    if seen.get("cliff_s") is None:
+        _no_cliff(traits, advice)
+        return
+    left = _left(run, traits)
+    if left is None:
+        return
+    yardstick = "the drive's own rate before the cliff"
+    amount = wording.amount(seen["bytes_until_cliff"])
+    if left.value < CLIFF_LEFT_BAD:
+        advice.weaknesses.append(
+            left.remark(
+                f"Sustained random writes fall to {left.share} of the fresh rate after {amount}.",
+                yardstick,
+                "fraction",
             )
-            avoid.append(
+        )
+        advice.avoid.append(
+            left.remark(
                 f"Avoid more than {amount} of random writes at a stretch; free space and pauses "
-                "may let the drive recover."
+                "may let the drive recover.",
+                yardstick,
+                "fraction",
             )
+        )
+    elif left.value >= SUSTAINED_GOOD:
+        advice.strengths.append(
+            left.remark(
+                f"Sustained random writes keep {left.share} of the fresh rate.",
+                yardstick,
+                "fraction",
+            )
+        )
+
+
+def _no_cliff(traits: Traits, advice: Advice) -> None:
+    """A rate that never fell, over enough writes to have met the end of any spare area."""
+    seen, capacities = traits.consistency, traits.consistency.get("capacities_written")
+    if traits.consistency_level and seen.get("steady_iops") and (capacities or 0) >= 1:
+        text = (
+            "Random writes do not slow down: no cliff in "
+            f"{wording.amount(seen['bytes_written'])}, {wording.times(capacities)} the capacity."
+        )
+        advice.strengths.append(
+            Remark(
+                text,
+                "the drive's own rate at the start",
+                seen["steady_iops"],
+                "IOPS",
+                None,
+                traits.consistency_evidence,
+            )
+        )
+
+
+def _left(run: RunData, traits: Traits) -> _Ratio | None:
+    """Random writes per second after the cliff over those before it."""
+    seen, evidence = traits.consistency, traits.consistency_evidence
+    fresh, settled = seen["fresh_iops"], traits.settled_iops
+    if not fresh or not settled:
+        return None
+    [write] = [one for one in measured(run, operation="write") if one.recording == evidence[0]]
+    series = np.asarray(run.series(write.recording, write.operation)["ios"], np.float64)
+    seconds = full_seconds(series, write.number("elapsed_s") or 0.0)
+    first = seen["steady_from_s"] if traits.consistency_level else seen["cliff_s"]
+    before, after = of_series(seconds[: seen["cliff_s"]]), of_series(seconds[first:])
+    if before is None or after is None:
+        return _Ratio(settled / fresh, None, evidence)
+    return _of_estimate(after.minus(before), evidence)
+
+
+def _evenness(traits: Traits, advice: Advice) -> None:
+    seen = traits.consistency
     if not traits.consistency_level or not seen.get("steady_iops"):
         return
+    yardstick = "the mean of the drive's own last seconds"
     worst = seen["worst_second_iops"] / seen["steady_iops"]
+    # A worst case has no interval: another run has another one.
+    ratio = _Ratio(worst, None, traits.consistency_evidence)
+    share = f"{wording.percent(worst)} of the mean"
     if worst >= EVEN_WORST_SHARE:
-        strengths.append(
-            f"Even under load: the worst of the last seconds delivers "
-            f"{wording.percent(worst)} of its mean."
-        )
+        text = f"Even under load: the worst of the last seconds delivers {share}."
+        advice.strengths.append(ratio.remark(text, yardstick, "fraction"))
     elif worst < UNEVEN_WORST_SHARE:
         stall = seen["longest_stall_s"]
         stalled = f", and it stood still for {wording.count(stall, 'second')}" if stall else ""
-        weaknesses.append(
-            f"Uneven under load: the worst of the last seconds delivers "
-            f"{wording.percent(worst)} of its mean{stalled}."
-        )
-        avoid.append(
+        text = f"Uneven under load: the worst of the last seconds delivers {share}{stalled}."
+        advice.weaknesses.append(ratio.remark(text, yardstick, "fraction"))
+        text = (
             "Avoid programs that wait for each write while others keep the drive busy: they meet "
             "its worst seconds."
         )
+        advice.avoid.append(ratio.remark(text, yardstick, "fraction"))
 
 
-def _queueing(traits: Traits, strengths: list[str], weaknesses: list[str]) -> None:
-    for operation, seen in (("reads", traits.read), ("writes", traits.write)):
-        gain, depth = seen.queue_gain, seen.queue_deepest
+def _tails(run: RunData, advice: Advice) -> None:
+    """The slowest request in a thousand, of small random requests in the deepest queue."""
+    for operation in ("read", "write"):
+        deepest = _busiest(run, operation)
+        if deepest is None:
+            continue
+        ratio = _ratio(run, deepest, deepest, _TAIL, _MEDIAN)
+        slow = deepest.number(_TAIL.column)
+        if ratio is None or slow is None or ratio.interval is None:
+            continue
+        yardstick = "the median of the same recording"
+        text = (
+            f"at queue depth {deepest.queue_depth} one random {operation} in a thousand takes "
+            f"{wording.duration(slow)} or more, {ratio.times} the median."
+        )
+        if ratio.value >= TAIL_LONG:
+            advice.weaknesses.append(ratio.remark(f"Long waits: {text}", yardstick, "1"))
+        elif ratio.value <= TAIL_SHORT:
+            advice.strengths.append(ratio.remark(f"No long waits: {text}", yardstick, "1"))
+
+
+def _busiest(run: RunData, operation: str) -> Measured | None:
+    """Small random requests in the deepest queue; of writes those of the consistency test, if it
+    ran, since they go on when a fresh drive's end."""
+    for tests in (("consistency",), ("queue-depth", "four-corners")):
+        points = [
+            one
+            for test in tests
+            for one in measured(run, test, operation)
+            if one.point.get("pattern") == "random" and one.block_bytes == _SMALL_BYTES
+        ]
+        if points:
+            return max(points, key=lambda one: one.queue_depth or 0)
+    return None
+
+
+def _queueing(run: RunData, advice: Advice) -> None:
+    for operation in ("read", "write"):
+        points = sorted(
+            (one for one in measured(run, "queue-depth", operation) if one.queue_depth),
+            key=lambda one: one.queue_depth or 0,
+        )
+        if not points or points[0].queue_depth == points[-1].queue_depth:
+            continue
+        gain = _ratio(run, points[-1], points[0], IOPS)
         if gain is None:
             continue
-        if gain >= QUEUE_GAIN_GOOD:
-            strengths.append(
-                f"Random {operation} become {wording.times(gain)} as fast with {depth} outstanding "
-                "requests."
+        depth, yardstick = points[-1].queue_depth, "the drive's own rate of one request at a time"
+        if gain.value >= QUEUE_GAIN_GOOD and gain.differs:
+            text = f"Random {operation}s become {gain.times} as fast with {depth} outstanding."
+            advice.strengths.append(gain.remark(text, yardstick, "1"))
+        elif gain.value < QUEUE_GAIN_NONE and gain.highest < QUEUE_GAIN_GOOD:
+            text = (
+                f"Random {operation}s gain nothing from {depth} outstanding requests: "
+                f"{gain.times} the rate of one."
             )
-        elif gain < QUEUE_GAIN_NONE:
-            weaknesses.append(
-                f"Random {operation} gain nothing from {depth} outstanding requests: "
-                f"{gain:.2f} times the rate of one."
-            )
+            advice.weaknesses.append(gain.remark(text, yardstick, "1"))
 
 
-def _content(traits: Traits, weaknesses: list[str]) -> None:
-    if traits.compression is not None and traits.compression > 1:
-        weaknesses.append(
-            "Data that does not compress, such as pictures, films and encrypted files, is written "
-            f"at {wording.percent(1 / traits.compression)} of the rate of repeated data."
-        )
+def _content(run: RunData, traits: Traits, advice: Advice) -> None:
+    if traits.compression is None:
+        return
+    hard, easy = traits.compression
+    share = _ratio(run, hard, easy, THROUGHPUT)
+    if share is None or share.value > 1 / CONTENT_BAD:
+        return
+    text = (
+        "Data that does not compress, such as pictures, films and encrypted files, is written "
+        f"at {share.share} of the rate of repeated data."
+    )
+    advice.weaknesses.append(
+        share.remark(text, "the drive's own rate with repeated data", "fraction")
+    )
+
+
+def _straddling(run: RunData, advice: Advice) -> None:
+    """Writes at any sector beside those at multiples of 4 KiB."""
+    writes = measured(run, "aligned-writes", "write")
+    if len(writes) != 2:
+        return
+    share = _ratio(run, writes[1], writes[0], THROUGHPUT)
+    if share is None or share.value > STRADDLING_BAD or not share.differs:
+        return
+    yardstick = "the drive's own aligned writes"
+    text = f"Writes that straddle 4 KiB reach {share.share} of the rate of aligned ones."
+    advice.weaknesses.append(share.remark(text, yardstick, "fraction"))
+    text = "Avoid partitions and records that do not begin at multiples of 4 KiB."
+    advice.avoid.append(share.remark(text, yardstick, "fraction"))
+
+
+def _positions(run: RunData, advice: Advice) -> None:
+    """The end of the drive beside its start."""
+    points = [
+        one
+        for one in measured(run, "transfer-rate", "read")
+        if one.point.get("position_bytes") is not None
+    ]
+    third = len(points) // 3
+    if not third:
+        return
+    first, last = (
+        [estimate for one in part if (estimate := of_run(run, one, THROUGHPUT)) is not None]
+        for part in (points[:third], points[-third:])
+    )
+    if not first or not last:
+        return
+    share = _of_estimate(
+        averaged(last).minus(averaged(first)), tuple(one.recording for one in points)
+    )
+    if share.value <= LAST_THIRD_BAD and share.differs:
+        yardstick = "the first third of the drive"
+        text = f"The last third of the drive is read at {share.share} of the rate of the first."
+        advice.weaknesses.append(share.remark(text, yardstick, "fraction"))
+        text = "Avoid the end of the drive for what has to be fast: put that at its start."
+        advice.avoid.append(share.remark(text, yardstick, "fraction"))

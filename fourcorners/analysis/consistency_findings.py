@@ -164,7 +164,11 @@ def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> str:
 
 def _last_sentence(last: Steady, seconds: int, detail: dict[str, Any]) -> str:
     variation = detail["coefficient_of_variation"]
-    spread = "" if variation is None else f" with a coefficient of variation of {variation:.2g}"
+    spread = (
+        ""
+        if variation is None
+        else f" with a coefficient of variation of {wording.number(variation)}"
+    )
     return (
         f"Over the last {wording.count(seconds - last.first_second, 'second')} it completes "
         f"{wording.number(last.mean_iops)} a second{spread}; the worst second has "

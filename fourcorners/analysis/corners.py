@@ -142,7 +142,7 @@ def _compression(run: RunData) -> Finding:
     if not noted[strongest]:
         text = (
             f"Not seen: repeated data is written as fast as incompressible data "
-            f"(ratio {ratio:.2f} in {where})."
+            f"(ratio {wording.number(ratio)} in {where})."
         )
     elif ratio > 1:
         text = (
@@ -151,8 +151,8 @@ def _compression(run: RunData) -> Finding:
         )
     else:
         text = (
-            f"Repeated data is written at {ratio:.2f} of the rate of incompressible data "
-            f"({where}), which compression does not explain; the state of the drive may have "
+            f"Repeated data is written at {wording.number(ratio)} of the rate of incompressible "
+            f"data ({where}), which compression does not explain; the state of the drive may have "
             "changed between the two."
         )
     return Finding(

@@ -12,7 +12,7 @@ penalties where the transfer-size test ran, else time per I/O):
 6. ``solid-state``: none of these signs.
 
 A rule says what the data look like, not what is inside: an array or a cache in front of a disk can
-pass for something else. Strengths, weaknesses and advice each have their own threshold below.
+pass for something else. Strengths, weaknesses and advice: :mod:`fourcorners.analysis.advice`.
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
         return []
     traits = gather(run, findings)
     kind, verdict_sentence = classify(traits)
-    strengths, weaknesses, avoid = advise(traits, kind)
+    advice = advise(run, traits, kind)
     text = [verdict_sentence, *_measured_sentences(traits)]
-    # The kind already says what is weak; a strength and the advice complete the picture.
-    text += [*strengths[:1], *avoid[:1]]
     return [
         Finding(
             name="summary",
@@ -54,9 +52,11 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
             evidence=traits.evidence,
             detail={
                 "kind": kind,
-                "strengths": strengths,
-                "weaknesses": weaknesses,
-                "avoid": avoid,
+                "remarks": {
+                    "strengths": [remark.to_dict() for remark in advice.strengths],
+                    "weaknesses": [remark.to_dict() for remark in advice.weaknesses],
+                    "avoid": [remark.to_dict() for remark in advice.avoid],
+                },
             },
         )
     ]
@@ -137,7 +137,10 @@ def _measured_sentences(traits: Traits) -> list[str]:
         if rate is not None
     ]
     if rates:
-        sentences.append(f"With large or sequential requests it {wording.sentence_list(rates)}.")
+        hard = " of incompressible data" if traits.compression and len(rates) > 1 else ""
+        sentences.append(
+            f"With large or sequential requests it {wording.sentence_list(rates)}{hard}."
+        )
     if traits.consistency_level:
         sentences.append(str(traits.consistency["feels_like"]))
     return sentences

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.source import Measured, RunData, measured
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,11 @@ class Operation:
     """``None`` also where smaller requests outpaced the largest, which makes it meaningless."""
     fastest_bytes_per_second: float | None
     """Highest rate of large or sequential requests."""
+    cost_interval_s: tuple[float, float] | None
+    cost_evidence: tuple[str, ...]
+    """Recordings that the cost is from."""
     queue_gain: float | None
     queue_deepest: int | None
-    misfit: float | None
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,13 @@ class Traits:
     read: Operation
     write: Operation
     cluster_bytes: float | None
-    penalties_max: float | None
     consistency: Mapping[str, Any] = field(default_factory=dict)
     consistency_level: bool = False
     """Whether random writes had come to a level after the cliff, if there was one: their steady
     state, or what looks like it so far."""
-    compression: float | None = None
-    """Repeated over incompressible write rate, where the difference is no chance."""
+    consistency_evidence: tuple[str, ...] = ()
+    compression: tuple[Measured, Measured] | None = None
+    """Incompressible and repeated writes, where their difference is no chance."""
     evidence: tuple[str, ...] = ()
 
     @property
@@ -55,16 +57,14 @@ def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
     write_model = _detail(by_name, "access_model_write")
     consistency = by_name.get("consistency_write")
     compression = by_name.get("compression")
-    differs = compression is not None and any(compression.detail.get("noted", []))
-    penalties = [float(p) for p in write_model.get("penalties_per_io", []) if p == p]
     return Traits(
         read=_operation(run, by_name, "read"),
         write=_operation(run, by_name, "write"),
         cluster_bytes=write_model.get("cluster_bytes_estimate"),
-        penalties_max=max(penalties, default=None),
         consistency={} if consistency is None else consistency.detail,
         consistency_level=consistency is not None and bool(consistency.detail.get("level")),
-        compression=compression.value if compression is not None and differs else None,
+        consistency_evidence=() if consistency is None else tuple(consistency.evidence),
+        compression=None if compression is None else _contents(run, compression),
         evidence=tuple(dict.fromkeys(id for f in by_name.values() for id in f.evidence)),
     )
 
@@ -79,25 +79,54 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
     corner = by_name.get(f"corner_sequential_{operation}")
     rates = [model.get("fastest_bytes_per_second"), corner.value if corner else None]
     depths = queue.get("queue_depth")
+    finding = by_name.get(f"access_model_{operation}")
+    small = _smallest_random(run, operation)
+    modelled = model.get("access_penalty_s")
+    if modelled:
+        assert finding is not None
+        cost, interval, evidence = modelled, finding.interval, tuple(finding.evidence)
+    else:
+        cost, interval = (1 / small.iops, None) if small else (None, None)
+        evidence = (small.recording,) if small else ()
     return Operation(
-        cost_s=model.get("access_penalty_s") or _time_per_random_io(run, operation),
+        cost_s=cost,
+        cost_interval_s=interval,
+        cost_evidence=evidence,
         half_speed_bytes=(
             None if model.get("largest_is_outpaced") else model.get("half_speed_bytes")
         ),
         fastest_bytes_per_second=max((rate for rate in rates if rate), default=None),
         queue_gain=queue.get("gain"),
         queue_deepest=depths[-1] if depths and "gain" in queue else None,
-        misfit=model.get("largest_misfit"),
     )
 
 
-def _time_per_random_io(run: RunData, operation: str) -> float | None:
-    """Elapsed seconds per small random I/O at the shallowest queue of any test."""
+def _smallest_random(run: RunData, operation: str) -> Measured | None:
+    """Small random I/Os at the shallowest queue of any test."""
     small = [
         m
         for m in measured(run, operation=operation)
         if m.point.get("pattern") == "random" and m.queue_depth and (m.block_bytes or 0) <= 4096
     ]
-    if not small:
+    return min(small, key=lambda m: (m.queue_depth or 0, m.block_bytes or 0), default=None)
+
+
+def _contents(run: RunData, compression: Finding) -> tuple[Measured, Measured] | None:
+    """Incompressible and repeated writes of the pair that gains the most from its content."""
+    detail = compression.detail
+    pairs = [
+        (ratio, hard, easy)
+        for ratio, noted, hard, easy in zip(
+            detail.get("repeated_over_incompressible", ()),
+            detail.get("noted", ()),
+            detail.get("recording_incompressible", ()),
+            detail.get("recording_repeated", ()),
+            strict=True,
+        )
+        if noted
+    ]
+    if not pairs:
         return None
-    return 1 / min(small, key=lambda m: (m.queue_depth or 0, m.block_bytes or 0)).iops
+    _, hard, easy = max(pairs)
+    by_id = {m.recording: m for m in measured(run, operation="write")}
+    return by_id[hard], by_id[easy]

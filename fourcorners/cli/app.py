@@ -397,7 +397,9 @@ def report(
     *runs: Path,
     out: Path | None = None,
     published: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    claims: Path | None = None,
     json: Flag = False,
+    quiet: Flag = False,
 ) -> int:
     """Write the report of a run again, or one report that shows several runs side by side.
 
@@ -411,10 +413,14 @@ def report(
     published
         A drive of the catalog whose published figures are laid beside every run, such as
         samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
+    claims
+        A file (TOML) of what the vendor claims, which the spec sheet puts beside what was measured.
     json
         Print the runs' manifests, recordings and findings as JSON instead of their summary.
+    quiet
+        Only the path of the report.
     """
-    return report_command.run(runs, out, published, json)
+    return report_command.run(runs, out, published, claims, json=json, quiet=quiet)
 
 
 @app.command

@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fourcorners.analysis.quantity import THROUGHPUT
 from fourcorners.cli.output import print_json
 from fourcorners.comparison import Check, Comparison, compare, parse_gate, parse_subject
 from fourcorners.comparison.documents import junit, markdown, to_dict
-from fourcorners.comparison.quantity import THROUGHPUT
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, verdicts
 from fourcorners.errors import EXIT_GATE, UserError, os_reason
 from fourcorners.wording import mbps

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fourcorners import wording
+from fourcorners.catalog.claims import Claim
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary
 from fourcorners.store import Run, schema
@@ -61,10 +62,10 @@ def print_preview(plan: dict[str, Any]) -> None:
     console.print()
 
 
-def print_summary(run: Run) -> None:
-    """A run's summary, and where its folder is."""
+def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()) -> None:
+    """A run's summary, and where its folder is; published figures and claims as in a report."""
     console = Console()
-    console.print(render_summary(run))
+    console.print(render_summary(run, published, claims))
     lines = [f"Run folder: {run.path}"]
     if run.manifest["status"] in ("interrupted", "failed") and "request" in run.manifest:
         lines.append(f"To go on: fourcorners resume {shlex.quote(str(run.path))}")

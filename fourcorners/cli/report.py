@@ -4,16 +4,27 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from fourcorners.catalog.claims import read_claims
 from fourcorners.cli.output import print_json, print_summary
 from fourcorners.errors import UserError, os_reason
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives
+from fourcorners.report.spec import spec_json, spec_sheet
 from fourcorners.store import Run, schema
 from fourcorners.suites.parameters import unknown
 
 
-def run(paths: Sequence[Path], out: Path | None, published: Sequence[str], json: bool) -> int:
+def run(
+    paths: Sequence[Path],
+    out: Path | None,
+    published: Sequence[str],
+    claims: Path | None,
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
     """Renders one report of all the runs."""
+    claimed = [] if claims is None else read_claims(claims)
     for drive in published:
         if drive not in published_drives():
             raise UserError(f"--published: {unknown('drive', drive, list(published_drives()))}")
@@ -26,12 +37,14 @@ def run(paths: Sequence[Path], out: Path | None, published: Sequence[str], json:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             out = runs[0].path.resolve().parent / f"{stamp}-side-by-side.html"
     try:
-        write_html(runs, out, published)
+        write_html(runs, out, published, claimed)
     except OSError as error:
         raise UserError(f"cannot write {out}: {os_reason(error)}") from error
     if json:
         print_json(
             {
+                "schema": "fourcorners/report",
+                "schema_version": 1,
                 "report": str(out),
                 "runs": [
                     {
@@ -39,13 +52,17 @@ def run(paths: Sequence[Path], out: Path | None, published: Sequence[str], json:
                         "manifest": run.manifest,
                         "recordings": run.recordings,
                         "findings": run.findings,
+                        "spec_sheet": spec_json(spec_sheet(run, published, claimed)),
                     }
                     for run in runs
                 ],
             }
         )
         return 0
+    if quiet:
+        print(out)
+        return 0
     for run in runs:
-        print_summary(run)
+        print_summary(run, published, claimed)
     print(f"Report: {out}")
     return 0

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from fourcorners.analysis.estimate import Estimate, averaged, of_run, pooled
+from fourcorners.analysis.quantity import COMPARED, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData
-from fourcorners.comparison.estimate import Estimate, averaged, of_run, pooled
-from fourcorners.comparison.quantity import COMPARED, THROUGHPUT, Quantity
 from fourcorners.comparison.subject import Key, Subject, unique_labels
 from fourcorners.errors import UserError
 

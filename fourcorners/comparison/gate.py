@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from fourcorners.analysis.quantity import ALL, Quantity
 from fourcorners.comparison.comparison import Comparison, values
-from fourcorners.comparison.quantity import ALL, Quantity
 from fourcorners.errors import UserError
 from fourcorners.units import parse_bytes, parse_seconds
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT, Quantity
 from fourcorners.comparison.comparison import Comparison, Difference, Group
-from fourcorners.comparison.quantity import P99_LATENCY, THROUGHPUT, Quantity
 
 NOTHING_SHOWN = "No difference that these runs can show."
 

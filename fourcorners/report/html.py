@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from fourcorners.catalog.claims import Claim
 from fourcorners.writing import write_whole
 
 from . import charts
@@ -17,10 +18,13 @@ from .run import Run
 from .view import report_view
 
 
-def render_html(runs: Sequence[Run], published: Sequence[str] = ()) -> str:
+def render_html(
+    runs: Sequence[Run], published: Sequence[str] = (), claims: Sequence[Claim] = ()
+) -> str:
     """The report of one or several runs, as the text of a self-contained HTML file.
 
-    What was published of the drives of the catalog in ``published`` is laid over every run.
+    What was published of the drives of the catalog in ``published`` is laid over every run, and so
+    are ``claims`` in the spec sheet.
     """
     if not runs:
         raise ValueError("a report needs at least one run")
@@ -30,7 +34,7 @@ def render_html(runs: Sequence[Run], published: Sequence[str] = ()) -> str:
     more = charts.tests(runs)
     script = page_script("charts.js", "app.js", "main.js")
     return environment.from_string(asset("template.html.j2")).render(
-        view=report_view(runs, published),
+        view=report_view(runs, published, claims),
         more=more,
         sections=charts.SECTIONS,
         payload=embedded_json({**report_payload(runs), "charts": charts.drawn(more)}),
@@ -40,6 +44,11 @@ def render_html(runs: Sequence[Run], published: Sequence[str] = ()) -> str:
     )
 
 
-def write_html(runs: Sequence[Run], path: Path | str, published: Sequence[str] = ()) -> None:
+def write_html(
+    runs: Sequence[Run],
+    path: Path | str,
+    published: Sequence[str] = (),
+    claims: Sequence[Claim] = (),
+) -> None:
     """Write the report to `path`: whole and flushed, or not at all."""
-    write_whole(render_html(runs, published), Path(path))
+    write_whole(render_html(runs, published, claims), Path(path))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from fourcorners.catalog.claims import Claim
 
 from . import charts
 from .payload import LATENCIES
@@ -20,9 +23,12 @@ SEVERITY_STYLES = {"severe": "bold red", "moderate": "yellow", "slight": "dim"}
 VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": "yellow"}
 
 
-def render_summary(run: Run) -> RenderableType:
-    """What may mislead, the verdict, the four corners, the access model and the other findings."""
-    view = report_view([run])
+def render_summary(
+    run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()
+) -> RenderableType:
+    """What may mislead, the verdict, the four corners, the spec sheet beside the vendor's claims
+    and those given, the access model and the other findings."""
+    view = report_view([run], published, claims)
     drive = view["drives"][0]
     facts = [drive["capacity"], drive["kind"], f"profile {drive['profile']}", drive["date"]]
     parts: list[RenderableType] = [
@@ -39,10 +45,12 @@ def render_summary(run: Run) -> RenderableType:
         parts += [Text(""), _misleading(drive["misleading"])]
     for sentence in drive["verdict"]:
         parts += [Text(""), Text(sentence)]
-    for title, _, lines in drive["sides"][:2]:  # the verdict has already given the advice
-        parts += [Text(""), Text(title, style="bold"), *(_item(line) for line in lines)]
+    for title, _, lines in drive["sides"]:
+        parts += [Text(""), Text(title, style="bold"), *(_remark(line) for line in lines)]
     if any(corner["blocks"] for corner in view["corners"]):
         parts += [Text(""), _corners(view)]
+    if drive["spec"]:
+        parts += [Text(""), _spec(drive["spec"])]
     maps = {test["name"]: _maps(test) for test in charts.tests([run])}
     for name, title, rows in _own_tables(view):
         for table in maps.get(name) or [_recordings(title, rows)]:
@@ -100,6 +108,11 @@ def _misleading(rows: list[dict[str, str]]) -> Group:
     return Group(*lines)
 
 
+def _remark(remark: dict[str, str]) -> Padding:
+    tests = f"  {remark['tests']}" if remark["tests"] else ""
+    return Padding(Text.assemble(remark["text"], (tests, "dim")), (0, 0, 0, 2))
+
+
 def _item(text: str) -> Padding:
     return Padding(Text(text), (0, 0, 0, 2))
 
@@ -123,6 +136,19 @@ def _corners(view: dict[str, Any]) -> Table:
                 name = ", ".join(part for part in (block["label"], kind) if part)
                 numbers = (bar[key] for key in ("rate", "iops", "mean", "p99", "max"))
                 table.add_row(Text(f"  {name}", style="dim"), *numbers)
+    return table
+
+
+def _spec(rows: list[dict[str, str]]) -> Table:
+    """Figures, intervals and claims; without claims there are no columns of them."""
+    claimed = any(row["claimed"] for row in rows)
+    more = ("claimed", "of it") if claimed else ()
+    table = _table("Spec sheet", "", "measured", "90 % interval", *more)
+    for row in rows:
+        cells = [row["measured"], row["interval"]]
+        cells += [row["claimed"], row["share"]] if claimed else []
+        title = row["title"] if row["title"][0].isupper() else f"  {row['title']}"
+        table.add_row(title, *cells)
     return table
 
 

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
+from fourcorners.catalog.claims import Claim
 
 from .charts import SECTIONS
 from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
 from .published import published_view
 from .run import Run
+from .spec import spec_sheet, spec_view
 
 CORNER_TITLES = {
     "random-read": "random read",
@@ -19,7 +21,7 @@ CORNER_TITLES = {
     "sequential-read": "sequential read",
     "sequential-write": "sequential write",
 }
-SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("Advice", "avoid"))
+SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("What to avoid", "avoid"))
 DRIVE_FILE_LIMIT_BYTES = 100_000
 OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 LITTLES_LAW = "littles_law"  # about recordings as such, not about a test
@@ -28,9 +30,11 @@ ARTEFACT = "artefact_"  # findings that have a list of their own
 IN_THE_FIGURE = ("corner_", "rounds_")
 
 
-def report_view(runs: Sequence[Run], published: Sequence[str] = ()) -> dict[str, Any]:
+def report_view(
+    runs: Sequence[Run], published: Sequence[str] = (), claims: Sequence[Claim] = ()
+) -> dict[str, Any]:
     """What the template needs besides the figures' payload; figures of the drives in
-    ``published`` are laid over every run."""
+    ``published``, and ``claims``, are laid over every run."""
     names = drive_names(runs)
     corners = [_corner(runs, names, corner) for corner in CORNERS]
     _set_shares(corners)
@@ -41,7 +45,7 @@ def report_view(runs: Sequence[Run], published: Sequence[str] = ()) -> dict[str,
     ]
     return {
         "drives": [
-            _drive(run, name, index)
+            _drive(run, name, index) | {"spec": spec_view(spec_sheet(run, published, claims))}
             for index, (run, name) in enumerate(zip(runs, names, strict=True))
         ],
         "corners": corners,
@@ -72,7 +76,7 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "sides": [
             (title, key, lines)
             for title, key in SIDES
-            if (lines := [str(s) for f in said for s in (f.get("detail") or {}).get(key) or []])
+            if (lines := [line for f in said for line in _remarks(f.get("detail") or {}, key)])
         ],
         "kind": str(target.get("kind") or "unknown"),
         "locator": str(target.get("locator") or ""),
@@ -89,6 +93,14 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "trouble": [t for t in _tests(run) if t["status"] not in ("complete", "skipped")],
         "drive_file": _drive_file(run),
     }
+
+
+def _remarks(detail: Mapping[str, Any], key: str) -> list[dict[str, str]]:
+    """Sentences with the tests that they rest on."""
+    return [
+        {"text": str(remark["text"]), "tests": ", ".join(remark["tests"])}
+        for remark in (detail.get("remarks") or {}).get(key) or []
+    ]
 
 
 def _misleading(run: Run) -> list[dict[str, str]]:
@@ -288,7 +300,7 @@ def _findings(run: Run) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
         name = str(finding.get("name") or "")
-        if name.startswith(("summary", "explanation", "averages_", ARTEFACT)):
+        if name.startswith(("summary", "spec_sheet", "explanation", "averages_", ARTEFACT)):
             continue
         rows.append(
             {

@@ -92,7 +92,7 @@ class Run:
     def _repr_html_(self) -> str:
         from fourcorners.notebook import run_html
 
-        return run_html(self.manifest, self.findings)
+        return run_html(self)
 
     @functools.cached_property
     def _series(self) -> pa.Table:

@@ -19,8 +19,8 @@ import scipy
 
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.intervals import BATCHES, batch_means, two_sided_t
+from fourcorners.analysis.quantity import Quantity
 from fourcorners.analysis.source import Measured, RunData
-from fourcorners.comparison.quantity import Quantity
 
 _TAIL_IOS_MIN = 5
 """I/Os beyond a quantile, below which it has no interval."""
@@ -101,6 +101,16 @@ def of_run(run: RunData, point: Measured, quantity: Quantity) -> Estimate | None
     return _quantile(run, point, quantity.percentile, value, scatter)
 
 
+def of_series(per_second: npt.NDArray[np.float64]) -> Estimate | None:
+    """The mean of a series, shape (seconds,), by its batch means; ``None`` if it is too short or
+    its mean is zero."""
+    means = batch_means(per_second)
+    if means is None or not means.mean():
+        return None
+    error = float(means.std(ddof=1)) / math.sqrt(BATCHES) / float(means.mean())
+    return Estimate(math.log(float(per_second.mean())), error, BATCHES - 1)
+
+
 @dataclass(frozen=True)
 class _Scatter:
     """Relative error of the mean rate of a recording."""
@@ -132,10 +142,8 @@ def _batch_errors(run: RunData, point: Measured) -> float | None:
     """Relative error of the mean of the per-second I/Os by batch means; ``None`` if too short."""
     series = np.asarray(run.series(point.recording, point.operation)["ios"], np.float64)
     seconds: npt.NDArray[np.float64] = full_seconds(series, point.number("elapsed_s") or 0.0)
-    means = batch_means(seconds)
-    if means is None:
-        return None
-    return float(means.std(ddof=1)) / math.sqrt(BATCHES) / float(means.mean())
+    estimate = of_series(seconds)
+    return None if estimate is None else estimate.error
 
 
 def _quantile(

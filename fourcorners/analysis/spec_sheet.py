@@ -1,0 +1,288 @@
+"""The honest spec sheet: what a vendor would print of the drive, as the run measured it.
+
+Finding ``spec_sheet`` has a row for each figure that the run's recordings carry, with its interval
+and conditions: rates at their best, as vendors state them, and beside them what remains with data
+that cannot be compressed, in the steady state, in the worst second. :func:`lay_beside` holds a
+vendor's claims against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from fourcorners import wording
+from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY, QUANTILES, THROUGHPUT, Quantity
+from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.catalog.claims import Claim
+
+LARGE_BYTES = 2**20
+"""Random requests from here on count as sequential: a vendor's "up to" is of large requests."""
+
+REACHED = 0.98
+"""Share of a claim from which it counts as reached: vendors round to two digits."""
+
+TAIL_IOS_MIN = 5000
+"""I/Os of which five are the slowest thousandth: of fewer, a percentile of 99.9 is a chance."""
+
+TITLES = {
+    "sequential_read": "Large reads",
+    "sequential_write": "Large writes",
+    "sequential_write_incompressible": "incompressible data",
+    "random_read": "Random 4 KiB reads",
+    "random_write": "Random 4 KiB writes",
+    "random_write_steady": "in the steady state",
+    "random_write_last": "at the end of the run",
+    "worst_second": "worst second",
+    "below_half_median": "below half the median",
+    "variation": "variation",
+    "longest_stall": "longest stall",
+    "read_access": "One random 4 KiB read",
+    "read_p999": "99.9 % under load",
+    "write_access": "One random 4 KiB write",
+    "write_p999": "99.9 % under load",
+}
+"""A title in lower case belongs to the figure above it."""
+
+_P999 = next(one for one in QUANTILES if one.percentile == 99.9)
+_SMALL_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured figure; ``value`` and ``interval`` carry ``unit``. ``interval`` is ``None``
+    where the recordings cannot tell."""
+
+    quantity: str
+    title: str
+    value: float
+    unit: str
+    interval: tuple[float, float] | None
+    conditions: str
+    evidence: tuple[str, ...]
+
+
+Outcome = Literal["reached", "not reached", "not measured", ""]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A row of the sheet beside a claim; one of the two may be missing.
+
+    ``share`` is how much of the claim is reached: measured over claimed of rates, claimed over
+    measured of times; of a claimed range its lower end counts.
+    """
+
+    quantity: str
+    title: str
+    row: Mapping[str, Any] | None
+    claim: Claim | None
+    share: float | None
+    share_interval: tuple[float, float] | None
+    outcome: Outcome
+
+
+def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
+    """The sheet of a run; none where nothing that a sheet has was measured."""
+    by_name = {finding.name: finding for finding in findings}
+    rows = [
+        *_rates(run),
+        *_consistency(by_name.get("consistency_write")),
+        *_waits(run),
+    ]
+    if not rows:
+        return []
+    order = list(TITLES)
+    rows.sort(key=lambda row: order.index(row.quantity))
+    return [
+        Finding(
+            name="spec_sheet",
+            title="Spec sheet",
+            verdict="measured",
+            text="; ".join(_said(row) for row in rows) + ".",
+            evidence=tuple(dict.fromkeys(id for row in rows for id in row.evidence)),
+            detail={"rows": [asdict(row) for row in rows]},
+        )
+    ]
+
+
+def rows_of(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows in findings as ``findings.json`` has them."""
+    return [
+        row
+        for finding in findings
+        if finding.get("name") == "spec_sheet"
+        for row in (finding.get("detail") or {}).get("rows") or []
+    ]
+
+
+def lay_beside(rows: Sequence[Mapping[str, Any]], claims: Sequence[Claim]) -> list[Beside]:
+    """Measured rows and claims side by side, in the order of the sheet; a claim that nothing was
+    measured of stands alone."""
+    by_quantity: dict[str, list[Claim]] = {}
+    for claim in claims:
+        by_quantity.setdefault(claim.quantity, []).append(claim)
+    measured_rows = {str(row["quantity"]): row for row in rows}
+    table = []
+    for quantity, title in TITLES.items():
+        row = measured_rows.get(quantity)
+        own: Sequence[Claim | None] = by_quantity.get(quantity) or ([] if row is None else [None])
+        table += [_beside(quantity, title, row, claim) for claim in own]
+    return table
+
+
+def _beside(
+    quantity: str, title: str, row: Mapping[str, Any] | None, claim: Claim | None
+) -> Beside:
+    if claim is None:
+        return Beside(quantity, title, row, None, None, None, "")
+    if row is None:
+        return Beside(quantity, title, None, claim, None, None, "not measured")
+
+    def of_claim(value: float) -> float:
+        return claim.value / value if row["unit"] == "s" else value / claim.value
+
+    share = of_claim(row["value"])
+    bounds = row.get("interval")
+    interval = None
+    if bounds is not None and min(bounds) > 0:
+        low, high = sorted(of_claim(bound) for bound in bounds)
+        interval = (low, high)
+    best = share if interval is None else interval[1]
+    return Beside(
+        quantity=quantity,
+        title=title,
+        row=row,
+        claim=claim,
+        share=share,
+        share_interval=interval,
+        outcome="reached" if best >= REACHED else "not reached",
+    )
+
+
+def _said(row: Row) -> str:
+    value = wording.quantity(row.value, row.unit)
+    bounds = wording.interval(row.interval, row.unit)
+    spread = f" ({bounds})" if " to " in bounds else ""
+    return f"{row.title}: {value}{spread}"
+
+
+def _row(
+    run: RunData, quantity: str, one: Measured, column: Quantity, unit: str, conditions: str = ""
+) -> Row | None:
+    value = column.of(one)
+    if value is None:
+        return None
+    estimate = of_run(run, one, column)
+    return Row(
+        quantity=quantity,
+        title=TITLES[quantity],
+        value=value,
+        unit=unit,
+        interval=None if estimate is None else estimate.interval(),
+        conditions=conditions or _conditions(one),
+        evidence=(one.recording,),
+    )
+
+
+def _conditions(one: Measured) -> str:
+    parts = []
+    if one.block_bytes is not None and one.block_bytes != _SMALL_BYTES:
+        parts.append(wording.size(one.block_bytes))
+    if one.queue_depth is not None:
+        parts.append(f"queue depth {one.queue_depth}")
+    content = one.point.get("content")
+    if content and one.operation == "write":
+        parts.append(f"{content} data")
+    return ", ".join(parts)
+
+
+def _rates(run: RunData) -> list[Row]:
+    """The highest rates of any test, as a vendor's "up to" has them."""
+    rows: list[Row | None] = []
+    for operation in ("read", "write"):
+        alone = [
+            one
+            for one in measured(run, operation=operation)
+            if one.point.get("operation") == operation and not one.row.get("interrupted")
+        ]
+        large = [
+            one
+            for one in alone
+            if one.point.get("pattern") == "sequential" or (one.block_bytes or 0) >= LARGE_BYTES
+        ]
+        small = [
+            one
+            for one in alone
+            if one.point.get("pattern") == "random" and one.block_bytes == _SMALL_BYTES
+        ]
+        hard = [one for one in large if one.point.get("content") == "incompressible"]
+        if large:
+            best = max(large, key=lambda one: one.bytes_per_second)
+            rows.append(_row(run, f"sequential_{operation}", best, THROUGHPUT, "B/s"))
+            if operation == "write" and hard and best not in hard:
+                honest = max(hard, key=lambda one: one.bytes_per_second)
+                key = "sequential_write_incompressible"
+                rows.append(_row(run, key, honest, THROUGHPUT, "B/s"))
+        if small:
+            best = max(small, key=lambda one: one.iops)
+            rows.append(_row(run, f"random_{operation}", best, IOPS, "IOPS"))
+    return [row for row in rows if row is not None]
+
+
+def _waits(run: RunData) -> list[Row]:
+    """How long one random request takes alone, and all but one in a thousand of many at once."""
+    rows: list[Row | None] = []
+    for operation in ("read", "write"):
+        small = [
+            one
+            for one in measured(run, operation=operation)
+            if one.point.get("operation") == operation
+            and one.point.get("pattern") == "random"
+            and one.block_bytes == _SMALL_BYTES
+            and one.queue_depth
+            and not one.row.get("interrupted")
+        ]
+        alone = [one for one in small if one.queue_depth == 1]
+        if alone:
+            rows.append(_row(run, f"{operation}_access", alone[0], MEAN_LATENCY, "s"))
+        many = [one for one in small if one.ios >= TAIL_IOS_MIN]
+        if many:
+            busiest = max(many, key=lambda one: (one.queue_depth or 0, one.ios))
+            rows.append(_row(run, f"{operation}_p999", busiest, _P999, "s"))
+    return [row for row in rows if row is not None]
+
+
+def _consistency(finding: Finding | None) -> list[Row]:
+    """The end of the consistency test in numbers a person can use."""
+    if finding is None or not finding.detail.get("steady_iops"):
+        return []
+    seen, evidence = finding.detail, tuple(finding.evidence)
+    window = wording.count(seen["seconds"] - seen["steady_from_s"], "second")
+    steady = finding.value is not None
+    said = f"last {window}" + ("" if steady else f"; {seen['reason']}")
+
+    level = "random_write_steady" if steady else "random_write_last"
+    figures: list[tuple[str, float | None, str, str]] = [
+        (level, seen["steady_iops"], "IOPS", said),
+        ("worst_second", seen["worst_second_iops"], "IOPS", f"of the last {window}"),
+        ("below_half_median", seen["below_half_median_share"], "fraction", "share of the seconds"),
+        ("variation", seen["coefficient_of_variation"], "fraction", "deviation over mean"),
+        ("longest_stall", seen["longest_stall_s"], "s", "of the whole test"),
+    ]
+    return [
+        Row(
+            quantity=key,
+            title=TITLES[key],
+            value=float(value),
+            unit=unit,
+            interval=finding.interval if key == level else None,
+            conditions=conditions,
+            evidence=evidence,
+        )
+        for key, value, unit, conditions in figures
+        if value is not None
+    ]

@@ -1,0 +1,88 @@
+"""The spec sheet as people read it: measured figures beside what the vendor claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fourcorners import wording
+from fourcorners.analysis.spec_sheet import Beside, lay_beside, rows_of
+from fourcorners.catalog.claims import Claim, claims_of
+
+from .run import Run
+
+_RELATIONS = {"is": "", "about": "about ", "above": "above ", "below": "below ", "between": ""}
+_UNITS = {"sequential": "B/s", "random": "IOPS", "read": "s", "write": "s"}
+
+
+def spec_sheet(
+    run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()
+) -> list[Beside]:
+    """A run's rows beside the claims of its own drive of the catalog, of the drives in
+    ``published``, and those given."""
+    locator = str((run.manifest.get("target") or {}).get("locator") or "")
+    drives = dict.fromkeys([locator.removeprefix("sim:"), *published])
+    known = [claim for drive in drives for claim in claims_of(drive)]
+    return lay_beside(rows_of(run.findings), [*known, *claims])
+
+
+def spec_view(rows: Sequence[Beside]) -> list[dict[str, str]]:
+    """The sheet's rows as texts, with their units; empty texts where there is nothing to say."""
+    return [_texts(row) for row in rows]
+
+
+def spec_json(rows: Sequence[Beside]) -> list[dict[str, Any]]:
+    """The sheet's rows as JSON holds them."""
+    return [
+        {
+            "quantity": row.quantity,
+            "title": row.title,
+            "measured": row.row,
+            "claimed": None
+            if row.claim is None
+            else {
+                "value": row.claim.value,
+                "high": row.claim.high,
+                "relation": row.claim.relation,
+                "source": row.claim.source,
+                "url": row.claim.url,
+            },
+            "share": row.share,
+            "share_interval": row.share_interval,
+            "outcome": row.outcome,
+        }
+        for row in rows
+    ]
+
+
+def _texts(row: Beside) -> dict[str, str]:
+    measured: Mapping[str, Any] = row.row or {}
+    unit = measured.get("unit")
+    bounds = wording.interval(measured.get("interval"), unit)
+    tests = dict.fromkeys(str(id).partition("/")[0] for id in measured.get("evidence") or ())
+    return {
+        "quantity": row.quantity,
+        "title": row.title,
+        "measured": _measured(measured.get("value"), unit) if measured else "not measured",
+        "interval": bounds if " to " in bounds else "",
+        "conditions": str(measured.get("conditions") or ""),
+        "tests": ", ".join(tests),
+        "claimed": "" if row.claim is None else _claimed(row.claim),
+        "share": "" if row.share is None else f"{100 * row.share:.0f} %",
+        "outcome": row.outcome,
+        "source": "" if row.claim is None else row.claim.source,
+        "url": row.claim.url
+        if row.claim is not None and row.claim.url.startswith("https://")
+        else "",
+    }
+
+
+def _measured(value: object, unit: object) -> str:
+    return "none" if value == 0 and unit == "s" else wording.quantity(value, unit)
+
+
+def _claimed(claim: Claim) -> str:
+    unit = _UNITS[claim.quantity.partition("_")[0]]
+    if claim.high is not None:
+        return wording.interval((claim.value, claim.high), unit)
+    return f"{_RELATIONS[claim.relation]}{wording.quantity(claim.value, unit)}"

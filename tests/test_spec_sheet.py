@@ -1,0 +1,171 @@
+"""The report's top: remarks with their yardsticks, the spec sheet, claims beside it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun, named
+from command import fourcorners
+
+from fourcorners.analysis import analyze
+from fourcorners.analysis.spec_sheet import lay_beside, rows_of
+from fourcorners.catalog.claims import QUANTITIES, Claim, claims_of, read_claims
+from fourcorners.catalog.published import published
+from fourcorners.errors import UserError
+
+
+def run_with(rate: float, noise: float = 0.0, seconds: int = 60) -> FakeRun:
+    """Random reads at two depths, the deep ones at ``rate`` with that relative noise."""
+    run = FakeRun(capacity_bytes=10**9)
+    generator = np.random.default_rng(1)
+    series = np.maximum(rate * (1 + noise * generator.standard_normal(seconds)), 0)
+    for depth, per_second in ((1, np.full(seconds, 1000.0)), (32, series)):
+        run.add(
+            f"queue-depth/read/{depth}",
+            "read",
+            iops=float(per_second.mean()),
+            elapsed_s=seconds,
+            series_iops=per_second,
+            pattern="random",
+            block_bytes=4096,
+            queue_depth=depth,
+        )
+        run.points[-1]["point"]["operation"] = "read"
+    return run
+
+
+def claim(value: float, quantity: str = "random_read", high: float | None = None) -> Claim:
+    return Claim(quantity, value, high, "is" if high is None else "between", "a sheet", "")
+
+
+def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
+    rows = {row["quantity"]: row for row in rows_of(analyze(run_with(20_000.0)))}
+    assert rows["random_read"]["value"] == 20_000
+    assert rows["random_read"]["conditions"] == "queue depth 32"
+    assert rows["read_access"]["value"] == pytest.approx(1e-3)
+    assert "random_write" not in rows
+
+
+def test_a_remark_names_its_yardstick_interval_and_test() -> None:
+    remarks = named(analyze(run_with(20_000.0, noise=0.1)), "summary")["detail"]["remarks"]
+    [gain] = [r for r in remarks["strengths"] if "outstanding" in r["text"]]
+    low, high = gain["interval"]
+    assert low < gain["value"] < high
+    assert 0.01 < (high - low) / gain["value"] < 0.2
+    assert gain["yardstick"] == "the drive's own rate of one request at a time"
+    assert gain["tests"] == ["queue-depth"]
+    assert "19.9 times (19.4 to 20.4) as fast" in gain["text"]
+
+
+def test_a_gain_that_may_be_chance_is_not_told() -> None:
+    remarks = named(analyze(run_with(1600.0, noise=3.0, seconds=30)), "summary")["detail"][
+        "remarks"
+    ]
+    assert not any("outstanding" in r["text"] for side in remarks.values() for r in side)
+
+
+@pytest.mark.parametrize(
+    ("value", "high", "outcome", "share"),
+    [
+        (20_000, None, "reached", 1.0),
+        (40_000, None, "not reached", 0.5),
+        (20_300, None, "reached", 0.985),
+        (20_500, None, "not reached", 0.976),
+        (10_000, 30_000, "reached", 2.0),
+    ],
+)
+def test_a_claim_is_held_against_what_was_measured(
+    value: float, high: float | None, outcome: str, share: float
+) -> None:
+    rows = rows_of(analyze(run_with(20_000.0)))
+    [beside] = [row for row in lay_beside(rows, [claim(value, high=high)]) if row.claim]
+    assert beside.outcome == outcome
+    assert beside.share == pytest.approx(share, abs=1e-3)
+
+
+def test_a_noisy_measurement_may_reach_a_claim_within_its_interval() -> None:
+    rows = rows_of(analyze(run_with(20_000.0, noise=0.5)))
+    [beside] = [row for row in lay_beside(rows, [claim(21_000)]) if row.claim]
+    assert beside.share_interval is not None
+    assert beside.share_interval[0] < beside.share < beside.share_interval[1]  # type: ignore[operator]
+    assert beside.outcome == "reached"
+
+
+def test_of_times_the_share_is_claimed_over_measured() -> None:
+    rows = rows_of(analyze(run_with(20_000.0)))
+    beside = {row.quantity: row for row in lay_beside(rows, [claim(5e-4, "read_access")])}
+    assert beside["read_access"].share == pytest.approx(0.5)
+    assert beside["read_access"].outcome == "not reached"
+
+
+def test_a_claim_without_a_measurement_says_so() -> None:
+    rows = rows_of(analyze(run_with(20_000.0)))
+    beside = {row.quantity: row for row in lay_beside(rows, [claim(1e8, "sequential_write")])}
+    assert beside["sequential_write"].outcome == "not measured"
+    assert beside["sequential_write"].row is None
+
+
+def test_every_claim_of_the_catalog_is_of_a_known_quantity() -> None:
+    drives = {figure.drive for figure in published().values() if figure.verified == "claim"}
+    assert len(drives) >= 9
+    for drive in drives:
+        claims = claims_of(drive)
+        assert claims
+        assert all(one.quantity in QUANTITIES and one.value > 0 for one in claims)
+    core = {one.quantity: one for one in claims_of("ocz-core-64gb")}
+    assert (core["sequential_read"].value, core["sequential_read"].high) == (120e6, 143e6)
+
+
+def test_a_file_of_claims(tmp_path: Path) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(
+        'source = "sheet"\n[claims]\nsequential_read = "3 GB/s"\nread_access = "80 us"\n'
+        'random_read = "600 kIOPS"\n'
+    )
+    values = {one.quantity: one.value for one in read_claims(file)}
+    assert values == pytest.approx(
+        {"sequential_read": 3e9, "read_access": 80e-6, "random_read": 600_000}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no claims"),
+        ("[claims]\nread_access = '80 us'\n", "say whose claims"),
+        ("source = 's'\n[claims]\nspeed = '80 us'\n", "unknown claim speed; use one of sequential"),
+        ("source = 's'\n[claims]\nread_access = '80'\n", "read_access.*the unit is missing"),
+        ("source = 's'\n[claims]\nread_access = '0 us'\n", "above 0"),
+        ("source = 's'\nspeed = 1\n", "unknown key speed"),
+        ("source = \n", "is not TOML"),
+    ],
+)
+def test_mistakes_in_a_file_of_claims_are_named(text: str, complaint: str, tmp_path: Path) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=complaint):
+        read_claims(file)
+
+
+def test_claims_stand_in_every_face_of_the_report(tmp_path: Path) -> None:
+    made = fourcorners(
+        "run", "four-corners", "sim:ocz-vector-256gb", "--scale", "0.01", "--out", str(tmp_path),
+        "--quiet",
+    )  # fmt: skip
+    folder = made.stdout.strip()
+    file = tmp_path / "claims.toml"
+    file.write_text('source = "my sheet"\n[claims]\nrandom_write_steady = "30000 IOPS"\n')
+    shown = fourcorners("report", folder, "--claims", str(file)).stdout
+    assert "550 MB/s" in shown
+    assert "not measured" in shown
+    assert "Spec sheet" in shown
+    page = (Path(folder) / "report.html").read_text("utf-8")
+    assert "my sheet" in page
+    assert "TechReport 23937" in page
+    document = json.loads(fourcorners("report", folder, "--claims", str(file), "--json").stdout)
+    [run] = document["runs"]
+    outcomes = {row["quantity"]: row["outcome"] for row in run["spec_sheet"]}
+    assert outcomes["random_write_steady"] == "not measured"
+    assert outcomes["sequential_write"] in ("reached", "not reached")
+    assert fourcorners("report", folder, "--quiet").stdout == f"{folder}/report.html\n"
