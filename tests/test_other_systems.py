@@ -29,7 +29,7 @@ def test_a_measurement_is_observed_without_proc_and_sys(tmp_path: Path) -> None:
         conditions = observer.end(workload, target.capacity_bytes)
         assert identity.identify(target, "run")["mark"] is None
     assert sum(operation.ios for operation in recording.operations.values()) == 200
-    assert conditions.cores >= 1
+    assert conditions.cores
     assert conditions.sampled_blocks
     assert conditions.flush_s is not None
     untold = (conditions.file_system, conditions.disk_reads, conditions.clock_source)
