@@ -9,7 +9,7 @@ from fourcorners.report.view import report_view
 
 if TYPE_CHECKING:
     from fourcorners.recording import Recording
-    from fourcorners.store import Run
+    from fourcorners.report.run import Run
 
 _HIDDEN = ("averages_",)
 
