@@ -33,11 +33,14 @@ def finite(value: object) -> float | None:
 
 
 def number(value: object, digits: int = 3) -> str:
-    """`value` with `digits` significant digits, never fewer than its integer part has.
+    """`value` with `digits` significant digits, never fewer than its integer part has. An ``int``
+    is a count, and exact: it is written whole.
 
-    >>> number(0.44661), number(12.85), number(2220), number(9.999)
-    ('0.447', '12.8', '2,220', '10.0')
+    >>> number(0.44661), number(12.85), number(2220.0), number(9.999), number(20)
+    ('0.447', '12.8', '2,220', '10.0', '20')
     """
+    if type(value) is int and abs(value) < 10**12:
+        return f"{value:,}"
     x = finite(value)
     if x is None:
         return NOTHING

@@ -473,7 +473,7 @@ def test_the_page_writes_numbers_as_python_does(browser: Any, tmp_path: Path) ->
     script = "values => values.map(v => [significant(v), duration(v), size(Math.round(v))])"
     written = report.page.evaluate(script, values)
     for value, (number, time, size) in zip(values, written, strict=True):
-        assert number == wording.number(value)
+        assert number == wording.number(float(value))
         assert time == wording.duration(value)
         assert size == wording.size(round(value))
 
