@@ -36,6 +36,12 @@ def test_flash_without_either(tmp_path: Path) -> None:
     assert found["read_cache_bytes"] == 0
 
 
+@pytest.mark.parametrize("streams", [1, 3])
+def test_sequences_read_ahead_of_follow_the_drives(streams: int, tmp_path: Path) -> None:
+    found = _values("corsair-nova-v128", tmp_path, **{"read_ahead.streams": str(streams)})
+    assert found["read_ahead_streams"] == streams
+
+
 @pytest.mark.parametrize(("mib", "found_mib"), [(2, 2), (12, 8)])
 def test_what_is_kept_follows_the_drives(mib: int, found_mib: int, tmp_path: Path) -> None:
     made = (files("fourcorners") / "catalog/drives/corsair-nova-v128.toml").read_text("utf-8")

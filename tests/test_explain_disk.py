@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import fourcorners as fc
-from fourcorners.analysis.internals import arm, zones
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals import arm, medium, tracks, zones
 from fourcorners.store import Run
 
 DRIVE = "sim:wd6400aaks"
@@ -44,6 +45,36 @@ def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_pa
     assert _finding(run, "rotation_rpm")["value"] == rpm
     # Without the rates by place cylinders are taken to hold the same.
     assert _finding(run, "seek_stroke")["value"] == pytest.approx(stroke_ms * 1e-3, rel=0.05)
+
+
+@pytest.mark.parametrize("switch_ms", [0.9, 2.0])
+def test_tracks_follow_the_drives(switch_ms: float, tmp_path: Path) -> None:
+    with fc.open_target(DRIVE, settings={"seek.track_switch": f"{switch_ms} ms"}) as target:
+        run = fc.run("probe-seeks", target, out=tmp_path)
+    outer, inner, zones_count, turn_s = 113.6 * 2**20, 56.8 * 2**20, 16, 60 / 7200
+    rate = outer - 0.5 / zones_count * (outer - inner)
+    for name, truth in (
+        ("track_switch", switch_ms * 1e-3),
+        ("track_bytes", rate * (turn_s + switch_ms * 1e-3)),
+    ):
+        assert _finding(run, name)["value"] == pytest.approx(truth, rel=2e-3)
+
+
+def test_reads_that_do_not_follow_the_head_show_no_track() -> None:
+    chance = np.random.default_rng(3)
+    count, edges = np.histogram(chance.uniform(2e-3, 10e-3, 1000), bins=200)
+    times = tracks.two_times(edges[:-1], edges[1:], count.astype(np.float64))
+    assert times is None or times.staying_share + times.leaving_share < 0.95
+
+
+def test_a_disk_has_no_flash() -> None:
+    found = [
+        Finding(name, name, "measured", "", value=1e6, unit="B", interval=(0.9e6, 1.1e6))
+        for name in ("slc_cache_bytes", "write_buffer_bytes")
+    ]
+    cache, buffer = medium.without_flash(found)
+    assert (cache.verdict, cache.value, cache.interval) == ("not applicable", None, None)
+    assert buffer == found[1]
 
 
 def test_zones_are_told_from_scatter_and_crossings() -> None:

@@ -20,6 +20,7 @@ from fourcorners.analysis.internals import (
     extended_model,
     link,
     mapping_unit,
+    medium,
     queue_curve,
     story,
     writing,
@@ -47,7 +48,9 @@ def find(run: RunData) -> list[Finding]:
     found += conflicts.find(run, ceiling)
     queues = command_queue.find(run)
     found += [*queues, *queue_curve.find(run, _values([*found, *queues]))]
-    found += [*links, *writing.find(run, ceiling), *zones.find(run, ceiling), *arm.find(run)]
+    written = writing.find(run, ceiling)
+    found += [*links, *(medium.without_flash(written) if medium.is_disk(run) else written)]
+    found += [*zones.find(run, ceiling), *arm.find(run)]
     drifts = drift.find(run)
     found = drift.doubted(found, drifts)
     return [*(story.tell(found) if found else []), *found, *drifts]

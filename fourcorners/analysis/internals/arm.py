@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import zones
+from fourcorners.analysis.internals import tracks, zones
 from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
@@ -62,7 +62,10 @@ def find(run: RunData) -> list[Finding]:
                 detail={"discrete": True},
             )
         ]
-    return [_rotation(run, near), _stroke(run, apart)]
+    rotation = _rotation(run, near)
+    following = [m for m in points if m.point.get("stride_bytes") is not None]
+    found = [rotation, _stroke(run, apart)]
+    return found + [f for m in following for f in tracks.find(run, m, rotation.value)]
 
 
 _TITLES = {"rotation_rpm": "Rotation speed", "seek_stroke": "Seek over all cylinders"}

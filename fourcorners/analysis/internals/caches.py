@@ -1,22 +1,24 @@
-"""Findings ``read_ahead``, ``read_ahead_bytes`` and ``read_cache_bytes`` from reads that may come
-out of memory.
+"""Findings ``read_ahead``, ``read_ahead_streams``, ``read_ahead_bytes`` and ``read_cache_bytes``
+from reads that may come out of memory.
 
 A drive that reads ahead has the next small read of a sequence in memory before it is asked for. A
 disk goes on reading behind a read while it has nothing else to do: after a pause a read some
 distance on is there if the distance is not more than it reads ahead (Worthington, Ganger, Patt and
-Wilkes, SIGMETRICS 1995). Memory that keeps what was read makes the second time over a region
-faster, up to its size; read in a fixed order, a larger region pushes everything out before it
-comes again.
+Wilkes, SIGMETRICS 1995). Of more sequences side by side than it has segments of memory for, each
+takes the place of another one's before that comes again. Memory that keeps what was read makes the
+second time over a region faster, up to its size; read in a fixed order, a larger region pushes
+everything out before it comes again.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
 from fourcorners.analysis.internals.medium import moves_an_arm
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-caches"
 
@@ -25,6 +27,10 @@ _AHEAD_GAIN = 1.15
 
 _HIT_SHARE = 0.3
 """Share of a random read's time below which a disk had the data."""
+
+_HITS = 0.9
+"""Share of the reads in memory from which all sequences are read ahead of; of one more than that,
+one in so many is not."""
 
 _AGAIN_GAIN = 1.3
 """Random time over that of a region read thrice from which two of three passes came out of memory;
@@ -55,6 +61,7 @@ def find(run: RunData) -> list[Finding]:
             detail={"discrete": True, "gain": gain, "goodness": {"gain": gain}},
         )
     ]
+    found.append(_streams(run, points, ahead, sequential_s, random_s))
     if disk:
         paused = {
             int(m.point["distance_bytes"]): float(p50)
@@ -70,6 +77,58 @@ def find(run: RunData) -> list[Finding]:
     }
     evidence = [m.recording for m in points.values() if m.point.get("region_bytes")]
     return [*found, _cache(again, random_s, evidence)]
+
+
+def _streams(
+    run: RunData,
+    points: Mapping[str, Measured],
+    ahead: bool,
+    sequential_s: float,
+    random_s: float,
+) -> Finding:
+    """How many sequences at a time are read ahead of: the most of which each finds its next read
+    in memory."""
+    name, title = "read_ahead_streams", "Sequences that it reads ahead of at a time"
+    side = {int(m.point["sequences"]): m for m in points.values() if m.point.get("sequences")}
+    evidence = [m.recording for m in side.values()]
+    if not ahead:
+        reason = "Not applicable: the drive does not read ahead."
+        return Finding(name, title, "not applicable", reason, evidence=evidence)
+    between_s = math.sqrt(sequential_s * random_s)
+    hit = {count: _share_below(run, m, between_s) for count, m in sorted(side.items())}
+    last, missed = bracket({1: True} | {count: share > _HITS for count, share in hit.items()})
+    detail = {
+        "discrete": True,
+        "sequences": list(hit),
+        "in_memory": list(hit.values()),
+        "goodness": {"in_memory_beyond": hit.get(missed or 0)},
+    }
+    if last is None or missed is None or missed > last + 1:
+        reason = (
+            "The sequences side by side were not measured."
+            if not hit
+            else f"{last} sequences side by side are all read ahead of"
+            + (f", and of {missed} not all." if missed else "; it may be more.")
+        )
+        return Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
+    count = "one sequence" if last == 1 else f"{last} sequences"
+    return Finding(
+        name,
+        title,
+        "measured",
+        f"The drive reads ahead of {count} at a time: of {missed} side by side only "
+        f"{wording.percent(hit[missed])} of the reads are in memory.",
+        value=float(last),
+        unit="1",
+        evidence=evidence,
+        detail=detail,
+    )
+
+
+def _share_below(run: RunData, point: Measured, limit_s: float) -> float:
+    """Share of the reads that took less."""
+    low, _, count = run.histogram(point.recording, "read")
+    return float(count[low < limit_s * 1e9].sum() / count.sum())
 
 
 def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 
+from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData, measured
 
 ARM_READ_S = 1.5e-3
@@ -12,6 +16,10 @@ flash needs a tenth, and the fastest disks 2 ms for half a turn alone."""
 
 NO_FLASH = "Not applicable: a mechanical disk, which has no flash."
 NO_UNITS = "Not applicable: a mechanical disk, which overwrites sectors where they are."
+
+
+_OF_FLASH = ("slc_cache_bytes", "slc_direct_rate", "slc_recovered_share")
+"""Findings from writes that are about what only flash has."""
 
 
 def moves_an_arm(read_s: float) -> bool:
@@ -24,3 +32,15 @@ def is_disk(run: RunData) -> bool:
     have left to do delays some of them, so the faster quarter decides."""
     seconds = [1 / m.iops for m in measured(run, operation="read") if m.point.get("sentinel")]
     return bool(seconds) and moves_an_arm(float(np.quantile(seconds, 0.25)))
+
+
+def without_flash(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings about a disk: what only flash has does not apply to it."""
+    return [
+        replace(
+            finding, verdict="not applicable", text=NO_FLASH, value=None, unit=None, interval=None
+        )
+        if finding.name in _OF_FLASH
+        else finding
+        for finding in findings
+    ]

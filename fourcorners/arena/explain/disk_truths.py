@@ -53,9 +53,15 @@ def _edge_rate(hidden: Hidden, zone_share: float) -> float | None:
     geometry = hidden.sections["geometry"]
     outer, inner = float(geometry["outer_rate"]), float(geometry["inner_rate"])
     inwards = abs(zone_share - 0.5 / float(geometry["zones"]))
-    track_s = 60 / float(geometry["rotation_rpm"]) + float(hidden.get("seek.track_switch"))
+    track_s = _track_s(hidden)
     # A track holds whole sectors.
     return round((outer - inwards * (outer - inner)) * track_s / 512) * 512 / track_s
+
+
+def _track_s(hidden: Hidden) -> float:
+    """A turn and the way to the next track."""
+    turn_s = 60 / float(hidden.get("geometry.rotation_rpm"))
+    return turn_s + float(hidden.get("seek.track_switch"))
 
 
 def _outer_rate(hidden: Hidden) -> float | None:
@@ -72,6 +78,16 @@ def _rotation(hidden: Hidden) -> float | None:
 
 def _seek_stroke(hidden: Hidden) -> float | None:
     return float(hidden.get("seek.stroke")) if hidden.kind == "disk" else None
+
+
+def _track_bytes(hidden: Hidden) -> float | None:
+    """Of the first zone, in whole sectors."""
+    rate = _edge_rate(hidden, 0.0)
+    return None if rate is None else rate * _track_s(hidden)
+
+
+def _track_switch(hidden: Hidden) -> float | None:
+    return float(hidden.get("seek.track_switch")) if hidden.kind == "disk" else None
 
 
 def _reordering(hidden: Hidden) -> float | None:
@@ -92,4 +108,6 @@ DISK_TRUTHS = (
     Truth("inner_rate", False, _inner_rate),
     Truth("rotation_rpm", True, _rotation),
     Truth("seek_stroke", False, _seek_stroke),
+    Truth("track_bytes", False, _track_bytes),
+    Truth("track_switch", False, _track_switch),
 )

@@ -84,6 +84,11 @@ def _read_ahead(hidden: Hidden) -> float | None:
     return float(hidden.kind == "disk" or "read_ahead" in hidden.sections)
 
 
+def _read_ahead_streams(hidden: Hidden) -> float | None:
+    """A disk has one segment (drive/sim/src/disk/read_ahead.rs)."""
+    return 1.0 if hidden.kind == "disk" else float(hidden.get("read_ahead.streams") or 0)
+
+
 def _read_cache(hidden: Hidden) -> float | None:
     """No hidden drive keeps what was read; of a disk's segments nothing is asked."""
     return None if hidden.kind == "disk" else 0.0
@@ -91,6 +96,7 @@ def _read_cache(hidden: Hidden) -> float | None:
 
 TRUTHS = (
     Truth("read_ahead", True, _read_ahead),
+    Truth("read_ahead_streams", True, _read_ahead_streams),
     Truth("read_cache_bytes", True, _read_cache),
     Truth("mapping_unit", True, _mapping_unit),
     Truth("stripe_bytes", True, _stripe),

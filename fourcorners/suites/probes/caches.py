@@ -25,6 +25,12 @@ DISTANCES_BYTES = tuple(64 * KIB * 2**step * part // 4 for step in range(9) for 
 # Between two of these a disk has the time to read the largest distance.
 PAUSED_PER_SECOND = 4.0
 
+# Sequences side by side, each with pauses in which a drive reads ahead; no two at the same pace, so
+# that a read seldom waits for another one's.
+SEQUENCES = (2, 3, 4, 5, 6, 7, 8, 9, 12, 16)
+SEQUENCE_PER_SECOND = 15.0
+SEQUENCE_FASTER = 1.013
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -37,7 +43,8 @@ class Parameters:
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB reads, one at a time: in sequence, at random, all places of a region three times over;
-    and such that each lies some distance beyond the one before, with a pause between them."""
+    such that each lies some distance beyond the one before, with a pause between them; and several
+    sequences side by side, with pauses."""
     span = min(SPAN_BYTES, probed_bytes(subject))
     area = subject.area_bytes if not subject.fills else span
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
@@ -67,6 +74,24 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         label = f"every {chosen_size(distance)}, with pauses"
         return Measurement(f"ahead/{distance}", label, workload, {"distance_bytes": distance})
 
+    def side_by_side(count: int) -> Measurement:
+        part = subject.rounded(span // SEQUENCES[-1])
+        streams = [
+            access(
+                "read",
+                "sequential",
+                block,
+                offset_bytes=number * part,
+                span_bytes=part,
+                arrival=fixed_rate(SEQUENCE_PER_SECOND * SEQUENCE_FASTER**number),
+            )
+            for number in range(count)
+        ]
+        time_s = parameters.time_s * 2 / 3
+        workload = Workload(streams, seconds=time_s, ramp_s=time_s / 4, seed=seed)
+        label = f"{count} sequences side by side"
+        return Measurement(f"streams/{count}", label, workload, {"sequences": count})
+
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
     points = [
         reads("sequential"),
@@ -74,11 +99,13 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         *(again(region) for region in REGIONS_BYTES if region <= span // 4),
         *(ahead(d) for d in DISTANCES_BYTES if d * reads_of_each <= area and d % block == 0),
     ]
+    points += [side_by_side(count) for count in SEQUENCES]
     enough = span >= 4 * MIB
     return Plan(
         {
             "reads": f"{chosen_size(block)}, queue depth 1",
             "regions": f"{chosen_size(REGIONS_BYTES[0])} to {chosen_size(REGIONS_BYTES[-1])}",
+            "sequences": f"{SEQUENCES[0]} to {SEQUENCES[-1]} side by side",
             "distances": f"{chosen_size(DISTANCES_BYTES[0])} to "
             f"{chosen_size(DISTANCES_BYTES[-1])}, {PAUSED_PER_SECOND:g} reads a second",
         },
@@ -96,6 +123,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             Chart(
                 "lines", "Reads with pauses", "latency_p50", "distance_bytes", ids="ahead", log="xy"
             ),
+            Chart("lines", "Sequences side by side", "latency_mean", "sequences", ids="streams"),
             Chart("lines", "Regions read again", "iops", "region_bytes", ids="again", log="x"),
         ),
         skip_reason=None if enough else "the target is too small",

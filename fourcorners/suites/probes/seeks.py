@@ -9,9 +9,11 @@ from fourcorners.suites.probes.common import fresh, interleaved, preparation, pr
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Workload
+from fourcorners.workload import Workload, strided
 
 BLOCK_BYTES = 4 * KIB
+# Less than half a track, so that most reads stay on one; as long as many commands.
+STRIDE_BYTES = 128 * KIB
 # So small that seeks within it are short, so large that a cache holds little of it.
 REGION_BYTES = 64 * MIB
 # Shares of the drive; more of them small, where seeks rise steeply.
@@ -30,7 +32,7 @@ class Parameters:
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB random reads, one at a time, within one small region; and in turns of two regions some
-    distance apart, one outstanding in each."""
+    distance apart, one outstanding in each; and at equal short distances, one at a time."""
     area = subject.area_bytes // MIB * MIB
     region = min(REGION_BYTES, area // 4)
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
@@ -52,6 +54,15 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"apart/{distance}", label, (0, distance), parameters.reads, distance_bytes=distance
         )
 
+    # Reads that follow the head, which reads ahead.
+    stream = access("read", strided(STRIDE_BYTES), block, span_bytes=region)
+    following = Measurement(
+        "following",
+        f"every {chosen_size(STRIDE_BYTES)}",
+        Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed),
+        {"stride_bytes": STRIDE_BYTES},
+    )
+
     # Of a small target the shortest distances are the same.
     distances = dict.fromkeys(
         subject.rounded(int((area - region) * share) // MIB * MIB) for share in DISTANCES
@@ -59,6 +70,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     points = [
         reads("near", "within a small region", (0,), parameters.turns),
         *map(apart, distances),
+        following,
     ]
     enough = area >= 4 * MIB
     return Plan(
@@ -83,7 +95,7 @@ DEFINITION = Definition(
     name="probe-seeks",
     title="Probe: reads from place to place",
     source="Worthington, Ganger, Patt and Wilkes 1995; Ruemmler and Wilkes 1994",
-    purpose="How fast a disk turns, and what its arm needs for a distance.",
+    purpose="How fast a disk turns, its tracks, and what its arm needs for a distance.",
     plan=plan,
     parameters=Parameters,
 )
