@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fourcorners.analysis import latency_over_time
 from fourcorners.recording import IoLog
 
 Series = dict[str, Any]
@@ -35,14 +36,15 @@ class FakeRun:
     findings: list[dict[str, Any]] = field(default_factory=list)
     path: Path = Path("runs/fake")
     tables: dict[tuple[str, str], tuple[Series, Histogram]] = field(default_factory=dict)
+    logs: dict[str, IoLog] = field(default_factory=dict)
 
     def series(self, recording_id: str, operation: str) -> Series:
         """Per-second columns of one recording."""
         return self.tables[(recording_id, operation)][0]
 
     def ios(self, recording_id: str) -> IoLog:
-        """No run of these keeps single I/Os."""
-        raise KeyError(recording_id)
+        """Single I/Os of one recording."""
+        return self.logs[recording_id]
 
     def histogram(self, recording_id: str, operation: str) -> Histogram:
         """Buckets of one recording's latencies."""
@@ -201,6 +203,131 @@ class Builder:
         self._consistency()
         self._findings()
         return self.run
+
+    def charted(self) -> FakeRun:
+        """Tests that ask for every kind of chart, and what their charts need, besides those of
+        `build`."""
+        self._matrix()
+        self._held()
+        self._rounds()
+        return self.run
+
+    def _matrix(self) -> None:
+        """Swept sizes and depths: lines with intervals, dots, heat maps, and a model of writes."""
+        test = self.test("matrix", "Matrix", "", ["sequential fill"], {"time": "30 s each"})
+        for operation in ("read", "write"):
+            for block in (4096, 65536, 2**20):
+                for depth in (1, 8):
+                    iops, latency = self.rates(operation, depth, block)
+                    identifier = f"matrix/{operation}/{block}/{depth}"
+                    point = {
+                        "operation": operation,
+                        "block_bytes": block,
+                        "queue_depth": depth,
+                        "place": depth * block,
+                    }
+                    self.record(test, identifier, f"{block} at {depth}", point, latency, iops, 30)
+                    series, _ = self.run.tables[identifier, operation]
+                    series["ios"] = self.random.poisson(iops, 30)
+        series_of = {"series": ["operation"], "ids": "matrix/"}
+        heat = {"kind": "heat", "x": "queue_depth", "rows": "block_bytes", **series_of}
+        test["charts"] = [
+            {
+                "kind": "lines",
+                "title": "Rate",
+                "y": "mbps",
+                "x": "block_bytes",
+                "log": "xy",
+                "series": ["operation", "queue_depth"],
+            },
+            {"kind": "dots", "title": "Mean", "y": "latency_mean", "x": "place", **series_of},
+            {"title": "IOPS map", "y": "iops", **heat},
+        ]
+        sizes = [4096, 65536, 2**20]
+        seconds = [1 / self.rates("write", 1, size)[0] for size in sizes]
+        self.run.findings.append(
+            {
+                "name": "write_access_penalty",
+                "title": "What a write costs beside its transfer",
+                "verdict": "measured",
+                "value": self.drive.write_penalty,
+                "unit": "s",
+                "interval": None,
+                "evidence": [f"matrix/write/{size}/1" for size in sizes],
+                "text": "A write costs its penalty.",
+                "detail": {
+                    "block_bytes": sizes,
+                    "measured_s": seconds,
+                    "predicted_s": [1.1 * second for second in seconds],
+                },
+            }
+        )
+
+    def _held(self) -> None:
+        """Two long recordings: the three views, seconds one after the other, percentiles, and
+        single I/Os that no chart asks for."""
+        test = self.test("held", "Held", "", ["sequential fill"], {"time": "80 s each"})
+        for share in (100, 75):
+            identifier = f"held/filled-{share}"
+            point = {
+                "operation": "write",
+                "block_bytes": 4096,
+                "queue_depth": 32,
+                "variant": f"{share} % filled",
+            }
+            self.record(test, identifier, f"filled {share} %", point, 0.01, 3200 - 8 * share, 80)
+            series, _ = self.run.tables[identifier, "write"]
+            series["ios"] = self.random.poisson(3200 - 8 * share, 80)
+            series["latency_max_s"] = np.full(80, 0.02)
+        seconds = {"kind": "seconds", "series": ["variant"], "log": "y"}
+        test["charts"] = [
+            {**seconds, "title": "IOPS by the second", "y": "iops", "x": ""},
+            {**seconds, "title": "Longest", "y": "latency_max", "x": "elapsed"},
+            {"kind": "percentiles", "title": "Percentiles", "y": "latency", "series": ["variant"]},
+        ]
+        ios = 4000
+        due = np.arange(ios) * 20_000_000
+        completed = due + (1e6 * self.random.lognormal(0, 0.5, ios)).astype(np.int64)
+        order = np.argsort(completed)
+        due, completed, zeros = due[order], completed[order], np.zeros(ios, dtype=np.int64)
+        log = IoLog(
+            ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, zeros
+        )
+        self.run.logs["held/filled-75"] = log
+        test["recordings"][1]["logged"] = {"ios": ios, "of": ios, "one_in": 1}
+        self.run.findings += [f.to_dict() for f in latency_over_time.find(self.run)]
+
+    def _rounds(self) -> None:
+        """A variable in rounds with a window, and one that has none."""
+        test = self.test("turns", "Turns", "", [], {"rounds": "6"})
+        for turn in range(6):
+            point = {"operation": "write", "block_bytes": 4096, "queue_depth": 32, "round": turn}
+            self.record(test, f"turns/{turn}", f"round {turn}", point, 0.01, 3000, 5)
+        test["charts"] = [{"kind": "rounds", "title": "Rounds", "y": "value", "x": "round"}]
+        window = {
+            "first_round": 2,
+            "last_round": 6,
+            "average": 3000.0,
+            "intercept": 3010.0,
+            "slope_per_round": -5.0,
+            "steady": True,
+        }
+        for variable, found in (("4 KiB", window), ("64 KiB", None)):
+            detail = {"metric": "iops", "variable": variable, "window": found}
+            detail |= {"rounds": [1, 2, 3, 4, 5, 6], "values": [4000, 3010, 3005, 3000, 2995, 2990]}
+            self.run.findings.append(
+                {
+                    "name": f"rounds_turns_{variable}",
+                    "title": f"Steady state of {variable}",
+                    "verdict": "holds" if found else "violated",
+                    "value": None,
+                    "unit": None,
+                    "interval": None,
+                    "evidence": [f"turns/{turn}" for turn in range(6)],
+                    "text": f"{variable} is {'' if found else 'not '}steady.",
+                    "detail": detail,
+                }
+            )
 
     def _corners(self) -> None:
         test = self.test(
@@ -450,9 +577,16 @@ def make_run(drive: Drive = CORE, seconds: int = 2000, seed: int = 1) -> FakeRun
     return Builder(drive, seconds, seed).build()
 
 
+def whole_run(drive: Drive = X25M, seconds: int = 100, seed: int = 1) -> FakeRun:
+    """A standard run with more tests, which ask for every kind of chart."""
+    builder = Builder(drive, seconds, seed)
+    builder.build()
+    return builder.charted()
+
+
 def hostile_run() -> FakeRun:
     """Names and texts that try to become HTML or to end a script."""
-    run = make_run(X25M, seconds=60)
+    run = whole_run(X25M, seconds=60)
     bad = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'
     run.manifest["target"]["name"] = f"Evil {bad}"
     run.manifest["target"]["summary"] = bad
@@ -461,6 +595,15 @@ def hostile_run() -> FakeRun:
     run.manifest["environment"]["device_model"] = bad
     run.manifest["tests"][0]["parameters"][bad] = bad
     run.manifest["tests"][0]["recordings"][0]["label"] = bad
+    for test in run.manifest["tests"][4:]:
+        test["title"] = test["purpose"] = bad
+        for chart in test["charts"]:
+            chart["title"] = bad
+        for recording in test["recordings"]:
+            recording["label"] = recording["point"]["variant"] = bad
+    for finding in run.findings:
+        finding["title"] = bad
+        finding["detail"]["variable"] = bad
     run.findings[0]["text"] = bad
     run.findings[0]["detail"]["weaknesses"] = [bad]
     return run
@@ -468,7 +611,7 @@ def hostile_run() -> FakeRun:
 
 def broken_run() -> FakeRun:
     """Nulls, NaN, infinities, zeros and empty tables wherever the contract lets them in."""
-    run = make_run(WD, seconds=40)
+    run = whole_run(WD, seconds=40)
     run.manifest["status"] = "interrupted"
     run.manifest["notes"] = ["O_DIRECT is not available on tmpfs: results include the page cache"]
     run.manifest["tests"][2]["status"] = "interrupted"
@@ -482,7 +625,12 @@ def broken_run() -> FakeRun:
             row["errors"] = 3
     empty = np.zeros(0, dtype=np.int64)
     for recording, (series, _) in run.tables.items():
+        if recording[0].startswith("matrix"):
+            series = {**series, "ios": np.full(30, np.nan)}
         run.tables[recording] = (series, (empty, empty, empty))
+    series, _ = run.tables["held/filled-100", "write"]
+    series["ios"] = np.where(np.arange(80) % 4, 0, series["ios"])
+    series["latency_max_s"] = np.where(np.arange(80) % 3, np.inf, 1e300)
     run.tables[("consistency/write", "write")] = (
         {"second": np.arange(40), "ios": np.where(np.arange(40) % 5, 0, 3)},
         (empty, empty, empty),
@@ -491,6 +639,9 @@ def broken_run() -> FakeRun:
     run.findings[2]["detail"]["predicted_bytes_per_second"][3] = float("nan")
     run.findings[3]["value"] = float("nan")
     run.findings[3]["interval"] = [float("nan"), None]
+    model = next(f for f in run.findings if f["name"] == "write_access_penalty")
+    model["detail"]["predicted_s"] = [float("nan"), float("inf"), 1e300]
+    model["interval"] = [float("inf"), 1e300]
     return run
 
 

@@ -23,6 +23,8 @@ from .run import Run
 SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
 """Tests that have figures of their own."""
 
+OPERATIONS = ("read", "write")
+
 LOGS_DRAWN = 12
 """Recordings of a test whose single I/Os are drawn, where no chart of the test asks for them."""
 
@@ -46,6 +48,7 @@ TITLES = {
     "window_bytes": "window",
     "region_bytes": "region",
     "boundary_bytes": "boundary",
+    "beside": "other reads outstanding",
     "read_percent": "share of reads, %",
     "random_percent": "random share, %",
     "round_of_writes": "round",
@@ -84,7 +87,9 @@ def _asked_for(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     A test with figures of its own has only the latter.
     """
-    charts = [] if test["name"] in SECTIONS else list(test.get("charts") or [])
+    charts: list[Mapping[str, Any]] = []
+    if test["name"] not in SECTIONS:
+        charts += [*(test.get("charts") or []), {"kind": "model", "title": "Model and measurement"}]
     logged = any("logged" in recording for recording in test.get("recordings") or [])
     if logged and not any(chart.get("kind") == "ios" for chart in charts):
         title = "Latency of single I/Os over time"
@@ -114,6 +119,7 @@ def _chart(
         "percentiles": _percentiles,
         "rounds": _rounds,
         "ios": _ios,
+        "model": _model,
     }.get(str(chart.get("kind")))
     return [] if make is None else make(chart, test, runs, names)
 
@@ -491,6 +497,57 @@ def _stretches(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for label, key in (("median", "median_s"), ("99 %", "p99_s"), ("slowest", "max_s"))
     ]
+
+
+def _model(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What findings of the test say a request of each size should take, and what it took."""
+    series: dict[tuple[int, str], dict[str, Any]] = {}
+    for drive, run in enumerate(runs):
+        for finding in run.findings:
+            evidence = [str(item).split("/") for item in finding.get("evidence") or []]
+            if not evidence or {parts[0] for parts in evidence} != {test}:
+                continue
+            points = _modelled(finding.get("detail") or {})
+            operation = evidence[0][1] if len(evidence[0]) > 1 else ""
+            # Findings about parts of one model carry it alike.
+            extended = ", extended model" if "extended" in str(finding.get("name")) else ""
+            label = f"{operation}s{extended}" if operation in OPERATIONS else finding["title"]
+            if points:
+                series.setdefault((drive, label), {"points": points})
+    if not series:
+        return []
+    return [
+        {
+            "kind": "model",
+            "title": chart["title"],
+            "x": _axis("block_bytes", "x", "x"),
+            "y": {"key": "latency_mean", "title": "time of a request", "log": True},
+            "series": [
+                {"drive": drive, "label": label, **made} for (drive, label), made in series.items()
+            ],
+        }
+    ]
+
+
+def _modelled(detail: Mapping[str, Any]) -> list[list[float]]:
+    """Size in bytes, measured and predicted seconds of a request, by size."""
+    sizes = [finite(size) for size in detail.get("block_bytes") or []]
+    times = [
+        [finite(second) for second in detail.get(f"{kind}_s") or []]
+        or [
+            size / moved if size and (moved := finite(rate)) else None
+            for size, rate in zip(sizes, detail.get(f"{kind}_bytes_per_second") or [], strict=False)
+        ]
+        for kind in ("measured", "predicted")
+    ]
+    rows = [
+        [_round(value) for value in row]
+        for row in zip(sizes, *times, strict=False)
+        if None not in row
+    ]
+    return sorted([value for value in row if value is not None] for row in rows)
 
 
 def _rounds(

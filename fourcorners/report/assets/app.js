@@ -6,7 +6,7 @@ const PRINT_WIDTH_PX = 700;
 
 // `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table, switches?,
 // drives?, oneByOne?, choose?}. `drives` are the indices of those that a figure shows, if not all;
-// with `oneByOne` a reader chooses one of them. `state` has what the switches are at.
+// `title` stands over all its panels; with `oneByOne` a reader chooses one of them. `state` has what the switches are at.
 export function start(makeFigures) {
   const data = JSON.parse(document.getElementById("payload").textContent);
   const state = { drive: 0 };
@@ -24,7 +24,7 @@ export function start(makeFigures) {
     if (table) offerTable(table, name, figure);
   }
   for (const [node, figure] of drawn) {
-    const tools = toolsOf(node);
+    const tools = toolsOf(node, figure.title);
     if (figure.oneByOne && !figure.drives.includes(state.drive)) state.drive = figure.drives[0];
     if (figure.oneByOne && figure.drives.length > 1) tools.append(driveChoice(drawn, figure, data, state));
     for (const one of figure.switches ?? []) tools.append(switchOf(node, figure, one, state));
@@ -58,10 +58,11 @@ function key(node, names, drives = names.map((_, drive) => drive)) {
   }
 }
 
-function toolsOf(node) {
+function toolsOf(node, title) {
   const tools = document.createElement("div");
   tools.className = "tools";
   node.prepend(tools);
+  if (title) node.prepend(Object.assign(document.createElement("h3"), { className: "over-panels", textContent: title }));
   return tools;
 }
 

@@ -1,11 +1,12 @@
 // The charts that tests ask for: lines, dots, seconds, percentiles, single I/Os and how many there were
 // over time, rounds with their window. Heat maps of two parameters are tables in the page.
-import { duration, durationTick, plain, significant, size } from "./units.js";
+import { duration, durationTick, percent, plain, significant, size } from "./units.js";
 import { Panel, glyph, linearAxis, roundUp } from "./plot.js";
 import { finite, highest, host, lineWords, percentAxis, scaleSwitch, share, threeViews, valueAxis } from "./figures.js";
 
 const CHART_HEIGHT = 280;
 const CHART_LEFT = 62;
+const STRIP_HEIGHT = 150;
 const LOG_RATIO_MIN = 8;  // places closer together than this have no use for a log axis
 const LEVELS = 8;           // shades of a map
 const LINE_DASHES = [null, "6 3", "2 3"];
@@ -16,7 +17,7 @@ const OVER_TIME = ["seconds", "ios", "density"];
 const NEVER_LOG = /position|offset|percent|^round|^turn$|^number$|^second$/; // places in a row, not sizes
 
 export function makeCharts(data, state) {
-  const make = { rounds, heat: heatMap, density, views };
+  const make = { rounds, heat: heatMap, density, views, model };
   return Object.fromEntries(Object.entries(data.charts).map(([id, chart]) => [id, (make[chart.kind] ?? curves)(data, chart, state, id)]));
 }
 
@@ -76,7 +77,7 @@ function curves(data, chart, state, id) {
   const named = (series) => [several ? data.drives[series.drive] : "", series.label].filter(Boolean).join(", ");
   const map = chart.kind === "density" ? chart.map : null;
   // Of maps each has a panel of its own: one over another would hide it.
-  const groups = map ? chart.series.map((s) => [named(s), [s]]) : apart ? labels.map((label) => [label, chart.series.filter((s) => s.label === label)]) : [["", chart.series]];
+  const groups = map ? labels.flatMap((label) => chart.series.filter((s) => s.label === label)).map((s) => [named(s), [s]]) : apart ? labels.map((label) => [label, chart.series.filter((s) => s.label === label)]) : [["", chart.series]];
   const dotted = ["dots", "seconds", "ios"].includes(chart.kind);
   const xs = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[0]));
   const ys = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[1]));
@@ -93,7 +94,7 @@ function curves(data, chart, state, id) {
 
   function panel(panels, label, series) {
     const heading = [chart.title, label].filter(Boolean).join(": ");
-    const { plot } = host(panels, heading, CHART_HEIGHT);
+    const { plot } = host(panels, label || chart.title, CHART_HEIGHT);
     if (!several && !apart && labels.length > 1) plot.before(legend(labels, labels.map((_, i) => i), dotted));
     if (map) plot.after(shades(series[0] ? style(series[0]).drive : 0, map.most));
     new Panel(plot, () => ({
@@ -116,7 +117,8 @@ function curves(data, chart, state, id) {
 
   return {
     draws: ys.length > 0,
-    keyed: several,
+    keyed: several && !map,
+    title: groups.length > 1 || groups[0]?.[0] ? chart.title : "",
     switches,
     build(panels) {
       if (groups.length === 1) panels.classList.add("wide");
@@ -162,7 +164,7 @@ function shades(drive, most) {
   const strip = document.createElement("span");
   strip.className = `strip series d${drive % 8}`;
   for (let i = 1; i <= LEVELS; i++) strip.append(Object.assign(document.createElement("i"), { className: `level-${i}` }));
-  node.append("1 I/O", strip, `${significant(most)} in a cell`);
+  node.append("1 I/O", strip, `${plain(most)} in a cell`);
   return node;
 }
 
@@ -178,7 +180,58 @@ function legend(labels, styles, always) {
 }
 
 function views(data, chart, state, id) {
-  return threeViews(data, state, chart.series.map((s) => ({ ...s, ios: s.points.map((p) => p[1] ?? 0) })), id);
+  return threeViews(data, state, chart.series.map((s) => ({ ...s, ios: s.points.map((p) => p[1] ?? 0) })), id, chart.title);
+}
+
+// What a model says a request of each size takes, what it took, and by how much they differ.
+function model(data, chart, state, id) {
+  const points = chart.series.flatMap((s) => s.points);
+  const labels = [...new Set(chart.series.map((s) => s.label))];
+  const several = data.drives.length > 1;
+  const misfit = ([size_, measured, predicted]) => [size_, predicted / measured - 1];
+  const worst = highest(points.map((p) => Math.abs(misfit(p)[1])));
+  const limit = worst > 0.05 ? roundUp(worst) : 0.05;
+  const signed = (v) => `${v > 0 ? "+" : ""}${percent(v)}`;
+  const style = (s) => (several ? { drive: s.drive } : { drive: labels.indexOf(s.label), series: s.label });
+  const x = () => ({ ...xAxis(chart, points.map((p) => p[0]), state[`${id}:x`]), zooms: true });
+  return {
+    draws: points.length > 0,
+    keyed: several,
+    title: chart.title,
+    switches: scaleSwitches(chart, state, id, points.map((p) => p[0]), points.map((p) => p[1])),
+    build(panels) {
+      for (const label of labels) {
+        const mine = chart.series.filter((s) => s.label === label);
+        const column = document.createElement("div");
+        panels.append(column);
+        const over = host(column, label, CHART_HEIGHT).plot;
+        const under = host(column, null, STRIP_HEIGHT).plot;
+        const name = (s) => (several ? data.drives[s.drive] : label);
+        new Panel(over, () => ({
+          x: x(), y: yAxis(chart, points.flatMap((p) => [p[1], p[2]]), state[`${id}:y`]), height: CHART_HEIGHT, left: CHART_LEFT,
+          title: `${chart.title}: ${label}`,
+          marks: mine.flatMap((s) => [
+            { ...style(s), kind: "model", points: s.points.map((p) => [p[0], p[2]]) },
+            { ...style(s), kind: "markers", points: s.points },
+          ]),
+          describe: mine.map((s) => lineWords(name(s), s.points, size, duration)).join(" "),
+          readout: (mark, [at, measured, predicted]) => `${several ? `${data.drives[mark.drive]}\n` : ""}${size(at)}: ${duration(measured)}\nthe model says ${duration(predicted)}`,
+        }));
+        new Panel(under, () => ({
+          x: { ...x(), title: "" }, left: CHART_LEFT, height: STRIP_HEIGHT, zero: 0, title: `Misfit: ${label}`,
+          y: linearAxis(-limit, limit, { title: "misfit", format: signed, ticks: [-limit, 0, limit] }),
+          marks: mine.map((s) => ({ ...style(s), kind: "line", points: s.points.map(misfit) })),
+          describe: mine.map((s) => `${name(s)}: largest misfit ${percent(highest(s.points.map((p) => Math.abs(misfit(p)[1]))))}.`).join(" "),
+          readout: (mark, [at, y]) => `${several ? `${data.drives[mark.drive]}\n` : ""}${size(at)}: ${signed(y)}`,
+        }));
+      }
+    },
+    caption: () => "Markers are measured, lines are the model. Misfit is predicted time over measured, less one: above zero the drive is faster than the model. All panels share their scales.",
+    table: () => ({
+      columns: ["drive", "series", "block size (bytes)", "measured (s)", "predicted (s)", "misfit"],
+      rows: chart.series.flatMap((s) => s.points.map((p) => [data.drives[s.drive], s.label, ...p, misfit(p)[1]])),
+    }),
+  };
 }
 
 // The cells are in the page; the numbers are here for the table.

@@ -224,12 +224,12 @@ export function transferSize(data, state) {
 
   function misfit(panels, operation) {
     const mine = of(modelled, operation);
-    const { plot } = host(panels, null, 130, operation);
+    const { plot } = host(panels, null, 150, operation);
     const worst = highest(modelled.flatMap((m) => m.misfit.map((v) => (v === null ? null : Math.abs(v)))));
     const limit = worst > 0.05 ? roundUp(worst) : 0.05;
     new Panel(plot, () => ({
-      x: xAxis(""), left: LEFT, height: 130, zero: 0, silent: true, title: `Misfit of the access model, random ${operation}`,
-      y: linearAxis(-limit, limit, { title: "misfit", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)) }),
+      x: xAxis(""), left: LEFT, height: 150, zero: 0, silent: true, title: `Misfit of the access model, random ${operation}`,
+      y: linearAxis(-limit, limit, { title: "misfit", format: (v) => (v > 0 ? `+${percent(v)}` : percent(v)), ticks: [-limit, 0, limit] }),
       marks: mine.map((m) => ({ drive: m.drive, kind: "line", label: named(data, m.drive), points: m.block.map((b, i) => [b, m.misfit[i] ?? null]) })),
       describe: mine.map((m) => `${data.drives[m.drive]}: largest misfit ${percent(highest(m.misfit.map((v) => Math.abs(v ?? 0))))}.`).join(" "),
       readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${y > 0 ? "+" : ""}${percent(y)}`,
@@ -272,7 +272,7 @@ export function transferSize(data, state) {
 
 // The reviews' three pictures of a run, one drive at a time: all of it with a log axis, its end with a
 // log axis, its end with a linear axis. `runs`: {drive, label, ios: [of every second], cut, steady?}.
-export function threeViews(data, state, recorded, id) {
+export function threeViews(data, state, recorded, id, title = "") {
   const runs = recorded.filter((run) => run.ios.length);
   const longest = highest(runs.map((run) => run.ios.length));
   const shortest = runs.reduce((least, run) => Math.min(least, run.ios.length), Infinity);
@@ -319,6 +319,7 @@ export function threeViews(data, state, recorded, id) {
   return {
     draws: runs.length > 0,
     keyed: false,
+    title,
     drives,
     oneByOne: true,
     switches: [

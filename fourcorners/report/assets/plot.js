@@ -62,8 +62,10 @@ function ticksOf(axis, scale, spacingPx) {
   const lengthPx = Math.abs(to - from);
   const room = Math.max(2, Math.floor(lengthPx / spacingPx));
   const [low, high] = d3.extent(scale.domain());
-  if (axis.ticks) {
-    const inside = axis.ticks.filter((v) => v >= low && v <= high);
+  const powers = () => d3.range(Math.ceil(Math.log2(low) - 1e-9), Math.log2(high) + 1e-9).map((e) => 2 ** e);
+  const places = axis.ticks ?? (axis.log && axis.base === 2 ? powers() : null);
+  if (places) {
+    const inside = places.filter((v) => v >= low && v <= high);
     const every = [1, 2, 3, 4, 6, 8, 12, 24, 48].find((n) => inside.length / n <= room) ?? 96;
     return { major: inside.filter((_, i) => i % every === 0), minor: [] };
   }
@@ -71,7 +73,7 @@ function ticksOf(axis, scale, spacingPx) {
     const step = 2 ** Math.ceil(Math.log2((high - low) / room));
     return { major: d3.range(Math.ceil(low / step) * step, high + step / 1e6, step), minor: [] };
   }
-  if (!axis.log || axis.base === 2) return { major: scale.ticks(room), minor: [] };
+  if (!axis.log) return { major: scale.ticks(room), minor: [] };
   const decadePx = lengthPx / Math.abs(Math.log10(high / low));
   const every = Math.max(1, Math.ceil(spacingPx / decadePx));
   const labels = decadePx > spacingPx * 4 ? [1, 2, 5] : decadePx > spacingPx * 2.6 ? [1, 3] : [1];

@@ -85,6 +85,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "time": f"{parameters.time_s:g} s",
         },
         phases=(Phase((Purge(), Fill(area)), (measurement,)),),
+        charts=_by_second(),
     )
 
 

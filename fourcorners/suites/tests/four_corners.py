@@ -7,7 +7,7 @@ from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import SECONDS, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
@@ -89,6 +89,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             Phase((Fill(area), settle()), (sequential_read, random_read)),
             Phase((), tuple(sequential_write(content) for content in CONTENTS)),
         ),
+        charts=(Chart("percentiles", "Latency percentiles", "latency", series=("label",)),),
     )
 
 

@@ -7,7 +7,7 @@ from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.wording import chosen_size
 
 SMALLEST_BYTES = 512
@@ -113,6 +113,9 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         if sizes
         else (),
         skip_reason=reason,
+        charts=(
+            Chart("lines", "Throughput", "mbps", "block_bytes", series=("operation",), log="xy"),
+        ),
     )
 
 
