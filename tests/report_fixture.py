@@ -290,9 +290,7 @@ class Builder:
         completed = due + (1e6 * self.random.lognormal(0, 0.5, ios)).astype(np.int64)
         order = np.argsort(completed)
         due, completed, zeros = due[order], completed[order], np.zeros(ios, dtype=np.int64)
-        log = IoLog(
-            ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, zeros
-        )
+        log = IoLog(ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, zeros)
         self.run.logs["held/filled-75"] = log
         test["recordings"][1]["logged"] = {"ios": ios, "of": ios, "one_in": 1}
         self.run.findings += [f.to_dict() for f in latency_over_time.find(self.run)]
@@ -313,7 +311,7 @@ class Builder:
             "steady": True,
         }
         for variable, found in (("4 KiB", window), ("64 KiB", None)):
-            detail = {"metric": "iops", "variable": variable, "window": found}
+            detail: dict[str, Any] = {"metric": "iops", "variable": variable, "window": found}
             detail |= {"rounds": [1, 2, 3, 4, 5, 6], "values": [4000, 3010, 3005, 3000, 2995, 2990]}
             self.run.findings.append(
                 {
