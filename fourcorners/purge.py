@@ -6,13 +6,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from fourcorners.environment import controller_of, describe_path
-from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, UserError
+from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
 
 Method = Literal["discard", "nvme-format", "nvme-sanitize", "ata-secure-erase"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -21,6 +22,21 @@ METHODS: tuple[Method, ...] = get_args(Method)
 _ATA_PASSWORD = "fourcorners"
 _PACKAGES = {"nvme": "nvme-cli", "hdparm": "hdparm"}
 _POLL_S = 1.0
+# What a tool gets that only asks, or sets a password: longer than Linux tries to bring back a drive
+# that does not answer (30 s a try).
+_ASK_LIMIT_S = 120.0
+# An erase gets twice what the drive estimates, and ten minutes.
+_ESTIMATES = 2.0
+_ERASE_SPARE_S = 600.0
+# Without an estimate: a day, or as long as writing every block takes at half the rate of a slow
+# disk's innermost tracks.
+_ERASE_UNKNOWN_S = 86_400.0
+_ERASE_BYTES_PER_SECOND = 50e6
+# The longest that an ATA drive can estimate, and what it says if it takes longer.
+_ATA_ESTIMATE_MAX_MIN = 508
+# Of the sanitize log, in seconds; all bits set where the drive does not say.
+_BLOCK_ERASE_ESTIMATE = slice(12, 16)
+_NO_ESTIMATE = 0xFFFFFFFF
 # The kernel gives up a claim a moment after the ring that used the device was closed.
 _RELEASE_S = 5.0
 
@@ -127,17 +143,57 @@ def erase(drive: Drive, method: Method) -> None:
 
     Raises:
         UserError: a tool failed, or the drive did; says what it said.
+        TargetLostError: it takes too long, and goes on.
     """
     _await_release(drive)
+    limit = _erase_limit(drive, _ata_estimate_s(drive) if method == "ata-secure-erase" else None)
     try:
         for line in commands(drive, method):
-            _run(line)
+            _run(line, limit=limit)
+    except TargetLostError:
+        # The drive is at work: it takes no other command.
+        raise
     except UserError:
         if method == "ata-secure-erase":
             _unlock(drive)
         raise
     if method == "nvme-sanitize":
         _await_sanitized(drive)
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """How long something may take, and why so long: a clause to follow the time."""
+
+    seconds: float
+    why: str
+
+
+_ASK_LIMIT = _Limit(_ASK_LIMIT_S, "the limit for its answer")
+
+
+def _erase_limit(drive: Drive, estimate_s: float | None) -> _Limit:
+    if estimate_s is not None:
+        seconds = _ESTIMATES * estimate_s + _ERASE_SPARE_S
+        return _Limit(seconds, f"more than twice the {_time(estimate_s)} that the drive estimated")
+    writing_s = (drive.size_bytes or 0) / _ERASE_BYTES_PER_SECOND
+    seconds = max(_ERASE_UNKNOWN_S, writing_s)
+    return _Limit(seconds, "the limit for a drive that estimates no time")
+
+
+def _ata_estimate_s(drive: Drive) -> float | None:
+    """What ``hdparm -I`` says of a drive: ``32min for SECURITY ERASE UNIT``."""
+    identity = _run(["hdparm", "-I", drive.path]).decode(errors="replace")
+    found = re.search(r"(more than )?(\d+)min for SECURITY ERASE UNIT", identity)
+    if found is None or found[1] or not 0 < int(found[2]) < _ATA_ESTIMATE_MAX_MIN:
+        return None
+    return int(found[2]) * 60.0
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
 def check_same(before: Drive, after: Drive) -> None:
@@ -225,19 +281,28 @@ def _await_release(drive: Drive) -> None:
 def _await_sanitized(drive: Drive) -> None:
     """The command only starts it; the log page tells its end (NVMe base specification, Sanitize
     Status: bytes 2 and 3, of which the lowest three bits are the state)."""
+    started = time.monotonic()
+    line = ["nvme", "sanitize-log", str(drive.controller), "--raw-binary"]
     while True:
-        log = _run(["nvme", "sanitize-log", str(drive.controller), "--raw-binary"])
+        log = _run(line)
         state = log[2] & 7 if len(log) > 3 else None
         if state in (1, 4):
             return
         if state != 2:
             raise UserError(f"{drive.path}: the sanitize operation failed", EXIT_FAILED)
+        estimate = int.from_bytes(log[_BLOCK_ERASE_ESTIMATE], "little")
+        limit = _erase_limit(drive, estimate if 0 < estimate < _NO_ESTIMATE else None)
+        if time.monotonic() - started > limit.seconds:
+            raise TargetLostError(
+                f"{drive.path} has been sanitizing itself for {_time(limit.seconds)}, {limit.why}: "
+                f"wait until `{shlex.join(line[:-1])}` tells its end, then repeat"
+            )
         time.sleep(_POLL_S)
 
 
-def _run(line: list[str], exit_code: int = EXIT_FAILED) -> bytes:
+def _run(line: list[str], exit_code: int = EXIT_FAILED, limit: _Limit | None = None) -> bytes:
     """Output of a tool; its complaint as one sentence."""
-    done = _call(line)
+    done = _call(line, limit)
     if done.returncode != 0:
         said = " ".join((done.stderr or done.stdout).decode(errors="replace").split())
         raise UserError(
@@ -248,19 +313,39 @@ def _run(line: list[str], exit_code: int = EXIT_FAILED) -> bytes:
     return done.stdout
 
 
-def _call(line: list[str]) -> subprocess.CompletedProcess[bytes]:
+def _call(line: list[str], limit: _Limit | None = None) -> subprocess.CompletedProcess[bytes]:
+    limit = limit or _ASK_LIMIT
     tool = shutil.which(line[0])
     if tool is None:
         raise UserError(
             f"there is no program {line[0]} here, which this purge needs: install the package "
             f"{_PACKAGES[line[0]]}, or use --purge discard"
         )
-    # A session of its own: Ctrl-C must not end a tool halfway through an erase.
-    return subprocess.run(
-        [tool, *line[1:]],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        start_new_session=True,
-        env={**os.environ, "LC_ALL": "C"},
-        check=False,
-    )
+    # Files, which a tool that is left behind can go on writing to.
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+        # A session of its own: Ctrl-C must not end a tool halfway through an erase.
+        child = subprocess.Popen(
+            [tool, *line[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=complained,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        try:
+            code = child.wait(limit.seconds)
+        except subprocess.TimeoutExpired as expired:
+            # Not ended: the drive would go on alone, and a password might stay.
+            raise TargetLostError(
+                f"`{shlex.join(line)}` has not ended after {_time(limit.seconds)}, {limit.why}: "
+                f"wait until its process {child.pid} has, look at the drive with `{_look(line)}`, "
+                "then repeat"
+            ) from expired
+        said.seek(0)
+        complained.seek(0)
+        return subprocess.CompletedProcess(line, code, said.read(), complained.read())
+
+
+def _look(line: list[str]) -> str:
+    """The command that shows in what state an erase left the drive."""
+    return f"hdparm -I {line[-1]}" if line[0] == "hdparm" else f"nvme id-ctrl {line[2]}"

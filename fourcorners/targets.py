@@ -543,9 +543,14 @@ class RealTarget(Target):
         self._erased = True
         try:
             purge.erase(before, method)
-        finally:
-            # After a failure, too: the other tests go on.
+        except TargetLostError:
+            # The tool still has it.
+            raise
+        except BaseException:
+            # The other tests go on.
             self._reclaim(before)
+            raise
+        self._reclaim(before)
 
     def _reclaim(self, before: Drive) -> None:
         """Opens the device under all the checks of the first time. Unless it is the same drive, it

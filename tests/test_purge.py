@@ -11,7 +11,7 @@ from dangers import disk
 
 from fourcorners import purge
 from fourcorners.cli import main
-from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, UserError
+from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
 from fourcorners.suites import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.targets import open_target
@@ -105,6 +105,8 @@ def test_an_ata_erase_sets_a_password_first(tools: Tools) -> None:
     purge.erase(ATA, "ata-secure-erase")
     assert tools.calls == [
         "hdparm -I /dev/sdz",
+        # For its estimate.
+        "hdparm -I /dev/sdz",
         "hdparm --user-master u --security-set-pass fourcorners /dev/sdz",
         "hdparm --user-master u --security-erase fourcorners /dev/sdz",
     ]
@@ -118,6 +120,73 @@ def test_a_failed_ata_erase_takes_its_password_back(tools: Tools) -> None:
     assert tools.calls[-1] == "hdparm --user-master u --security-disable fourcorners /dev/sdz"
     tools.make_hdparm('[ "$3" = --security-set-pass ] || exit 5', enabled)
     assert "left its ATA password set: remove it with `hdparm" in failed(ATA, "ata-secure-erase")
+
+
+def lost(drive: purge.Drive, method: purge.Method) -> str:
+    with pytest.raises(TargetLostError) as caught:
+        purge.erase(drive, method)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# Ends by itself soon after a test has.
+HANGS = "exec /bin/sleep 5"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "seconds", "why"),
+    [
+        ("\t32min for SECURITY ERASE UNIT. 40min for ENHANCED", 2 * 32 * 60 + 600, "estimated"),
+        ("\tmore than 508min for SECURITY ERASE UNIT.", 86_400, "estimates no time"),
+        ("", 86_400, "estimates no time"),
+    ],
+)
+def test_an_erase_gets_twice_the_drives_estimate(
+    tools: Tools, estimate: str, seconds: float, why: str
+) -> None:
+    tools.make_hdparm(security=SECURITY + estimate)
+    limit = purge._erase_limit(ATA, purge._ata_estimate_s(ATA))
+    assert limit.seconds == seconds
+    assert why in limit.why
+    # Four days and a half for 20 TB without an estimate.
+    large = dataclasses.replace(ATA, size_bytes=20 * 10**12)
+    assert purge._erase_limit(large, None).seconds == 400_000
+
+
+def test_an_erase_that_takes_too_long_is_left_alone(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    estimate = "\t2min for SECURITY ERASE UNIT."
+    tools.make_hdparm(f'[ "$3" = --security-erase ] && {HANGS}', SECURITY + estimate)
+    monkeypatch.setattr(purge, "_ESTIMATES", 0.001)
+    monkeypatch.setattr(purge, "_ERASE_SPARE_S", 0.1)
+    message = lost(ATA, "ata-secure-erase")
+    assert "has not ended after 0.22 s, more than twice the 2 min that the drive" in message
+    assert "look at the drive with `hdparm -I /dev/sdz`" in message
+    # It is at work: nothing more is asked of it.
+    assert "--security-erase" in tools.calls[-1]
+
+
+def test_a_sanitize_that_takes_too_long_is_told(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In progress; the estimates for an overwrite, a block erase (200 s) and a crypto erase.
+    log = r"\000\100\002\000" + r"\000" * 8 + r"\310\000\000\000" + r"\377" * 4
+    tools.make("nvme", f"[ \"$1\" = sanitize-log ] && printf '{log}'")
+    monkeypatch.setattr(purge, "_ESTIMATES", 0.001)
+    monkeypatch.setattr(purge, "_ERASE_SPARE_S", 0.0)
+    message = lost(NVME, "nvme-sanitize")
+    assert "sanitizing itself for 0.2 s, more than twice the 3.33 min" in message
+    assert "`nvme sanitize-log /dev/nvme9` tells its end" in message
+
+
+def test_a_tool_that_does_not_answer_is_left_alone(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools.make("nvme", f'[ "$1" = list-ns ] && {HANGS}')
+    monkeypatch.setattr(purge, "_ASK_LIMIT", purge._Limit(0.1, "the limit for its answer"))
+    with pytest.raises(TargetLostError, match=r"list-ns.*after 0\.1 s, the limit for its answer"):
+        purge.check(NVME, "nvme-format")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +296,7 @@ def test_the_run_says_whether_it_purged(
     suite = suite_of({"name": "reads", "test": [test]}, "test")
     runs: list[str] = []
 
-    def tool(line: list[str]) -> bytes:
+    def tool(line: list[str], **_: object) -> bytes:
         runs.append(shlex.join(line))
         raise UserError("the drive said no", EXIT_FAILED)
 
@@ -264,7 +333,7 @@ def test_the_device_is_free_during_the_erase_and_compared_after_it(
         monkeypatch.setattr(purge, "_check_namespaces", lambda drive, method: None)
         claims: list[str] = []
 
-        def tool(line: list[str]) -> bytes:
+        def tool(line: list[str], **_: object) -> bytes:
             purge._await_release(drive)
             claims.append(line[1])
             return b""
