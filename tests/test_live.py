@@ -46,7 +46,7 @@ def test_it_shows_where_a_run_stands_with_rate_and_latency_as_plots() -> None:
     lines = _drawn(*course)
     assert lines[0] == "Consistency: 4 KiB random write, queue depth 32"
     assert " 43 %  1:00 elapsed, 2:05 to go, ends about " in lines[1]
-    assert lines[2] == "376 MB/s, 91,701 IOPS, mean latency 0.349 ms"
+    assert lines[2] == "376 MB/s, 91,701 IOPS, mean latency 349 µs"
     assert lines[3].split() == ["rate", "mean", "latency"]
     assert "MB/s" in "".join(lines[4:])
     assert " ms" in "".join(lines[4:])

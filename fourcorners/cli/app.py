@@ -1,6 +1,5 @@
 """Commands and their options."""
 
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,8 +17,26 @@ from fourcorners.cli import resume as resume_command
 from fourcorners.cli import run as run_command
 from fourcorners.cli import tests as tests_command
 from fourcorners.cli import verify as verify_command
-from fourcorners.cli.progress import ProgressForm
-from fourcorners.purge import Method
+from fourcorners.cli.options import (
+    DEFAULTS,
+    DestroyData,
+    Engine,
+    Flag,
+    IoLimit,
+    Jobs,
+    Json,
+    Overwrite,
+    ProgressOption,
+    Purge,
+    Quiet,
+    Repeated,
+    Seed,
+    Settings,
+    Silent,
+    Size,
+    TargetOptions,
+    examples,
+)
 from fourcorners.store.shelf import Choice
 from fourcorners.suites import Suite, choose_suite, reviews
 from fourcorners.units import parse_bytes
@@ -38,20 +55,23 @@ app = App(
     result_action="return_value",
 )
 
-Flag = Annotated[bool, Parameter(negative=())]
-
 arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
 app.command(arena)
 
 
-@arena.command(name="steady")
+@arena.command(
+    name="steady",
+    help_epilogue=examples(
+        "arena steady --traces 20 --json",
+    ),
+)
 def arena_steady(
     *,
     traces: int = 240,
-    seed: int = 1,
-    jobs: int = 2,
+    seed: Seed = 1,
+    jobs: Jobs = 2,
     write: Path | None = None,
-    json: Flag = False,
+    json: Json = False,
 ) -> int:
     """Let judges of steady state stop tests of random simulated drives, and say how they did.
 
@@ -59,14 +79,8 @@ def arena_steady(
     ----------
     traces
         How many drives are drawn; kinds take turns.
-    seed
-        Of the draw.
-    jobs
-        How many drives run at the same time.
     write
         Folder to write steady-state.md to.
-    json
-        Print the scores as JSON.
     """
     # What draws and judges is loaded when it is asked for.
     from fourcorners.cli import arena as arena_command
@@ -74,14 +88,19 @@ def arena_steady(
     return arena_command.steady(traces, seed, jobs, write, json)
 
 
-@arena.command(name="explain")
+@arena.command(
+    name="explain",
+    help_epilogue=examples(
+        "arena explain --drives 4 --json",
+    ),
+)
 def arena_explain(
     *,
     drives: int = 100,
-    seed: int = 1,
-    jobs: int = 2,
+    seed: Seed = 1,
+    jobs: Jobs = 2,
     write: Path | None = None,
-    json: Flag = False,
+    json: Json = False,
 ) -> int:
     """Let the probes find out what is in random simulated drives, and say how right they were.
 
@@ -89,83 +108,12 @@ def arena_explain(
     ----------
     drives
         How many drives are drawn; kinds take turns.
-    seed
-        Of the draw.
-    jobs
-        How many drives are probed at the same time.
     write
         Folder to write explain-arena.md to.
-    json
-        Print the scores and every answer as JSON.
     """
     from fourcorners.cli import arena as arena_command
 
     return arena_command.explain(drives, seed, jobs, write, json)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class TargetOptions:
-    """Options of everything that runs tests on targets.
-
-    Parameters
-    ----------
-    size
-        Size of a file that is to be created, such as 4GiB.
-    set_
-        Replace a parameter of a simulated drive, such as cache.write_back=false; of an array's
-        members, such as member.cache.write_back=false. Repeatable.
-    destroy_data
-        The block device whose data may be destroyed. Without it, devices are only read.
-    overwrite
-        The existing file whose content may be overwritten. Without it, such files are only read.
-    purge
-        How the device that --destroy-data names is erased where a test begins with an erased drive:
-        discard, nvme-format, nvme-sanitize or ata-secure-erase. Without it, no device is erased.
-    io_limit
-        Seconds that one I/O may take before the test is given up: 120 by default. Files and devices
-        only.
-    engine
-        How I/O is passed to the system: auto, io_uring, nvme or sync, with options such as
-        io_uring,batch=32,cpus=0-3 (docs/real-targets.md). Files and devices only.
-    state
-        File that "prepare" wrote of the simulated drive: the tests start from that state instead of
-        erasing and filling the drive.
-    filled
-        Share of the target that is filled and used, from its start, such as 0.5. The rest stays
-        empty, which a drive uses as spare area.
-    seed
-        Root of all randomness: the same seed repeats a simulated run exactly.
-    out
-        Folder for run folders.
-    dry_run
-        Say what would be done, how long it takes, how much is written and what is destroyed.
-    json
-        Print the result as JSON.
-    progress
-        auto suits the terminal; json writes JSON lines to standard error.
-    quiet
-        No progress and no summary: only the paths of the run folders.
-    """
-
-    size: str | None = None
-    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = ()
-    destroy_data: str | None = None
-    overwrite: str | None = None
-    purge: Method | None = None
-    io_limit: float | None = None
-    engine: str | None = None
-    state: Path | None = None
-    filled: float = 1.0
-    seed: int = 1
-    out: Path = Path("runs")
-    dry_run: Flag = False
-    json: Flag = False
-    progress: ProgressForm = "auto"
-    quiet: Flag = False
-
-
-_DEFAULTS = TargetOptions()
 
 
 def _run(suite: Suite, targets: tuple[str, ...], given: TargetOptions) -> int:
@@ -197,12 +145,18 @@ def _names(tests: str | None) -> list[str] | None:
     return None if tests is None else [name.strip() for name in tests.split(",")]
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "characterize sim:ocz-vector-256gb --profile quick",
+        "characterize test.bin --size 8GiB --profile quick",
+        "characterize /dev/nvme1n1 --destroy-data /dev/nvme1n1 --dry-run",
+    ),
+)
 def characterize(
     *targets: str,
     profile: Literal["quick", "standard", "full"] = "standard",
     tests: str | None = None,
-    options: TargetOptions = _DEFAULTS,
+    options: TargetOptions = DEFAULTS,
 ) -> int:
     """Run the reviews' tests on drives and write a report: "run reviews".
 
@@ -221,17 +175,23 @@ def characterize(
     return _run(suite, targets, options)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "run consistency sim:vertex-3-240gb",
+        "run queue-depth sim:ocz-vector-256gb --with depths=1,4,16 --with time=10s",
+        "run ./mine.toml /dev/nvme1n1",
+    ),
+)
 def run(
     test: str,
     /,
     *targets: str,
-    with_: Annotated[tuple[str, ...], Parameter(name="--with", negative=())] = (),
+    with_: Annotated[Repeated, Parameter(name="--with")] = (),
     tests: str | None = None,
     quick: Flag = False,
     scale: float = 1.0,
     log_ios: int | None = None,
-    options: TargetOptions = _DEFAULTS,
+    options: TargetOptions = DEFAULTS,
 ) -> int:
     """Run one test, a suite or a suite file on drives and write a report.
 
@@ -265,10 +225,13 @@ def run(
     return _run(suite, targets, options)
 
 
-@app.command
-def explain(
-    subject: str, /, *, reads_only: Flag = False, options: TargetOptions = _DEFAULTS
-) -> int:
+@app.command(
+    help_epilogue=examples(
+        "explain sim:ocz-core-64gb",
+        "explain /dev/nvme1n1 --reads-only",
+    ),
+)
+def explain(subject: str, /, *, reads_only: Flag = False, options: TargetOptions = DEFAULTS) -> int:
     """Say what is inside a drive: run the probes that are missing, and what they show.
 
     Parameters
@@ -287,23 +250,31 @@ def explain(
     return explain_command.run(subject, reads_only, _options(suite, options))
 
 
-@app.command(name="tests")
-def list_tests(name: str | None = None, /, *, json: Flag = False) -> int:
+@app.command(
+    name="tests",
+    help_epilogue=examples(
+        "tests",
+        "tests queue-depth",
+    ),
+)
+def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
     """List the tests and suites, or show one test's parameters.
 
     Parameters
     ----------
     name
         The test to show.
-    json
-        Print as JSON.
     """
     return tests_command.run(name, json)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "resume runs/20261121-101500-my-drive",
+    ),
+)
 def resume(
-    run: Path, /, *, json: Flag = False, progress: ProgressForm = "auto", quiet: Flag = False
+    run: Path, /, *, json: Json = False, progress: ProgressOption = "auto", quiet: Quiet = False
 ) -> int:
     """Go on with a run that was killed, stopped by Ctrl-C, or failed, and write its report.
 
@@ -311,31 +282,32 @@ def resume(
     ----------
     run
         The run folder. Finished tests are kept; the others are prepared and run.
-    json
-        Print the result as JSON.
-    progress
-        auto suits the terminal; json writes JSON lines to standard error.
-    quiet
-        No progress and no summary: only the path of the run folder.
     """
     return resume_command.run(run, json=json, progress=progress, quiet=quiet)
 
 
-@app.command
-def drives(name: str | None = None, /, *, json: Flag = False) -> int:
+@app.command(
+    help_epilogue=examples(
+        "drives",
+        "drives vector --json",
+    ),
+)
+def drives(name: str | None = None, /, *, json: Json = False) -> int:
     """List the simulated drives, or show one drive's parameters with units and sources.
 
     Parameters
     ----------
     name
         The drive to show; a part of its name is enough. raid0:4xNAME shows an array.
-    json
-        Print as JSON.
     """
     return drives_command.run(name, json)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "prepare sim:ocz-vector-256gb worn.state --steady-state",
+    ),
+)
 def prepare(
     target: str,
     state: Path,
@@ -347,9 +319,9 @@ def prepare(
     block_size: str | None = None,
     span: str | None = None,
     until_steady: Flag = False,
-    set_: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
-    seed: int = 1,
-    quiet: Flag = False,
+    set_: Settings = (),
+    seed: Seed = 1,
+    quiet: Silent = False,
 ) -> int:
     """Erase and fill a simulated drive once and save its state, for "characterize --state".
 
@@ -373,12 +345,6 @@ def prepare(
         With --steady-state: the writes go to so much from the start of the drive, such as 8GB.
     until_steady
         After the fill, write at random until the drive is judged to be in its steady state.
-    set_
-        Replace a parameter, as in "characterize"; the same are needed to use the state.
-    seed
-        Root of all randomness.
-    quiet
-        Print nothing.
     """
     return prepare_command.run(
         target,
@@ -392,14 +358,20 @@ def prepare(
     )
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "report runs/A runs/B --out both.html",
+        "report runs/A --claims claims.toml",
+        "report runs/A --published samsung-840-pro-256gb --json",
+    ),
+)
 def report(
     *runs: Path,
     out: Path | None = None,
-    published: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    published: Repeated = (),
     claims: Path | None = None,
-    json: Flag = False,
-    quiet: Flag = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write the report of a run again, or one report that shows several runs side by side.
 
@@ -415,22 +387,24 @@ def report(
         samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
     claims
         A file (TOML) of what the vendor claims, which the spec sheet puts beside what was measured.
-    json
-        Print the runs' manifests, recordings and findings as JSON instead of their summary.
-    quiet
-        Only the path of the report.
     """
     return report_command.run(runs, out, published, claims, json=json, quiet=quiet)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "compare runs/A runs/B",
+        "compare old=runs/A,runs/B new=runs/C,runs/D",
+        "compare runs/A runs/B --fail-if 'p99_read_latency > 1.1 * baseline'",
+    ),
+)
 def compare(
     *runs: str,
-    fail_if: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    fail_if: Repeated = (),
     junit: Path | None = None,
     markdown: Path | None = None,
-    json: Flag = False,
-    quiet: Flag = False,
+    json: Json = False,
+    quiet: Silent = False,
 ) -> int:
     """Compare runs with the first one: what differs, by how much, and how sure that is.
 
@@ -446,17 +420,18 @@ def compare(
         File to write the conditions to as JUnit XML.
     markdown
         File to write a short summary to.
-    json
-        Print everything as JSON.
-    quiet
-        Print nothing: the exit code tells.
     """
     return compare_command.run(
         runs, compare_command.Options(tuple(fail_if), junit, markdown, json, quiet)
     )
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "runs --drive vector --since 2026-11-01",
+        "runs --tag firmware-2.1 --json",
+    ),
+)
 def runs(
     *folders: Path,
     drive: str | None = None,
@@ -464,7 +439,7 @@ def runs(
     tag: str | None = None,
     since: date | None = None,
     until: date | None = None,
-    json: Flag = False,
+    json: Json = False,
 ) -> int:
     """List the runs that are kept.
 
@@ -482,19 +457,21 @@ def runs(
         Only runs of this day and later, such as 2026-11-21 (UTC).
     until
         Only runs of this day and earlier.
-    json
-        Print as JSON.
     """
     return keep_command.list_runs(
         folders or (Path("runs"),), Choice(drive, test, tag, since, until), json
     )
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        'note runs/A --tag firmware-2.1 --text "after the update"',
+    ),
+)
 def note(
     *runs: Path,
-    tag: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    untag: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    tag: Repeated = (),
+    untag: Repeated = (),
     text: str | None = None,
 ) -> int:
     """Write tags and a note on runs; measurements are not touched.
@@ -513,13 +490,17 @@ def note(
     return keep_command.annotate(runs, tag, untag, text)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        'query "SELECT drive, max(iops) FROM recordings GROUP BY drive"',
+    ),
+)
 def query(
     sql: str,
     /,
     *folders: Path,
     out: Path | None = None,
-    json: Flag = False,
+    json: Json = False,
 ) -> int:
     """Ask all runs in SQL (DuckDB); docs/query.md describes the tables.
 
@@ -532,19 +513,23 @@ def query(
         Run folders, or folders of them: "runs" by default.
     out
         File for the result instead of the terminal: .csv, .parquet or .json.
-    json
-        Print rows as JSON.
     """
     return keep_command.ask(sql, folders or (Path("runs"),), out, json)
 
 
-@app.command(name="import")
+@app.command(
+    name="import",
+    help_epilogue=examples(
+        "import fio.json --log job_lat.1.log",
+        "import iometer.csv --json",
+    ),
+)
 def import_(
     *files: Path,
-    log: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
+    log: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False)] = (),
     out: Path = Path("runs"),
-    json: Flag = False,
-    quiet: Flag = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Make run folders of what fio (JSON, JSON+) or Iometer (CSV) measured.
 
@@ -556,15 +541,15 @@ def import_(
         A latency log that fio wrote beside its JSON, one per job in their order. Repeatable.
     out
         Folder for run folders.
-    json
-        Print the runs as JSON.
-    quiet
-        Only the paths of the run folders.
     """
     return import_command.run(files, log, out, json, quiet)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "export tables runs/A runs/B --format parquet",
+    ),
+)
 def export(
     folder: Path,
     /,
@@ -585,9 +570,14 @@ def export(
     return keep_command.export(folder, runs or (Path("runs"),), format)
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "reproduce --only core",
+        "reproduce --write docs --jobs 4",
+    ),
+)
 def reproduce(
-    *, only: str | None = None, write: Path | None = None, jobs: int = 2, json: Flag = False
+    *, only: str | None = None, write: Path | None = None, jobs: Jobs = 2, json: Json = False
 ) -> int:
     """Run the reviews' experiments on the simulated drives and compare with what was published.
 
@@ -597,17 +587,18 @@ def reproduce(
         Only these reviews, separated by commas: core, owc, vertex3, sata, vector.
     write
         Folder to write reproduction.html and reproduction.md to.
-    jobs
-        How many drives run at the same time; each takes up to 1 GB of memory.
-    json
-        Print the tables as JSON.
     """
     return reproduce_command.run(
         None if only is None else [name.strip() for name in only.split(",")], write, jobs, json
     )
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "verify test.bin --size 8GiB",
+        "verify /dev/nvme1n1 --destroy-data /dev/nvme1n1 --state before",
+    ),
+)
 def verify(
     target: str,
     /,
@@ -616,16 +607,16 @@ def verify(
     span: str | None = None,
     state: Path | None = None,
     again: Flag = False,
-    size: str | None = None,
-    destroy_data: str | None = None,
-    overwrite: str | None = None,
-    purge: Method | None = None,
-    io_limit: float | None = None,
-    engine: str | None = None,
-    seed: int = 1,
-    json: Flag = False,
-    progress: ProgressForm = "auto",
-    quiet: Flag = False,
+    size: Size = None,
+    destroy_data: DestroyData = None,
+    overwrite: Overwrite = None,
+    purge: Purge = None,
+    io_limit: IoLimit = None,
+    engine: Engine = None,
+    seed: Seed = 1,
+    json: Json = False,
+    progress: ProgressOption = "auto",
+    quiet: Silent = False,
 ) -> int:
     """Find out whether a target keeps what is written to it.
 
@@ -641,27 +632,6 @@ def verify(
         File that keeps what every block should hold, for --again.
     again
         Write nothing: compare with the state that an earlier run left, also one that was killed.
-    size
-        Size of a file that is to be created, such as 4GiB.
-    destroy_data
-        The block device whose data may be destroyed.
-    overwrite
-        The existing file whose content may be overwritten.
-    purge
-        How the device that --destroy-data names is erased before everything is written: discard,
-        nvme-format, nvme-sanitize or ata-secure-erase. Without it, it is only overwritten.
-    io_limit
-        Seconds that one I/O may take before the verification is given up: 120 by default.
-    engine
-        How I/O is passed to the system, as in "characterize".
-    seed
-        Root of the load's randomness.
-    json
-        Print the result as JSON.
-    progress
-        auto suits the terminal; json writes JSON lines to standard error.
-    quiet
-        Print nothing: the exit code tells.
     """
     return verify_command.run(
         target,
@@ -684,7 +654,11 @@ def verify(
     )
 
 
-@app.command
+@app.command(
+    help_epilogue=examples(
+        "completion bash",
+    ),
+)
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     """Print what makes a shell complete commands and options: source <(fourcorners completion bash)
 

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
-from uniplot import plot_to_string
 
 from fourcorners import wording
+from fourcorners.report.plots import dots
 from fourcorners.suites import Progress, Status
 
 # Drawing takes some 10 ms of a processor that the measurement may want.
@@ -109,34 +109,15 @@ def _rates(status: Status) -> str:
         return ""
     parts = [wording.rate(status.current_bytes_per_second)]
     if status.current_iops is not None:
-        parts.append(f"{status.current_iops:,.0f} IOPS")
+        parts.append(f"{wording.number(status.current_iops)} IOPS")
     if status.current_latency_s is not None:
-        parts.append(f"mean latency {1e3 * status.current_latency_s:.3g} ms")
+        parts.append(f"mean latency {wording.duration(status.current_latency_s)}")
     return ", ".join(parts)
 
 
 def _plot(
     title: str, seconds: Sequence[float], values: Sequence[float], unit: str, width: int
 ) -> Text:
-    """One curve from zero up, over the last minutes."""
-    last = seconds[-1]
-    first = max(seconds[0], last - _WINDOW_S)
-    return Text(
-        plot_to_string(
-            list(values),
-            xs=list(seconds),
-            lines=True,
-            width=width,
-            height=_PLOT_ROWS,
-            character_set="braille",
-            x_min=first,
-            x_max=max(last, first + 1.0),
-            y_min=0,
-            x_unit=" s",
-            y_unit=unit,
-            x_gridlines=[],
-            y_gridlines=[],
-            title=title,
-        ),
-        no_wrap=True,
-    )
+    """One curve over the last minutes."""
+    first = seconds[-1] - _WINDOW_S
+    return dots(title, seconds, values, unit, width=width, rows=_PLOT_ROWS, first=first, lines=True)

@@ -44,7 +44,7 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
             elif row["test"] == "transfer-size":
                 transfer_size.append({**entry, "rateInterval": rate_interval(run, row)})
             elif row["test"] == "consistency":
-                consistency.append(_consistency(drive, run, row))
+                consistency.append(consistency_series(drive, run, row))
     corners.sort(key=_corner_order)
     return {
         "drives": names,
@@ -162,7 +162,7 @@ def _histogram(run: Run, row: Mapping[str, Any]) -> tuple[Array, Array, Array]:
     return np.asarray(low), np.asarray(high), np.asarray(count)
 
 
-def _consistency(drive: int, run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
+def consistency_series(drive: int, run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
     """I/Os of every whole second; a last second that the run's end cut short is left out."""
     try:
         series = run.series(str(row.get("recording")), str(row.get("operation")))

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fourcorners.catalog.claims import Claim
 
-from . import charts
+from . import charts, plots
 from .payload import LATENCIES
 from .run import Run
 from .view import report_view
@@ -55,6 +55,8 @@ def render_summary(
     for name, title, rows in _own_tables(view):
         for table in maps.get(name) or [_recordings(title, rows)]:
             parts += [Text(""), table]
+    for plot in (*plots.curves(run), *plots.rates_over_time(run)):
+        parts += [Text(""), plot]
     if view["models"]:
         parts += [Text(""), _models(view)]
     shown = [row for row in view["findings"] if not row["name"].startswith(SHOWN_ABOVE)]

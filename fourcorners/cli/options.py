@@ -1,0 +1,119 @@
+"""Options that several commands have: what they say in help texts is said once, here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fourcorners.cli.progress import ProgressForm
+from fourcorners.purge import Method
+
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
+Repeated = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]
+
+Json = Annotated[Flag, Parameter(help="Print the result as JSON on standard output.")]
+Quiet = Annotated[
+    Flag, Parameter(help="No progress and no summary: only the paths of what was made.")
+]
+Silent = Annotated[Flag, Parameter(help="Print nothing: the exit code tells.")]
+ProgressOption = Annotated[
+    ProgressForm,
+    Parameter(help="auto suits the terminal; json writes JSON lines to standard error."),
+]
+Seed = Annotated[
+    int,
+    Parameter(help="Root of all randomness: the same seed repeats a simulated run exactly."),
+]
+Settings = Annotated[
+    Repeated,
+    Parameter(
+        name="--set",
+        help="Replace a parameter of a simulated drive, such as cache.write_back=false; of an "
+        "array's members, such as member.cache.write_back=false. Repeatable.",
+    ),
+]
+Size = Annotated[str | None, Parameter(help="Size of a file that is to be created, such as 4GiB.")]
+DestroyData = Annotated[
+    str | None,
+    Parameter(
+        help="The block device whose data may be destroyed. Without it, devices are only read."
+    ),
+]
+Overwrite = Annotated[
+    str | None,
+    Parameter(
+        help="The existing file whose content may be overwritten. Without it, such files are only "
+        "read."
+    ),
+]
+Purge = Annotated[
+    Method | None,
+    Parameter(
+        help="How the device that --destroy-data names is erased where an erased drive is asked "
+        "for: discard, nvme-format, nvme-sanitize or ata-secure-erase. Without it, no device is "
+        "erased."
+    ),
+]
+IoLimit = Annotated[
+    float | None,
+    Parameter(
+        help="Seconds that one I/O may take before the test is given up: 120 by default. Files "
+        "and devices only."
+    ),
+]
+Engine = Annotated[
+    str | None,
+    Parameter(
+        help="How I/O is passed to the system: auto, io_uring, nvme or sync, with options such as "
+        "io_uring,batch=32,cpus=0-3 (docs/real-targets.md). Files and devices only."
+    ),
+]
+Jobs = Annotated[
+    int,
+    Parameter(help="How many drives run at the same time; each takes up to 1 GB of memory."),
+]
+
+
+def examples(*commands: str) -> str:
+    """What a command's help ends with."""
+    return "  \n".join(["Examples:", *(f"fourcorners {command}" for command in commands)])
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class TargetOptions:
+    """Options of everything that runs tests on targets.
+
+    Parameters
+    ----------
+    state
+        File that "prepare" wrote of the simulated drive: the tests start from that state instead of
+        erasing and filling the drive.
+    filled
+        Share of the target that is filled and used, from its start, such as 0.5. The rest stays
+        empty, which a drive uses as spare area.
+    out
+        Folder for run folders.
+    dry_run
+        Say what would be done, how long it takes, how much is written and what is destroyed.
+    """
+
+    size: Size = None
+    set_: Settings = ()
+    destroy_data: DestroyData = None
+    overwrite: Overwrite = None
+    purge: Purge = None
+    io_limit: IoLimit = None
+    engine: Engine = None
+    state: Path | None = None
+    filled: float = 1.0
+    seed: Seed = 1
+    out: Path = Path("runs")
+    dry_run: Flag = False
+    json: Json = False
+    progress: ProgressOption = "auto"
+    quiet: Quiet = False
+
+
+DEFAULTS = TargetOptions()
