@@ -61,18 +61,12 @@ class LatencyDistribution:
 class Offered:
     """What streams at a given rate asked for.
 
-    ``ios`` were due within ``span_s`` seconds; ``unissued`` of them were not issued, because the
-    target had fallen too far behind or the run was stopped, and no latency shows them.
+    ``iops`` were due per second; ``unissued`` I/Os in all were not issued, because the target had
+    fallen too far behind or the run was stopped, and no latency shows them.
     """
 
-    ios: int
+    iops: float
     unissued: int
-    span_s: float
-
-    @property
-    def iops(self) -> float:
-        """I/Os due per second."""
-        return self.ios / self.span_s if self.span_s > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +222,7 @@ class Recording:
             interrupted=raw.interrupted,
             failure=raw.failure,
             operations=operations,
-            offered=Offered(raw.offered_ios, raw.unissued_ios, raw.offered_ns * NS)
+            offered=Offered(raw.offered_ios / (raw.offered_ns * NS), raw.unissued_ios)
             if raw.offered_ns
             else None,
             energy_j=raw.energy_j,

@@ -146,8 +146,8 @@ def test_open_loop_tells_queue_from_service_and_offers_its_rate() -> None:
     reads, offered = recording.read, recording.offered
     assert offered is not None
     assert offered.unissued == 0
-    assert offered.ios == reads.ios
     assert offered.iops == pytest.approx(40, rel=1e-3)
+    assert offered.iops * recording.elapsed_s == pytest.approx(reads.ios, rel=1e-3)
     means = {name: part.mean_s or 0.0 for name, part in reads.stages.items()}
     assert means["lateness"] == 0
     assert means["queue"] + means["service"] == pytest.approx(reads.latency_mean_s)
@@ -167,7 +167,8 @@ def test_a_burst_queues_at_a_drive_that_serves_one_after_the_other() -> None:
         recording = drive.run(fc.Workload([stream], seconds=20))
     reads, offered = recording.read, recording.offered
     assert offered is not None
-    assert (offered.ios, offered.unissued) == (200, 0)
+    assert (reads.ios, offered.unissued) == (200, 0)
+    assert offered.iops == pytest.approx(10, rel=1e-6)
     # The k-th of a burst of ten waits for the k - 1 before it: 4.5 of them in the mean.
     queue_s, service_s = reads.stages["queue"].mean_s, reads.stages["service"].mean_s
     assert queue_s is not None

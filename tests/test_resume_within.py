@@ -1,6 +1,7 @@
 """A test that was interrupted in its midst goes on there: to the same bytes on simulated drives."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,6 +59,10 @@ SIMULATED: dict[str, dict[str, Any]] = {
     "queue-depth": {"parameters": {"depths": [1, 2, 4]}, "scale": 0.02},
     "snia-throughput": {"parameters": {"rounds": 6}, "scale": 0.02},
     "recovery": {"parameters": {"idles": "1 s"}, "scale": 0.01},
+    "latency-under-load": {
+        "parameters": {"arrivals": "poisson", "loads": [0.4, 0.8], "halvings": 2},
+        "scale": 0.01,
+    },
 }
 
 
@@ -112,6 +117,42 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     assert "went on after 1 of its measurements, prepared anew" in run.manifest["notes"][-1]
 
 
+def test_a_test_that_only_reads_a_file_goes_on_with_it_as_it_was_prepared(tmp_path: Path) -> None:
+    options = {"parameters": {"depths": [1, 2, 4], "time": "0.1 s"}}
+    test, out, file = "random-reads", tmp_path / "runs", tmp_path / "drive"
+    _killed("run", 5, test, file, out, json.dumps(options), 16 * 2**20)
+    before = _manifest(out)["tests"][0]
+    kept = before["waypoint"]["recordings"]
+    assert kept > 0
+    run = fc.resume(out / _manifest(out)["id"])
+    [done] = run.manifest["tests"]
+    assert done["status"] == "complete"
+    assert done["preparation"] == before["preparation"]
+    assert done["recordings"][:kept] == before["recordings"][:kept]
+    assert len(done["recordings"]) == 3
+    assert "as its preparation had left it" in run.manifest["notes"][-1]
+
+
+def test_rounds_on_a_file_go_on_and_those_before_decide_nothing(tmp_path: Path) -> None:
+    options = {"parameters": {"edition": "client", "rounds": 6, "time": "0.05 s"}}
+    test, out, file = "snia-throughput", tmp_path / "runs", tmp_path / "drive"
+    # In the fourth round.
+    _killed("run", 8, test, file, out, json.dumps(options), 16 * 2**20)
+    before = _manifest(out)["tests"][0]
+    assert before["waypoint"]["rounds"] == [3]
+    run = fc.resume(out / _manifest(out)["id"])
+    [done] = run.manifest["tests"]
+    assert done["status"] == "complete"
+    assert done["preparation"] == before["preparation"]
+    assert done["recordings"][:6] == before["recordings"][:6]
+    rounds = [recording["point"]["round"] for recording in done["recordings"]]
+    last = rounds[-1]
+    assert rounds == [number for number in range(1, last + 1) for _ in range(2)]
+    # Five in a row at least, six at most, are after the interruption.
+    assert last - 3 in (5, 6)
+    assert "none of its rounds until then counts" in run.manifest["notes"][-1]
+
+
 def test_the_targets_that_were_to_follow_are_run_as_well(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,3 +170,9 @@ def test_the_targets_that_were_to_follow_are_run_as_well(
     # A run that is over already has nothing to follow it any more.
     assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
     assert len([path for path in out.iterdir() if path.is_dir()]) == len(targets)
+    # As if the command had been killed between the second target and the third.
+    last = next(run for run in runs if run.manifest["target"]["locator"] == targets[2])
+    shutil.rmtree(last.path)
+    assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
+    again = [fc.open_run(str(path)) for path in out.iterdir() if path.is_dir()]
+    assert sorted(run.manifest["target"]["locator"] for run in again) == sorted(targets)

@@ -49,12 +49,20 @@ def named(definition: Definition, plan: Plan, name: str) -> Test:
     def phase_of(phase: Phase | Adaptive) -> Phase | Adaptive:
         if isinstance(phase, Phase):
             return replace(phase, measurements=own(phase.measurements))
+        return adaptive_of(phase)
 
+    def adaptive_of(phase: Adaptive) -> Adaptive:
         def following(measured: Measured) -> tuple[Measurement, ...]:
             inner = {id.removeprefix(prefix): one for id, one in measured.items()}
             return own(phase.following(inner))
 
-        return replace(phase, first=own(phase.first), following=following)
+        from_round = phase.from_round
+        return replace(
+            phase,
+            first=own(phase.first),
+            following=following,
+            from_round=from_round and (lambda number: adaptive_of(from_round(number))),
+        )
 
     return Test(
         name=name,

@@ -15,22 +15,30 @@ from fourcorners.suites.progress import Progress
 from fourcorners.suites.runner import Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
-from fourcorners.suites.waypoint import GoingOn, going_on
+from fourcorners.suites.waypoint import Drive, GoingOn, going_on
 from fourcorners.targets import SimulatedTarget, Target, is_simulated, open_target
 
 # Facts of the machine whose change between two parts of a run a reader should know.
 _TELLING_FACTS = ("kernel", "cpu", "cores", "memory_bytes", "cpu_governor", "scheduler", "link")
+
+_WENT_ON = {
+    Drive.SAVED: "from the drive's saved state",
+    Drive.ANEW: "prepared anew",
+    Drive.UNWRITTEN: "with the drive as its preparation had left it",
+    Drive.ROUNDS: "with the drive as they had left it, and none of its rounds until then counts "
+    "towards the steady state",
+}
 
 
 def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
     """Goes on with a run where it stopped, and returns it finished.
 
     Finished tests are kept as they are. The test that was interrupted goes on from the last state
-    of a simulated drive that was saved during it, or at a phase that prepares a real drive anew;
-    else it begins anew with its preparation, as failed tests do. Tests that were not reached are
-    run. When the run
-    stopped, for how long, and what was compared to know that the drive is the same, is kept in the
-    manifest's ``gaps`` and told in a note. A run that is complete already is only returned.
+    of a simulated drive that was saved during it; of a real drive at a phase that prepares it anew,
+    where it was only read since its preparation, or at its next round; else it begins anew with its
+    preparation, as failed tests do. Tests that were not reached are run. When the run stopped, for
+    how long, and what was compared to know that the drive is the same, is kept in the manifest's
+    ``gaps`` and told in a note. A run that is complete already is only returned.
 
     Args:
         path: the run folder, by its name also while it is still ``.NAME.partial``.
@@ -175,8 +183,9 @@ def _record_gap(
         text += f", {titles} began anew with {'its' if len(begun) == 1 else 'their'} preparation"
     for one in going.values():
         measured = len(one.entry["recordings"])
-        text += f", {one.entry['title']} went on after {measured} of its measurements, " + (
-            "prepared anew" if one.waypoint.state is None else "from the drive's saved state"
+        text += (
+            f", {one.entry['title']} went on after {measured} of its measurements, "
+            f"{_WENT_ON[Drive(one.waypoint.drive)]}"
         )
     text += f"; the drive is the same ({same})"
     if changes:

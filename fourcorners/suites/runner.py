@@ -33,7 +33,7 @@ from fourcorners.suites.steps import Fill, Purge, Rest, Restore, SteadyWrites, S
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, SuitePlan, find_suite
 from fourcorners.suites.test import Adaptive, Measurement, Test
-from fourcorners.suites.waypoint import GoingOn, Waypoint, begins_anew, saves_states
+from fourcorners.suites.waypoint import Drive, GoingOn, Waypoint, begins_anew
 from fourcorners.targets import SimulatedTarget, Target, open_target
 from fourcorners.workload import Workload
 
@@ -236,6 +236,12 @@ class Runner:
         self._passed = 0
         self._behind: GoingOn | None = None
         self._state_due_s: float | None = None
+        # Of a real drive: whether anything but its preparation wrote to it in the phase, and how
+        # many rounds are done of each phase that has some.
+        self._unwritten = True
+        self._rounds: list[int] = []
+        # The last place of the test that prepares a real drive anew.
+        self._anew: dict[str, Any] | None = None
 
     def run(self) -> Run:
         """Runs the tests that are not finished yet."""
@@ -354,10 +360,12 @@ class Runner:
         self._update()
         self._writer.note(self._manifest)
         try:
-            self._begin(test)
+            self._begin()
             for number, phase in enumerate(test.phases, start=1):
                 for step in phase.preparation:
                     self._prepare(step, entry)
+                if begins_anew(phase):
+                    self._unwritten = True
                 if isinstance(phase, Adaptive):
                     self._adapt(phase, entry, test.name)
                 else:
@@ -366,7 +374,7 @@ class Runner:
                 if self._target.kind != "simulated" and any(
                     map(begins_anew, test.phases[number : number + 1])
                 ):
-                    self._set_waypoint(entry, None)
+                    self._set_waypoint(entry, Drive.ANEW)
             entry["status"] = "complete"
         except (_StopRequestedError, KeyboardInterrupt):
             self._interrupt.requested = True
@@ -386,9 +394,12 @@ class Runner:
             ending += f": {entry['reason']}"
         self._progress.message(f"{test.title}: {ending}")
 
-    def _begin(self, test: Test) -> None:
+    def _begin(self) -> None:
         """The drive as the test finds it, or as it was at the test's waypoint."""
-        self._passed, self._state_due_s = 0, None
+        self._passed, self._unwritten, self._rounds, self._anew = 0, True, [], None
+        if self._behind is not None and self._behind.waypoint.drive == Drive.ANEW:
+            self._anew = self._behind.waypoint.to_dict()
+        self._state_due_s = time.monotonic() + waypoint_module.STATE_INTERVAL_S
         if not isinstance(self._target, SimulatedTarget):
             return
         self._target.rewind()
@@ -398,8 +409,6 @@ class Runner:
             assert waypoint.state is not None
             self._target.load(self._writer.path / waypoint.state)
             self._past = Past(self._target, **waypoint.past)
-        if saves_states(test):
-            self._state_due_s = time.monotonic() + waypoint_module.STATE_INTERVAL_S
 
     def _is_behind(self) -> bool:
         """Whether the next step or measurement was done before the interruption."""
@@ -408,10 +417,9 @@ class Runner:
     def _pass(self, entry: dict[str, Any]) -> None:
         """One more step or measurement is done. From time to time a simulated drive is saved."""
         self._passed += 1
-        now = time.monotonic()
-        if self._state_due_s is None or now < self._state_due_s:
+        if not isinstance(self._target, SimulatedTarget) or not self._is_due():
             return
-        assert isinstance(self._target, SimulatedTarget)
+        begun = time.monotonic()
         name = schema.STATE.format(self._passed)
         try:
             self._target.save(self._writer.path / name)
@@ -420,24 +428,62 @@ class Runner:
             self._state_due_s = None
             self._note(f"{error}: interrupted from here on, {self._test_title} goes back further")
             return
-        self._set_waypoint(entry, name)
-        took_s = time.monotonic() - now
-        self._state_due_s = (
-            now
-            + took_s
-            + max(waypoint_module.STATE_INTERVAL_S, took_s / waypoint_module.STATE_SHARE_MAX)
-        )
+        self._set_waypoint(entry, Drive.SAVED, name)
+        self._delay(begun)
 
-    def _set_waypoint(self, entry: dict[str, Any], state: str | None) -> None:
+    def _is_due(self) -> bool:
+        """Whether as much was done as an interruption may cost."""
+        return self._state_due_s is not None and time.monotonic() >= self._state_due_s
+
+    def _delay(self, begun: float) -> None:
+        """Says when a place is saved again, after one took from ``begun`` until now."""
+        now = time.monotonic()
+        share = (now - begun) / waypoint_module.STATE_SHARE_MAX
+        self._state_due_s = now + max(waypoint_module.STATE_INTERVAL_S, share)
+
+    def _keep_place(self, measurement: Measurement, entry: dict[str, Any]) -> None:
+        """Says of a real drive, before a measurement, whether the test could go on with it."""
+        if self._target.kind == "simulated":
+            return
+        if measurement.writes:
+            self._unwritten = False
+            if self._known_unwritten(entry):
+                self._drop_waypoint(entry)
+        elif self._unwritten:
+            self._mark(entry, Drive.UNWRITTEN)
+            if self._is_due():
+                begun = time.monotonic()
+                self._checkpoint()
+                self._delay(begun)
+
+    def _known_unwritten(self, entry: Mapping[str, Any]) -> bool:
+        return bool(entry.get("waypoint", {}).get("drive") == Drive.UNWRITTEN)
+
+    def _drop_waypoint(self, entry: dict[str, Any]) -> None:
+        """Back to the phase that prepares the drive anew, if there was one."""
+        del entry["waypoint"]
+        if self._anew is not None:
+            entry["waypoint"] = self._anew
+        self._update()
+        self._writer.note(self._manifest)
+
+    def _set_waypoint(self, entry: dict[str, Any], drive: Drive, state: str | None = None) -> None:
+        self._mark(entry, drive, state)
+        if drive is Drive.ANEW:
+            self._anew = entry["waypoint"]
+        self._checkpoint()
+        self._writer.keep_states(self._states())
+
+    def _mark(self, entry: dict[str, Any], drive: Drive, state: str | None = None) -> None:
         entry["waypoint"] = Waypoint(
             passed=self._passed,
             preparation=len(entry["preparation"]),
             recordings=len(entry["recordings"]),
+            drive=drive,
             state=state,
             past=self._past.to_dict(),
+            rounds=list(self._rounds),
         ).to_dict()
-        self._checkpoint()
-        self._writer.keep_states(self._states())
 
     def _states(self) -> set[str]:
         """Files with states that a test could go on from."""
@@ -451,6 +497,8 @@ class Runner:
             return
         text = step.describe(self._plan.subject)
         self._stop_if_requested()
+        if not isinstance(step, Rest) and self._known_unwritten(entry):
+            self._drop_waypoint(entry)
         match step:
             case Purge():
                 self._show(text, 0.0, 0.0)
@@ -549,16 +597,43 @@ class Runner:
     def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
         """Batch after batch until the phase has enough; each is safe when it is through."""
         measured: dict[str, Recording] = {}
-        batch, used_s = phase.first, 0.0
+        planned_s, used_s = phase.measuring_s, 0.0
+        in_place = phase.from_round is not None and self._target.kind != "simulated"
+        if in_place:
+            skipped = self._skip_rounds(phase)
+            if skipped is None:
+                self._estimate.done(planned_s)
+                return
+            if skipped:
+                assert phase.from_round is not None
+                phase = phase.from_round(skipped + 1)
+        batch = phase.first
         for _ in range(phase.batches_max):
             for measurement in batch:
                 measured[measurement.id] = self._measure(measurement, entry, test)
                 used_s += measurement.seconds
-            self._checkpoint()
+            if in_place:
+                self._rounds[-1] += 1
+                self._set_waypoint(entry, Drive.ROUNDS)
+            else:
+                self._checkpoint()
             batch = phase.following(measured)
             if not batch:
                 break
-        self._estimate.done(phase.measuring_s - used_s)
+        self._estimate.done(planned_s - used_s)
+
+    def _skip_rounds(self, phase: Adaptive) -> int | None:
+        """Rounds that are behind; ``None`` where the phase is. What they decide is not asked again:
+        the drive was left alone in between, so that they are not in a row with what follows."""
+        self._rounds.append(0)
+        if not self._is_behind():
+            return 0
+        assert self._behind is not None
+        waypoint, place = self._behind.waypoint, len(self._rounds) - 1
+        self._rounds[place] = waypoint.rounds[place]
+        self._passed += waypoint.rounds[place] * len(phase.first)
+        goes_on = waypoint.drive == Drive.ROUNDS and place == len(waypoint.rounds) - 1
+        return waypoint.rounds[place] if goes_on else None
 
     def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:
         if self._is_behind():
@@ -567,6 +642,7 @@ class Runner:
             self._estimate.done(measurement.seconds)
             return self._behind.recordings[measurement.id]
         self._stop_if_requested()
+        self._keep_place(measurement, entry)
         measurement = self._plan.suite.logged(measurement)
         recording, conditions = self._observe(measurement)
         if recording.operations:

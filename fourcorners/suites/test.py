@@ -126,6 +126,9 @@ class Adaptive:
     """What the later batches consist of, for estimates; as the first one by default."""
     later_count: int = 0
     """How many of ``later`` there are in all, at most."""
+    from_round: "Callable[[int], Adaptive] | None" = None
+    """Of rounds: the phase from a round on, counted from 1, that knows nothing of those before. A
+    real drive goes on with it after an interruption."""
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:

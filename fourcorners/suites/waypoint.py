@@ -2,26 +2,41 @@
 
 Of a simulated drive its state is saved from time to time, with how many of the test's steps and
 measurements are behind: going on from there is exactly what would have happened. A real drive has
-no state that could be brought back, so a test goes on at a phase that prepares the drive anew.
+no state that could be brought back. A test goes on where the drive need not be what it was (a phase
+that prepares it anew), where it still is (nothing was written since it was prepared), or where what
+comes next tells by itself whether it is (rounds until a steady state).
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from fourcorners.recording import OperationRecording, Recording
+from fourcorners.recording import Offered, OperationRecording, Recording
 from fourcorners.store import Run
 from fourcorners.suites.steps import Fill, Purge, Restore
-from fourcorners.suites.test import Adaptive, Phase, Test
-from fourcorners.workload import CLOSED_LOOP
+from fourcorners.suites.test import Adaptive, Phase
 
 STATE_INTERVAL_S = 120.0
-"""Between two saved states: as much work an interruption costs at most, and the saving itself."""
+"""Between two places that are saved: as much work an interruption costs at most, and the saving."""
 
 STATE_SHARE_MAX = 0.05
 """Part of a test's time that saving states may take."""
+
+
+class Drive(StrEnum):
+    """What the drive is where a test goes on."""
+
+    SAVED = "saved"
+    """Simulated, and back in the state that it was in."""
+    ANEW = "anew"
+    """Prepared by the phase that comes next."""
+    UNWRITTEN = "unwritten"
+    """As its preparation left it: it was only read since."""
+    ROUNDS = "rounds"
+    """As rounds left it: those that are behind do not count towards the steady state."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +48,14 @@ class Waypoint:
     preparation: int
     recordings: int
     """Entries of the test's ``preparation`` and ``recordings`` that belong to them."""
+    drive: str
+    """A :class:`Drive`."""
     state: str | None
-    """File in the run folder with the drive's state; ``None`` where it is prepared anew."""
+    """File in the run folder with a simulated drive's state."""
     past: dict[str, Any]
     """See :class:`fourcorners.suites.past.Past`."""
+    rounds: list[int] = field(default_factory=list)
+    """Of each phase of rounds that has begun, those that are behind."""
 
     def to_dict(self) -> dict[str, Any]:
         """For a manifest."""
@@ -68,21 +87,6 @@ def going_on(run: Run, test: Mapping[str, Any]) -> GoingOn | None:
     return GoingOn(entry, waypoint, {id: _recording(run, id) for id in ids})
 
 
-def saves_states(test: Test) -> bool:
-    """Whether the test can go on from a saved state: what it does next must follow from what the
-    tables keep, which is not all that there is to know of rates that were offered."""
-    return all(
-        stream.arrival == CLOSED_LOOP
-        for phase in test.phases
-        for measurement in (*phase.measurements, *_later(phase))
-        for stream in measurement.workload.streams
-    )
-
-
-def _later(phase: Phase | Adaptive) -> tuple[Any, ...]:
-    return (phase.later,) if isinstance(phase, Adaptive) and phase.later is not None else ()
-
-
 def begins_anew(phase: Phase | Adaptive) -> bool:
     """Whether what came before the phase does not matter to it: it writes the drive full, or
     erases it."""
@@ -92,10 +96,14 @@ def begins_anew(phase: Phase | Adaptive) -> bool:
 
 
 def _recording(run: Run, id: str) -> Recording:
-    """A recording as the tables have it. They count failed I/Os together, under errno 0."""
+    """A recording as the tables have it, without the stages of latencies and single I/Os, on which
+    no measurement depends. Failed I/Os they count together, under errno 0."""
     rows = [row for row in run.recordings if row["recording"] == id]
     operations = {row["operation"]: _operation(run, row) for row in rows}
     first = rows[0]
+    offered = None
+    if first["offered_iops"] is not None:
+        offered = Offered(first["offered_iops"], first["unissued_ios"])
     return Recording(
         elapsed_s=first["elapsed_s"],
         mean_queue_depth=first["mean_queue_depth"],
@@ -105,6 +113,7 @@ def _recording(run: Run, id: str) -> Recording:
         interrupted=first["interrupted"],
         failure=None,
         operations=operations,
+        offered=offered,
         energy_j=first["energy_j"],
     )
 

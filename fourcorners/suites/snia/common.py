@@ -121,13 +121,15 @@ def rounds(
     rounds_max: int,
     *,
     judged_bytes: int | None = None,
+    number: int = 1,
 ) -> Adaptive:
     """Rounds until every tracked variable is steady by SNIA's rule, or there are enough.
 
     With ``judged_bytes``, the size of the written span, the judge of steady state decides instead.
-    ``batch`` gives the measurements of a round, from 1; those with a metric decide.
+    ``batch`` gives the measurements of a round, from 1; those with a metric decide. ``number`` is
+    the first round's.
     """
-    first = batch(1)
+    first = batch(number)
     tracked = [index for index, one in enumerate(first) if one.axes.get("tracked")]
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
@@ -150,16 +152,28 @@ def rounds(
             ]
             if all(verdict.settled for verdict in verdicts):
                 return ()
-            return batch(len(parts) + 1)
+            return batch(number + len(parts))
         windows = [
             snia_window(np.array([value(one) for one in recordings[index :: len(first)]]))
             for index in tracked
         ]
         if all(window is not None and window.steady for window in windows):
             return ()
-        return batch(len(measured) // len(first) + 1)
+        return batch(number + len(measured) // len(first))
 
-    return Adaptive(preparation, first, following, batches_max=rounds_max, what="rounds")
+    def from_round(later: int) -> Adaptive:
+        return rounds(
+            preparation, batch, value, rounds_max, judged_bytes=judged_bytes, number=later
+        )
+
+    return Adaptive(
+        preparation,
+        first,
+        following,
+        batches_max=rounds_max,
+        what="rounds",
+        from_round=from_round,
+    )
 
 
 def _written_bytes(recording: Recording) -> float:
