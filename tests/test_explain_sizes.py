@@ -38,11 +38,13 @@ def test_an_odd_size_does_not_bend_the_model_and_is_told() -> None:
     sizes = 512.0 * 2 ** np.arange(16)
     seconds = 1e-4 + sizes / 200e6
     seconds[9] *= 1.5
-    penalty, rate = core_model.find(_probed(seconds))
+    penalty, rate, odd = core_model.find(_probed(seconds))
     assert penalty.value == pytest.approx(1e-4, rel=0.01)
     assert rate.value == pytest.approx(200e6, rel=0.01)
     assert "does not hold" in penalty.text
     assert "256 KiB" in penalty.text
+    assert odd.name == "misfit_read"
+    assert "256 KiB should take 33" in odd.text
 
 
 def test_few_sizes_are_no_model() -> None:

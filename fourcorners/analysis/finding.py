@@ -14,6 +14,8 @@ Verdict = Literal["measured", "holds", "violated", "not identifiable", "not appl
 
 PRESENCE = "yes/no"
 RESOLUTION = "resolution"
+ODD = ("drift_", "misfit_", "disagreement_")
+"""Beginnings of the names of findings about what no model of the drive explains."""
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners import wording
+from fourcorners.analysis.finding import ODD
 
 STORY = "explanation"
-# What no model of the drive explains: findings that begin so.
-ODD = ("drift_", "misfit_", "disagreement_")
 
 
 def render_explanation(

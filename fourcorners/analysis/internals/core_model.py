@@ -112,6 +112,38 @@ def _findings(
             evidence=evidence,
             detail=detail,
         ),
+        *_misfit(operation, block_bytes, misfit, evidence, detail),
+    ]
+
+
+def _misfit(
+    operation: str,
+    block_bytes: access_model.Floats,
+    misfit: access_model.Floats,
+    evidence: Sequence[str],
+    detail: dict[str, Any],
+) -> list[Finding]:
+    """What the model does not explain; none where it holds."""
+    off = np.abs(misfit) > _MISFIT_NOTED
+    if not off.any():
+        return []
+    worst = int(np.argmax(np.abs(misfit)))
+    how = "less" if misfit[worst] < 0 else "more"
+    return [
+        Finding(
+            f"misfit_{operation}",
+            f"{operation.capitalize()}s that no two numbers explain",
+            "measured",
+            f"{operation.capitalize()}s of {wording.size(block_bytes[worst])} should take "
+            f"{wording.percent(abs(float(misfit[worst])))} {how} time than they do by the access "
+            f"model, which is off by more than {wording.percent(_MISFIT_NOTED)} at "
+            f"{wording.count(int(off.sum()), 'size')}: the drive does not do one thing after the "
+            "other, or not alike at all sizes.",
+            value=float(np.abs(misfit).max()),
+            unit="1",
+            evidence=evidence,
+            detail=detail,
+        )
     ]
 
 

@@ -33,6 +33,9 @@ TESTS = ("probe-sizes", "transfer-size")
 TITLE = "Writes, with the tax of partly covered units"
 
 _SIZES_MIN = 6
+_PLAIN_HOLDS = 0.05
+"""Relative misfit of the model without a tax up to which nothing is left for a tax to explain."""
+
 _GAIN_MIN = 2.0
 """How many times closer to the measurement the tax must bring the model to be told as its cause."""
 
@@ -136,6 +139,16 @@ def _finding(
         "unit_bytes": unit_bytes,
         "goodness": {"relative_rms": off, "relative_rms_without_tax": off_plain},
     }
+    if off_plain < _PLAIN_HOLDS:
+        return Finding(
+            "extended_model",
+            TITLE,
+            "not identifiable",
+            f"The access model alone is off by {wording.percent(off_plain)}: what partly covered "
+            "units cost is too little, or is hidden by a buffer, to shape these writes.",
+            evidence=evidence,
+            detail=detail,
+        )
     if off_plain < _GAIN_MIN * off:
         return Finding(
             "extended_model",
@@ -151,8 +164,8 @@ def _finding(
         f"The access model alone misses these writes by {wording.percent(off_plain)}; with a tax "
         f"of {wording.duration(model.tax_s)} for each unit of {wording.size(unit_bytes)} that a "
         f"write covers only in part it misses them by {wording.percent(off)}. A write of "
-        f"{wording.size(block_bytes[0])} pays {wording.number(float(partial[0]))} of it, one of "
-        f"{wording.size(block_bytes[-1])} {wording.number(float(partial[-1]))}."
+        f"{wording.size(block_bytes[0])} pays {partial[0]:.3g} of it, one of "
+        f"{wording.size(block_bytes[-1])} {partial[-1]:.3g}."
     )
     interval = None
     if math.isfinite(log_half_width):

@@ -2,7 +2,8 @@
 
 The kind follows from the first of these that was measured: rotation (a disk), a mapping unit of at
 least 256 KiB (a drive that maps clusters), a smaller one or spare area (a drive that maps pages).
-Each finding adds a sentence, the most telling first.
+Then each finding that tells something adds a sentence: how it reads and writes, what is inside, how
+it is attached, and what a person should know who uses it.
 """
 
 from __future__ import annotations
@@ -10,62 +11,137 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import ODD, Finding
 
 CLUSTER_MIN_BYTES = 256 * 2**10
 
-_Say = Callable[[Finding], str]
+_Measured = Mapping[str, Finding]
+_Say = Callable[[Finding, _Measured], str]
+
+
+def _reads(f: Finding, all: _Measured) -> str:
+    """Only where the access model holds: else the cost of an access depends on its size."""
+    rate = all.get("read_sequential_rate")
+    if rate is None or "misfit_read" in all:
+        return f"A small read takes {wording.duration(f.detail['measured_s'][0])}."
+    return (
+        f"A read costs {wording.duration(f.value)} beside its transfer, at "
+        f"{wording.rate(rate.value)}."
+    )
+
+
+def _tax(f: Finding, all: _Measured) -> str:
+    goodness = f.detail["goodness"]
+    return (
+        f"Each unit that a write covers only in part costs {wording.duration(f.value)}, once for a "
+        "small write and up to twice for a large one: with that the access model misses writes by "
+        f"{wording.percent(goodness['relative_rms'])}, without it by "
+        f"{wording.percent(goodness['relative_rms_without_tax'])}."
+    )
+
+
+def _dies(f: Finding, all: _Measured) -> str:
+    channels = all.get("channels")
+    on = f" on {wording.count(_whole(channels), 'channel')}" if channels else ""
+    return f"{wording.count(_whole(f), 'die')}{on} work at the same time."
+
+
+def _zones(f: Finding, all: _Measured) -> str:
+    outer, inner = all.get("outer_rate"), all.get("inner_rate")
+    if _whole(f) < 2 or outer is None or inner is None:
+        return ""
+    return (
+        f"Its rate falls from {wording.rate(outer.value)} at the outer edge to "
+        f"{wording.rate(inner.value)} at the inner one, in {_whole(f)} zones."
+    )
+
+
+def _seeks(f: Finding, all: _Measured) -> str:
+    return (
+        f"An arm that crosses all tracks takes {wording.duration(f.value)} longer than on the "
+        "shortest way."
+    )
+
+
+def _queue(f: Finding, all: _Measured) -> str:
+    count = _whole(f)
+    text = f"It accepts {wording.count(count, 'command')} at once"
+    if count == 1:
+        return f"{text}, so that a queue gains nothing."
+    reordering = all.get("reordering")
+    if reordering is not None and reordering.value:
+        return (
+            f"{text} and reorders them: random reads become up to "
+            f"{wording.times(reordering.detail['gain'])} as fast."
+        )
+    return f"{text}."
+
+
+def _ahead(f: Finding, all: _Measured) -> str:
+    streams, far = all.get("read_ahead_streams"), all.get("read_ahead_bytes")
+    text = "It reads ahead"
+    if streams is not None and streams.value:
+        count = _whole(streams)
+        text += " of one sequence at a time" if count == 1 else f" of {count} sequences at a time"
+    return f"{text}, by {wording.size(far.value)}." if far is not None and far.value else f"{text}."
+
 
 _SENTENCES: tuple[tuple[str, _Say], ...] = (
-    ("mapping_unit", lambda f: f"It maps {wording.size(_value(f))} at a time."),
-    ("extended_model", lambda f: f.text),
+    ("rotation_rpm", lambda f, _: f"It turns {_whole(f):,} times a minute."),
+    ("zones", _zones),
+    ("seek_stroke", _seeks),
+    ("read_access_penalty", _reads),
+    ("extended_model", _tax),
     (
         "over_provisioning",
-        lambda f: f"Its spare area is {wording.percent(_value(f))} of what the user has.",
+        lambda f, _: f"Its spare area is {wording.percent(f.value)} of what the user has.",
     ),
-    (
-        "superblock_bytes",
-        lambda f: f"It erases about {wording.size(_value(f))} at a time.",
-    ),
+    ("superblock_bytes", lambda f, _: f"It erases about {wording.size(f.value)} at a time."),
     (
         "slc_cache_bytes",
-        lambda f: f"The first {wording.amount(_value(f))} of a burst go to an SLC cache.",
+        lambda f, _: f"The first {wording.amount(f.value)} of a burst go to an SLC cache.",
     ),
     (
         "write_buffer_bytes",
-        lambda f: f"A buffer takes the first {wording.size(_value(f))} of a burst.",
+        lambda f, _: f"A buffer takes the first {wording.size(f.value)} of a burst of writes.",
     ),
-    ("compression", lambda f: "It compresses what it stores."),
-    ("deduplication", lambda f: "It stores once what is written twice."),
-    ("dies", lambda f: f"{wording.count(round(_value(f)), 'die')} work at the same time."),
+    ("read_ahead", _ahead),
+    ("compression", lambda f, _: "It compresses what it stores."),
+    ("deduplication", lambda f, _: "It stores once what is written twice."),
+    ("dies", _dies),
+    ("command_queue_depth", _queue),
+    ("link", lambda f, _: f"The link is {f.detail['label']}." if "label" in f.detail else ""),
     (
-        "command_queue_depth",
-        lambda f: f"It accepts {wording.count(round(_value(f)), 'command')} at once.",
+        "volatile_write_cache",
+        lambda f, _: (
+            "It confirms writes before they are durable: what was not flushed is lost "
+            "with the power."
+        ),
     ),
-    ("rotation_rpm", lambda f: f"It turns {wording.number(_value(f))} times a minute."),
-    ("zones", lambda f: f.text if _value(f) > 1 else ""),
-    ("power_loss_protection", lambda f: "What it has confirmed survives a loss of power."),
-    ("link", lambda f: f"The link is {f.detail['label']}." if "label" in f.detail else ""),
+    ("power_loss_protection", lambda f, _: "What it has confirmed survives a loss of power."),
+    ("trim_effect", lambda f, _: "TRIM brings back what overwriting took from its speed."),
+    ("idle_recovery", lambda f, _: "So does a pause."),
 )
-"""What each finding says in the story, the most telling first."""
+"""What each finding says in the story, in its order."""
 
 
 def tell(findings: Sequence[Finding]) -> list[Finding]:
     """The finding; none where nothing was probed."""
     measured = {f.name: f for f in findings if f.verdict == "measured"}
     unknown = [f for f in findings if f.verdict == "not identifiable"]
+    odd = [f for f in findings if f.name.startswith(ODD)]
     kind, sentence = _kind(measured)
     told = [
-        (name, say(found))
+        (name, said)
         for name, say in _SENTENCES
-        if (found := measured.get(name)) and found.value
+        if (found := measured.get(name)) and found.value and (said := say(found, measured))
     ]
-    text = [sentence, *(said for _, said in told if said)]
+    text = [sentence, *(said for _, said in told)]
     if unknown:
-        text.append(
-            f"Not identifiable here: {len(unknown)} of {len(measured) + len(unknown)} quantities; "
-            "each says why."
-        )
+        asked = len(measured) - len(odd) + len(unknown)
+        text.append(f"Not identifiable here: {len(unknown)} of {asked} quantities; each says why.")
+    if odd:
+        text.append(f"{wording.count(len(odd), 'thing')} did not fit.")
     return [
         Finding(
             "explanation",
@@ -78,23 +154,30 @@ def tell(findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _value(finding: Finding) -> float:
+def _whole(finding: Finding | None) -> int:
+    assert finding is not None
     assert finding.value is not None
-    return finding.value
+    return round(finding.value)
 
 
-def _kind(measured: Mapping[str, Finding]) -> tuple[str, str]:
+def _kind(measured: _Measured) -> tuple[str, str]:
     rotation, unit = measured.get("rotation_rpm"), measured.get("mapping_unit")
     if rotation is not None and rotation.value:
         return "disk", "This is a mechanical disk."
     if unit is not None and unit.value and unit.value >= CLUSTER_MIN_BYTES:
         return "cluster-mapped", (
-            "This is a solid-state drive that maps whole clusters, so that a small write rewrites "
-            "one."
+            f"This is a solid-state drive that maps whole clusters of {wording.size(unit.value)}, "
+            "so that a small write rewrites one."
+        )
+    if unit is not None and unit.value:
+        return "page-mapped", (
+            f"This is a solid-state drive that maps {wording.size(unit.value)} at a time and "
+            "collects garbage."
         )
     spare = measured.get("over_provisioning")
-    if (unit is not None and unit.value) or (spare is not None and spare.value):
+    if spare is not None and spare.value:
         return "page-mapped", (
-            "This is a solid-state drive that maps small units and collects garbage."
+            "This is a solid-state drive that collects garbage; what it maps at a time does not "
+            "show."
         )
     return "unknown", "The probes do not tell what kind of drive this is."

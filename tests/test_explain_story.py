@@ -1,0 +1,50 @@
+"""The story of a drive, from findings alone."""
+
+from fourcorners.analysis.finding import PRESENCE, Finding
+from fourcorners.analysis.internals import story
+
+
+def _found(name: str, value: float, unit: str = "1", **detail: object) -> Finding:
+    return Finding(name, name, "measured", "", value=value, unit=unit, detail=detail)
+
+
+def test_a_disk_is_told_by_what_moves() -> None:
+    [told] = story.tell(
+        [
+            _found("mapping_unit", 0.0, "B"),
+            _found("rotation_rpm", 7200.0, "1/min"),
+            _found("zones", 16.0),
+            _found("outer_rate", 117e6, "B/s"),
+            _found("inner_rate", 61.5e6, "B/s"),
+            _found("command_queue_depth", 32.0),
+            _found("reordering", 1.0, PRESENCE, gain=2.8),
+            _found("volatile_write_cache", 0.0, PRESENCE),
+            Finding("link", "Link", "not identifiable", ""),
+        ]
+    )
+    assert told.detail["kind"] == "disk"
+    assert told.text == (
+        "This is a mechanical disk. It turns 7,200 times a minute. Its rate falls from 117 MB/s at "
+        "the outer edge to 61.5 MB/s at the inner one, in 16 zones. It accepts 32 commands at once "
+        "and reorders them: random reads become up to 2.80 times as fast. Not identifiable here: 1 "
+        "of 9 quantities; each says why."
+    )
+
+
+def test_what_does_not_fit_is_counted_apart() -> None:
+    [told] = story.tell(
+        [_found("mapping_unit", 4096.0, "B"), _found("misfit_read", 0.5), _found("drift_x", 0.2)]
+    )
+    assert told.detail["kind"] == "page-mapped"
+    assert told.text.endswith("2 things did not fit.")
+
+
+def test_a_model_that_does_not_hold_is_not_told_as_one() -> None:
+    read = [
+        _found("read_access_penalty", 9e-5, "s", measured_s=[6e-5, 7e-5]),
+        _found("read_sequential_rate", 4e9, "B/s"),
+    ]
+    [holds] = story.tell(read)
+    [fails] = story.tell([*read, _found("misfit_read", 0.5)])
+    assert "A read costs 90.0 µs beside its transfer, at 4,000 MB/s." in holds.text
+    assert "A small read takes 60.0 µs." in fails.text
