@@ -173,9 +173,12 @@ function theme() {
 function offerTable(node, name, figure) {
   const details = node.closest("details");
   details.addEventListener("toggle", () => {
-    if (!details.open || node.childElementCount) return;
+    if (!details.open || node.hasChildNodes()) return;
     const { columns, rows } = figure.table();
-    if (!rows.length) return;
+    if (!rows.length) {
+      node.append("Nothing was recorded.");
+      return;
+    }
     const bar = document.createElement("p");
     const copy = document.createElement("button");
     const save = document.createElement("a");

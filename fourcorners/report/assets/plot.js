@@ -311,7 +311,7 @@ export class Panel {
     const points = this.inside(mark);
     at = Math.min(Math.max(at, 0), points.length - 1);
     this.read = { mark, at };
-    this.tell(mark, points[at]);
+    this.tell(mark, points[at], "polite");
   }
 
   zoomBy(factor) {
@@ -323,11 +323,13 @@ export class Panel {
     this.choose(low <= this.whole[0] && high >= this.whole[1] ? null : [low, high]);
   }
 
-  tell(mark, p) {
+  // `aloud`: whether a screen reader is to say it; not of whatever the pointer passes.
+  tell(mark, p, aloud = "off") {
     const x = this.x(p[0]), y = this.y(p[1]);
     this.halo.attr("cx", x).attr("cy", y);
     const tip = document.getElementById("tip");
     const box = this.host.getBoundingClientRect();
+    tip.setAttribute("aria-live", aloud);
     tip.textContent = this.spec.readout(mark, p);
     tip.hidden = false;
     const left = Math.min(box.left + x + 12, document.documentElement.clientWidth - tip.offsetWidth - 8);
