@@ -1,5 +1,6 @@
 """Spare area, erase unit and stalls as the probe finds them follow the drive's own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from explain_fixture import MIB, probed, small_ssd
 
 import fourcorners as fc
 from fourcorners.analysis.internals.amplification import moved_units
-from fourcorners.analysis.internals.erase_unit import erase_cycle
+from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.arena.drive_text import GigabitsPerSecond
 
@@ -17,7 +18,7 @@ ERASED_BYTES = 4 * MIB
 """One block of every plane of every die of the small drive."""
 
 
-@pytest.mark.parametrize("blocks", [285, 290])
+@pytest.mark.parametrize("blocks", [285, 300])
 def test_spare_area_and_erase_unit_follow_the_drive(blocks: int, tmp_path: Path) -> None:
     found = probed(PROBE, small_ssd(flash={"blocks_per_plane": blocks}), tmp_path)
     # Three blocks are kept free, and one is being collected into.
@@ -55,19 +56,25 @@ def test_a_disk_is_not_asked(tmp_path: Path) -> None:
     assert not [f for f in run.findings if f["name"] == "over_provisioning"]
 
 
-def test_a_staircase_is_found_to_its_tread() -> None:
-    pace, step, tread, part = 1e-8, 3e-3, 13.7e6, 2_000_000
+def _waits(tread: float, chance: np.random.Generator) -> Waits:
+    """Reads of four places: short ones, and long ones about where the die of the place erases."""
+    at_bytes = np.sort(chance.uniform(0, 500e6, 20_000))
+    place = chance.integers(0, 4, len(at_bytes))
+    met = (at_bytes / tread + place * 0.21) % 1 < 0.02
+    seconds = chance.uniform(1e-4, 1e-3, len(at_bytes)) + 3e-3 * met
+    return Waits(place, at_bytes, seconds, 100e6)
+
+
+def test_erasures_at_equal_distances_are_found_die_by_die() -> None:
+    tread = 13.7e6
     chance = np.random.default_rng(1)
-    reference = [(part, part * pace * (1 + 1e-4 * chance.standard_normal())) for _ in range(8)]
-    stairs = np.floor((np.arange(101) * part + 3e6) / tread)
-    parts = [(part, part * pace + step * float(rise)) for rise in np.diff(stairs)]
-    cycle = erase_cycle(reference, parts)
+    cycle = erase_cycle(_waits(tread, chance))
     assert cycle is not None
-    assert cycle.low_bytes <= tread <= cycle.high_bytes
-    assert cycle.step_s == pytest.approx(step, rel=0.05)
-    # Delays at random places are no staircase.
-    scattered = [(part, part * pace + step * float(chance.poisson(0.15))) for _ in range(100)]
-    assert erase_cycle(reference, scattered) is None
+    assert abs(cycle.unit_bytes - tread) < cycle.margin_bytes < 0.01 * tread
+    # Long waits at random places are no erasures.
+    waits = _waits(tread, chance)
+    scattered = replace(waits, seconds=chance.permutation(waits.seconds))
+    assert erase_cycle(scattered) is None
 
 
 def test_a_cliff_lies_within_its_part() -> None:

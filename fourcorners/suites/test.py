@@ -129,6 +129,8 @@ class Adaptive:
     from_round: "Callable[[int], Adaptive] | None" = None
     """Of rounds: the phase from a round on, counted from 1, that knows nothing of those before. A
     real drive goes on with it after an interruption."""
+    continues: bool = False
+    """As of a :class:`Phase`."""
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -236,10 +238,9 @@ class Test:
         left_out = []
         for phase in self.phases:
             steps: tuple[Step, ...] = phase.preparation
-            continues = isinstance(phase, Phase) and phase.continues
-            if not subject.fills or (subject.state is not None and not continues):
+            if not subject.fills or (subject.state is not None and not phase.continues):
                 steps = tuple(step for step in steps if isinstance(step, Rest))
-            if subject.state is not None and not continues:
+            if subject.state is not None and not phase.continues:
                 steps = (Restore(subject.state), *steps)
             kept = tuple(m for m in phase.measurements if subject.writable or not m.writes)
             if subject.no_trim_reason is not None and any(isinstance(s, Trim) for s in steps):

@@ -90,7 +90,7 @@ def going_on(run: Run, test: Mapping[str, Any]) -> GoingOn | None:
 def begins_anew(phase: Phase | Adaptive) -> bool:
     """Whether what came before the phase does not matter to it: it writes the drive full, or
     erases it."""
-    if isinstance(phase, Phase) and phase.continues:
+    if phase.continues:
         return False
     return any(isinstance(step, Purge | Fill | Restore) for step in phase.preparation)
 

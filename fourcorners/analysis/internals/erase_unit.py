@@ -1,22 +1,27 @@
-"""Finding ``superblock_bytes``: what is erased at a time, from the delays of sequential rewriting.
+"""Finding ``superblock_bytes``: what is erased at a time, from reads beside sequential writes.
 
-A drive that is rewritten in sequence leaves whole blocks without valid data. Reclaiming one costs
-its erasure only, once for as many bytes as it holds: the time that a part of the rewriting takes
-beyond what the same bytes took on the erased drive is a staircase over the bytes written. Its
-tread is the unit, all blocks that fill up and are erased together counted as one.
+A drive whose data was trimmed has only blocks without valid data. Writing it in sequence then costs
+an erasure, and nothing else, once for as many bytes as are erased at a time; a read that meets one
+waits for its end, however much of it a write buffer or the link hides from the writes. The bytes
+that were written from one such wait to the next are the unit, all blocks that fill up together, and
+all that are reclaimed at a stretch, counted as one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import RunData, measured
+from fourcorners.recording import IoLog
 
 TEST = "probe-overwrite"
 NAME, TITLE = "superblock_bytes", "Erased at a time (superblock)"
@@ -26,122 +31,209 @@ Part = tuple[int, float]
 """Bytes written, and the seconds that it took."""
 
 EVENTS_MIN = 4
-"""Erasures seen, from which a period is one."""
+"""Waits seen, from which their distance is one."""
 
-_EXCESS_SHARE_MIN = 0.003
-"""Least share of a part's time that is no scatter, where the reference shows none."""
+_USUAL_QUANTILE = 0.95
+_LONGER_MIN = 1.15
+"""Length of a wait for an erasure, in times of what 95 % of the reads stay below."""
 
-_SCATTERS = 3.0
-"""Largest deviations of the reference that a delay has to exceed."""
+_LEVELS = 12
+_WAITS_MAX = 2000
+_PERIODS_MAX = 2000
+"""Most erasures that are told apart."""
 
-_MISFIT_MAX = 0.35
-"""Standard deviation about the staircase, in steps, above which there is none. Half a tread's
-resolution gives 0.29."""
+_PER_PERIOD = 4
+"""Frequencies tried between one that fits another erasure into what was written, and the next."""
 
-_FINEST_SHARE = 0.4
-"""Of a tread, that the smallest part may be."""
+_CELLS = 2**15
+"""Of what was written, for the transform: many to the shortest period."""
 
-_PHASES = 48
-_COARSE_RATIO, _FINE_RATIO, _NEAR = 1.012, 1.0015, 1.08
+_COHERENCE_MIN = 0.35
+"""Mean cosine of the phases by which waits of one place are apart: 0 by chance, 1 where all are
+whole periods apart."""
+
+_SURE_MIN = 8.0
+"""Least sureness: a chance of 1 in 3000, of which each level has its own."""
+
+_CLEAR_SHARE = 0.93
+"""Coherence over the highest one, from which a level shows the period as clearly."""
+
+_FIRST_SHARE = 0.8
+"""Coherence over the highest one, from which the longest period is it: its parts fit as well."""
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """A staircase: its tread and step, how many steps were seen, and how well it fits."""
+    """Erasures at equal distances."""
 
     unit_bytes: float
-    low_bytes: float
-    high_bytes: float
-    step_s: float
+    margin_bytes: float
+    wait_s: float
+    """Median of the waits."""
     events: float
-    misfit: float
-    """Standard deviation about it, in steps."""
-    finest_bytes: float
-    """The smallest part that was looked at."""
+    """Erasures in what was written."""
+    coherence: float
+    sureness: float
+    """Minus the logarithm of the chance of as much coherence, at this or a longer period, without
+    one."""
 
 
-def excess(reference: Sequence[Part], parts: Sequence[Part]) -> list[bool]:
-    """Which parts took longer than the reference's scatter explains."""
-    pace, scatter = _pace(reference)
-    return [
-        elapsed - pace * count > max(_SCATTERS * scatter, _EXCESS_SHARE_MIN * elapsed)
-        for count, elapsed in parts
-    ]
+@dataclass(frozen=True)
+class Waits:
+    """Reads beside writes in the order of issue; all arrays have shape (reads,)."""
+
+    place: npt.NDArray[np.int64]
+    at_bytes: Floats
+    """What was written when it was issued."""
+    seconds: Floats
+    pace_bytes_per_second: float
+    """Of the writes, in the mean."""
+
+    def chosen(self, which: npt.NDArray[np.bool_]) -> Waits:
+        """Some of them."""
+        return replace(
+            self,
+            place=self.place[which],
+            at_bytes=self.at_bytes[which],
+            seconds=self.seconds[which],
+        )
 
 
-def _pace(reference: Sequence[Part]) -> tuple[float, float]:
-    """Seconds per byte of parts without erasures, and their largest deviation in seconds."""
-    counts = np.array([count for count, _ in reference], dtype=np.float64)
-    times = np.array([elapsed for _, elapsed in reference])
-    pace = float(np.median(times / counts))
-    return pace, float(np.abs(times - pace * counts).max())
+def erase_cycle(reads: Waits) -> Cycle | None:
+    """The distance of the longest waits.
 
-
-def erase_cycle(reference: Sequence[Part], parts: Sequence[Part]) -> Cycle | None:
-    """The staircase of the delays, if there is one.
-
-    Args:
-        reference: parts of the fill, before anything is erased.
-        parts: of rewriting in sequence, in order, of any sizes.
+    Dies may come to the end of their blocks at different times, but a place stays on its die: its
+    waits are whole periods apart.
 
     Returns:
-        The least-squares staircase over all treads and phases; ``None`` where fewer than
-        two parts were delayed, or no staircase fits.
+        The period of the waits beyond the level that shows it best; ``None`` where none does.
     """
-    late = excess(reference, parts)
-    if sum(late) < 2:
+    if not len(reads.seconds):
         return None
-    pace, _ = _pace(reference)
-    # Nothing is erased before the spare area is used up.
-    parts = parts[late.index(True) :]
-    counts = np.array([count for count, _ in parts], dtype=np.float64)
-    delay = np.cumsum([elapsed - pace * count for count, elapsed in parts])
-    written = np.cumsum(counts)
-    shortest, longest = 2 * float(counts.min()), float(written[-1]) / 2
-    if longest <= shortest:
+    usual = float(np.quantile(reads.seconds, _USUAL_QUANTILE))
+    longest = float(reads.seconds.max())
+    if longest <= _LONGER_MIN * usual:
         return None
-    treads = _steps(shortest, longest, _COARSE_RATIO)
-    squares, steps = _fit_all(written, delay, treads)
-    # Coarse parts leave many treads alike, of which none is the first.
-    best = float(np.median(treads[squares <= squares.min() * 1.05 + 1e-4 * steps.max() ** 2]))
-    treads = _steps(best / _NEAR, best * _NEAR, _FINE_RATIO)
-    squares, steps = _fit_all(written, delay, treads)
-    index = int(np.argmin(squares))
-    step = float(steps[index])
-    if step <= 0:
+    written = float(reads.at_bytes[-1])
+    cycles = []
+    for level in np.geomspace(_LONGER_MIN * usual, 0.98 * longest, _LEVELS):
+        waits = reads.chosen(reads.seconds > level)
+        # Where all dies are at the end of their blocks at the same time all places are one.
+        for grouped in (waits, replace(waits, place=np.zeros_like(waits.place))):
+            cycle = _period(grouped, written)
+            if cycle is not None:
+                cycles.append(cycle)
+    if not cycles:
         return None
-    # All treads that explain the delays as well but for one part on the wrong side of an erasure.
-    alike = treads[squares <= squares[index] * 1.25 + step**2 / len(parts)]
-    unit = float(np.median(treads[squares <= squares[index] * 1.05 + (0.02 * step) ** 2]))
-    events = float(written[-1]) / unit
-    coarse = 0.5 * float(counts.min()) / max(events, 1)
-    misfit = float(np.sqrt(squares[index])) / step
-    if misfit > _MISFIT_MAX:
-        return None
-    low, high = min(float(alike.min()), unit - coarse), max(float(alike.max()), unit + coarse)
-    return Cycle(unit, low, high, step, events, misfit, float(counts.min()))
+    # Waits for something else beside, at lower levels, are no reason to doubt the clear ones.
+    clearest = max(cycle.coherence for cycle in cycles)
+    clear = [cycle for cycle in cycles if cycle.coherence >= _CLEAR_SHARE * clearest]
+    return max(clear, key=lambda cycle: cycle.sureness)
 
 
-def _steps(low: float, high: float, ratio: float) -> Floats:
-    number = max(int(np.ceil(np.log(high / low) / np.log(ratio))), 1)
-    return np.geomspace(low, high, number + 1)
+def _period(waits: Waits, written: float) -> Cycle | None:
+    if not EVENTS_MIN <= len(waits.seconds) <= _WAITS_MAX:
+        return None
+    # Oscillations in what was written, not in time.
+    frequencies = np.arange(_PER_PERIOD * _PERIODS_MAX) / (_PER_PERIOD * written)
+    powers, counts = _spectrum(waits, written, len(frequencies))
+    lowest = _PER_PERIOD * EVENTS_MIN
+    frequencies, powers = frequencies[lowest:], powers[lowest:]
+    if not len(counts):
+        return None
+    pairs = float(np.sum(counts * (counts - 1)))
+    coherence = (powers - counts.sum()) / pairs
+    best = float(coherence.max())
+    if best < _COHERENCE_MIN:
+        return None
+    top = int(np.argmax(coherence >= _FIRST_SHARE * best))
+    while top + 1 < len(coherence) and coherence[top + 1] > coherence[top]:
+        top += 1
+    # Sums of exponential variables, nearly a gamma distribution; as many were tried as are lower.
+    scale = float(np.sum(counts**2) / counts.sum())
+    shape = float(counts.sum()) / scale
+    sureness = -float(scipy.stats.gamma.logsf(float(powers[top]) / scale, shape))
+    sureness -= math.log(top + 1)
+    if sureness < _SURE_MIN:
+        return None
+    near = frequencies[max(top - 1, 0) : top + 2]
+    for _ in range(3):
+        near = np.linspace(near[0], near[-1], 33)
+        top = int(np.argmax(_powers(waits, near)))
+        near = near[max(top - 1, 0) : top + 2]
+    unit = 1 / float(near[len(near) // 2])
+    off, numbers = _about(waits, unit)
+    spread = float(np.sum((numbers - numbers.mean()) ** 2))
+    if spread == 0:
+        return None
+    error = two_sided_t(len(numbers) - 1) * math.sqrt(float(np.mean(off**2)) / spread)
+    # A wait does not say where in it the erasure began.
+    wait_s = float(np.median(waits.seconds))
+    resolution = waits.pace_bytes_per_second * wait_s / float(np.ptp(numbers))
+    return Cycle(
+        unit,
+        math.hypot(error, resolution),
+        wait_s,
+        written / unit,
+        best,
+        sureness,
+    )
 
 
-def _fit_all(written: Floats, delay: Floats, treads: Floats) -> tuple[Floats, Floats]:
-    """Mean square about the best staircase of each tread, and its step, shape (treads,)."""
-    phases = np.arange(_PHASES) / _PHASES
-    squares = np.empty(len(treads))
-    steps = np.empty(len(treads))
-    centred = delay - delay.mean()
-    for index, tread in enumerate(treads):
-        stairs = np.floor(written / tread + phases[:, None])
-        stairs -= stairs.mean(axis=1, keepdims=True)
-        variance = np.einsum("ij,ij->i", stairs, stairs)
-        slope = stairs @ centred / np.where(variance > 0, variance, np.inf)
-        left = np.mean((centred - slope[:, None] * stairs) ** 2, axis=1)
-        best = int(np.argmin(left))
-        squares[index], steps[index] = left[best], slope[best]
-    return squares, steps
+def _spectrum(waits: Waits, written: float, count: int) -> tuple[Floats, Floats]:
+    """:func:`_powers` of as many multiples of the lowest frequency, and the numbers of waits of
+    the places with two or more, shape (places,)."""
+    powers = np.zeros(count)
+    counts = []
+    for at_bytes in _by_place(waits):
+        cells, _ = np.histogram(at_bytes, _CELLS, (0.0, written))
+        powers += np.abs(np.fft.rfft(cells, _PER_PERIOD * _CELLS)[:count]) ** 2
+        counts.append(len(at_bytes))
+    return powers, np.array(counts, dtype=np.float64)
+
+
+def _powers(waits: Waits, frequencies: Floats) -> Floats:
+    """For each frequency the squared length of the sum of the waits' phases, added up over places,
+    shape (frequencies,)."""
+    powers = np.zeros(len(frequencies))
+    for at_bytes in _by_place(waits):
+        powers += np.abs(np.exp(2j * np.pi * frequencies[:, None] * at_bytes).sum(axis=1)) ** 2
+    return powers
+
+
+def _by_place(waits: Waits) -> list[Floats]:
+    """What was written at the waits of each place with two or more."""
+    at_bytes = [waits.at_bytes[waits.place == place] for place in np.unique(waits.place)]
+    return [one for one in at_bytes if len(one) > 1]
+
+
+def _about(waits: Waits, unit: float) -> tuple[Floats, Floats]:
+    """Distances of the waits from where their place's erasures should be, in bytes, and the
+    numbers of these, of places with two waits or more."""
+    off, numbers = [np.empty(0)], [np.empty(0)]
+    for at_bytes in _by_place(waits):
+        turns = at_bytes / unit
+        phase = float(np.angle(np.exp(2j * np.pi * turns).mean())) / (2 * np.pi)
+        number = np.round(turns - phase)
+        off.append((turns - phase - number) * unit)
+        numbers.append(number)
+    return np.concatenate(off), np.concatenate(numbers)
+
+
+def reads_beside(log: IoLog) -> Waits:
+    """The reads that were issued before the last write was complete."""
+    writes = log.operation == "write"
+    at, written = log.completed_ns[writes], np.cumsum(log.bytes[writes]) * log.one_in
+    beside = (log.operation == "read") & (log.submitted_ns < at[-1:].max(initial=0))
+    log = log.chosen(beside).chosen(np.argsort(log.submitted_ns[beside], kind="stable"))
+    if not len(at):
+        return Waits(log.offset_bytes[:0], np.empty(0), np.empty(0), 0.0)
+    return Waits(
+        log.offset_bytes,
+        np.interp(log.submitted_ns, at, written),
+        np.asarray((log.completed_ns - log.submitted_ns) * 1e-9, dtype=np.float64),
+        float(written[-1]) / max(float(at[-1]) * 1e-9, 1e-9),
+    )
 
 
 def parts_of(run: RunData, stage: str) -> tuple[list[Part], list[str]]:
@@ -153,24 +245,23 @@ def parts_of(run: RunData, stage: str) -> tuple[list[Part], list[str]]:
 
 def find(run: RunData) -> list[Finding]:
     """The finding, if the probe ran."""
-    reference, _ = parts_of(run, "filled")
-    parts, evidence = parts_of(run, "rewrite")
-    if not reference:
+    if not parts_of(run, "fill")[0]:
         return []
-    cycle = erase_cycle(reference, parts) if parts else None
-    detail = {
-        "bytes": [count for count, _ in parts],
-        "elapsed_s": [elapsed for _, elapsed in parts],
-    }
-    if cycle is None or cycle.events < EVENTS_MIN or _coarse(cycle):
-        reason = (
-            "Rewriting the drive in sequence shows no delays at equal distances: erasures hide "
-            "behind something slower, or too few of them fell into what was rewritten."
+    beside = [m.recording for m in measured(run, TEST, "read") if m.point.get("stage") == "beside"]
+    if not beside:
+        return _unidentified("The drive was not written after TRIM.", [])
+    cycle = erase_cycle(reads_beside(run.ios(beside[0])))
+    if cycle is None:
+        return _unidentified(
+            "Reads beside sequential writes to a trimmed drive do not wait at equal distances: "
+            "blocks are erased at other times, or too few of them were, or erasures step back for "
+            "reads.",
+            beside,
         )
-        return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence, detail=detail)]
     text = (
-        f"Rewriting the drive in sequence is held up for {wording.duration(cycle.step_s)} after "
-        f"every {wording.size(cycle.unit_bytes)}: so much is erased at a time, over all dies."
+        f"While a trimmed drive is written in sequence, reads wait for "
+        f"{wording.duration(cycle.wait_s)} after every {wording.size(cycle.unit_bytes)}: so much "
+        "is erased at a time, over all dies."
     )
     return [
         Finding(
@@ -180,19 +271,16 @@ def find(run: RunData) -> list[Finding]:
             text,
             value=cycle.unit_bytes,
             unit="B",
-            interval=(cycle.low_bytes, cycle.high_bytes),
-            evidence=evidence,
-            detail=detail
-            | {
-                "step_s": cycle.step_s,
+            interval=(cycle.unit_bytes - cycle.margin_bytes, cycle.unit_bytes + cycle.margin_bytes),
+            evidence=beside,
+            detail={
+                "wait_s": cycle.wait_s,
                 "events": cycle.events,
-                "goodness": {"misfit_in_steps": cycle.misfit},
+                "goodness": {"coherence": cycle.coherence},
             },
         )
     ]
 
 
-def _coarse(cycle: Cycle) -> bool:
-    """Whether the parts were too large for it: then shorter treads would do as well."""
-    unsure = cycle.high_bytes - cycle.low_bytes > 0.2 * cycle.unit_bytes
-    return unsure or cycle.finest_bytes > _FINEST_SHARE * cycle.unit_bytes
+def _unidentified(reason: str, evidence: Sequence[str]) -> list[Finding]:
+    return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence)]

@@ -1,71 +1,146 @@
-"""Findings ``idle_recovery`` and ``trim_effect``: does a slowed drive become faster by them."""
+"""Findings ``idle_recovery`` and ``trim_effect``: does a slowed drive become faster by them.
+
+What follows a pause is held against what follows as long a time in which the drive was read from:
+a write buffer is empty after either, and stalls may or may not be due after either. What follows
+TRIM is held against all stretches of the slowed drive that are as long.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
+import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.erase_unit import parts_of
-from fourcorners.analysis.internals.spare_area import find_cliff
-from fourcorners.analysis.source import RunData
+from fourcorners.analysis.internals.erase_unit import TEST, Part, parts_of
+from fourcorners.analysis.internals.spare_area import Cliff, find_cliff
+from fourcorners.analysis.source import RunData, measured
 
-_BEFORE = 16
+Floats = npt.NDArray[np.float64]
+
+_BEFORE = 32
 """Parts whose pace is the slowed drive's."""
+
+_BEFORE_MIN = 16
 
 _RECOVERED_MIN, _UNCHANGED_MAX = 0.5, 0.25
 """Share of the slowing down that is gone, from which and up to which it is said."""
 
-_PARTS_PER_STALL_MAX = 2.0
+_SURE = 0.99
+"""How sure a recovery has to be, from the scatter of the pauses."""
 
-_SAID = {
-    "idle_recovery": ("rested", "Recovery by a pause", "a pause"),
-    "trim_effect": ("trimmed", "TRIM", "TRIM of everything"),
-}
+_NOT_SLOWED = "The drive had not slowed down before."
 
 
-def find(run: RunData, stall_spacing: float | None) -> list[Finding]:
-    """Both findings, if the probe came that far.
-
-    Args:
-        run: the run.
-        stall_spacing: bytes from one stall of collection to the next; 0 where there are none,
-            ``None`` where that is not known.
-    """
+def find(run: RunData) -> list[Finding]:
+    """Both findings, if the probe came that far."""
     parts, _ = parts_of(run, "overwrite")
     cliff = find_cliff(parts)
     found = []
-    for name, (stage, title, what) in _SAID.items():
-        after, evidence = parts_of(run, stage)
-        if not after:
-            continue
-        reason = None
-        if cliff is None or len(parts) < cliff.part + _BEFORE // 2:
-            reason = "The drive had not slowed down before."
-        elif (stall_spacing or 0.0) > _PARTS_PER_STALL_MAX * parts[0][0]:
-            reason = "Stalls are so far apart that none may be due in what was written after it."
-        if reason is not None or cliff is None:
-            found.append(Finding(name, title, "not identifiable", reason or "", evidence=evidence))
-            continue
-        slow = float(np.mean([elapsed for _, elapsed in parts[cliff.part + 1 :][-_BEFORE:]]))
-        quick = np.array([elapsed for _, elapsed in after])
-        share = (slow - float(quick.mean())) / (slow - cliff.fresh_s)
-        unclear = _UNCHANGED_MAX < share < _RECOVERED_MIN
-        gone = wording.percent(min(max(share, 0.0), 1.0))
-        found.append(
-            Finding(
-                name,
-                title,
-                "not identifiable" if unclear else "measured",
-                f"After {what} {gone} of the slowing down is gone.",
-                value=None if unclear else float(share >= _RECOVERED_MIN),
-                unit=None if unclear else PRESENCE,
-                evidence=evidence,
-                detail={
-                    "share": share,
-                    "discrete": True,
-                    "goodness": {"scatter": float(quick.std() / quick.mean())},
-                },
-            )
-        )
+    rested, waited = _turns(run, "rested"), _turns(run, "waited")
+    if rested and waited:
+        evidence = [*parts_of(run, "waited")[1], *parts_of(run, "rested")[1]]
+        found.append(_by_pauses(parts, cliff, rested, waited, evidence))
+    after, evidence = parts_of(run, "trimmed")
+    if after:
+        found.append(_by_trim(parts, cliff, after, evidence))
     return found
+
+
+def _turns(run: RunData, stage: str) -> dict[int, float]:
+    """Seconds that the parts of each turn took."""
+    turns: dict[int, float] = {}
+    for m in measured(run, TEST, "write"):
+        if m.point.get("stage") == stage:
+            turn = int(m.point["turn"])
+            turns[turn] = turns.get(turn, 0.0) + (m.number("elapsed_s") or 0.0)
+    return turns
+
+
+def _slowed(parts: Sequence[Part], cliff: Cliff | None) -> Floats | None:
+    """Seconds of each of the last parts of the slowed drive."""
+    if cliff is None:
+        return None
+    slowed = np.array([elapsed for _, elapsed in parts[cliff.part + 1 :][-_BEFORE:]])
+    return slowed if len(slowed) >= _BEFORE_MIN else None
+
+
+def _by_pauses(
+    parts: Sequence[Part],
+    cliff: Cliff | None,
+    rested: dict[int, float],
+    waited: dict[int, float],
+    evidence: Sequence[str],
+) -> Finding:
+    name, title = "idle_recovery", "Recovery by a pause"
+    slowed = _slowed(parts, cliff)
+    turns = sorted(rested.keys() & waited.keys())
+    if slowed is None or cliff is None or len(turns) < 2:
+        return _finding(name, title, None, _NOT_SLOWED, evidence, {})
+    per_turn = len(evidence) / (len(rested) + len(waited))
+    lost_s = per_turn * (float(slowed.mean()) - cliff.fresh_s)
+    shares = np.array([(waited[turn] - rested[turn]) / lost_s for turn in turns])
+    share = float(shares.mean())
+    error = float(shares.std(ddof=1)) / len(shares) ** 0.5
+    reach = float(scipy.stats.t.ppf(_SURE, len(shares) - 1)) * error
+    detail = {"share": share, "shares": shares, "goodness": {"standard_error": error}}
+    shown = wording.percent(min(max(share, 0.0), 1.0))
+    if share - reach > 0 and share >= _RECOVERED_MIN:
+        text = f"A pause takes away {shown} of the slowing down, other than reading for as long."
+        return _finding(name, title, True, text, evidence, detail)
+    if share + reach < _RECOVERED_MIN and share < _UNCHANGED_MAX:
+        text = "After a pause the drive is as slow as after reading for as long."
+        return _finding(name, title, False, text, evidence, detail)
+    text = (
+        f"Pauses seem to take away {shown} of the slowing down, which varies too much between "
+        "them to be told from chance."
+    )
+    return _finding(name, title, None, text, evidence, detail)
+
+
+def _by_trim(
+    parts: Sequence[Part], cliff: Cliff | None, after: Sequence[Part], evidence: Sequence[str]
+) -> Finding:
+    name, title = "trim_effect", "TRIM"
+    slowed = _slowed(parts, cliff)
+    if slowed is None or cliff is None:
+        return _finding(name, title, None, _NOT_SLOWED, evidence, {})
+    # The first half may go into a write buffer.
+    late = np.array([elapsed for _, elapsed in after[len(after) // 2 :]])
+    lost_s = float(slowed.mean()) - cliff.fresh_s
+    share = float((slowed.mean() - late.mean()) / lost_s)
+    stretches = np.convolve(slowed, np.ones(len(late)) / len(late), mode="valid")
+    by_itself = float(np.max((slowed.mean() - stretches) / lost_s))
+    detail = {"share": share, "goodness": {"largest_by_itself": by_itself}}
+    gone = f"After TRIM of everything {wording.percent(min(max(share, 0.0), 1.0))} of the slowing"
+    if share >= _RECOVERED_MIN and by_itself < _RECOVERED_MIN:
+        return _finding(name, title, True, f"{gone} down is gone.", evidence, detail)
+    if share < _UNCHANGED_MAX:
+        return _finding(name, title, False, f"{gone} down is gone.", evidence, detail)
+    text = f"{gone} down is gone."
+    if by_itself >= _RECOVERED_MIN:
+        text = f"{gone} down is gone, but as long stretches before it were as fast by themselves."
+    return _finding(name, title, None, text, evidence, detail)
+
+
+def _finding(
+    name: str,
+    title: str,
+    yes: bool | None,
+    text: str,
+    evidence: Sequence[str],
+    detail: dict[str, object],
+) -> Finding:
+    return Finding(
+        name,
+        title,
+        "not identifiable" if yes is None else "measured",
+        text,
+        value=None if yes is None else float(yes),
+        unit=None if yes is None else PRESENCE,
+        evidence=evidence,
+        detail=detail | {"discrete": True},
+    )

@@ -61,8 +61,11 @@ _COST, _COST_SPREAD = 1.3, 0.16
 """What it takes to move a unit, in times of writing it, and the standard deviation of its logarithm
 over drives: besides the program a page read and a transfer."""
 
-_WATCHED_MIN = 1.6
+_WATCHED_MIN = 2.2
 """What must be written in all, in times of what it took to the cliff."""
+
+_MISFIT_MAX = 3.0
+"""Chi squared of the model over its degrees of freedom, beyond which it is not this drive's."""
 
 _MODEL_SCATTER = 0.05
 """Relative standard deviation of what is moved in a bin about the model, which knows neither how
@@ -134,7 +137,7 @@ def find(run: RunData, erased_bytes: float | None) -> list[Finding]:
     if not filled:
         return []
     evidence = [filled[0].recording, *evidence]
-    user = float(filled[0].row["bytes"]) + sum(count for count, _ in parts_of(run, "filled")[0])
+    user = float(filled[0].row["bytes"])
     cliff = find_cliff(parts)
     if cliff is None:
         reason = _no_cliff(parts, user)
@@ -226,6 +229,11 @@ def _by_amplification(
     likely /= likely.sum()
     value = float(np.exp(likely @ np.log(shares)))
     low, high = np.exp(np.interp([0.05, 0.95], np.cumsum(likely) - likely / 2, np.log(shares)))
+    if scatter > _MISFIT_MAX:
+        return unidentified(
+            "The pace after the cliff does not change as that of a drive which moves what is still "
+            "valid: stalls are few, or something else limits it."
+        )
     if (high - low) / 2 > _UNSURE * value or best in (0, len(shares) - 1):
         return unidentified(
             "What was written after the cliff does not tell the cost of moving data from the "

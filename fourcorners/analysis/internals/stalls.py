@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
@@ -19,96 +20,163 @@ from fourcorners.analysis.internals.erase_unit import TEST, parts_of
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.analysis.source import Measured, RunData, measured
 
+Floats = npt.NDArray[np.float64]
+
 _LONGER_MIN = 5.0
 """Length of a stall, in usual latencies of the fresh drive, from which it is one."""
 
-_EXPLAINED = (0.5, 1.5)
-"""What stalls may last in all, in times of what writes take longer than before the cliff."""
+_EXPLAINED, _EXPLAINED_NOT = (0.5, 1.5), 0.3
+"""What stalls last in all, in times of what writes take longer than before the cliff: within these
+they are what slows the drive down, below the last they are not."""
 
 _LONG_SHARE = 0.35
 """Of the usual longest latency of a part, from which a request met a stall: stalls differ."""
 
-_WAITING_MAX = 0.28
-"""Share of the requests that may meet a stall. A drive that slows down evenly has no short ones."""
+_WAITING_MAX, _ALL_WAIT = 0.17, 0.28
+"""Shares of the requests that meet a stall, up to which and from which on it is one, or all
+requests take longer."""
 
-_STALLS_MIN = 6
+_STALLS_MIN = 2.5
+
+_LONGER_SHARE_MIN = 0.25
+"""What writes take longer after the cliff, over what they took before."""
+
+_UNSURE = 0.15
+"""Half an interval over the value, above which nothing is said."""
+
+_NAMES = ("collection_stall_length", "collection_stall_spacing")
+_TITLES = ("Collection stalls, length", "Collection stalls, distance")
 
 
 @dataclass(frozen=True)
 class Stalls:
-    """How long, how far apart, and how many."""
+    """How long, how far apart, and how many; of a drive that slows down evenly none."""
 
     length_s: float
     spacing_bytes: float
+    margin_bytes: float
     count: float
     explained: float
     """Time in them over the time that writes took longer."""
+    waiting: float
+    """Share of the requests that met one."""
 
 
 def find_stalls(run: RunData) -> Stalls | None:
-    """The stalls after the cliff; ``None`` where the drive slows down evenly, or not at all."""
+    """The stalls from the cliff on; ``None`` where there is none, or too little came after it."""
     cliff = find_cliff(parts_of(run, "overwrite")[0])
     rows = [m for m in measured(run, TEST, "write") if m.point.get("stage") == "overwrite"]
     if cliff is None or cliff.part < 2:
         return None
-    before, after = rows[: cliff.part - 1], rows[cliff.part + 1 :]
+    before, after = rows[: cliff.part - 1], rows[cliff.part :]
     usual = float(np.median([m.number("latency_mean_s") or 0.0 for m in before]))
+    written = np.array([float(m.row["bytes"]) for m in after])
+    elapsed_s = sum(m.number("elapsed_s") or 0.0 for m in after)
+    usual_s = cliff.fresh_s * float(written.sum()) / float(before[0].row["bytes"])
+    if elapsed_s - usual_s < _LONGER_SHARE_MIN * usual_s:
+        return None
     longest = [m.number("latency_max_s") or 0.0 for m in after]
     stalled = [latency for latency in longest if latency >= _LONGER_MIN * usual]
     if not stalled:
-        return None
+        return Stalls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     threshold = _LONG_SHARE * float(np.median(stalled))
-    waited, waited_s = _above(run, after, threshold)
+    met = np.array([_above(run, m, threshold) for m in after])
     depth = float(after[0].queue_depth or 1)
-    written = sum(float(m.row["bytes"]) for m in after)
-    elapsed = sum(m.number("elapsed_s") or 0.0 for m in after)
-    longer_s = elapsed - cliff.fresh_s * written / float(before[0].row["bytes"])
-    count = waited / depth
-    if count == 0 or longer_s <= 0 or waited > _WAITING_MAX * sum(m.ios for m in after):
-        return None
-    explained = waited_s / depth / longer_s
-    if not _EXPLAINED[0] <= explained <= _EXPLAINED[1]:
-        return None
-    return Stalls(waited_s / waited, written / count, count, explained)
+    counts = met[:, 0] / depth
+    count = float(counts.sum())
+    spacing, margin = _distance(written, counts)
+    return Stalls(
+        float(met[:, 1].sum() / max(met[:, 0].sum(), 1.0)),
+        spacing,
+        margin,
+        count,
+        float(met[:, 1].sum()) / depth / (elapsed_s - usual_s),
+        float(met[:, 0].sum()) / sum(m.ios for m in after),
+    )
 
 
-def _above(run: RunData, rows: Sequence[Measured], threshold_s: float) -> tuple[int, float]:
+def _distance(written: Floats, counts: Floats) -> tuple[float, float]:
+    """Distance of the stalls and how far it may be off, from their number in each part."""
+    met = np.flatnonzero(counts >= 0.5)
+    count = float(counts.sum())
+    if len(met) < 2 or count < _STALLS_MIN:
+        return 0.0, 0.0
+    first, last = int(met[0]), int(met[-1])
+    middles = np.cumsum(written) - written / 2
+    # In a part with several stalls the first or last of them is nearer to its edge.
+    ends = sum(
+        float(written[part] / 2 * (1 - 1 / max(counts[part], 1.0))) for part in (first, last)
+    )
+    spacing = (float(middles[last] - middles[first]) + ends) / (count - 1)
+    within = min(float(written[0]), spacing)
+    return spacing, 1.645 * (0.41 * within / (count - 1) + 0.01 * spacing)
+
+
+def _above(run: RunData, m: Measured, threshold_s: float) -> tuple[int, float]:
     """How many requests took longer, and how long these took together."""
-    number, total_s = 0, 0.0
-    for m in rows:
-        low, high, count = run.histogram(m.recording, m.operation)
-        middle = (low + high) / 2 * 1e-9
-        over = middle > threshold_s
-        number += int(count[over].sum())
-        total_s += float(np.sum(middle[over] * count[over]))
-    return number, total_s
+    low, high, count = run.histogram(m.recording, m.operation)
+    middle = (low + high) / 2 * 1e-9
+    over = middle > threshold_s
+    return int(count[over].sum()), float(np.sum(middle[over] * count[over]))
 
 
-def find(run: RunData) -> list[Finding]:
-    """Both findings, if the probe overwrote anything."""
+def find(run: RunData, erased: Finding) -> list[Finding]:
+    """Both findings, if the probe overwrote anything.
+
+    Args:
+        run: the run.
+        erased: ``superblock_bytes``: a drive stands still for what it erases at a time.
+    """
     parts, evidence = parts_of(run, "overwrite")
     if not parts:
         return []
     stalls = find_stalls(run)
-    titles = ("Collection stalls, length", "Collection stalls, distance")
-    if stalls is not None and stalls.count >= _STALLS_MIN:
-        share = 0.5 / stalls.count + 0.01
-        detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
-        text = (
-            f"While it collects the drive takes nothing for {wording.duration(stalls.length_s)}, "
-            f"once for every {wording.size(stalls.spacing_bytes)} written."
+    if stalls is None:
+        reason = (
+            "The drive did not slow down, or too little was written after that: it was not seen to "
+            "collect."
         )
-        values = ((stalls.length_s, "s", 0.1), (stalls.spacing_bytes, "B", 1.645 * share))
-    elif find_cliff(parts) is None:
-        reason = "The drive did not slow down, so it was not seen to collect."
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence)
-            for name, title in zip(_NAMES, titles, strict=True)
-        ]
-    else:
-        detail = {"stalls": 0}
+        return _unidentified(reason, evidence)
+    if stalls.waiting >= _ALL_WAIT or stalls.explained <= _EXPLAINED_NOT:
         text = "The drive slows down without standing still: it collects a little with every write."
-        values = ((0.0, "s", 0.0), (0.0, "B", 0.0))
+        return [
+            Finding(name, title, "measured", text, value=0.0, unit=unit, evidence=evidence)
+            for name, title, unit in zip(_NAMES, _TITLES, ("s", "B"), strict=True)
+        ]
+    if stalls.waiting > _WAITING_MAX or not _EXPLAINED[0] <= stalls.explained <= _EXPLAINED[1]:
+        reason = (
+            f"Some writes wait for {wording.duration(stalls.length_s)} and more, which is neither "
+            "all that slows the drive down nor too little to matter."
+        )
+        return _unidentified(reason, evidence)
+    return _found(stalls, erased, evidence)
+
+
+def _found(stalls: Stalls, erased: Finding, evidence: Sequence[str]) -> list[Finding]:
+    spacing, margin = stalls.spacing_bytes, stalls.margin_bytes
+    at_a_time = erased.value or 0.0
+    apart = abs(at_a_time - spacing)
+    if at_a_time and erased.interval is not None and apart <= max(2 * margin, _UNSURE * spacing):
+        # Erasures were counted more closely than stalls.
+        spacing, margin = at_a_time, (erased.interval[1] - erased.interval[0]) / 2
+    elif at_a_time and spacing:
+        reason = (
+            f"Some writes wait long, once for every {wording.size(spacing)}, which does not go "
+            f"with the {wording.size(at_a_time)} that are erased at a time."
+        )
+        return _unidentified(reason, evidence)
+    elif margin > _UNSURE * spacing or not spacing:
+        reason = (
+            f"The drive stood still {wording.number(stalls.count)} times for "
+            f"{wording.duration(stalls.length_s)}: too few to tell how far apart."
+        )
+        return _unidentified(reason, evidence)
+    detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
+    text = (
+        f"While it collects the drive takes nothing for {wording.duration(stalls.length_s)}, once "
+        f"for every {wording.size(spacing)} written."
+    )
+    values = ((stalls.length_s, "s", 0.1 * stalls.length_s), (spacing, "B", margin))
     return [
         Finding(
             name,
@@ -117,12 +185,16 @@ def find(run: RunData) -> list[Finding]:
             text,
             value=value,
             unit=unit,
-            interval=(value * (1 - margin), value * (1 + margin)) if value else None,
+            interval=(value - reach, value + reach),
             evidence=evidence,
             detail=detail,
         )
-        for name, title, (value, unit, margin) in zip(_NAMES, titles, values, strict=True)
+        for name, title, (value, unit, reach) in zip(_NAMES, _TITLES, values, strict=True)
     ]
 
 
-_NAMES = ("collection_stall_length", "collection_stall_spacing")
+def _unidentified(reason: str, evidence: Sequence[str]) -> list[Finding]:
+    return [
+        Finding(name, title, "not identifiable", reason, evidence=evidence)
+        for name, title in zip(_NAMES, _TITLES, strict=True)
+    ]

@@ -18,9 +18,6 @@ from fourcorners.analysis.internals import (
 )
 from fourcorners.analysis.source import RunData
 
-_APART_MAX = 1.2
-"""Distance of stalls over what is erased at a time, or the reverse, beyond which one is wrong."""
-
 
 def find(run: RunData, link_rate: float | None) -> list[Finding]:
     """The findings of those that ran.
@@ -43,28 +40,10 @@ def _overwritten(run: RunData) -> list[Finding]:
     erased = erase_unit.find(run)
     if not erased:
         return []
-    stalled = _plausible(stalls.find(run), erased[0].value)
+    stalled = stalls.find(run, erased[0])
     erased = [_by_stalls(unit, stalled) for unit in erased]
-    spacing = next((f.value for f in stalled if f.name == "collection_stall_spacing"), None)
     spare = spare_area.find(run, erased[0].value)
-    return [*spare, *erased, *stalled, *recovery.find(run, spacing)]
-
-
-def _plausible(stalled: list[Finding], erased_bytes: float | None) -> list[Finding]:
-    """A drive stands still for what it erases at a time, or for nothing."""
-    spacing = next((f.value for f in stalled if f.name == "collection_stall_spacing"), None)
-    if not spacing or erased_bytes is None:
-        return stalled
-    if 1 / _APART_MAX <= spacing / erased_bytes <= _APART_MAX:
-        return stalled
-    reason = (
-        f"Some writes wait long, once for every {wording.size(spacing)}, which does not go with "
-        f"the {wording.size(erased_bytes)} that are erased at a time."
-    )
-    return [
-        replace(f, verdict="not identifiable", text=reason, value=None, unit=None, interval=None)
-        for f in stalled
-    ]
+    return [*spare, *erased, *stalled, *recovery.find(run)]
 
 
 def _by_stalls(unit: Finding, stalled: list[Finding]) -> Finding:

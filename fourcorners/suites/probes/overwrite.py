@@ -1,41 +1,44 @@
-"""A whole drive filled, overwritten in sequence, then at random: spare area, erase unit, stalls."""
+"""A whole drive filled, overwritten at random, trimmed: spare area, erase unit, stalls."""
 
+import itertools
 from dataclasses import dataclass
 
-from fourcorners.analysis.internals.erase_unit import EVENTS_MIN, erase_cycle, excess
 from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED, find_cliff
-from fourcorners.suites.common import KIB
+from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
-from fourcorners.suites.steps import Purge, Rest, Trim
+from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Rest, Step, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, bursts
+from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 
 FILL_BLOCK_BYTES = 128 * KIB
 OVERWRITE_BLOCK_BYTES = 16 * KIB
 """Random writes of less cost drives with larger mapping units a read; larger ones leave whole
 blocks without valid data."""
+BESIDE_BLOCK_BYTES, BESIDE_PACE = 32 * KIB, 0.6
+"""Writes beside reads, and their pace over the drive's: nothing waits for a die that is read from
+more than others are."""
+READ_BLOCK_BYTES, READ_DISTANCE_BYTES, READ_PLACES = 4 * KIB, 68 * KIB, 8
+"""Of the reads beside: few places, so that each of them meets many erasures of its die; on dies of
+their own where that can be, and never one right after the other, or the drive would read ahead."""
+LAID, LAID_BYTES_MIN = 2, 64 * MIB
+"""Written before: once to fill a write buffer, and again for the pace."""
 DEPTH = 32
 CHUNKS = 256
 """A drive is written in so many parts, each a recording."""
-REFERENCE_CHUNKS = 8
-"""Last parts of the fill, before anything is erased."""
 BURST_IOS_MAX = 2**20
 AT_ONCE_IOPS = 1e9
-AFTERWARDS = 4
-"""Parts overwritten at random after a pause, and after TRIM."""
-_LABELS = {
-    "overwrite": "overwritten at random",
-    "rested": "overwritten after a pause",
-    "trimmed": "overwritten after TRIM",
-}
+PAUSES = 4
+"""Pauses, and as many times as long with the drive in use, in turns."""
+AFTER_PAUSE = 2
+AFTER_TRIM = 12
+"""Parts overwritten at random after each, and after TRIM."""
+LOGGED_IOS = 2**19
+WAITING_IOPS = 500.0
+"""Of the reads that keep a drive from being idle."""
 _BATCH = 8
-_FINE_BATCH = 24
-_FINE_BATCHES_MAX = 5
-_FINE_SHARE = 0.04
-"""Of the drive, beyond what is rewritten until erases show, for a closer look at them."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,13 @@ class Parameters:
     """Of the probe."""
 
     depth: int = parameter(COUNT, DEPTH, "queue depth")
-    in_sequence: float = parameter(SHARE, 0.22, "of the drive that is rewritten in sequence")
-    in_all: float = parameter(SHARE, 0.57, "of the drive that is rewritten in all")
+    in_all: float = parameter(SHARE, 0.47, "of the drive that is overwritten at random")
+    in_sequence: float = parameter(SHARE, 0.13, "of the drive that is written after TRIM")
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
     time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
+    read_time_s: float = parameter(SECONDS, 90.0, "longest for reads beside writes")
     rest_s: float = parameter(PAUSE, 10.0, "pause, to see whether it makes the drive faster")
+    waiting_s: float = parameter(SECONDS, 2.0, "of reads in the place of a pause")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -58,15 +63,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     block = FILL_BLOCK_BYTES
     area = subject.area_bytes // block * block
     chunk = max(area // CHUNKS // block, 1) * block
-    fill_bytes = area - REFERENCE_CHUNKS * chunk
     fill_block = block
-    while fill_bytes // fill_block > BURST_IOS_MAX:
+    while area // fill_block > BURST_IOS_MAX:
         fill_block *= 2
-    fill_bytes -= fill_bytes % fill_block
+    fill_bytes = area // fill_block * fill_block
 
-    def sequential(
-        id: str, label: str, stage: str, offset: int, count: int, of: int = block, **axes: int
-    ) -> Measurement:
+    def sequential(id: str, offset: int, count: int, of: int) -> Measurement:
         stream = Stream.write(
             "sequential",
             of,
@@ -78,107 +80,144 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         workload = Workload(
             [stream], seconds=parameters.fill_time_s, transfer_bytes=count, seed=seed
         )
-        return Measurement(id, label, workload, {"stage": stage, "offset_bytes": offset, **axes})
+        return Measurement(id, "written in sequence", workload, {"stage": id.partition("/")[0]})
 
-    fill = sequential("fill", "fill", "fill", 0, fill_bytes, fill_block)
-    reference = tuple(
-        sequential(f"filled/{n}", "the fill's end", "filled", fill_bytes + n * chunk, chunk)
-        for n in range(REFERENCE_CHUNKS)
-    )
-
-    def rewrite(number: int, offset: int, count: int) -> Measurement:
-        return sequential(f"rewrite/{number}", "rewritten in sequence", "rewrite", offset, count)
-
-    def overwrite(number: int, stage: str = "overwrite") -> Measurement:
+    def overwrite(number: int, stage: str = "overwrite", **axes: int) -> Measurement:
         stream = Stream.write(
             "random", OVERWRITE_BLOCK_BYTES, span_bytes=area, queue_depth=parameters.depth
         )
         workload = Workload(
             [stream], seconds=parameters.time_s, transfer_bytes=chunk, seed=seed + 1 + number
         )
-        return Measurement(f"{stage}/{number}", _LABELS[stage], workload, {"stage": stage})
+        label = _LABELS[stage]
+        return Measurement(f"{stage}/{number}", label, workload, {"stage": stage, **axes})
 
-    def again(stage: str, first: int) -> tuple[Measurement, ...]:
-        return tuple(overwrite(first + n, stage) for n in range(AFTERWARDS))
+    def after_pauses() -> tuple[Phase, ...]:
+        """Pauses, and times as long in which the drive is read from, in turns."""
+        phases = []
+        numbers = itertools.count(CHUNKS)
+        for turn, idle in itertools.product(range(1, PAUSES + 1), (False, True)):
+            stage = "rested" if idle else "waited"
+            parts = tuple(overwrite(next(numbers), stage, turn=turn) for _ in range(AFTER_PAUSE))
+            steps: tuple[Step, ...] = (Rest(parameters.rest_s),) if idle else ()
+            waiting = () if idle else (_waiting(area, parameters.waiting_s, seed, turn),)
+            phases.append(Phase(steps, (*waiting, *parts), continues=True))
+        return tuple(phases)
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
-        parts = {
-            stage: [
-                (one.write.bytes, one.write.elapsed_s)
-                for id, one in measured.items()
-                if id.startswith(stage)
-            ]
-            for stage in ("filled", "rewrite", "overwrite")
-        }
+        parts = [
+            (one.write.bytes, one.write.elapsed_s)
+            for id, one in measured.items()
+            if id.startswith("overwrite")
+        ]
         if measured["fill"].write.bytes < fill_bytes:
             return ()
-        rewritten = sum(count for count, _ in parts["rewrite"])
-        done = len(parts["rewrite"])
-        if not parts["overwrite"]:
-            size, number = _next_rewrite(parts["filled"], parts["rewrite"], chunk, block)
-            share = parameters.in_sequence + (_FINE_SHARE if size < chunk else 0.0)
-            room = int(share * area) - rewritten
-            number = min(number, room // size)
-            if number > 0:
-                return tuple(rewrite(done + n, rewritten + n * size, size) for n in range(number))
-        spent_s = sum(elapsed for _, elapsed in parts["overwrite"])
-        overwritten = sum(count for count, _ in parts["overwrite"])
-        cliff = find_cliff(parts["overwrite"])
-        end = parameters.in_all * area - rewritten
+        overwritten = sum(count for count, _ in parts)
+        cliff = find_cliff(parts)
+        end = parameters.in_all * area
         if cliff is not None:
             end = min(end, CLIFFS_WATCHED * cliff.written_bytes)
-        if overwritten >= end or spent_s >= parameters.time_s:
+        if overwritten >= end or sum(elapsed for _, elapsed in parts) >= parameters.time_s:
             return ()
-        first = len(parts["overwrite"])
-        return tuple(overwrite(first + n) for n in range(_BATCH))
+        return tuple(overwrite(len(parts) + n) for n in range(_BATCH))
+
+    laid_bytes = max(chunk, min(LAID_BYTES_MIN, area // 32 // block * block))
+    count = int(parameters.in_sequence * area) // block * block
+    after_trim = (
+        *(overwrite(2 * CHUNKS + n, "trimmed") for n in range(AFTER_TRIM)),
+        *(sequential(f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)),
+    )
+
+    def beside(rate_bytes_per_second: float) -> Measurement:
+        return _beside_reads(
+            first=LAID * laid_bytes,
+            count=count,
+            seconds=parameters.read_time_s,
+            rate_bytes_per_second=rate_bytes_per_second,
+            seed=seed,
+        )
+
+    def after_laying(measured: Measured) -> tuple[Measurement, ...]:
+        last = measured[f"laid/{LAID - 1}"].write
+        if "beside" in measured or last.bytes < laid_bytes:
+            return ()
+        return (beside(BESIDE_PACE * last.bytes / last.elapsed_s),)
 
     return Plan(
         {
             "fill": f"{subject.extent(area)}, {chosen_size(fill_block)}, all due at once",
-            "rewritten in sequence": f"{chosen_size(block)}, in parts, until erases show, at most "
-            f"{show_percent(parameters.in_sequence)} of the drive",
             "overwritten at random": f"{chosen_size(OVERWRITE_BLOCK_BYTES)}, in parts of "
             f"{chosen_size(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
-            f"to the cliff, at most {show_percent(parameters.in_all)} of the drive in all",
-            "then": f"a pause of {parameters.rest_s:g} s, and TRIM of everything; after each "
-            f"{AFTERWARDS} parts more",
+            f"to the cliff, at most {show_percent(parameters.in_all)} of the drive",
+            "pauses": f"{PAUSES} of {parameters.rest_s:g} s, in turns with {parameters.waiting_s:g}"
+            f" s of small reads; {AFTER_PAUSE} parts after each",
+            "TRIM": f"of everything, then {AFTER_TRIM} parts more",
+            "erasures": f"at most {show_percent(parameters.in_sequence)} of the drive in sequence, "
+            f"with reads of {chosen_size(READ_BLOCK_BYTES)} beside",
             "queue depth": str(parameters.depth),
             "data": "incompressible",
         },
         (
             Adaptive(
                 (Purge(),),
-                (fill, *reference),
+                (sequential("fill", 0, fill_bytes, fill_block),),
                 following,
-                batches_max=2 + CHUNKS // _BATCH + _FINE_BATCHES_MAX,
+                batches_max=2 + CHUNKS // _BATCH,
                 what="parts",
                 later=overwrite(0),
                 later_count=round(parameters.in_all * CHUNKS),
             ),
-            Phase((Rest(parameters.rest_s),), again("rested", CHUNKS), continues=True),
-            Phase((Trim(),), again("trimmed", CHUNKS + AFTERWARDS), continues=True),
+            *after_pauses(),
+            Adaptive(
+                (Trim(),),
+                after_trim,
+                after_laying,
+                batches_max=2,
+                what="measurements",
+                later=beside(WRITTEN_BYTES_PER_SECOND),
+                later_count=1,
+                continues=True,
+            ),
         ),
         (Chart("seconds", "Overwriting at random, by the second", "mbps", ids="overwrite/"),),
     )
 
 
-def _next_rewrite(
-    reference: list[tuple[int, float]], parts: list[tuple[int, float]], chunk: int, block: int
-) -> tuple[int, int]:
-    """Size and number of the next parts; none when the erase unit is known, or cannot be."""
-    fine = [count for count, _ in parts if count < chunk]
-    cycle = erase_cycle(reference, parts)
-    if cycle is None:
-        if fine or sum(excess(reference, parts)) < 2:
-            return (chunk, _BATCH) if not fine else (block, 0)
-        return max(chunk // 4 // block, 1) * block, _FINE_BATCH
-    smallest = min(fine, default=chunk)
-    if cycle.events >= EVENTS_MIN and smallest <= cycle.unit_bytes / 4:
-        return block, 0
-    if len(fine) >= _FINE_BATCHES_MAX * _FINE_BATCH:
-        return block, 0
-    size = max(int(cycle.unit_bytes / 6) // block, 1) * block
-    return min(size, smallest), _FINE_BATCH
+_LABELS = {
+    "overwrite": "overwritten at random",
+    "waited": "overwritten after small reads",
+    "rested": "overwritten after a pause",
+    "trimmed": "overwritten after TRIM",
+}
+
+
+def _waiting(area: int, seconds: float, seed: int, turn: int) -> Measurement:
+    stream = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(WAITING_IOPS))
+    workload = Workload([stream], seconds=seconds, seed=seed + turn)
+    return Measurement(f"waiting/{turn}", "small reads", workload, {"stage": "waiting"})
+
+
+def _beside_reads(
+    *, first: int, count: int, seconds: float, rate_bytes_per_second: float, seed: int
+) -> Measurement:
+    """Up to ``count`` bytes written in sequence from ``first`` on, and reads of a few places."""
+    write = Stream.write(
+        "sequential",
+        BESIDE_BLOCK_BYTES,
+        offset_bytes=first,
+        span_bytes=count,
+        queue_depth=DEPTH,
+        arrival=fixed_rate(rate_bytes_per_second / BESIDE_BLOCK_BYTES),
+    )
+    read = Stream.read(
+        "random",
+        READ_BLOCK_BYTES,
+        span_bytes=READ_PLACES * READ_DISTANCE_BYTES,
+        alignment_bytes=READ_DISTANCE_BYTES,
+    )
+    seconds = min(seconds, count / rate_bytes_per_second)
+    workload = Workload([write, read], seconds=seconds, seed=seed, log_ios=LOGGED_IOS)
+    return Measurement("beside", "reads beside sequential writes", workload, {"stage": "beside"})
 
 
 DEFINITION = Definition(
