@@ -27,12 +27,14 @@ class FakeRun:
     recordings: list[dict[str, Any]] = field(default_factory=list)
     all_series: dict[tuple[str, str], dict[str, npt.NDArray[Any]]] = field(default_factory=dict)
     histograms: dict[tuple[str, str], tuple[npt.NDArray[Any], ...]] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
 
     @property
     def manifest(self) -> dict[str, Any]:
         tests = {point["id"].split("/")[0] for point in self.points}
         return {
             "target": {"capacity_bytes": self.capacity_bytes},
+            "environment": self.environment,
             "tests": [
                 {"name": test, "recordings": [p for p in self.points if p["id"].startswith(test)]}
                 for test in sorted(tests)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,6 +18,8 @@ from fourcorners.analysis.estimate import of_run, pooled
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
 from fourcorners.comparison import Comparison, Subject, compare, parse_gate
+from fourcorners.comparison.forest import WIDTH, axis_of
+from fourcorners.comparison.page import render_page
 from fourcorners.comparison.verdict import verdicts
 from fourcorners.errors import UserError
 
@@ -47,6 +50,11 @@ def run_of(
         queue_depth=1,
     )
     return run
+
+
+def run_at(iops: float) -> FakeRun:
+    """Such a recording, as good as even."""
+    return run_of(iops, np.random.default_rng(1), within=0.001)
 
 
 def compared(a: Sequence[FakeRun], b: Sequence[FakeRun]) -> Comparison:
@@ -222,3 +230,47 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "three against six" in done.stdout
     assert done.stdout.startswith("three against six\nSlower in\n")
+
+
+def test_what_differs_between_the_runs_is_told() -> None:
+    before, after = run_at(1000.0), run_at(1100.0)
+    before.environment = {"kernel": "Linux 6.1", "cpu": "same", "file_system": "ext4"}
+    after.environment = {"kernel": "Linux 6.6", "cpu": "same"}
+    comparison = compare([Subject("before", [before]), Subject("after", [after])])
+    told = [setting.words for setting in comparison.settings]
+    assert told == [
+        "kernel: Linux 6.1 against Linux 6.6",
+        "file system: ext4 against unknown",
+    ]
+
+
+def test_repeated_runs_tell_all_their_values() -> None:
+    runs = [run_at(1000.0) for _ in range(3)]
+    for run, kernel in zip(runs, ("6.1", "6.2", "6.1"), strict=True):
+        run.environment = {"kernel": kernel}
+    comparison = compare([Subject("a", runs[:2]), Subject("b", runs[2:])])
+    assert [setting.words for setting in comparison.settings] == ["kernel: 6.1 or 6.2 against 6.1"]
+
+
+def test_the_page_shows_what_the_comparison_says() -> None:
+    fast, slow = run_at(2000.0), run_at(1000.0)
+    comparison = compare([Subject("<b>slow", [slow]), Subject("fast", [fast])])
+    checks = parse_gate("read_iops > 1.5 * baseline").check(comparison)
+    text = render_page(comparison, checks)
+    assert "&lt;b&gt;slow" in text
+    assert "<b>slow" not in text
+    assert "<script" not in text
+    assert "http" not in re.sub(r"<meta[^>]*>", "", text)
+    assert "+100 %" in text
+    assert text.count('<svg class="better"') == 3  # of the three quantities
+    assert 'class="gate-failed"' in text
+
+
+def test_an_axis_holds_every_value_or_points_to_it() -> None:
+    fast, slow = run_at(2e9), run_at(1.0)
+    comparison = compare([Subject("slow", [slow]), Subject("fast", [fast])])
+    [difference] = [d for d in comparison.differences if d.quantity is THROUGHPUT]
+    drawn = axis_of([difference]).row(difference)
+    assert "<circle" not in drawn  # an arrow at the edge
+    places = [float(x) for x in re.findall(r'd="M([0-9.]+) ', drawn)]
+    assert all(0 <= x <= WIDTH for x in places)

@@ -394,7 +394,7 @@ def report(
 @app.command(
     help_epilogue=examples(
         "compare runs/A runs/B",
-        "compare old=runs/A,runs/B new=runs/C,runs/D",
+        "compare old=runs/A,runs/B new=runs/C,runs/D --html compared.html",
         "compare runs/A runs/B --fail-if 'p99_read_latency > 1.1 * baseline'",
     ),
 )
@@ -403,6 +403,7 @@ def compare(
     fail_if: Repeated = (),
     junit: Path | None = None,
     markdown: Path | None = None,
+    html: Path | None = None,
     json: Json = False,
     quiet: Silent = False,
 ) -> int:
@@ -420,9 +421,11 @@ def compare(
         File to write the conditions to as JUnit XML.
     markdown
         File to write a short summary to.
+    html
+        File to write the comparison to as a page, with the differences as plots.
     """
     return compare_command.run(
-        runs, compare_command.Options(tuple(fail_if), junit, markdown, json, quiet)
+        runs, compare_command.Options(tuple(fail_if), junit, markdown, html, json, quiet)
     )
 
 

@@ -13,9 +13,10 @@ from fourcorners.analysis.quantity import THROUGHPUT
 from fourcorners.cli.output import print_json
 from fourcorners.comparison import Check, Comparison, compare, parse_gate, parse_subject
 from fourcorners.comparison.documents import junit, markdown, to_dict
+from fourcorners.comparison.page import render_page
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, verdicts
 from fourcorners.errors import EXIT_GATE, UserError, os_reason
-from fourcorners.wording import mbps
+from fourcorners.wording import mbps, number
 from fourcorners.writing import write_whole
 
 # A sweep of more points than this is told by the verdict and by --json.
@@ -30,6 +31,7 @@ class Options:
     fail_if: Sequence[str]
     junit: Path | None
     markdown: Path | None
+    html: Path | None
     json: bool
     quiet: bool
 
@@ -43,6 +45,8 @@ def run(spellings: Sequence[str], options: Options) -> int:
         _write(junit(checks), options.junit)
     if options.markdown is not None:
         _write(markdown(comparison, checks), options.markdown)
+    if options.html is not None:
+        _write(render_page(comparison, checks), options.html)
     if options.json:
         print_json(to_dict(comparison, checks))
     elif not options.quiet:
@@ -69,6 +73,15 @@ def _rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
         if not verdict.statements:
             parts.append(Text(NOTHING_SHOWN))
         parts.append(Text(""))
+    if comparison.settings:
+        parts += [
+            Text("What differs between the runs", style="bold"),
+            *(
+                Padding(Text(setting.words), (0, 0, 0, 2), expand=False)
+                for setting in comparison.settings
+            ),
+            Text(""),
+        ]
     parts += [Text(caution, style="yellow") for caution in comparison.cautions]
     if comparison.left_out:
         count = len(comparison.left_out)
@@ -93,7 +106,7 @@ def _ranking(comparison: Comparison) -> Group:
             continue
         places: dict[int, list[str]] = {}
         for rank in ranks:
-            places.setdefault(rank.place, []).append(f"{rank.subject} ({rank.relative:.3g})")
+            places.setdefault(rank.place, []).append(f"{rank.subject} ({number(rank.relative)})")
         order = "; ".join(f"{place}. {', '.join(names)}" for place, names in places.items())
         lines += [Text(group.words, style="dim"), Padding(Text(order), (0, 0, 0, 2), expand=False)]
     return Group(*lines)

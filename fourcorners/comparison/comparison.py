@@ -12,6 +12,7 @@ import scipy
 from fourcorners.analysis.estimate import Estimate, averaged, of_run, pooled
 from fourcorners.analysis.quantity import COMPARED, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData
+from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.subject import Key, Subject, unique_labels
 from fourcorners.errors import UserError
 
@@ -99,6 +100,8 @@ class Comparison:
     left_out: tuple[str, ...]
     """Recordings that not all subjects have, or that hold different workloads."""
     cautions: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    """What differs between the runs besides what they measured."""
     measured: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]] = field(repr=False)
 
     @property
@@ -156,6 +159,7 @@ def compare(subjects: Sequence[Subject]) -> Comparison:
         ranking={group: _rank(group, found) for group in groups},
         left_out=tuple(sorted(left_out)),
         cautions=tuple(_cautions(subjects)),
+        settings=differing(subjects),
         measured=found,
     )
 

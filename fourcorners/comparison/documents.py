@@ -26,6 +26,16 @@ def to_dict(comparison: Comparison, checks: Sequence[Check]) -> dict[str, Any]:
         ],
         "verdicts": [verdict.text for verdict in verdicts(comparison)],
         "cautions": list(comparison.cautions),
+        "settings": [
+            {
+                "name": setting.name,
+                "values": [
+                    {"subject": label, "values": list(values)}
+                    for label, values in setting.values.items()
+                ],
+            }
+            for setting in comparison.settings
+        ],
         "ranking": [
             {
                 "test": group.test,
@@ -77,6 +87,9 @@ def markdown(comparison: Comparison, checks: Sequence[Check]) -> str:
         ] or [NOTHING_SHOWN]
         lines.append("")
     lines += [f"- {_cell(caution)}" for caution in comparison.cautions]
+    if comparison.settings:
+        told = "; ".join(setting.words for setting in comparison.settings)
+        lines.append(f"- What differs between the runs: {_cell(told)}.")
     if checks:
         lines += [
             "",
