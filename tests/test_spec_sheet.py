@@ -52,6 +52,17 @@ def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
     assert "random_write" not in rows
 
 
+def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
+    run = FakeRun(capacity_bytes=10**9)
+    at = {"pattern": "random", "block_bytes": 4096, "queue_depth": 1}
+    run.add("probe-conflicts/across/65536", "read", iops=40_000.0, **at)
+    run.add("probe-sizes/sentinel/1", "read", iops=500.0, sentinel=1, **at)
+    run.add("probe-sizes/read/4096", "read", iops=78.0, **at)
+    rows = {row["quantity"]: row for row in rows_of(analyze(run))}
+    assert rows["random_read"]["value"] == 78
+    assert rows["read_access"]["value"] == pytest.approx(1 / 78)
+
+
 def test_a_remark_names_its_yardstick_interval_and_test() -> None:
     remarks = named(analyze(run_with(20_000.0, noise=0.1)), "summary")["detail"]["remarks"]
     [gain] = [r for r in remarks["strengths"] if "outstanding" in r["text"]]

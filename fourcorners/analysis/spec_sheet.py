@@ -47,6 +47,9 @@ TITLES = {
 }
 """A title in lower case belongs to the figure above it."""
 
+_OF_THE_WHOLE = ("probe-sizes", "probe-positions", "probe-overwrite")
+"""Probes that read all of a disk, or fill a drive."""
+
 _P999 = next(one for one in QUANTILES if one.percentile == 99.9)
 _SMALL_BYTES = 4096
 
@@ -88,10 +91,12 @@ class Beside:
 def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
     """The sheet of a run; none where nothing that a sheet has was measured."""
     by_name = {finding.name: finding for finding in findings}
+    rotation = by_name.get("rotation_rpm")
+    turns = rotation is not None and bool(rotation.value)
     rows = [
-        *_rates(run),
+        *_rates(run, turns),
         *_consistency(by_name.get("consistency_write")),
-        *_waits(run),
+        *_waits(run, turns),
     ]
     if not rows:
         return []
@@ -200,13 +205,25 @@ def _conditions(one: Measured) -> str:
     return ", ".join(parts)
 
 
-def _rates(run: RunData) -> list[Row]:
+def _of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
+    """Measurements of the drive as it is used. Most probes read or write one place over and over,
+    or what was never written; and of a disk a part, where its arm has little to do."""
+    return [
+        one
+        for one in measured(run, operation=operation)
+        if not one.test.startswith("probe-")
+        or (one.test in _OF_THE_WHOLE and one.point.get("sentinel") is None)
+        or (not turns and "/random/" in one.recording)
+    ]
+
+
+def _rates(run: RunData, turns: bool) -> list[Row]:
     """The highest rates of any test, as a vendor's "up to" has them."""
     rows: list[Row | None] = []
     for operation in ("read", "write"):
         alone = [
             one
-            for one in measured(run, operation=operation)
+            for one in _of_the_whole(run, operation, turns)
             if one.point.get("operation") == operation and not one.row.get("interrupted")
         ]
         large = [
@@ -233,13 +250,13 @@ def _rates(run: RunData) -> list[Row]:
     return [row for row in rows if row is not None]
 
 
-def _waits(run: RunData) -> list[Row]:
+def _waits(run: RunData, turns: bool) -> list[Row]:
     """How long one random request takes alone, and all but one in a thousand of many at once."""
     rows: list[Row | None] = []
     for operation in ("read", "write"):
         small = [
             one
-            for one in measured(run, operation=operation)
+            for one in _of_the_whole(run, operation, turns)
             if one.point.get("operation") == operation
             and one.point.get("pattern") == "random"
             and one.block_bytes == _SMALL_BYTES

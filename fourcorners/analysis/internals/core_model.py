@@ -140,7 +140,7 @@ def _misfit(
             f"{wording.count(int(off.sum()), 'size')}: the drive does not do one thing after the "
             "other, or not alike at all sizes.",
             value=float(np.abs(misfit).max()),
-            unit="1",
+            unit="fraction",
             evidence=evidence,
             detail=detail,
         )

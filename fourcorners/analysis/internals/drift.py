@@ -78,7 +78,7 @@ def find(run: RunData) -> list[Finding]:
                 f"{wording.duration(float(times[slowest]))}: the drive's state or its load "
                 "changed.",
                 value=change,
-                unit="1",
+                unit="fraction",
                 evidence=[recording for recording, _, _ in sentinels],
                 detail={"sentinel_s": times, "test": test},
             )

@@ -87,8 +87,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             )
             for number in range(count)
         ]
-        time_s = parameters.time_s * 2 / 3
-        workload = Workload(streams, seconds=time_s, ramp_s=time_s / 4, seed=seed)
+        workload = Workload(streams, seconds=parameters.time_s, seed=seed)
         label = f"{count} sequences side by side"
         return Measurement(f"streams/{count}", label, workload, {"sequences": count})
 
