@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
 
 def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
     run = FakeRun(capacity_bytes=10**9)
-    at = {"pattern": "random", "block_bytes": 4096, "queue_depth": 1}
+    at: dict[str, Any] = {"pattern": "random", "block_bytes": 4096, "queue_depth": 1}
     run.add("probe-conflicts/across/65536", "read", iops=40_000.0, **at)
     run.add("probe-sizes/sentinel/1", "read", iops=500.0, sentinel=1, **at)
     run.add("probe-sizes/read/4096", "read", iops=78.0, **at)
