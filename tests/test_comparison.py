@@ -252,6 +252,12 @@ def test_repeated_runs_tell_all_their_values() -> None:
     assert [setting.words for setting in comparison.settings] == ["kernel: 6.1 or 6.2 against 6.1"]
 
 
+@pytest.mark.parametrize(("iops", "text"), [(2000.0, "+100 %"), (5000.0, "5.00 times")])
+def test_large_changes_are_told_as_multiples(iops: float, text: str) -> None:
+    comparison = compare([Subject("slow", [run_at(1000.0)]), Subject("fast", [run_at(iops)])])
+    assert text in verdicts(comparison)[0].text
+
+
 def test_the_page_shows_what_the_comparison_says() -> None:
     fast, slow = run_at(2000.0), run_at(1000.0)
     comparison = compare([Subject("<b>slow", [slow]), Subject("fast", [fast])])

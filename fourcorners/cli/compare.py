@@ -100,7 +100,9 @@ def _rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
 
 
 def _ranking(comparison: Comparison) -> Group:
-    lines: list[RenderableType] = [Text("Ranking by throughput", style="bold")]
+    lines: list[RenderableType] = [
+        Text("Ranking by throughput, as a multiple of the baseline", style="bold")
+    ]
     for group, ranks in comparison.ranking.items():
         if not ranks:
             continue

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fourcorners import wording
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT, Quantity
 from fourcorners.comparison.comparison import Comparison, Difference, Group
 
 NOTHING_SHOWN = "No difference that these runs can show."
+
+# From here on a change is told as a multiple of the baseline.
+_TIMES_MIN = 3.0
 
 # In a closed loop the mean latency repeats the throughput. Better, worse:
 _HEADINGS = {
@@ -58,10 +62,11 @@ def verdicts(comparison: Comparison) -> list[Verdict]:
 
 
 def change(difference: Difference) -> str:
-    """A difference as a share of the baseline: ``+12 to +15 %``."""
+    """A difference as a share of the baseline: ``+12 to +15 %``, or ``4.81 to 5.02 times``."""
     if difference.ratio is None:
-        return f"{_percent(difference.value / difference.baseline)} %, no interval"
-    return f"{_range(*difference.ratio.interval())} %"
+        ratio = difference.value / difference.baseline
+        return f"{_range(ratio, ratio)}, no interval"
+    return _range(*difference.ratio.interval())
 
 
 def _phrases(
@@ -87,12 +92,14 @@ def _extent(chosen: Sequence[Difference]) -> str:
     if len(chosen) == 1:
         return change(chosen[0])
     ratios = [difference.value / difference.baseline for difference in chosen]
-    return f"{_range(min(ratios), max(ratios))} %"
+    return _range(min(ratios), max(ratios))
 
 
 def _range(low: float, high: float) -> str:
-    texts = [_percent(low), _percent(high)]
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+    """Changes in percent with signs, or multiples where a percentage would be hard to read."""
+    write, unit = (wording.number, "times") if high >= _TIMES_MIN else (_percent, "%")
+    texts = [write(low), write(high)]
+    return f"{texts[0] if texts[0] == texts[1] else ' to '.join(texts)} {unit}"
 
 
 def _percent(ratio: float) -> str:
