@@ -19,6 +19,9 @@ use std::time::Duration;
 /// a slow disk.
 const IO_LIMIT_NS: u64 = 120_000_000_000;
 
+/// Opening is more than one I/O.
+const OPENING_LIMIT_MIN: Duration = Duration::from_secs(10);
+
 /// An open file or block device. Each worker of a workload gets a thread and a
 /// way to the kernel of its own.
 #[pyclass(module = "fourcorners._core")]
@@ -33,7 +36,9 @@ pub struct RealTarget {
 impl RealTarget {
     #[new]
     #[pyo3(signature = (path, *, size_bytes=None, destroy_data=None, overwrite=None, seed=1, io_limit_ns=IO_LIMIT_NS, engine="auto"))]
+    #[allow(clippy::too_many_arguments)] // They are Python's keywords.
     fn new(
+        py: Python<'_>,
         path: PathBuf,
         size_bytes: Option<u64>,
         destroy_data: Option<PathBuf>,
@@ -42,11 +47,11 @@ impl RealTarget {
         io_limit_ns: u64,
         engine: &str,
     ) -> PyResult<Self> {
-        let access = Access { size_bytes, destroy_data, overwrite };
+        let limit = Some(Duration::from_nanos(io_limit_ns).max(OPENING_LIMIT_MIN));
+        let access = Access { size_bytes, destroy_data, overwrite, limit };
         let engine: Engine = engine.parse().map_err(value_error)?;
-        let plan = Plan::examine(&path, &access).map_err(value_error)?;
-        let file =
-            RealFile::open(plan).and_then(|file| file.with_engine(engine)).map_err(value_error)?;
+        let open = || RealFile::open(Plan::examine(&path, &access)?)?.with_engine(engine);
+        let file = py.detach(open).map_err(value_error)?;
         Ok(Self { file, seed, io_limit_ns })
     }
 

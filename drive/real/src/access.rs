@@ -3,6 +3,7 @@
 use fourcorners_target::TargetError;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What the caller permits. The default permits reading only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,9 @@ pub struct Access {
     /// The regular file whose content may be overwritten (`--overwrite FILE`).
     /// It must name the very file under test.
     pub overwrite: Option<PathBuf>,
+    /// Longest that examining and opening may take, and allocating each GiB of a
+    /// file. Without it they are waited for.
+    pub limit: Option<Duration>,
 }
 
 /// Checks that `word`, the value of `option`, names what `target` (resolved,

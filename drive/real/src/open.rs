@@ -9,7 +9,7 @@ use crate::plan::{Kind, Plan, refusal};
 use crate::system::asynchronous::Namespace;
 use crate::system::device::{self, DeviceIdentity};
 use crate::system::{self, direct, room};
-use crate::within::{Unprepared, within};
+use crate::within::{Unprepared, step, within};
 use crate::{RealTarget, regular};
 use fourcorners_target::TargetError;
 use std::fs::{File, OpenOptions};
@@ -45,64 +45,19 @@ impl RealFile {
     /// What stands behind the path has changed since the plan, is in use, or
     /// cannot be opened or allocated. A file whose allocation failed is
     /// removed if it was created here.
-    pub fn open(mut plan: Plan) -> Result<RealFile, TargetError> {
+    pub fn open(plan: Plan) -> Result<RealFile, TargetError> {
+        let (path, limit) = (plan.path.clone(), plan.limit);
         let is_new = plan.identity.is_none();
-        let mut options = OpenOptions::new();
-        options.read(true).write(plan.writable).create_new(is_new);
-        let mut flags = libc::O_NOFOLLOW;
-        if plan.kind == Kind::Device && plan.writable {
-            // On a block device this claims it against every other user.
-            flags |= libc::O_EXCL;
+        let (file, plan) = step("opening", &path, limit, move || claim(plan))?;
+        let file = Arc::new(file);
+        if plan.creates {
+            allocate(&file, &plan, is_new)?;
         }
-        let file = options
-            .custom_flags(flags)
-            .open(&plan.path)
-            .map_err(|error| refusal(&plan.path, &error))?;
-        direct::at_opening(&file);
-        let file = if plan.kind == Kind::File && plan.writable {
-            ClaimedFile::locked(file).ok_or_else(|| {
-                TargetError(format!(
-                    "{} is used by another run of fourcorners: nothing was written; wait until that has ended",
-                    plan.path.display()
-                ))
-            })?
-        } else {
-            ClaimedFile::unlocked(file)
-        };
-        let metadata = file.metadata().map_err(|error| refusal(&plan.path, &error))?;
-        let identity = match plan.kind {
-            Kind::File => Identity::of_file(&metadata),
-            Kind::Device => Identity::Device(
-                DeviceIdentity::of(&file, &metadata)
-                    .map_err(|error| refusal(&plan.path, &error))?,
-            ),
-        };
-        // What is only read may change: other programs have it, too.
-        let changed = |planned: &Identity| *planned != identity && plan.writable;
-        if plan.identity.as_ref().is_some_and(changed) {
-            return Err(TargetError(format!(
-                "{} is no longer what it was when it was examined: nothing was written; repeat the command",
-                plan.path.display()
-            )));
-        }
-        if plan.kind == Kind::File {
-            if plan.creates {
-                allocate(&file, &mut plan, is_new, metadata.len() == 0)?;
-            }
-            let file_system = system::file_system_of(&plan.path);
-            let direct = direct::examine(&file, file_system.as_deref());
-            regular::set_direct(&mut plan, direct, file_system.as_deref());
-        }
-        if plan.direct && !direct::switch(&file, true) {
-            return Err(TargetError(format!(
-                "{} cannot be opened for direct I/O, though its file system said so",
-                plan.path.display()
-            )));
-        }
-        plan.identity = Some(identity);
+        let opened = Arc::clone(&file);
+        let plan = step("opening", &path, limit, move || with_direct_io(&opened, plan))?;
         Ok(RealFile {
             plan,
-            file: Arc::new(file),
+            file,
             targets: AtomicU64::new(0),
             engine: Arc::default(),
             namespace: None,
@@ -254,34 +209,96 @@ impl RealFile {
     }
 }
 
-/// Allocates all room of a file that is ours to size.
-fn allocate(
-    file: &File,
-    plan: &mut Plan,
-    is_new: bool,
-    was_empty: bool,
-) -> Result<(), TargetError> {
+/// Opens what was planned, unless it has changed, and keeps others from it. A file
+/// that was empty is marked as ours.
+fn claim(mut plan: Plan) -> Result<(ClaimedFile, Plan), TargetError> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(plan.writable).create_new(plan.identity.is_none());
+    let mut flags = libc::O_NOFOLLOW;
+    if plan.kind == Kind::Device && plan.writable {
+        // On a block device this claims it against every other user.
+        flags |= libc::O_EXCL;
+    }
+    let file = options
+        .custom_flags(flags)
+        .open(&plan.path)
+        .map_err(|error| refusal(&plan.path, &error))?;
+    direct::at_opening(&file);
+    let file = if plan.kind == Kind::File && plan.writable {
+        ClaimedFile::locked(file).ok_or_else(|| {
+            TargetError(format!(
+                "{} is used by another run of fourcorners: nothing was written; wait until that has ended",
+                plan.path.display()
+            ))
+        })?
+    } else {
+        ClaimedFile::unlocked(file)
+    };
+    let metadata = file.metadata().map_err(|error| refusal(&plan.path, &error))?;
+    let identity = match plan.kind {
+        Kind::File => Identity::of_file(&metadata),
+        Kind::Device => Identity::Device(
+            DeviceIdentity::of(&file, &metadata).map_err(|error| refusal(&plan.path, &error))?,
+        ),
+    };
+    // What is only read may change: other programs have it, too.
+    let changed = |planned: &Identity| *planned != identity && plan.writable;
+    if plan.identity.as_ref().is_some_and(changed) {
+        return Err(TargetError(format!(
+            "{} is no longer what it was when it was examined: nothing was written; repeat the command",
+            plan.path.display()
+        )));
+    }
+    plan.identity = Some(identity);
     // Before it is allocated: what a killed run leaves is known as ours. A file
     // that came with content was named for this run only.
-    if was_empty && !regular::mark_as_ours(file) {
+    if plan.creates && metadata.len() == 0 && !regular::mark_as_ours(&file) {
         plan.notes.push(format!(
             "the file system of {0} keeps no extended attributes: a later run needs --overwrite {0}",
             plan.path.display()
         ));
     }
-    let allocated = match room::allocate(file, &(0..plan.capacity_bytes)) {
-        // Without allocation in the file system, the fill allocates.
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-            file.set_len(plan.capacity_bytes)
+    Ok((file, plan))
+}
+
+/// Allocates all room of a file that is ours to size.
+fn allocate(file: &Arc<ClaimedFile>, plan: &Plan, is_new: bool) -> Result<(), TargetError> {
+    let (path, capacity_bytes) = (&plan.path, plan.capacity_bytes);
+    for start in (0..capacity_bytes).step_by(PART_BYTES as usize) {
+        let part = start..capacity_bytes.min(start + PART_BYTES);
+        let file = Arc::clone(file);
+        let allocated = step("allocating", path, plan.limit, move || {
+            Ok(match room::allocate(&file, &part) {
+                // Without allocation in the file system, the fill allocates.
+                Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
+                    file.set_len(capacity_bytes)
+                }
+                other => other,
+            })
+        })?;
+        if let Err(error) = allocated {
+            if is_new {
+                // It was made a moment ago, under `create_new`: it is ours.
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(refusal(path, &error));
         }
-        other => other,
-    };
-    if let Err(error) = allocated {
-        if is_new {
-            // It was made a moment ago, under `create_new`: it is ours.
-            let _ = std::fs::remove_file(&plan.path);
-        }
-        return Err(refusal(&plan.path, &error));
     }
     Ok(())
+}
+
+/// Direct I/O as planned for a device, and as the open file has it.
+fn with_direct_io(file: &File, mut plan: Plan) -> Result<Plan, TargetError> {
+    if plan.kind == Kind::File {
+        let file_system = system::file_system_of(&plan.path);
+        let direct = direct::examine(file, file_system.as_deref());
+        regular::set_direct(&mut plan, direct, file_system.as_deref());
+    }
+    if plan.direct && !direct::switch(file, true) {
+        return Err(TargetError(format!(
+            "{} cannot be opened for direct I/O, though its file system said so",
+            plan.path.display()
+        )));
+    }
+    Ok(plan)
 }

@@ -5,10 +5,12 @@ use crate::access::{Access, word_names_target};
 use crate::identity::Identity;
 use crate::regular;
 use crate::system::{self, device};
+use crate::within::step;
 use fourcorners_target::TargetError;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What stands behind a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct Plan {
     pub request_alignment_bytes: u32,
     /// What a reader of the results should know. One sentence each.
     pub notes: Vec<String>,
+    /// Longest that each step of opening may take.
+    pub(crate) limit: Option<Duration>,
     /// What was examined; `None` for a file that does not exist yet.
     pub(crate) identity: Option<Identity>,
 }
@@ -56,6 +60,14 @@ impl Plan {
     /// Every refusal is one sentence that says what is wrong, where, and how
     /// to mend it.
     pub fn examine(path: &Path, access: &Access) -> Result<Plan, TargetError> {
+        let (examined, permitted) = (path.to_owned(), access.clone());
+        let plan = step("examining", path, access.limit, move || {
+            Plan::examine_in_own_time(&examined, &permitted)
+        })?;
+        Ok(Plan { limit: access.limit, ..plan })
+    }
+
+    fn examine_in_own_time(path: &Path, access: &Access) -> Result<Plan, TargetError> {
         let resolved = match std::fs::canonicalize(path) {
             Ok(resolved) => resolved,
             Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -192,6 +192,7 @@ fn new_plan(
         direct: false,
         request_alignment_bytes: SECTOR_BYTES,
         notes: Vec::new(),
+        limit: None,
         identity: None,
     };
     set_direct(&mut plan, direct, file_system);

@@ -6,7 +6,7 @@
 mod support;
 
 use fourcorners_execution::{Progress, execute};
-use fourcorners_real::RealTarget;
+use fourcorners_real::{Access, Plan, RealTarget};
 use fourcorners_recording::Latencies;
 use fourcorners_target::{Completion, Target, TargetError};
 use fourcorners_workload::{Arrival, Request, Stop, Workload};
@@ -192,4 +192,15 @@ fn a_frozen_file_system_shows_in_the_percentiles_at_every_queue_depth() {
             );
         }
     }
+}
+
+#[test]
+fn a_file_system_that_does_not_answer_is_told_before_anything_is_measured() {
+    let Some(mounted) = Mounted::new() else { return };
+    let access = Access { limit: Some(Duration::from_millis(200)), ..sized(MIB) };
+    assert!(mounted.freeze(FREEZE_REQUEST));
+    let examined = Plan::examine(&mounted.folder.path("test"), &access);
+    assert!(mounted.freeze(THAW_REQUEST));
+    let said = examined.unwrap_err().0;
+    assert!(said.contains("examining") && said.contains("longer than 0.2 s"), "{said}");
 }

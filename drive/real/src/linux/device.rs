@@ -111,6 +111,7 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
         request_alignment_bytes: logical_block_bytes(&device)
             .map_err(|error| refusal(path, &error))?,
         notes,
+        limit: None,
         identity: Some(Identity::Device(identity)),
     })
 }
