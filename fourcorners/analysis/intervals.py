@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ BATCHES = 10
 _BATCH_SECONDS_MIN = 2
 
 
+@cache
 def two_sided_t(degrees_of_freedom: float) -> float:
     """Student's t for :data:`COVERAGE`."""
     return float(scipy.stats.t.ppf(0.5 + COVERAGE / 2, degrees_of_freedom))

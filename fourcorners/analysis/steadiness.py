@@ -9,6 +9,7 @@ it has settled, another watch says when the steady state is left.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData, capacity_bytes
 
 if TYPE_CHECKING:
-    from fourcorners.analysis.steady_state import DepartureWatch
+    from fourcorners.analysis.steady_state import DepartureWatch, OnlineJudge
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,6 +52,38 @@ class Course:
 
 
 @dataclass(frozen=True)
+class End:
+    """A level that was found to have ended. Seconds count from the start of measuring."""
+
+    steady_from: int | None
+    """Since when it was the steady state; ``None`` of the level of the start."""
+    iops: float
+    second: int
+    """The first of the change."""
+    noticed_second: int
+    level_share: float
+    """Over the level: the mean from the change until it was noticed."""
+    written_bytes: float
+    """Until the change."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether it was the steady state that ended."""
+        return self.steady_from is not None
+
+    @property
+    def text(self) -> str:
+        """What happened, in words."""
+        level = "the level of its start" if self.steady_from is None else "its steady state"
+        verb = "fell" if self.level_share < 1 else "rose"
+        return (
+            f"after {wording.count(self.second, 'second')} it left {level} of "
+            f"{wording.number(self.iops)} IOPS: it {verb} by "
+            f"{wording.percent(abs(self.level_share - 1))}"
+        )
+
+
+@dataclass(frozen=True)
 class Left:
     """A level that ended. Seconds count from the start of measuring."""
 
@@ -67,11 +100,6 @@ class Left:
     written_bytes: float
     """Until the change."""
 
-    @property
-    def steady(self) -> bool:
-        """Whether it was the steady state that ended."""
-        return self.steady_from is not None
-
 
 @dataclass(frozen=True)
 class Followed:
@@ -85,74 +113,145 @@ class Followed:
     """What the judge says of the end, where it was asked."""
 
 
+class Follower:
+    """Follows a recording while it grows: told of every second, it says when a level was left.
+
+    As long as the level of the start is kept, a second costs next to nothing.
+    """
+
+    def __init__(self, span_bytes: float, spare_bytes_max: float, unwritten_bytes: float) -> None:
+        """As :class:`Course` has them."""
+        self._span_bytes = span_bytes
+        self._known = (spare_bytes_max, unwritten_bytes)
+        self._iops = array("d")
+        self._written = array("d")
+        self._at = 0
+        self._judge: OnlineJudge | None = None
+        self._judged_from = 0
+        self._watch: DepartureWatch | None = None
+        self._watched_from = 0
+        self._steady_from: int | None = None
+        self._level_iops = 0.0
+        self.ends: list[End] = []
+
+    def add(self, iops: float, written_bytes: float) -> list[End]:
+        """Takes one more second; the levels that are found in it to have ended."""
+        self._iops.append(iops)
+        self._written.append(written_bytes)
+        before = set(self.ends)
+        while self._at < len(self._iops):
+            if self._watch is not None:
+                self._look(self._watch)
+            elif self._judge is not None:
+                self._ask(self._judge)
+            elif not self._begin():
+                break
+        return [end for end in self.ends if end not in before]
+
+    @property
+    def steady(self) -> tuple[int, float] | None:
+        """Since when it is in a steady state, and the steady IOPS; ``None`` where it is not."""
+        if self._watch is None or self._steady_from is None:
+            return None
+        return self._steady_from, self._level_iops
+
+    @property
+    def words(self) -> str:
+        """What the judge says, where it was asked."""
+        verdict = None if self._judge is None else self._judge.verdict
+        return "" if verdict is None else verdict.text
+
+    def _begin(self) -> bool:
+        """Whether there are enough seconds to see whether the start has a level."""
+        # Its change points need a library that takes a while to load.
+        from fourcorners.analysis.steady_state import DepartureWatch
+        from fourcorners.analysis.steady_state.departure import BATCHES
+
+        if len(self._iops) < BATCHES:
+            return False
+        start = np.array(self._iops[:BATCHES])
+        if float(start.min()) > EVEN_SHARE * float(start.max()):
+            self._watch, self._at = DepartureWatch(start), BATCHES
+            self._watched_from, self._level_iops = BATCHES, float(start.mean())
+        else:
+            self._judge_from(0)
+        return True
+
+    def _judge_from(self, second: int) -> None:
+        from fourcorners.analysis.steady_state import OnlineJudge
+
+        spare, unwritten = self._known
+        self._judge = OnlineJudge(
+            self._span_bytes, spare_bytes_max=spare, unwritten_bytes=unwritten
+        )
+        self._watch, self._at, self._judged_from = None, second, second
+
+    def _look(self, watch: DepartureWatch) -> None:
+        departure = watch.add(self._iops[self._at])
+        self._at += 1
+        if departure is None:
+            return
+        first = self._watched_from
+        change = first + departure.since_round
+        self.ends.append(
+            End(
+                steady_from=self._steady_from,
+                iops=self._level_iops,
+                second=change,
+                noticed_second=first + departure.noticed_round,
+                level_share=departure.level_share,
+                written_bytes=math.fsum(self._written[:change]),
+            )
+        )
+        if self._steady_from is None:
+            self._judge_from(0)
+            return
+        # What was free at the start has been written by now.
+        self._known = (0.0, 0.0)
+        self._judge_from(change)
+
+    def _ask(self, judge: OnlineJudge) -> None:
+        from fourcorners.analysis.steady_state import DepartureWatch
+        from fourcorners.analysis.steady_state.departure import BATCHES
+
+        second = self._at
+        self._at += 1
+        verdict = judge.add(self._iops[second], 1.0, self._written[second])
+        if verdict is None or not verdict.settled:
+            return
+        first = self._judged_from + verdict.first_round
+        steady = np.array(self._iops[first : second + 1])
+        if len(steady) < BATCHES:
+            return
+        if self.ends and not self.ends[-1].steady and second < self.ends[-1].noticed_second:
+            # The level of the start was the steady state.
+            self.ends.pop()
+        self._watch = DepartureWatch(steady, level=verdict.value, period_rounds=verdict.period_s)
+        self._watched_from, self._steady_from = second + 1, first
+        self._level_iops = verdict.value
+
+
 def follow(course: Course) -> Followed:
     """Follows a recording from its first to its last second."""
-    # Its change points need a library that takes a while to load.
-    from fourcorners.analysis.steady_state import DepartureWatch, OnlineJudge
-    from fourcorners.analysis.steady_state.departure import BATCHES
-
-    left: list[Left] = []
-    start = course.iops[:BATCHES]
-    if float(start.min()) > EVEN_SHARE * float(start.max()):
-        watch = DepartureWatch(start)
-        end = _watch(course, watch, BATCHES, float(start.mean()), steady_from=None)
-        if end is None:
-            return Followed((), None, None, "")
-        left.append(end)
-    verdict, begin = None, 0
-    spare, unwritten = course.spare_bytes_max, course.unwritten_bytes
-    while begin < len(course.iops):
-        judge = OnlineJudge(course.span_bytes, spare_bytes_max=spare, unwritten_bytes=unwritten)
-        end = None
-        for second in range(begin, len(course.iops)):
-            verdict = judge.add(
-                float(course.iops[second]), 1.0, float(course.written_bytes[second])
-            )
-            if verdict is None or not verdict.settled:
-                continue
-            first = begin + verdict.first_round
-            steady = course.iops[first : second + 1]
-            if len(steady) < BATCHES:
-                continue
-            if left and not left[-1].steady and second < left[-1].noticed_second:
-                # The level of the start was the steady state.
-                left.pop()
-            watch = DepartureWatch(steady, level=verdict.value, period_rounds=verdict.period_s)
-            end = _watch(course, watch, second + 1, verdict.value, steady_from=first)
-            if end is None:
-                return Followed(tuple(left), first, verdict.value, verdict.text)
-            left.append(end)
-            break
-        if end is None:
-            break
-        # What was free at the start has been written by now.
-        begin, spare, unwritten = end.second, 0.0, 0.0
-    return Followed(tuple(left), None, None, "" if verdict is None else verdict.text)
+    follower = Follower(course.span_bytes, course.spare_bytes_max, course.unwritten_bytes)
+    for iops, written in zip(course.iops, course.written_bytes, strict=True):
+        follower.add(float(iops), float(written))
+    left = tuple(_left(course, end) for end in follower.ends)
+    steady_from, steady_iops = follower.steady or (None, None)
+    return Followed(left, steady_from, steady_iops, follower.words)
 
 
-def _watch(
-    course: Course,
-    watch: DepartureWatch,
-    first: int,
-    level_iops: float,
-    *,
-    steady_from: int | None,
-) -> Left | None:
-    for second in range(first, len(course.iops)):
-        departure = watch.add(float(course.iops[second]))
-        if departure is not None:
-            change, noticed = first + departure.since_round, first + departure.noticed_round
-            after = course.iops[noticed + 1 :][:AFTER_S]
-            return Left(
-                steady_from=steady_from,
-                iops=level_iops,
-                second=change,
-                noticed_second=noticed,
-                share=float(after.mean()) / level_iops if len(after) else departure.level_share,
-                after_iops=float(course.iops[change:].mean()),
-                written_bytes=float(course.written_bytes[:change].sum()),
-            )
-    return None
+def _left(course: Course, end: End) -> Left:
+    after = course.iops[end.noticed_second + 1 :][:AFTER_S]
+    return Left(
+        steady_from=end.steady_from,
+        iops=end.iops,
+        second=end.second,
+        noticed_second=end.noticed_second,
+        share=float(after.mean()) / end.iops if len(after) else end.level_share,
+        after_iops=float(course.iops[end.second :].mean()),
+        written_bytes=end.written_bytes,
+    )
 
 
 def find(run: RunData) -> list[Finding]:

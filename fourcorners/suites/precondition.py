@@ -12,7 +12,7 @@ ROUNDS_PER_CAPACITY = 100
 """Rounds in which the stream writes its span once: fine against what a drive goes through, and long
 enough that the pause between two rounds is nothing."""
 
-CAPACITIES_MIN = 0.5
+CAPACITIES_MIN = 1.0
 """Times that the span is written at least: until then blocks of the sequential fill are still being
 mixed in, which no rate shows."""
 

@@ -23,6 +23,7 @@ from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites import waypoint as waypoint_module
+from fourcorners.suites.departures import Departures
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.past import Past
@@ -673,10 +674,20 @@ class Runner:
         asked of the target: it may hang."""
         past, observer = self._past, self._observer
         written, purged = past.written_bytes, past.is_purged
+        departures = Departures.of(
+            measurement,
+            capacity_bytes=self._target.capacity_bytes,
+            purged=purged,
+            written_bytes=written,
+        )
         if observer is not None:
             observer.begin()
         recording = self._execute(
-            measurement.workload, measurement.label, measurement.seconds, observer=observer
+            measurement.workload,
+            measurement.label,
+            measurement.seconds,
+            observer=observer,
+            departures=departures,
         )
         conditions = Conditions()
         if observer is not None and not recording.interrupted:
@@ -699,6 +710,7 @@ class Runner:
         *,
         total_bytes: int | None = None,
         observer: Observer | None = None,
+        departures: Departures | None = None,
     ) -> Recording:
         pace = Pace()
 
@@ -709,6 +721,8 @@ class Runner:
             rate = count / elapsed_s if elapsed_s > 0 else 0.0
             current = pace.look(elapsed_s, ios, count, latency_sum_s)
             self._show(activity, min(share, 1.0) * planned_s, rate, current)
+            for text in departures.look(elapsed_s, ios, count) if departures is not None else ():
+                self._progress.message(f"{self._test_title}, {activity}: {text}")
             return not self._interrupt.requested
 
         self._show(activity, 0.0, 0.0)

@@ -3,6 +3,7 @@
 import math
 from array import array
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,7 +11,11 @@ from fourcorners import wording
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
 from fourcorners.analysis.steady_state.segments import segment_starts
 from fourcorners.analysis.steady_state.series import Progression, Series, progression
-from fourcorners.analysis.steady_state.trend import remaining_decay, trend
+from fourcorners.analysis.steady_state.trend import (
+    correlated_half_width,
+    remaining_decay,
+    trend,
+)
 from fourcorners.analysis.steady_state.verdict import State, Verdict
 
 SPARE_SHARE_MAX = 0.45
@@ -35,7 +40,7 @@ DECAY_MAX = 0.02
 HALF_WIDTH_MAX = 0.03
 """Half of the value's interval, as a share of it, beyond which more must be measured."""
 
-ERROR_MIN = 0.02
+ERROR_MIN = 0.025
 """Least half width of the value's interval, as a share: what a steady drive's rate wanders by over
 longer times than are measured."""
 
@@ -61,6 +66,19 @@ may be left: while it is a large part of the spare area, the rate is not yet pro
 EXHAUSTED_SHARE = 0.7
 """Of the spare area that the fall of the rate suggests, how much must have been written before the
 fall for it to be the end of the spare area."""
+
+FASTEST_CAPACITIES = 0.02
+"""Capacities in a window whose rate may count as the fastest: as the least spare area is, and still
+many requests."""
+
+LAID_OUT_MAX = 8.0
+"""Data that still lies as a sequential fill laid it out, over the spare area, up to which a rate
+may be final: blocks of such data become free otherwise than blocks of mixed data."""
+
+SPARE_WANDER = 0.001
+"""Spare area, in capacities, that comes and goes in a steady drive, as its dies do not hold equally
+much. A rate that collection limits is about proportional to spare area, so the less there is, the
+further the rate wanders."""
 
 _LOOK_GROWTH = 1.03
 _FINE_ROUNDS_MAX = 2048
@@ -191,6 +209,7 @@ class _Case:
                 return self._answer(State.RISING, first, "it rose a moment ago")
             return self._answer(State.UNDECIDED, first, "too little was measured")
         found = trend(value)
+        mean_half_width = max(found.half_width, correlated_half_width(value))
         decay = remaining_decay(value)
         low, high = found.drift_low, found.drift_high
         settled, period = False, None
@@ -203,7 +222,7 @@ class _Case:
             state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
             state, reason = State.UNDECIDED, "its trend is not known well enough"
-        elif found.half_width > HALF_WIDTH_MAX:
+        elif mean_half_width > HALF_WIDTH_MAX:
             state, reason = State.UNDECIDED, "its mean is not known well enough"
         else:
             settled = True
@@ -217,7 +236,7 @@ class _Case:
             reason,
             settled=settled,
             prepared=missing is None and state not in (State.FALLING, State.RISING),
-            half_width=math.hypot(found.half_width, decay, found.drift / 2, ERROR_MIN),
+            half_width=math.hypot(mean_half_width, decay, found.drift / 2, self._wander(first)),
             period=period,
         )
 
@@ -232,7 +251,7 @@ class _Case:
         parts, capacity = self._parts, self._known.capacity_bytes
         x = (np.arange(len(parts.value)) + 0.5) * parts.work / capacity
         empty = self._known.unwritten_bytes / capacity * np.exp(-x)
-        spare = 1 / (2 * self._amplification(max(0, len(x) - PARTS_MIN)) - 1)
+        spare = self._spare_share(max(0, len(x) - PARTS_MIN))
         first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
         if len(x) - first < PARTS_MIN:
             reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
@@ -290,7 +309,7 @@ class _Case:
             f"it repeats itself, by {found.amplitude:.0%} up and down",
             settled=settled,
             prepared=self._missing(first) is None,
-            half_width=math.hypot(along.half_width, ERROR_MIN),
+            half_width=math.hypot(along.half_width, self._wander(first)),
             period=found.period,
         )
 
@@ -298,8 +317,36 @@ class _Case:
         """A lower bound of the write amplification since the last change: the fastest rate seen
         over the rate after it. Without collection a drive would still write at that rate."""
         after = self._parts.mean_from(first)
+        return max(1.0, self._fastest / after) if after else 1.0
+
+    @cached_property
+    def _fastest(self) -> float:
+        """The fastest rate, of windows short enough for the least spare area to show: parts become
+        longer as the series does."""
         fastest = float(np.quantile(self._parts.value, 0.98))
-        return max(1.0, fastest / after) if after else 1.0
+        if not self._parts.by_bytes:
+            return fastest
+        total = self._parts.work * len(self._parts.value)
+        windows = int(total / (FASTEST_CAPACITIES * self._known.capacity_bytes))
+        return max(fastest, float(progression(self._series, windows).value.max()))
+
+    def _spare_share(self, first: int) -> float:
+        """Spare area, in capacities, that the amplification since the last change suggests: under
+        uniform random writes it is about ``(1 + s) / 2 s`` (Agarwal & Marrow, GLOBECOM 2010, for
+        greedy collection)."""
+        return 1 / (2 * self._amplification(first) - 1)
+
+    def _wander(self, first: int) -> float:
+        """By how much, as a share, the mean over longer times may differ from the measured one."""
+        return math.hypot(ERROR_MIN, SPARE_WANDER / self._spare_share(first))
+
+    def _mixed_bytes(self, first: int) -> float:
+        """What must be written in all for little enough of the data to lie still as a sequential
+        fill laid it out: uniform random writes leave ``exp(-w / C)`` of it after w of C bytes."""
+        if self._known.spare_bytes_max == 0:
+            return 0.0
+        share = LAID_OUT_MAX * self._spare_share(first)
+        return self._known.capacity_bytes * max(0.0, -math.log(share))
 
     def _needed_bytes(self, first: int) -> float:
         """What has to be written since the last change, for every block of flash to be collected
@@ -319,16 +366,14 @@ class _Case:
     def _free_bytes(self, first: int) -> float:
         """What may have been free when the series began.
 
-        Where the rate fell the spare area can be told: under uniform random writes amplification
-        is about ``(1 + s) / 2 s`` for a spare area of s capacities (Agarwal & Marrow, GLOBECOM
-        2010, for greedy collection). If about as much was written before the fall, the fall was
-        the end of it; if less, a smaller cache has ended, and the largest spare area counts.
+        Where the rate fell the spare area can be told. If about as much was written before the
+        fall, the fall was the end of it; if less, a smaller cache has ended, and the largest spare
+        area counts.
         """
         known = self._known
         most = known.spare_bytes_max + known.unwritten_bytes
-        amplification = self._amplification(first)
-        if amplification > 1.0:
-            spare = known.capacity_bytes / (2 * amplification - 1) + known.unwritten_bytes
+        if self._amplification(first) > 1.0:
+            spare = known.capacity_bytes * self._spare_share(first) + known.unwritten_bytes
             if self._parts.work * first >= EXHAUSTED_SHARE * spare:
                 return min(most, spare)
         return most
@@ -343,6 +388,12 @@ class _Case:
             return (
                 f"{wording.chosen_size(round(total))} were written, and the drive may have had "
                 f"{wording.chosen_size(round(free))} free"
+            )
+        mixed = self._mixed_bytes(first)
+        if total < mixed:
+            return (
+                f"{wording.chosen_size(round(total))} were written, and to mix what a sequential "
+                f"fill laid out in order takes {wording.chosen_size(round(mixed))}"
             )
         since, needed = total - self._parts.work * first, self._needed_bytes(first)
         if since < needed:

@@ -9,7 +9,9 @@ import scipy
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.steady_state.series import Floats
 
-BATCHES = 10
+BATCHES = 20
+BATCHES_MIN = 10
+_MEMORY_MAX = 0.98
 _TAU_SHARES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 
 
@@ -25,15 +27,18 @@ class Trend:
     """Of the mean's interval."""
 
 
-def trend(value: Floats, batches: int = BATCHES) -> Trend:
+def trend(value: Floats, batches: int | None = None) -> Trend:
     """Line and mean of a segment, by batch means, whose errors are nearly independent.
 
     That the drift's 90 % interval is within a margin is the equivalence test (two one-sided tests
     at 5 %: Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987) against a drift of that margin.
 
     Args:
-        value: shape (parts,), at least ``2 * batches`` of them or exactly ``batches``.
+        value: shape (parts,), at least :data:`BATCHES_MIN` of them.
+        batches: by default :data:`BATCHES` where each has two parts at least, fewer where not.
     """
+    if batches is None:
+        batches = min(BATCHES, max(BATCHES_MIN, len(value) // 2))
     means = np.array([batch.mean() for batch in np.array_split(value, batches)])
     mean = float(means.mean())
     line = scipy.stats.linregress(np.arange(batches), means / mean)
@@ -47,6 +52,32 @@ def trend(value: Floats, batches: int = BATCHES) -> Trend:
         drift + reach,
         two_sided_t(batches - 1) * spread / math.sqrt(batches),
     )
+
+
+def correlated_half_width(value: Floats) -> float:
+    """Half width of the mean's 90 % interval, as a share of the mean, if each part remembers the
+    one before it: noise whose memory is longer than a batch makes batch means agree too well.
+
+    A first-order autoregression by the lag-one correlation, whose bias in short series is removed
+    (Kendall, Biometrika 41, 1954), as is that of the variance about the series' own mean.
+
+    Args:
+        value: shape (parts,), at least 4 of them.
+    """
+    parts = len(value)
+    mean = float(value.mean())
+    rest = value / mean - 1 if mean > 0 else np.zeros(parts)
+    total = float(np.sum(rest**2))
+    if total == 0:
+        return 0.0
+    lag_one = float(np.sum(rest[1:] * rest[:-1])) / total
+    memory = min(max(lag_one + (1 + 3 * lag_one) / parts, 0.0), _MEMORY_MAX)
+    parts_of_one = (1 + memory) / (1 - memory)
+    independent = parts / parts_of_one
+    if independent <= 1:
+        return math.inf
+    variance = total / parts / (1 - 1 / independent)
+    return two_sided_t(parts - 1) * math.sqrt(variance / independent)
 
 
 def remaining_decay(value: Floats) -> float:

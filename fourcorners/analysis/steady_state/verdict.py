@@ -20,7 +20,7 @@ class Verdict:
     """The judge's answer about a series.
 
     ``value`` is the mean over time since ``first_round``, in the series' unit, and ``low`` to
-    ``high`` its 95 % interval, what may remain of a decay included; an oscillating series has its
+    ``high`` its 90 % interval, what may remain of a decay included; an oscillating series has its
     mean over whole periods. ``settled`` says that measuring on would not change them: so it is for
     every steady series, and for an oscillation that keeps its level. It is the signal to stop.
     """
