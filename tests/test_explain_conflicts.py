@@ -110,10 +110,18 @@ def test_a_queue_whose_end_was_not_reached_is_unknown() -> None:
     assert flat.depths_wanted() == []
     met = Seen(beside={4: 20.0, 8: 20.0, 16: 12.0})
     assert met.depths_wanted() == list(range(9, 16))
-    found = Seen(beside={4: 20.0, 8: 19.8, 9: 18.0, 16: 12.0})
-    assert found.queue_depth == 9
+    assert Seen(beside={4: 20.0, 8: 19.8, 9: 18.0, 16: 12.0}).queue_depth is None
     scattered = Seen(beside={4: 20.0, 8: 12.0, 9: 18.0, 10: 11.0, 16: 9.0})
     assert scattered.queue_depth is None
+
+
+@pytest.mark.parametrize(("queue", "alone"), [(8, 1.2), (32, 1.8), (32, 2.02), (1023, 1.3)])
+def test_a_queue_that_is_full_shows_by_what_waits(queue: int, alone: float) -> None:
+    # A read that comes round in more than two times of the other place is not late at first.
+    full = queue - 1 + alone - 1
+    depths = {4, queue - 2, queue - 1, queue, queue + 1, 2 * queue, 1536}
+    rates = {k: 1 + 1 / (alone + max(0.0, k - full)) for k in sorted(depths)}
+    assert Seen(beside=rates).queue_depth == queue
 
 
 def test_scatter_is_no_stripe() -> None:

@@ -67,6 +67,7 @@ def explain(drives: int, seed: int, jobs: int, write: Path | None, json: bool) -
         )
     else:
         _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
+        print(hidden_document.LEGEND.replace("*", ""))
         for line in hidden_document.failures(outcomes):
             print(line)
     if write is not None:

@@ -90,17 +90,17 @@ def _queue(
                 "depth from which on a read has to wait."
             )
             return Finding(name, title, "not identifiable", reason, evidence=beside, detail=detail)
-        drop = 1 - seen.beside[depth] / seen.beside[depth - 1]
+        ends = seen.queue_end or 0.0
         return Finding(
             name,
             title,
             "measured",
-            f"The drive accepts {depth} commands at once: a read of one place has to wait as soon "
-            f"as {depth} of another one are outstanding.",
+            f"The drive accepts {depth} commands at once: a read of one place finds the queue full "
+            f"as soon as {depth} of another one are outstanding, and waits longer with each more.",
             value=float(depth),
             unit="1",
             evidence=beside,
-            detail=detail | {"goodness": {"drop": drop}},
+            detail=detail | {"goodness": {"off_a_whole_number": ends - depth}},
         )
     disk = is_disk(by_depth)
     depth = knee(by_depth, _NO_MORE_DISK if disk else _NO_MORE)

@@ -48,6 +48,12 @@ time is beside that of a command."""
 _WAITS_LONG = 0.85
 """The same at the most reads outstanding, where the wait has become long."""
 
+_BETWEEN = 0.35
+"""Part of a command by which the end of the queue may lie off a whole number of them."""
+
+_ROUNDS = 3
+"""Times that the rate of the other place is corrected for the one read."""
+
 _REFINED = 8
 """Depths tried at a time between two that are known."""
 
@@ -187,8 +193,30 @@ class Seen:
     @property
     def queue_depth(self) -> int | None:
         """Commands that the drive accepts at once; ``None`` where more never made reads wait."""
+        ends = self.queue_end
+        if ends is None or abs(ends - round(ends)) > _BETWEEN:
+            return None
+        return round(ends)
+
+    @property
+    def queue_end(self) -> float | None:
+        """Where the queue ends, by the time that a read waits; ``None`` where none does.
+
+        The other place is served at the rate r of its die, a read every 1/r. The one read comes
+        round in P as long as the queue has room, and each further read of the other place adds a
+        wait of 1/r, from k on. A read is out of the queue for P - 1/r before it is wanted again, by
+        so much less it waits: k is (P - 1/r) r above the last depth that leaves it a place.
+        """
         flat, waits = self.flat_depths
         if flat is None or waits is None or waits - flat > 1:
             return None
-        deepest = list(self.beside.values())[-1]
-        return waits if deepest < _WAITS_LONG * self.beside[flat] else None
+        deepest, slowest = list(self.beside.items())[-1]
+        if slowest >= _WAITS_LONG * self.beside[flat] or deepest <= waits:
+            return None
+        # At the deepest the one read still comes round at times.
+        other = slowest * (1 - 1 / (deepest - waits + 1))
+        for _ in range(_ROUNDS):
+            alone_s, waiting_s = (1 / (self.beside[depth] - other) for depth in (flat, waits))
+            start = waits - (waiting_s - alone_s) * other
+            other = slowest / (1 + 1 / (alone_s * other + deepest - start))
+        return start + 2 - alone_s * other

@@ -41,7 +41,7 @@ _ALONE = 1.5
 
 _DEPTHS_MIN = 4
 
-_MISFIT_MAX = 0.02
+_MISFIT_MAX = 0.0125
 """Root mean square of the relative misfit above which the drive is no such network."""
 
 _FACTOR_MAX = 1.25

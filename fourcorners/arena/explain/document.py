@@ -8,20 +8,30 @@ from fourcorners.arena.explain.drives import KINDS
 
 NAME = "explain-arena.md"
 
+LEGEND = (
+    "All in percent but *of*, the drives that were asked of. *exact*: right values among those of "
+    "discrete findings that were given; *error*, *95th*: median and 95th percentile of the "
+    "relative errors of continuous ones; *holds*: 90 % intervals that hold the truth, of those "
+    "that are about chance; *bounds*: the same of those that lie between two points of a sweep or "
+    "are a tolerance, and shall always hold it; *missed*: said not to be there although it is; "
+    "*n/a*: said to be no question of such a drive; *n/i*: not identifiable; *false*: found where "
+    "it is not. An empty cell: nothing to count."
+)
+
 
 def header() -> tuple[str, ...]:
     """Column heads of :func:`row`."""
     return (
         "finding",
-        "drives",
+        "of",
         "exact",
         "error",
-        "95 %",
-        "covered",
-        "bounds hold",
+        "95th",
+        "holds",
+        "bounds",
         "missed",
-        "not applicable",
-        "not identifiable",
+        "n/a",
+        "n/i",
         "false",
     )
 
@@ -62,13 +72,7 @@ def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, see
         f"{', '.join(KINDS)}, in turns. Every probe runs on each of them as on any drive; the "
         "estimators see recordings only. All figures are of simulated drives.",
         "",
-        "*exact*: right values among those of discrete findings that were given; *error*, *95 %*: "
-        "median and 95th percentile of the relative errors of continuous ones; *covered*: 90 % "
-        "intervals that hold the truth, of those that are about chance; *bounds hold*: the same of "
-        "those that lie between two points of a sweep or are a tolerance, and shall always hold "
-        "it; *missed*: said not to be there although it is; *not applicable*: said to be no "
-        "question of such a drive; *false*: found where it is not. An empty cell: nothing to "
-        "count.",
+        LEGEND,
         "",
         *(f"| {' | '.join(cells)} |" for cells in rows),
         "",
@@ -78,4 +82,6 @@ def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, see
 
 
 def _percent(share: float) -> str:
-    return "" if math.isnan(share) else f"{100 * share:.3g} %"
+    if math.isnan(share):
+        return ""
+    return "<0.01" if 0 < share < 1e-4 else f"{100 * share:.3g}"
