@@ -12,7 +12,7 @@ RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo
 READY := $(VENV)/.ready
 export PIP_QUIET := 1
 
-.PHONY: help demo test test-rust test-python lint format docs clean
+.PHONY: help demo test test-rust test-python lint format docs linkcheck clean
 .DEFAULT_GOAL := help
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make lint    check style and types"
 	@echo "make format  format all code"
 	@echo "make docs    build the documentation: site and manual page"
+	@echo "make linkcheck   try every external link of the documentation (needs a network)"
 	@echo "make clean   remove everything that was built"
 
 $(READY): pyproject.toml $(RUST)
@@ -55,6 +56,10 @@ format: $(READY)
 docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q -b man docs docs/_build/man
+
+# Needs a network, which the tests do without: they check what can be checked offline.
+linkcheck: $(READY)
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/linkcheck
 
 clean:
 	cargo clean

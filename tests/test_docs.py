@@ -1,0 +1,34 @@
+"""Links of the documents that can be checked without a network; `make linkcheck` tries the rest.
+
+Sphinx checks links between the pages of docs/ when it builds them. Here: files that documents link
+to are there, also from the documents outside of docs/, and addresses are such.
+"""
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+_LINK = re.compile(r"\]\(<?([^()\s>]+(?:\([^()\s]*\)[^()\s]*)?)>?\)")
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for link in _LINK.findall(_CODE.sub("", document.read_text("utf-8"))):
+        parts = urlsplit(link)
+        if parts.scheme:
+            assert parts.scheme in ("http", "https"), link
+            assert re.fullmatch(r"([a-z0-9-]+\.)+[a-z]{2,}", parts.netloc.lower()), link
+        elif parts.path:
+            assert (document.parent / parts.path).exists(), link
+
+
+def test_a_link_to_nothing_is_seen() -> None:
+    assert _LINK.findall("see [a](docs/x.md) and [b](https://a.org/b_(c))") == [
+        "docs/x.md",
+        "https://a.org/b_(c)",
+    ]
