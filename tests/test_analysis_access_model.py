@@ -90,6 +90,7 @@ penalties = st.floats(20e-6, 0.3)
 rates = st.floats(20e6, 3e9)
 
 
+@settings(deadline=None)
 @given(penalty_s=penalties, rate=rates)
 def test_the_fit_recovers_exact_data(penalty_s: float, rate: float) -> None:
     fitted = access_model.fit(np.array(SIZES, float), access_seconds(penalty_s, rate))

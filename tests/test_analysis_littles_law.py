@@ -2,7 +2,7 @@
 
 import pytest
 from analysis_fixture import FakeRun, named
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fourcorners.analysis import analyze
@@ -14,6 +14,7 @@ def one(**fields: float) -> FakeRun:
     return run
 
 
+@settings(deadline=None)
 @given(iops=st.floats(0.1, 1e7), depth=st.integers(1, 256))
 def test_holds_for_any_rate_and_depth(iops: float, depth: int) -> None:
     run = one(iops=iops, queue_depth=depth, elapsed_s=60 + 10 / iops)
@@ -23,6 +24,7 @@ def test_holds_for_any_rate_and_depth(iops: float, depth: int) -> None:
     assert finding["detail"]["nominal_not_reached"] == []
 
 
+@settings(deadline=None)
 @given(lost=st.floats(0.02, 0.9))
 def test_violated_when_ios_are_lost(lost: float) -> None:
     run = one(iops=1000 * (1 - lost), latency_mean_s=4 / 1000)

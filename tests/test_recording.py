@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fourcorners as fc
@@ -36,6 +36,7 @@ def _of(latencies_ns: list[int]) -> OperationRecording:
     )
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1_000, 10**10), min_size=1, max_size=60), st.floats(0, 100))
 def test_percentiles_split_the_latencies(latencies_ns: list[int], percent: float) -> None:
     value = _of(latencies_ns).latency_percentile_s(percent)

@@ -1,7 +1,7 @@
 """Quantities: what is written can be read, and mistakes are named."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fourcorners import units, wording
@@ -23,6 +23,7 @@ def test_sizes(text: str, count: int) -> None:
     assert units.parse_bytes(text) == count
 
 
+@settings(deadline=None)
 @given(st.integers(1, 1023), st.sampled_from(["B", "KiB", "MiB", "GiB", "TiB"]))
 def test_whole_binary_sizes_survive_formatting(number: int, unit: str) -> None:
     count = units.parse_bytes(f"{number} {unit}")

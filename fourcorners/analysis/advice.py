@@ -15,10 +15,11 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
+from fourcorners.analysis.consistency_findings import SLUGGISH_IOPS
 from fourcorners.analysis.estimate import Estimate, averaged, of_run, of_series
 from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData, measured
-from fourcorners.analysis.traits import Operation, Traits
+from fourcorners.analysis.traits import Operation, Traits, busiest
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
 """Requests that ordinary programs make: half speed at or below it is a strength."""
@@ -39,8 +40,12 @@ TAIL_LONG = 10.0
 person sees as a hesitation among hundreds of requests."""
 
 TAIL_SHORT = 2.0
+WAIT_NOTICED_S = 0.1
+"""From here on a person notices a wait (Miller, AFIPS 33, 1968): no strength, however even."""
 
-_SMALL_BYTES = 4096
+SETTLED_GOOD_IOPS = SLUGGISH_IOPS
+"""A drive that is slower than a disk is not praised for being so evenly."""
+
 _MEDIAN = next(one for one in QUANTILES if one.percentile == 50)
 _TAIL = next(one for one in QUANTILES if one.percentile == 99.9)
 
@@ -310,7 +315,7 @@ def _evenness(traits: Traits, advice: Advice) -> None:
     # A worst case has no interval: another run has another one.
     ratio = _Ratio(worst, None, traits.consistency_evidence)
     share = f"{wording.percent(worst)} of the mean"
-    if worst >= EVEN_WORST_SHARE:
+    if worst >= EVEN_WORST_SHARE and seen["steady_iops"] >= SETTLED_GOOD_IOPS:
         text = f"Even under load: the worst of the last seconds delivers {share}."
         advice.strengths.append(ratio.remark(text, yardstick, "fraction"))
     elif worst < UNEVEN_WORST_SHARE:
@@ -328,7 +333,7 @@ def _evenness(traits: Traits, advice: Advice) -> None:
 def _tails(run: RunData, advice: Advice) -> None:
     """The slowest request in a thousand, of small random requests in the deepest queue."""
     for operation in ("read", "write"):
-        deepest = _busiest(run, operation)
+        deepest = busiest(run, operation)
         if deepest is None:
             continue
         ratio = _ratio(run, deepest, deepest, _TAIL, _MEDIAN)
@@ -342,23 +347,8 @@ def _tails(run: RunData, advice: Advice) -> None:
         )
         if ratio.value >= TAIL_LONG:
             advice.weaknesses.append(ratio.remark(f"Long waits: {text}", yardstick, "1"))
-        elif ratio.value <= TAIL_SHORT:
+        elif ratio.value <= TAIL_SHORT and slow < WAIT_NOTICED_S:
             advice.strengths.append(ratio.remark(f"No long waits: {text}", yardstick, "1"))
-
-
-def _busiest(run: RunData, operation: str) -> Measured | None:
-    """Small random requests in the deepest queue; of writes those of the consistency test, if it
-    ran, since they go on when a fresh drive's end."""
-    for tests in (("consistency",), ("queue-depth", "four-corners")):
-        points = [
-            one
-            for test in tests
-            for one in measured(run, test, operation)
-            if one.point.get("pattern") == "random" and one.block_bytes == _SMALL_BYTES
-        ]
-        if points:
-            return max(points, key=lambda one: one.queue_depth or 0)
-    return None
 
 
 def _queueing(run: RunData, advice: Advice) -> None:

@@ -160,7 +160,7 @@ def _nominal_sentence(off_nominal: list[_Balance]) -> str:
     more = f" and {len(ranked) - _TOLD_MAX} more" if len(ranked) > _TOLD_MAX else ""
     return (
         f"In {wording.count(len(ranked), 'recording')} the mean queue depth differs from the "
-        f"nominal one by more than {wording.percent(TOLERANCE)}, as in short runs whose tail "
+        f"nominal one by more than {wording.percent(TOLERANCE, 1)}, as in short runs whose tail "
         "drains, and where the host takes its time to make the data of a large write: "
         f"{', '.join(told)}{more}."
     )

@@ -72,7 +72,7 @@ def _finding(operation: str, points: Sequence[Measured]) -> Finding:
     elif gain >= GAIN_NOTED:
         text = (
             f"Queueing makes {operation}s {wording.times(gain)} as fast, {change}; "
-            f"{wording.percent(NEARLY_ALL)} of the highest rate is reached at queue depth "
+            f"{wording.percent(NEARLY_ALL, 1)} of the highest rate is reached at queue depth "
             f"{nearly.queue_depth}."
         )
     elif gain > 1 / GAIN_NOTED:

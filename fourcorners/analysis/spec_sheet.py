@@ -17,6 +17,7 @@ from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY, QUANTILES, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.traits import SMALL_BYTES, busiest
 from fourcorners.catalog.claims import Claim
 
 LARGE_BYTES = 2**20
@@ -51,7 +52,6 @@ _OF_THE_WHOLE = ("probe-sizes", "probe-positions", "probe-overwrite")
 """Probes that read all of a disk, or fill a drive."""
 
 _P999 = next(one for one in QUANTILES if one.percentile == 99.9)
-_SMALL_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _row(
 
 def _conditions(one: Measured) -> str:
     parts = []
-    if one.block_bytes is not None and one.block_bytes != _SMALL_BYTES:
+    if one.block_bytes is not None and one.block_bytes != SMALL_BYTES:
         parts.append(wording.size(one.block_bytes))
     if one.queue_depth is not None:
         parts.append(f"queue depth {one.queue_depth}")
@@ -234,7 +234,7 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         small = [
             one
             for one in alone
-            if one.point.get("pattern") == "random" and one.block_bytes == _SMALL_BYTES
+            if one.point.get("pattern") == "random" and one.block_bytes == SMALL_BYTES
         ]
         hard = [one for one in large if one.point.get("content") == "incompressible"]
         if large:
@@ -259,17 +259,18 @@ def _waits(run: RunData, turns: bool) -> list[Row]:
             for one in _of_the_whole(run, operation, turns)
             if one.point.get("operation") == operation
             and one.point.get("pattern") == "random"
-            and one.block_bytes == _SMALL_BYTES
+            and one.block_bytes == SMALL_BYTES
             and one.queue_depth
             and not one.row.get("interrupted")
         ]
         alone = [one for one in small if one.queue_depth == 1]
         if alone:
             rows.append(_row(run, f"{operation}_access", alone[0], MEAN_LATENCY, "s"))
-        many = [one for one in small if one.ios >= TAIL_IOS_MIN]
-        if many:
-            busiest = max(many, key=lambda one: (one.queue_depth or 0, one.ios))
-            rows.append(_row(run, f"{operation}_p999", busiest, _P999, "s"))
+        deepest = busiest(run, operation) or max(
+            small, key=lambda one: (one.queue_depth or 0, one.ios), default=None
+        )
+        if deepest is not None and deepest.ios >= TAIL_IOS_MIN:
+            rows.append(_row(run, f"{operation}_p999", deepest, _P999, "s"))
     return [row for row in rows if row is not None]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +32,16 @@ LONG_S = 60
 AFTER_S = 30
 """Seconds whose mean tells by how much a level was left: a change may take some to be over."""
 
+CHANGE_MIN = 0.05
+"""Relative change of a level from which leaving it is told: where a second holds few I/Os one more
+or less looks like a change, and is none in the mean of the seconds that follow."""
+
 EVEN_SHARE = 0.75
 """Slowest over fastest second of an even start."""
+
+
+_TOLD_MAX = 3
+"""Levels of a recording that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -334,6 +342,7 @@ def known_of(recording: Mapping[str, Any], capacity: int) -> tuple[float, float,
 
 def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
     followed = [(course, follow(course)) for course in courses]
+    followed = [(course, _material(seen)) for course, seen in followed]
     left = [(course, seen) for course, seen in followed if seen.left]
     title = next(
         (str(t.get("title") or test) for t in run.manifest["tests"] if t["name"] == test), test
@@ -381,9 +390,16 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
     )
 
 
+def _material(seen: Followed) -> Followed:
+    """Without the levels that were left for hardly another."""
+    return replace(seen, left=tuple(end for end in seen.left if abs(end.share - 1) >= CHANGE_MIN))
+
+
 def _sentence(course: Course, seen: Followed, *, alone: bool) -> str:
     who = "It" if alone else course.label
-    text = f"{who} {', then '.join(_change(end) for end in seen.left)}."
+    told, more = seen.left[:_TOLD_MAX], len(seen.left) - _TOLD_MAX
+    text = f"{who} {', then '.join(_change(end) for end in told)}"
+    text += f", and so on {wording.count(more, 'more time')}." if more > 0 else "."
     if seen.steady_from_s is not None:
         text += (
             f" It ends in a steady state of {wording.number(seen.steady_iops or 0.0)} IOPS, from "

@@ -9,6 +9,9 @@ from typing import Any
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import Measured, RunData, measured
 
+SMALL_BYTES = 4096
+"""The reviews' small request."""
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -130,3 +133,18 @@ def _contents(run: RunData, compression: Finding) -> tuple[Measured, Measured] |
     _, hard, easy = max(pairs)
     by_id = {m.recording: m for m in measured(run, operation="write")}
     return by_id[hard], by_id[easy]
+
+
+def busiest(run: RunData, operation: str) -> Measured | None:
+    """Small random requests in the deepest queue; of writes those of the consistency test, if it
+    ran, since they go on when a fresh drive's end."""
+    for tests in (("consistency",), ("queue-depth", "four-corners")):
+        points = [
+            one
+            for test in tests
+            for one in measured(run, test, operation)
+            if one.point.get("pattern") == "random" and one.block_bytes == SMALL_BYTES
+        ]
+        if points:
+            return max(points, key=lambda one: one.queue_depth or 0)
+    return None

@@ -65,8 +65,8 @@ class PlainProgress(Progress):
         if now - self._shown < _PLAIN_INTERVAL_S:
             return
         self._shown = now
-        rate = wording.rate(status.bytes_per_second)
-        self.message(f"{status.test}: {status.activity}, {rate}; {_time(status)}")
+        rate = f", {wording.rate(status.bytes_per_second)}" if status.bytes_per_second else ""
+        self.message(f"{status.test}: {status.activity}{rate}; {_time(status)}")
 
 
 class JsonProgress(Progress):

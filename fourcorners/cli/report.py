@@ -64,5 +64,6 @@ def run(
         return 0
     for run in runs:
         print_summary(run, published, claimed)
-    print(f"Report: {out}")
+    if out != runs[0].path / schema.REPORT:  # which its summary names
+        print(f"Report: {out}")
     return 0

@@ -11,6 +11,9 @@ from fourcorners.catalog.claims import Claim, claims_of
 
 from .run import Run
 
+KNOWN_BETTER = 0.002
+"""Width of an interval, relative, below which its bounds are figures of no use."""
+
 _RELATIONS = {"is": "", "about": "about ", "above": "above ", "below": "below ", "between": ""}
 _UNITS = {"sequential": "B/s", "random": "IOPS", "read": "s", "write": "s"}
 
@@ -58,13 +61,13 @@ def spec_json(rows: Sequence[Beside]) -> list[dict[str, Any]]:
 def _texts(row: Beside) -> dict[str, str]:
     measured: Mapping[str, Any] = row.row or {}
     unit = measured.get("unit")
-    bounds = wording.interval(measured.get("interval"), unit)
+    shown = _measured(measured.get("value"), unit) if measured else "not measured"
     tests = dict.fromkeys(str(id).partition("/")[0] for id in measured.get("evidence") or ())
     return {
         "quantity": row.quantity,
         "title": row.title,
-        "measured": _measured(measured.get("value"), unit) if measured else "not measured",
-        "interval": bounds if " to " in bounds else "",
+        "measured": shown,
+        "interval": _interval(measured.get("interval"), unit, shown),
         "conditions": str(measured.get("conditions") or ""),
         "tests": ", ".join(tests),
         "claimed": "" if row.claim is None else _claimed(row.claim),
@@ -75,6 +78,19 @@ def _texts(row: Beside) -> dict[str, str]:
         if row.claim is not None and row.claim.url.startswith("https://")
         else "",
     }
+
+
+def _interval(bounds: object, unit: object, shown: str) -> str:
+    """The interval beside its value, without a unit that is the value's; of what is known better
+    than anybody asks only that it is; empty where it is one point, as a simulated drive may have
+    it."""
+    text = wording.interval(bounds, unit)
+    if " to " not in text:
+        return ""
+    low, high = (float(bound) for bound in bounds)  # type: ignore[attr-defined]
+    if low > 0 and high / low - 1 < KNOWN_BETTER:
+        return f"within {wording.percent(KNOWN_BETTER, 1)}"
+    return text.removesuffix(f" {shown.partition(' ')[2]}")
 
 
 def _measured(value: object, unit: object) -> str:

@@ -136,7 +136,7 @@ def _misfit(
             "measured",
             f"{operation.capitalize()}s of {wording.size(block_bytes[worst])} should take "
             f"{wording.percent(abs(float(misfit[worst])))} {how} time than they do by the access "
-            f"model, which is off by more than {wording.percent(_MISFIT_NOTED)} at "
+            f"model, which is off by more than {wording.percent(_MISFIT_NOTED, 1)} at "
             f"{wording.count(int(off.sum()), 'size')}: the drive does not do one thing after the "
             "other, or not alike at all sizes.",
             value=float(np.abs(misfit).max()),
@@ -181,5 +181,5 @@ def _misfit_sentence(block_bytes: access_model.Floats, misfit: access_model.Floa
         return f" The model holds at all sizes (worst: {amount}, at {at})."
     return (
         f" The model does not hold: it is off by {amount} at {at}, and by more than "
-        f"{wording.percent(_MISFIT_NOTED)} at {wording.count(len(off), 'size')}."
+        f"{wording.percent(_MISFIT_NOTED, 1)} at {wording.count(len(off), 'size')}."
     )
