@@ -41,8 +41,11 @@ _ALONE = 1.5
 
 _DEPTHS_MIN = 4
 
-_MISFIT_MAX = 0.0125
+_MISFIT_MAX = 0.02
 """Root mean square of the relative misfit above which the drive is no such network."""
+
+_FEW = 3.5
+"""Units below which mean value analysis is off by too much of one to tell their number."""
 
 _FACTOR_MAX = 1.25
 """Upper over lower bound of the units from which the curve is said not to show them."""
@@ -129,6 +132,11 @@ def told(
         reason = (
             f"No number of units that serve one read each has such a curve: the nearest is off by "
             f"{wording.percent(fit.misfit)}."
+        )
+    elif fit.units < _FEW:
+        reason = (
+            f"About {wording.number(fit.units, 2)} units would have such a curve: so few are not "
+            "told apart by it."
         )
     elif high > _FACTOR_MAX * low or high >= _UNITS_MAX:
         reason = (
