@@ -414,7 +414,7 @@ def test_text_that_looks_like_a_formula_is_no_formula_in_a_csv(open_report: Open
 
 
 def test_paper_is_light_closed_and_shows_every_drive(open_report: Open) -> None:
-    report = open_report("two", color_scheme="dark")
+    report = open_report("two", color_scheme="dark", viewport={"width": 688, "height": 900})  # A4
     page = report.page
     page.locator("details.how").first.evaluate("node => { node.open = true; }")
     page.emulate_media(media="print", color_scheme="dark")
@@ -422,6 +422,7 @@ def test_paper_is_light_closed_and_shows_every_drive(open_report: Open) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator("button:visible").count() == 0
     assert page.locator("details.how[open]").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688
     # Three views of each drive's standard run, and of each of two recordings more.
     assert page.locator(".one-drive .plot svg:visible").count() == 6 + 12
     page.evaluate("dispatchEvent(new Event('afterprint'))")

@@ -2,7 +2,7 @@
 import { drawAll, glyph, heat, showDrive, shown, stretch } from "./plot.js";
 
 const SHOWN_ROWS = 2500; // of a table in the page; the copied CSV always has all
-const PRINT_WIDTH_PX = 700;
+const PRINT_WIDTH_PX = 680; // of A4 within its margins
 
 // `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table, switches?,
 // drives?, oneByOne?, choose?}. `drives` are the indices of those that a figure shows, if not all;
