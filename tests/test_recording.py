@@ -123,12 +123,12 @@ def test_what_a_power_cut_takes_depends_on_flushes_and_capacitors() -> None:
     written = fc.Workload([fc.Stream.write("sequential", 4096)], ios=15)
     flushed = fc.Workload([fc.Stream.write("sequential", 4096, flush_every_writes=15)], ios=15)
     protected = {"write_buffer.power_loss_protection": "true"}
-    for settings, workload, lost in [
+    for changed, workload, lost in [
         ({}, written, [(0, 15 * 4096)]),
         ({}, flushed, []),
         (protected, written, []),
     ]:
-        with fc.open_target("sim:ocz-vector-256gb", settings=settings) as drive:
+        with fc.open_target("sim:ocz-vector-256gb", settings=changed) as drive:
             assert isinstance(drive, SimulatedTarget)
             drive.run(workload)
             assert drive.power_cut() == lost
