@@ -9,6 +9,7 @@ import pytest
 from cyclopts import App
 from rich.console import Console
 
+from fourcorners import errors
 from fourcorners.cli.app import app
 
 DOCS = Path(__file__).parents[1] / "docs" / "cli.md"
@@ -55,3 +56,18 @@ def test_every_command_and_its_own_options_are_documented() -> None:
         assert re.search(rf"^## .*\b{command[0]}\b", text, re.MULTILINE), command
         for option in set(re.findall(r"^│\s+(--[a-z-]+)", help_of(command), re.MULTILINE)):
             assert option in text, (command, option)
+
+
+def test_every_command_has_json_or_the_documents_say_why_not() -> None:
+    [without] = re.findall(r"((?:`\w+`[, and]+)+)have no `--json`", " ".join(
+        DOCS.read_text("utf-8").split()))  # fmt: skip
+    exceptions = set(re.findall(r"`(\w+)`", without))
+    for command in commands(app):
+        assert ("--json" in help_of(command)) != (command[0] in exceptions), command
+
+
+def test_every_exit_code_is_documented() -> None:
+    table = DOCS.read_text("utf-8").partition("## Exit codes")[2]
+    documented = {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)}
+    codes = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
+    assert documented == codes | {0}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
-from fourcorners.analysis.spec_sheet import Beside, lay_beside, rows_of
+from fourcorners.analysis.spec_sheet import TITLES, Beside, lay_beside, rows_of
 from fourcorners.catalog.claims import Claim, claims_of
 
 from .run import Run
@@ -32,6 +32,20 @@ def spec_sheet(
 def spec_view(rows: Sequence[Beside]) -> list[dict[str, str]]:
     """The sheet's rows as texts, with their units; empty texts where there is nothing to say."""
     return [_texts(row) for row in rows]
+
+
+def side_by_side(sheets: Sequence[Sequence[Mapping[str, str]]]) -> list[dict[str, Any]]:
+    """Sheets of several drives, as :func:`spec_view` has them, as one table: a row for each figure
+    that any of them has, and in it what each drive has of it, which may be nothing or, of several
+    claims, several texts."""
+    rows: dict[str, dict[str, Any]] = {}
+    for index, sheet in enumerate(sheets):
+        for text in sheet:
+            row = rows.setdefault(
+                text["quantity"], {"title": text["title"], "cells": [[] for _ in sheets]}
+            )
+            row["cells"][index].append(text)
+    return [rows[quantity] for quantity in TITLES if quantity in rows]
 
 
 def spec_json(rows: Sequence[Beside]) -> list[dict[str, Any]]:

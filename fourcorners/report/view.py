@@ -13,7 +13,7 @@ from .charts import SECTIONS
 from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
 from .published import published_view
 from .run import Run
-from .spec import spec_sheet, spec_view
+from .spec import side_by_side, spec_sheet, spec_view
 
 CORNER_TITLES = {
     "random-read": "random read",
@@ -43,11 +43,13 @@ def report_view(
         for index, (run, name) in enumerate(zip(runs, names, strict=True))
         for row in _findings(run)
     ]
+    sheets = [spec_view(spec_sheet(run, published, claims)) for run in runs]
     return {
         "drives": [
-            _drive(run, name, index) | {"spec": spec_view(spec_sheet(run, published, claims))}
+            _drive(run, name, index) | {"spec": sheets[index]}
             for index, (run, name) in enumerate(zip(runs, names, strict=True))
         ],
+        "specs": side_by_side(sheets),
         "corners": corners,
         "percentiles": _percentiles(runs, names),
         "models": _models(runs, names),
