@@ -7,7 +7,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import arm, medium, tracks, zones
+from fourcorners.analysis.internals import arm, first_turn, medium, tracks, zones
 from fourcorners.store import Run
 
 DRIVE = "sim:wd6400aaks"
@@ -65,6 +65,25 @@ def test_reads_that_do_not_follow_the_head_show_no_track() -> None:
     count, edges = np.histogram(chance.uniform(2e-3, 10e-3, 1000), bins=200)
     times = tracks.two_times(edges[:-1], edges[1:], count.astype(np.float64))
     assert times is None or times.staying_share + times.leaving_share < 0.95
+
+
+def test_what_leaves_a_disks_cache_late_is_added() -> None:
+    values = {
+        "write_drain_rate": 1e8,
+        "rotation_rpm": 6000.0,
+        "track_switch": 1e-3,
+        "track_bytes": 1e6,
+    }
+    found = [Finding(name, name, "measured", "", value=value) for name, value in values.items()]
+
+    def buffer(steps: float) -> Finding:
+        detail = {"goodness": {"steps_over_size": steps}}
+        measured = Finding("write_buffer_bytes", "", "measured", "", 7.3e6, "B", detail=detail)
+        return first_turn.added([measured, *found])[0]
+
+    # Half a turn of 10 ms and two switches, at 100 MB/s.
+    assert buffer(0.1).value == pytest.approx(8e6)
+    assert buffer(0.5).verdict == "not identifiable"
 
 
 def test_a_disk_has_no_flash() -> None:

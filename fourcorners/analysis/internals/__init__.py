@@ -18,6 +18,7 @@ from fourcorners.analysis.internals import (
     core_model,
     drift,
     extended_model,
+    first_turn,
     link,
     mapping_unit,
     medium,
@@ -50,7 +51,7 @@ def find(run: RunData) -> list[Finding]:
     found += [*queues, *queue_curve.find(run, _values([*found, *queues]))]
     written = writing.find(run, ceiling)
     found += [*links, *(medium.without_flash(written) if medium.is_disk(run) else written)]
-    found += [*zones.find(run, ceiling), *arm.find(run)]
+    found = first_turn.added([*found, *zones.find(run, ceiling), *arm.find(run)])
     if any(f.name == "extended_model" and f.verdict == "measured" for f in found):
         # The tax explains what the access model alone misses.
         found = [f for f in found if f.name != "misfit_write"]

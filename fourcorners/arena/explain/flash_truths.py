@@ -45,6 +45,9 @@ def _stall_length(hidden: Hidden) -> float | None:
 
 def _buffer(hidden: Hidden) -> float | None:
     """What completes writes: capacitors make it do so even where it is said to write through."""
+    if hidden.kind == "disk":
+        cached = hidden.get("cache.write_back")
+        return float(hidden.get("cache.write_size")) if cached else None
     buffered = hidden.get("write_buffer.write_back") or hidden.get(
         "write_buffer.power_loss_protection"
     )
@@ -64,7 +67,7 @@ def _flash_rate(hidden: Hidden) -> float | None:
 
 
 def _drain_rate(hidden: Hidden) -> float | None:
-    return _flash_rate(hidden) if _buffer(hidden) else None
+    return _flash_rate(hidden) if hidden.kind != "disk" and _buffer(hidden) else None
 
 
 def _slc_cache(hidden: Hidden) -> float | None:
