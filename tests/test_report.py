@@ -174,6 +174,30 @@ def test_heat_maps_write_numbers_for_people() -> None:
     assert writes["drive"] == 0
 
 
+def test_intervals_are_those_of_the_analysis() -> None:
+    run = made_up.whole_run(made_up.X25M, 100)
+    payload = report_payload([run])
+    assert payload["consistency"][0]["steady"] == {"from": 700, "interval": [1552.0, 1648.0]}
+    # The band is the model with the bounds of the penalty's interval, its rate as it is.
+    model = next(m for m in payload["models"] if m["operation"] == "write")
+    finding = next(f for f in run.findings if f["name"] == "access_model_write")
+    rate = finding["detail"]["sequential_rate_bytes_per_second"]
+    for size, band in zip(model["block"], model["band"], strict=True):
+        low, high = sorted(size / (penalty + size / rate) for penalty in finding["interval"])
+        assert band == pytest.approx([low, high], rel=1e-5)
+    run.findings = [f for f in run.findings if f["name"] == "access_model_read"]
+    run.findings[0]["interval"] = None
+    bare = report_payload([run])
+    assert bare["consistency"][0]["steady"] is None
+    assert bare["models"][0]["band"] is None
+    # Of rates: batch means of enough whole seconds, or none.
+    lines = next(t for t in charts.tests([run]) if t["name"] == "matrix")["charts"][0]["series"]
+    for _, mean, _, (low, high) in (point for line in lines for point in line["points"]):
+        assert low < mean < high
+    assert all("rateInterval" in p for line in payload["queueDepth"] for p in line["points"])
+    assert all(p["rateInterval"] is None for line in payload["queueDepth"] for p in line["points"])
+
+
 def test_same_drive_twice_gets_two_names() -> None:
     runs = [made_up.make_run(seed=1), made_up.make_run(seed=2)]
     assert drive_names(runs[:1]) == ["OCZ Core 64GB"]

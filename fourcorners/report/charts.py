@@ -179,6 +179,8 @@ def _named(key: str, value: Any) -> str:
         return wording.size(value)
     if key.endswith("_percent"):
         return f"{value:g} % {key.removesuffix('_percent')}s"
+    if isinstance(value, (int, float)):
+        return f"{key.replace('_', ' ')} {value:g}"
     return str(value)
 
 

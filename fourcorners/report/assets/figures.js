@@ -310,7 +310,7 @@ export function threeViews(data, state, recorded, id, title = "") {
       return {
         x: linearAxis(start, longest, { title: "second", spacing: 70, zooms: true }), y: yAxis(), height, left: 62,
         title: `${heading()}: IOPS each second`, describe: describe(run, start),
-        marks: [{ drive: run.drive, kind: "dots", points }, { drive: run.drive, kind: "band", points: band }],
+        marks: [{ drive: run.drive, kind: "dots", points }, { drive: run.drive, kind: "band", points: band, over: true }],
         readout: (mark, [x, y]) => `${[data.drives[mark.drive], run.label].filter(Boolean).join(", ")}\nsecond ${plain(x)}: ${iops(y)}`,
       };
     });

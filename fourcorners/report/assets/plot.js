@@ -91,7 +91,7 @@ function ticksOf(axis, scale, spacingPx) {
 // Marks: {drive, series?, points: [[x, y, extra]], kind, dash?, label?, plain?, whiskers?: [[x, low, high]],
 // over?} of the kinds "line", "markers", "dots", "model" (a line that is not measured), "band" (points
 // [x, low, high]) and "cells" (points [x0, x1, y0, y1, shade]). `drive` gives colour and shape, unless a
-// line stands `over` cells of that colour; `series`, where given, is what stands out together with it
+// line or band stands `over` cells or dots of that colour; `series`, where given, is what stands out together with it
 // in other plots.
 export class Panel {
   constructor(host, make) {
