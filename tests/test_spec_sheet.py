@@ -60,8 +60,21 @@ def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
     run.add("probe-sizes/sentinel/1", "read", iops=500.0, sentinel=1, **at)
     run.add("probe-sizes/read/4096", "read", iops=78.0, **at)
     rows = {row["quantity"]: row for row in rows_of(analyze(run))}
-    assert rows["random_read"]["value"] == 78
     assert rows["read_access"]["value"] == pytest.approx(1 / 78)
+
+
+def test_one_request_at_a_time_is_held_against_no_claim_of_many() -> None:
+    run = FakeRun(capacity_bytes=10**9)
+    run.add(
+        "probe-sizes/read/4096",
+        "read",
+        iops=78.0,
+        pattern="random",
+        block_bytes=4096,
+        queue_depth=1,
+    )
+    [row] = [row for row in lay_beside(rows_of(analyze(run)), [claim(40_000)]) if row.claim]
+    assert row.outcome == "not measured"
 
 
 def test_a_remark_names_its_yardstick_interval_and_test() -> None:

@@ -234,7 +234,9 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         small = [
             one
             for one in alone
-            if one.point.get("pattern") == "random" and one.block_bytes == SMALL_BYTES
+            if one.point.get("pattern") == "random"
+            and one.block_bytes == SMALL_BYTES
+            and (one.queue_depth or 0) > 1  # alone, a request waits: `_waits` tells that
         ]
         hard = [one for one in large if one.point.get("content") == "incompressible"]
         if large:
