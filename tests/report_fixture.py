@@ -432,6 +432,11 @@ class Builder:
             ["secure erase", "sequential fill of the whole drive, 128 KiB"],
             {"block size": "4 KiB", "queue depth": "32", "time": f"{self.seconds} s"},
         )
+        seconds = {"kind": "seconds", "x": "", "series": ["variant"], "log": "y"}
+        test["charts"] = [
+            {**seconds, "title": "IOPS by the second", "y": "iops"},
+            {**seconds, "title": "Longest latency by the second", "y": "latency_max"},
+        ]
         drive, second = self.drive, np.arange(self.seconds)
         cliff = self.seconds * 0.12
         level = np.where(
@@ -630,7 +635,11 @@ def broken_run() -> FakeRun:
     series["ios"] = np.where(np.arange(80) % 4, 0, series["ios"])
     series["latency_max_s"] = np.where(np.arange(80) % 3, np.inf, 1e300)
     run.tables[("consistency/write", "write")] = (
-        {"second": np.arange(40), "ios": np.where(np.arange(40) % 5, 0, 3)},
+        {
+            "second": np.arange(40),
+            "ios": np.where(np.arange(40) % 5, 0, 3),
+            "latency_max_s": np.where(np.arange(40) % 5, np.nan, np.inf),
+        },
         (empty, empty, empty),
     )
     run.findings[1]["detail"] = {}

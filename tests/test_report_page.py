@@ -185,6 +185,9 @@ def test_three_views_show_one_drive_at_equal_scales(open_report: Open) -> None:
     assert fitted != before
     drives.get_by_text("Vector").click()
     assert report.ticks(chosen) == fitted
+    # Latency over time stands beside them, of both drives.
+    longest = report.figure("Longest latency by the second")
+    assert longest.locator(".dots .cloud").count() == 2
     # The interval that the analysis found of the steady rate stands in all of them.
     assert page.locator(f"{chosen} .band .between").count() == 3
     assert "90 % interval" in (page.locator(f"{VIEWS} figcaption").text_content() or "")

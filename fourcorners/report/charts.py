@@ -85,11 +85,14 @@ def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
 def _asked_for(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The charts of a test, and one of its single I/Os where some were kept and none asks for it.
 
-    A test with figures of its own has only the latter.
+    A test with figures of its own has of its charts those that say what the figures do not: latency
+    over time.
     """
-    charts: list[Mapping[str, Any]] = []
-    if test["name"] not in SECTIONS:
-        charts += [*(test.get("charts") or []), {"kind": "model", "title": "Model and measurement"}]
+    charts: list[Mapping[str, Any]] = list(test.get("charts") or [])
+    if test["name"] in SECTIONS:
+        charts = [c for c in charts if c["kind"] == "seconds" and c["y"].startswith("latency")]
+    else:
+        charts.append({"kind": "model", "title": "Model and measurement"})
     logged = any("logged" in recording for recording in test.get("recordings") or [])
     if logged and not any(chart.get("kind") == "ios" for chart in charts):
         title = "Latency of single I/Os over time"
