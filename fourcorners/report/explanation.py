@@ -15,6 +15,8 @@ from fourcorners import wording
 from fourcorners.analysis.finding import ODD
 
 STORY = "explanation"
+# Findings that the report draws, and that say nothing of what is inside.
+DRAWN = ("latency_over_time_", "averages_")
 
 
 def render_explanation(
@@ -28,7 +30,7 @@ def render_explanation(
         findings: as ``findings.json`` has them.
         missing: probes that did not run to their end, with the reason.
     """
-    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith(ODD)]
+    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith((*ODD, *DRAWN))]
     odd = [f for f in findings if f["name"].startswith(ODD)]
     measured = [f for f in told if f["verdict"] == "measured" and f["value"] is not None]
     parts: list[RenderableType] = [Text(name, style="bold")]

@@ -117,7 +117,8 @@ def find(run: RunData) -> list[Finding]:
             "link",
             _TITLES["link"],
             "measured",
-            f"That is what {' or '.join(names)} leaves for data.",
+            f"That is what {' or '.join(names)} leaves for data; slower links side by side, as an "
+            "array has them, would look like one.",
             value=round(nearest.line_rate),
             unit="B/s",
             evidence=evidence,

@@ -110,7 +110,7 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("deduplication", lambda f, _: "It stores once what is written twice."),
     ("dies", _dies),
     ("command_queue_depth", _queue),
-    ("link", lambda f, _: f"The link is {f.detail['label']}." if "label" in f.detail else ""),
+    ("link", lambda f, _: f"Its link carries what {f.detail['label']} does."),
     (
         "volatile_write_cache",
         lambda f, _: (
