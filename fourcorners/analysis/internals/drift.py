@@ -41,7 +41,7 @@ def doubted(findings: Sequence[Finding], drifts: Sequence[Finding]) -> list[Find
 
 def _doubt(finding: Finding, disturbed: Mapping[str, Finding]) -> Finding:
     tests = {recording.partition("/")[0] for recording in finding.evidence} & disturbed.keys()
-    if finding.verdict != "measured" or not tests:
+    if finding.verdict not in ("measured", "not applicable") or not tests:
         return finding
     worst = max((disturbed[test] for test in tests), key=lambda drift: drift.value or 0)
     return replace(

@@ -195,7 +195,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             Chart("lines", "Reads within a window", "iops", "window_bytes", ids="window", log="xy"),
             Chart("lines", "Reads of two places", "iops", "distance_bytes", ids="pair", log="x"),
             Chart("lines", "Reads beside others", "iops", "beside", ids="beside", log="x"),
-            Chart("dots", "Two reads at the same time", "latency_mean", "stripes", ids="together"),
+            Chart("lines", "Two reads at the same time", "latency_mean", "stripes", ids="together"),
         ),
     )
 
