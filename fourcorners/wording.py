@@ -86,6 +86,16 @@ def duration(seconds: object, digits: int = 3) -> str:
     return f"{number(x / 1e-9, digits)} ns" if x else "0 s"
 
 
+def chosen_time(seconds: float) -> str:
+    """A time that somebody chose, such as a limit: without the zeros that a measurement has.
+
+    >>> chosen_time(0.01), chosen_time(0.0025), chosen_time(60)
+    ('10 ms', '2.5 ms', '60 s')
+    """
+    figure, _, unit = duration(seconds).partition(" ")
+    return f"{figure.rstrip('0').rstrip('.') if '.' in figure else figure} {unit}"
+
+
 def clock(seconds: float) -> str:
     """How long something takes, as a clock shows it.
 

@@ -101,8 +101,13 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
     assert any("interpolated" in note for note in run.manifest["notes"])
     told = json.loads(path.read_text())["jobs"][0]["read"]["clat_ns"]["percentile"]
     row = run.recordings[0]
-    for column, percent in (("latency_p50_s", "50.000000"), ("latency_p99_s", "99.000000")):
-        assert row[column] == pytest.approx(told[percent] * 1e-9, rel=0.01)
+    # An I/O is whole: of few, a percentile may lie anywhere between the neighbours of fio's.
+    for column, below, above in (
+        ("latency_p50_s", "40.000000", "60.000000"),
+        ("latency_p99_s", "95.000000", "99.500000"),
+    ):
+        assert told[below] <= row[column] * 1e9 * (1 + 1e-9)
+        assert row[column] * 1e9 <= told[above] * (1 + 1e-9)
     assert len(run.series("fio/mixed", "read")["ios"]) == 0
     other = import_file(fio_folder / "json+.out", tmp_path)
     comparison = compare([Subject("json", [run]), Subject("json+", other)])

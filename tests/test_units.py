@@ -62,5 +62,6 @@ def test_formats_for_people() -> None:
     assert wording.duration(0.000447) == "447 µs"
     assert wording.duration(0.01285) == "12.8 ms"
     assert wording.duration(999.6e-6) == "1,000 µs"
+    assert wording.chosen_time(0.0025) == "2.5 ms"
     assert wording.clock(75) == "1:15"
     assert wording.clock(3700) == "1:01:40"

@@ -58,7 +58,7 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
     percent = float(points[0].point["limit_percentile"])
     loads = sorted(_loads(points).values(), key=lambda load: load.offered_iops)
     best, failed = bracket(loads, limit_s)
-    limit = f"{wording.number(percent)} % of the I/Os within {wording.duration(limit_s)}"
+    limit = f"{percent:g} % of the I/Os within {wording.chosen_time(limit_s)}"
     if best is None:
         lowest = loads[0]
         text = (

@@ -42,9 +42,9 @@ TITLES = {
     "variation": "variation",
     "longest_stall": "longest stall",
     "read_access": "One random 4 KiB read",
-    "read_p999": "99.9 % under load",
+    "read_p999": "99.9 % of busy reads",
     "write_access": "One random 4 KiB write",
-    "write_p999": "99.9 % under load",
+    "write_p999": "99.9 % of busy writes",
 }
 """A title in lower case belongs to the figure above it."""
 

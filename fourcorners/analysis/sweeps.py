@@ -36,7 +36,7 @@ def _exceedances(run: RunData) -> list[Finding]:
         low, _, count = run.histogram(one.recording, one.operation)
         counts = {limit: int(count[low * 1e-9 >= limit].sum()) for limit in EXCEEDED_S}
         told = [
-            f"{counts[limit]:,} more than {wording.duration(limit)}"
+            f"{counts[limit]:,} more than {wording.chosen_time(limit)}"
             for limit in EXCEEDED_S
             if counts[limit]
         ]

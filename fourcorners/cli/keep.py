@@ -40,8 +40,9 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
         print("No such runs.")
         return 0
     table = Table(box=None, pad_edge=False)
-    for column in ("run", "drive", "profile", "tests"):
-        table.add_column(column, overflow="fold")
+    for column in ("run", "drive", "suite (tests)"):
+        # A path can be copied only whole.
+        table.add_column(column, no_wrap=column == "run", overflow="fold")
     for shelved in found:
         table.add_row(*(Text(cell) for cell in _cells(shelved)))
     Console().print(table)
@@ -54,7 +55,8 @@ def _cells(shelved: ShelvedRun) -> list[str]:
     notes = " ".join([*marks, *(f"#{tag}" for tag in row["tags"])])
     second_line = "\n".join(part for part in (notes, row["note"]) if part)
     name = f"{row['path']}\n{second_line}" if second_line else row["path"]
-    return [name, row["drive"], str(row["profile"] or ""), ", ".join(row["tests"])]
+    suite, tests = str(row["suite"] or ""), row["tests"]
+    return [name, row["drive"], suite if tests == [suite] else f"{suite} ({len(tests)})"]
 
 
 def annotate(

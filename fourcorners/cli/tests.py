@@ -45,10 +45,11 @@ def _list(json: bool) -> None:
         return
     console = Console()
     table = Table(box=None, pad_edge=False)
-    for column in ("test", "shows", "after"):
+    for column in ("test", "shows, after"):
         table.add_column(column, no_wrap=column == "test")
     for test in TESTS.values():
-        table.add_row(Text(test.name, style="bold"), test.purpose, Text(test.source, style="dim"))
+        shows = Text.assemble(test.purpose, (f"  {test.source}", "dim"))
+        table.add_row(Text(test.name, style="bold"), shows)
     console.print(table)
     console.print()
     table = Table(box=None, pad_edge=False)
