@@ -148,8 +148,10 @@ def erase(drive: Drive, method: Method) -> None:
     _await_release(drive)
     limit = _erase_limit(drive, _ata_estimate_s(drive) if method == "ata-secure-erase" else None)
     try:
-        for line in commands(drive, method):
-            _run(line, limit=limit)
+        *preparing, erasing = commands(drive, method)
+        for line in preparing:
+            _run(line)
+        _run(erasing, limit=limit)
     except TargetLostError:
         # The drive is at work: it takes no other command.
         raise
