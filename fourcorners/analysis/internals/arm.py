@@ -19,7 +19,7 @@ import numpy.typing as npt
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals import tracks, zones
-from fourcorners.analysis.internals.medium import moves_an_arm
+from fourcorners.analysis.internals.medium import NO_ARM, moves_an_arm
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 
@@ -60,7 +60,11 @@ def find(run: RunData) -> list[Finding]:
                 unit="1/min",
                 evidence=[near.recording],
                 detail={"discrete": True},
-            )
+            ),
+            *(
+                Finding(name, title, "not applicable", NO_ARM, evidence=[near.recording])
+                for name, title in {"seek_stroke": _TITLES["seek_stroke"], **tracks.TITLES}.items()
+            ),
         ]
     rotation = _rotation(run, near)
     following = [m for m in points if m.point.get("stride_bytes") is not None]

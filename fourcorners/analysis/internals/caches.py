@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping
 
 from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
+from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding, Verdict
 from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -35,6 +35,10 @@ one in so many is not."""
 _AGAIN_GAIN = 1.3
 """Random time over that of a region read thrice from which two of three passes came out of memory;
 they would take a third of the time if memory took none."""
+
+
+_AHEAD_TITLE = "How far it reads ahead"
+_CACHE_TITLE = "Memory that keeps what was read"
 
 
 def find(run: RunData) -> list[Finding]:
@@ -69,14 +73,32 @@ def find(run: RunData) -> list[Finding]:
             if m.point.get("distance_bytes") and (p50 := m.number("latency_p50_s")) is not None
         }
         evidence = [m.recording for m in points.values() if m.point.get("distance_bytes")]
-        return [*found, _ahead(paused, random_s, evidence)]
+        kept = (
+            "A disk reads no region thrice in the time of the probe: what it keeps does not show."
+        )
+        return [
+            *found,
+            _ahead(paused, random_s, evidence),
+            Finding("read_cache_bytes", _CACHE_TITLE, "not identifiable", kept, evidence=evidence),
+        ]
     again = {
         int(m.point["region_bytes"]): 1 / m.iops
         for m in points.values()
         if m.point.get("region_bytes") and m.ios >= int(m.point["wanted_ios"])
     }
     evidence = [m.recording for m in points.values() if m.point.get("region_bytes")]
-    return [*found, _cache(again, random_s, evidence)]
+    far = (
+        "What flash has read ahead is only given to the sequence that it belongs to: how far that "
+        "is does not show."
+        if ahead
+        else "Not applicable: the drive does not read ahead."
+    )
+    verdict: Verdict = "not identifiable" if ahead else "not applicable"
+    return [
+        *found,
+        Finding("read_ahead_bytes", _AHEAD_TITLE, verdict, far, evidence=evidence),
+        _cache(again, random_s, evidence),
+    ]
 
 
 def _streams(
@@ -142,7 +164,7 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
 
 
 def _ahead(paused: dict[int, float], random_s: float, evidence: list[str]) -> Finding:
-    name, title = "read_ahead_bytes", "How far it reads ahead"
+    name, title = "read_ahead_bytes", _AHEAD_TITLE
     last, missed = bracket({d: s < _HIT_SHARE * random_s for d, s in paused.items()})
     detail = {
         "distance_bytes": sorted(paused),
@@ -172,7 +194,7 @@ def _ahead(paused: dict[int, float], random_s: float, evidence: list[str]) -> Fi
 
 
 def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Finding:
-    name, title = "read_cache_bytes", "Memory that keeps what was read"
+    name, title = "read_cache_bytes", _CACHE_TITLE
     detail = {
         "region_bytes": sorted(again),
         "seconds": [again[region] for region in sorted(again)],

@@ -15,6 +15,7 @@ ARM_READ_S = 1.5e-3
 flash needs a tenth, and the fastest disks 2 ms for half a turn alone."""
 
 NO_FLASH = "Not applicable: a mechanical disk, which has no flash."
+NO_ARM = "Not applicable: nothing moves."
 NO_UNITS = "Not applicable: a mechanical disk, which overwrites sectors where they are."
 
 
