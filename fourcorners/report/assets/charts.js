@@ -94,7 +94,8 @@ function curves(data, chart, state, id) {
 
   function panel(panels, label, series) {
     const heading = [chart.title, label].filter(Boolean).join(": ");
-    const { plot } = host(panels, label || chart.title, CHART_HEIGHT);
+    const { plot } = host(panels, label, CHART_HEIGHT);
+    if (map && several) plot.parentNode.dataset.drive = series[0].drive; // hidden with its drive
     if (!several && !apart && labels.length > 1) plot.before(legend(labels, labels.map((_, i) => i), dotted));
     if (map) plot.after(shades(series[0] ? style(series[0]).drive : 0, map.most));
     new Panel(plot, () => ({
@@ -118,7 +119,7 @@ function curves(data, chart, state, id) {
   return {
     draws: ys.length > 0,
     keyed: several && !map,
-    title: groups.length > 1 || groups[0]?.[0] ? chart.title : "",
+    title: chart.title,
     switches,
     build(panels) {
       if (groups.length === 1) panels.classList.add("wide");
@@ -262,10 +263,11 @@ function rounds(data, chart, state, id) {
   return {
     draws: chart.points.length > 0,
     keyed: false,
+    title: chart.title,
     switches: [scaleSwitch(state, `${id}:y`, chart.y.title, "linear")],
     build(panels) {
       panels.classList.add("wide");
-      const { plot } = host(panels, chart.title, CHART_HEIGHT);
+      const { plot } = host(panels, "", CHART_HEIGHT);
       new Panel(plot, () => ({
         x: linearAxis(0.5, last + 0.5, { title: "round", ticks: chart.points.map((p) => p[0]), spacing: 34 }),
         y: yAxis(chart, values, state[`${id}:y`]), height: CHART_HEIGHT, left: CHART_LEFT, title: chart.title,
