@@ -37,18 +37,24 @@ _USUAL_QUANTILE = 0.95
 _LONGER_MIN = 1.15
 """Length of a wait for an erasure, in times of what 95 % of the reads stay below."""
 
-_LEVELS = 12
+_LEVELS = 8
 _WAITS_MAX = 2000
 _PERIODS_MAX = 2000
 """Most erasures that are told apart."""
 
-_PER_PERIOD = 4
+_PERIODS_MIN = 2
+"""Fewest that are tried. Of a period of which fewer than :data:`EVENTS_MIN` were seen nothing is
+said, but a part of it must not pass for one either."""
+
+_PER_PERIOD = 16
 """Frequencies tried between one that fits another erasure into what was written, and the next."""
+
+_HARMONICS = (1, 4)
 
 _CELLS = 2**15
 """Of what was written, for the transform: many to the shortest period."""
 
-_COHERENCE_MIN = 0.35
+_COHERENCE_MIN = 0.8
 """Mean cosine of the phases by which waits of one place are apart: 0 by chance, 1 where all are
 whole periods apart."""
 
@@ -57,6 +63,9 @@ _SURE_MIN = 8.0
 
 _CLEAR_SHARE = 0.93
 """Coherence over the highest one, from which a level shows the period as clearly."""
+
+_ALIKE = 0.9
+"""Periods over the longest one, from which they are the same."""
 
 _FIRST_SHARE = 0.8
 """Coherence over the highest one, from which the longest period is it: its parts fit as well."""
@@ -120,47 +129,70 @@ def erase_cycle(reads: Waits) -> Cycle | None:
         waits = reads.chosen(reads.seconds > level)
         # Where all dies are at the end of their blocks at the same time all places are one.
         for grouped in (waits, replace(waits, place=np.zeros_like(waits.place))):
-            cycle = _period(grouped, written)
-            if cycle is not None:
-                cycles.append(cycle)
+            cycles += _periods(grouped, written)
     if not cycles:
         return None
     # Waits for something else beside, at lower levels, are no reason to doubt the clear ones.
     clearest = max(cycle.coherence for cycle in cycles)
     clear = [cycle for cycle in cycles if cycle.coherence >= _CLEAR_SHARE * clearest]
-    return max(clear, key=lambda cycle: cycle.sureness)
+    # Programs of all dies in step, which are more often, may look like erasures.
+    longest_unit = max(cycle.unit_bytes for cycle in clear)
+    alike = [cycle for cycle in clear if cycle.unit_bytes > _ALIKE * longest_unit]
+    best = max(alike, key=lambda cycle: cycle.sureness)
+    # Of a few periods what looks like one may be a part of one.
+    return best if best.events >= EVENTS_MIN else None
 
 
-def _period(waits: Waits, written: float) -> Cycle | None:
+def _periods(waits: Waits, written: float) -> list[Cycle]:
+    """What the fundamental says, and what it says with its next harmonics: the more of them are
+    coherent, the sharper the waits come, so that few are enough."""
     if not EVENTS_MIN <= len(waits.seconds) <= _WAITS_MAX:
-        return None
+        return []
+    count = _PER_PERIOD * _PERIODS_MAX
     # Oscillations in what was written, not in time.
-    frequencies = np.arange(_PER_PERIOD * _PERIODS_MAX) / (_PER_PERIOD * written)
-    powers, counts = _spectrum(waits, written, len(frequencies))
-    lowest = _PER_PERIOD * EVENTS_MIN
-    frequencies, powers = frequencies[lowest:], powers[lowest:]
+    frequencies = np.arange(count) / (_PER_PERIOD * written)
+    spectrum, counts = _spectrum(waits, written, _HARMONICS[-1] * count)
     if not len(counts):
-        return None
-    pairs = float(np.sum(counts * (counts - 1)))
-    coherence = (powers - counts.sum()) / pairs
-    best = float(coherence.max())
+        return []
+    cycles = []
+    for harmonics in _HARMONICS:
+        powers = np.sum([spectrum[:: h + 1][:count] for h in range(harmonics)], axis=0)
+        cycle = _period(waits, written, frequencies, powers, counts, harmonics)
+        if cycle is not None:
+            cycles.append(cycle)
+    return cycles
+
+
+def _period(
+    waits: Waits,
+    written: float,
+    frequencies: Floats,
+    powers: Floats,
+    counts: Floats,
+    harmonics: int,
+) -> Cycle | None:
+    total = float(counts.sum())
+    coherence = (powers / harmonics - total) / float(np.sum(counts * (counts - 1)))
+    lowest = _PER_PERIOD * _PERIODS_MIN
+    best = float(coherence[lowest:].max())
     if best < _COHERENCE_MIN:
         return None
-    top = int(np.argmax(coherence >= _FIRST_SHARE * best))
+    top = lowest + int(np.argmax(coherence[lowest:] >= _FIRST_SHARE * best))
     while top + 1 < len(coherence) and coherence[top + 1] > coherence[top]:
         top += 1
     # Sums of exponential variables, nearly a gamma distribution; as many were tried as are lower.
-    scale = float(np.sum(counts**2) / counts.sum())
-    shape = float(counts.sum()) / scale
+    scale = float(np.sum(counts**2)) / total
+    shape = harmonics * total / scale
     sureness = -float(scipy.stats.gamma.logsf(float(powers[top]) / scale, shape))
-    sureness -= math.log(top + 1)
+    sureness -= math.log(top / _PER_PERIOD)
     if sureness < _SURE_MIN:
         return None
-    near = frequencies[max(top - 1, 0) : top + 2]
+    near = frequencies[top - 1 : top + 2]
     for _ in range(3):
         near = np.linspace(near[0], near[-1], 33)
-        top = int(np.argmax(_powers(waits, near)))
-        near = near[max(top - 1, 0) : top + 2]
+        sharp = np.sum([_powers(waits, (h + 1) * near) for h in range(harmonics)], axis=0)
+        index = int(np.argmax(sharp))
+        near = near[max(index - 1, 0) : index + 2]
     unit = 1 / float(near[len(near) // 2])
     off, numbers = _about(waits, unit)
     spread = float(np.sum((numbers - numbers.mean()) ** 2))
@@ -175,7 +207,7 @@ def _period(waits: Waits, written: float) -> Cycle | None:
         math.hypot(error, resolution),
         wait_s,
         written / unit,
-        best,
+        float(coherence[top]),
         sureness,
     )
 

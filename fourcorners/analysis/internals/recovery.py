@@ -50,14 +50,13 @@ def find(run: RunData) -> list[Finding]:
     return found
 
 
-def _turns(run: RunData, stage: str) -> dict[int, float]:
-    """Seconds that the parts of each turn took."""
-    turns: dict[int, float] = {}
-    for m in measured(run, TEST, "write"):
-        if m.point.get("stage") == stage:
-            turn = int(m.point["turn"])
-            turns[turn] = turns.get(turn, 0.0) + (m.number("elapsed_s") or 0.0)
-    return turns
+def _turns(run: RunData, stage: str) -> dict[int, Part]:
+    """What was written in each turn, and the seconds that it took."""
+    return {
+        int(m.point["turn"]): (int(m.row["bytes"]), m.number("elapsed_s") or 0.0)
+        for m in measured(run, TEST, "write")
+        if m.point.get("stage") == stage
+    }
 
 
 def _slowed(parts: Sequence[Part], cliff: Cliff | None) -> Floats | None:
@@ -71,8 +70,8 @@ def _slowed(parts: Sequence[Part], cliff: Cliff | None) -> Floats | None:
 def _by_pauses(
     parts: Sequence[Part],
     cliff: Cliff | None,
-    rested: dict[int, float],
-    waited: dict[int, float],
+    rested: dict[int, Part],
+    waited: dict[int, Part],
     evidence: Sequence[str],
 ) -> Finding:
     name, title = "idle_recovery", "Recovery by a pause"
@@ -80,9 +79,8 @@ def _by_pauses(
     turns = sorted(rested.keys() & waited.keys())
     if slowed is None or cliff is None or len(turns) < 2:
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    per_turn = len(evidence) / (len(rested) + len(waited))
-    lost_s = per_turn * (float(slowed.mean()) - cliff.fresh_s)
-    shares = np.array([(waited[turn] - rested[turn]) / lost_s for turn in turns])
+    lost_s = (float(slowed.mean()) - cliff.fresh_s) * waited[turns[0]][0] / parts[0][0]
+    shares = np.array([(waited[turn][1] - rested[turn][1]) / lost_s for turn in turns])
     share = float(shares.mean())
     error = float(shares.std(ddof=1)) / len(shares) ** 0.5
     reach = float(scipy.stats.t.ppf(_SURE, len(shares) - 1)) * error

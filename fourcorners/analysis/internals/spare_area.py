@@ -52,6 +52,9 @@ known, share of what it took to the cliff."""
 _ONSET_UNCERTAIN = 0.012
 """The same for drives whose pace falls little by little."""
 
+_BUFFER_UNCERTAIN = 0.3
+"""Share of the write buffer by which the cliff may be off: it need not have been full before."""
+
 _FIRST_BYTES = (128 * 1024, 1024 * 1024)
 _FASTER_MIN = 1.1
 """Factor by which the first bytes into the write buffer have to be faster than writing is in the
@@ -130,8 +133,15 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
     return Cliff(part, written, count / 2, fresh, False)
 
 
-def find(run: RunData, erased_bytes: float | None) -> list[Finding]:
-    """The findings, if the probe ran; what is erased at a time bounds how sure they are."""
+def find(run: RunData, erased_bytes: float | None, buffer_bytes: float | None) -> list[Finding]:
+    """The findings, if the probe ran.
+
+    Args:
+        run: the run.
+        erased_bytes: what is erased at a time, if that is known: it bounds how sure they are.
+        buffer_bytes: size of the write buffer, if that is known: a slower pace of the flash shows
+            when what was in it before has gone.
+    """
     parts, evidence = parts_of(run, "overwrite")
     filled = [m for m in measured(run, TEST, "write") if m.point.get("stage") == "fill"]
     if not filled:
@@ -145,7 +155,7 @@ def find(run: RunData, erased_bytes: float | None) -> list[Finding]:
             Finding(name, title, "not identifiable", reason, evidence=evidence)
             for name, title in _TITLES.items()
         ]
-    by_cliff = _by_cliff(cliff, user, erased_bytes, evidence)
+    by_cliff = _by_cliff(cliff, user, erased_bytes, buffer_bytes or 0.0, evidence)
     fill = completion_curve(run, filled[0])
     by_amplification = _by_amplification(parts, cliff, user, fill, evidence)
     return [_combined(by_cliff, by_amplification), by_cliff, by_amplification]
@@ -168,12 +178,15 @@ def _no_cliff(parts: Sequence[Part], user: float) -> str:
     )
 
 
-def _by_cliff(cliff: Cliff, user: float, unit: float | None, evidence: Sequence[str]) -> Finding:
-    share = cliff.written_bytes / user
+def _by_cliff(
+    cliff: Cliff, user: float, unit: float | None, buffer_bytes: float, evidence: Sequence[str]
+) -> Finding:
+    written = max(cliff.written_bytes - buffer_bytes, 0.0)
+    share = written / user
     # Blocks are begun before the ones before them are full.
-    written = cliff.written_bytes
     begun = _UNKNOWN_UNIT * written if unit is None else _UNITS_UNCERTAIN * unit
-    margin = math.hypot(cliff.margin_bytes, begun, _ONSET_UNCERTAIN * written) / user
+    buffered = _BUFFER_UNCERTAIN * buffer_bytes
+    margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
     if margin > _UNSURE * share:
         return Finding(
             "op_by_cliff",
@@ -187,13 +200,13 @@ def _by_cliff(cliff: Cliff, user: float, unit: float | None, evidence: Sequence[
         "op_by_cliff",
         _TITLES["op_by_cliff"],
         "measured",
-        f"The full drive takes {wording.amount(cliff.written_bytes)} of random writes at its full "
-        f"pace before it has to collect: {wording.percent(share)} of what the user has.",
+        f"The full drive takes {wording.amount(written)} of random writes at its full pace before "
+        f"it has to collect: {wording.percent(share)} of what the user has.",
         value=share,
         unit="of user area",
         interval=(max(share - margin, 0.0), share + margin),
         evidence=evidence,
-        detail={"written_bytes": cliff.written_bytes, "goodness": {"part": cliff.part}},
+        detail={"written_bytes": written, "goodness": {"part": cliff.part}},
     )
 
 

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 _LONGER_MIN = 5.0
 """Length of a stall, in usual latencies of the fresh drive, from which it is one."""
 
-_EXPLAINED, _EXPLAINED_NOT = (0.5, 1.5), 0.3
+_EXPLAINED, _EXPLAINED_NOT = (0.5, 1.5), 0.2
 """What stalls last in all, in times of what writes take longer than before the cliff: within these
 they are what slows the drive down, below the last they are not."""
 

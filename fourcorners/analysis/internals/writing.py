@@ -27,22 +27,24 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         link_rate: what the link carries, in bytes per second, if reads have shown it.
     """
     carried = link_rate or write_buffer.link_rate(run)
+    buffers = write_buffer.find(run)
+    buffer_bytes = next((f.value for f in buffers if f.name == "write_buffer_bytes"), None)
     return [
-        *_overwritten(run),
-        *write_buffer.find(run),
+        *_overwritten(run, buffer_bytes),
+        *buffers,
         *slc_cache.find(run, link_rate),
         *stored_data.find(run, carried),
         *durability.find(run),
     ]
 
 
-def _overwritten(run: RunData) -> list[Finding]:
+def _overwritten(run: RunData, buffer_bytes: float | None) -> list[Finding]:
     erased = erase_unit.find(run)
     if not erased:
         return []
     stalled = stalls.find(run, erased[0])
     erased = [_by_stalls(unit, stalled) for unit in erased]
-    spare = spare_area.find(run, erased[0].value)
+    spare = spare_area.find(run, erased[0].value, buffer_bytes)
     return [*spare, *erased, *stalled, *recovery.find(run)]
 
 

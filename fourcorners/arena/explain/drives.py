@@ -109,6 +109,13 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
             "size": Bytes(int(chance.choice([256, 512, 1024, 2048])) * KIB),
             "streams": int(chance.choice([1, 4])),
         }
+    if kind != "SLC-cached SSD" and chance.random() < 0.25:
+        # Enough free blocks that what a pause gives shows beyond the write buffer.
+        free = user * min(_between(chance, 0.04, 0.08), 0.5 * spare)
+        sections["garbage_collection"] |= {
+            "idle_free_blocks": 3 + math.ceil(free / block / dies / planes),
+            "idle_delay": Seconds(_between(chance, 0.1, 2.0)),
+        }
     if kind == "compressing SSD":
         sections["compression"] = {"smallest": round(_between(chance, 0.125, 0.5), 3)}
         if chance.random() < 0.5:

@@ -1,13 +1,12 @@
 """A whole drive filled, overwritten at random, trimmed: spare area, erase unit, stalls."""
 
-import itertools
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED, find_cliff
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
-from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Rest, Step, Trim
+from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Rest, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
 from fourcorners.wording import chosen_size
@@ -35,6 +34,8 @@ PAUSES = 4
 AFTER_PAUSE = 2
 AFTER_TRIM = 12
 """Parts overwritten at random after each, and after TRIM."""
+AFTER_PAUSE_BYTES_MIN = 64 * MIB
+"""More than a write buffer takes."""
 LOGGED_IOS = 2**19
 WAITING_IOPS = 500.0
 """Of the reads that keep a drive from being idle."""
@@ -52,7 +53,6 @@ class Parameters:
     time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
     read_time_s: float = parameter(SECONDS, 90.0, "longest for reads beside writes")
     rest_s: float = parameter(PAUSE, 10.0, "pause, to see whether it makes the drive faster")
-    waiting_s: float = parameter(SECONDS, 2.0, "of reads in the place of a pause")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -63,6 +63,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     block = FILL_BLOCK_BYTES
     area = subject.area_bytes // block * block
     chunk = max(area // CHUNKS // block, 1) * block
+    paused = max(AFTER_PAUSE * chunk, min(AFTER_PAUSE_BYTES_MIN, area // 64 // block * block))
     fill_block = block
     while area // fill_block > BURST_IOS_MAX:
         fill_block *= 2
@@ -82,12 +83,14 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         )
         return Measurement(id, "written in sequence", workload, {"stage": id.partition("/")[0]})
 
-    def overwrite(number: int, stage: str = "overwrite", **axes: int) -> Measurement:
+    def overwrite(
+        number: int, stage: str = "overwrite", count: int = chunk, **axes: int
+    ) -> Measurement:
         stream = Stream.write(
             "random", OVERWRITE_BLOCK_BYTES, span_bytes=area, queue_depth=parameters.depth
         )
         workload = Workload(
-            [stream], seconds=parameters.time_s, transfer_bytes=chunk, seed=seed + 1 + number
+            [stream], seconds=parameters.time_s, transfer_bytes=count, seed=seed + 1 + number
         )
         label = _LABELS[stage]
         return Measurement(f"{stage}/{number}", label, workload, {"stage": stage, **axes})
@@ -95,13 +98,14 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     def after_pauses() -> tuple[Phase, ...]:
         """Pauses, and times as long in which the drive is read from, in turns."""
         phases = []
-        numbers = itertools.count(CHUNKS)
-        for turn, idle in itertools.product(range(1, PAUSES + 1), (False, True)):
-            stage = "rested" if idle else "waited"
-            parts = tuple(overwrite(next(numbers), stage, turn=turn) for _ in range(AFTER_PAUSE))
-            steps: tuple[Step, ...] = (Rest(parameters.rest_s),) if idle else ()
-            waiting = () if idle else (_waiting(area, parameters.waiting_s, seed, turn),)
-            phases.append(Phase(steps, (*waiting, *parts), continues=True))
+        for number in range(2 * PAUSES):
+            idle, turn = number % 2 == 1, number // 2 + 1
+            part = overwrite(CHUNKS + number, "rested" if idle else "waited", paused, turn=turn)
+            if idle:
+                phases.append(Phase((Rest(parameters.rest_s),), (part,), continues=True))
+            else:
+                waiting = _waiting(area, parameters.rest_s, seed, turn)
+                phases.append(Phase((), (waiting, part), continues=True))
         return tuple(phases)
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
@@ -149,8 +153,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "overwritten at random": f"{chosen_size(OVERWRITE_BLOCK_BYTES)}, in parts of "
             f"{chosen_size(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
             f"to the cliff, at most {show_percent(parameters.in_all)} of the drive",
-            "pauses": f"{PAUSES} of {parameters.rest_s:g} s, in turns with {parameters.waiting_s:g}"
-            f" s of small reads; {AFTER_PAUSE} parts after each",
+            "pauses": f"{PAUSES} of {parameters.rest_s:g} s, in turns with as long small reads; "
+            f"{chosen_size(paused)} at random after each",
             "TRIM": f"of everything, then {AFTER_TRIM} parts more",
             "erasures": f"at most {show_percent(parameters.in_sequence)} of the drive in sequence, "
             f"with reads of {chosen_size(READ_BLOCK_BYTES)} beside",
