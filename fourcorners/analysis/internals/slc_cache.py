@@ -44,10 +44,13 @@ _LINK_SHARE = 0.985
 """Rate into the cache over the link's, from which the link limits it: the buffer is empty until the
 cache is full."""
 
-_BELOW_LINK = 0.93
-"""Rate over the link's, below which something else limits."""
+_BELOW_LINK = 0.77
+"""Rate over the link's, below which something else limits so clearly that a cache would show."""
 
-_MARGIN_SHARE = 0.002
+_FASTER_SEEN = 1 / _BELOW_LINK
+
+_MARGIN_SHARE, _SIZE_MARGIN, _BUFFER_MARGIN = 0.002, 0.003, 0.06
+"""How far off the direct rate may be, and the cache, over itself and over the write buffer."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,8 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         if bend.fast_rate >= _SLOWER_MIN * bend.slow_rate and size > least:
             rested = bursts.get("rested") if m is bursts.get("long") else None
             return _found(run, bend, size, buffer, m, rested)
-    if buffer is None and not _slower_than_link(run, long, link_rate):
+    hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
+    if hidden and not _slower_than_link(run, long, link_rate):
         reason = (
             "Writes are as fast at their end as at their start, and may be as fast as the link: a "
             "faster kind of cell would not show."
@@ -204,7 +208,7 @@ def _found(
     m: Measured,
     rested: Measured | None,
 ) -> list[Finding]:
-    margin = _MARGIN_SHARE * size + (0.01 * buffer.size_bytes if buffer else 0.0)
+    margin = _SIZE_MARGIN * size + (_BUFFER_MARGIN * buffer.size_bytes if buffer else 0.0)
     detail = {"goodness": {"misfit": bend.misfit}, "fast_rate": bend.fast_rate}
     found = [
         Finding(

@@ -28,24 +28,41 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     """
     carried = link_rate or write_buffer.link_rate(run)
     buffers = write_buffer.find(run)
-    buffer_bytes = next((f.value for f in buffers if f.name == "write_buffer_bytes"), None)
+    flushes = durability.find(run)
+    known = {finding.name: finding.value for finding in (*buffers, *flushes)}
+    through = known.get("volatile_write_cache") == 0 and known.get("power_loss_protection") == 0
     return [
-        *_overwritten(run, buffer_bytes),
+        *_overwritten(run, known.get("write_buffer_bytes"), through),
         *buffers,
         *slc_cache.find(run, link_rate),
         *stored_data.find(run, carried),
-        *durability.find(run),
+        *flushes,
     ]
 
 
-def _overwritten(run: RunData, buffer_bytes: float | None) -> list[Finding]:
+def _overwritten(run: RunData, buffer_bytes: float | None, through: bool) -> list[Finding]:
+    """``through``: writes wait until they are on the medium."""
     erased = erase_unit.find(run)
     if not erased:
         return []
     stalled = stalls.find(run, erased[0])
     erased = [_by_stalls(unit, stalled) for unit in erased]
     spare = spare_area.find(run, erased[0].value, buffer_bytes)
+    spare = [_padded(finding) if through else finding for finding in spare]
     return [*spare, *erased, *stalled, *recovery.find(run)]
+
+
+def _padded(finding: Finding) -> Finding:
+    """Without a write cache small writes may take a page each, so that blocks hold less."""
+    return replace(
+        finding,
+        verdict="not identifiable",
+        text="Writes wait until they are on the medium, and small ones may fill a page each, so "
+        "that the bytes written do not tell what the spare area takes.",
+        value=None,
+        unit=None,
+        interval=None,
+    )
 
 
 def _by_stalls(unit: Finding, stalled: list[Finding]) -> Finding:
