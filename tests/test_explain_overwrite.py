@@ -11,18 +11,21 @@ import fourcorners as fc
 from fourcorners.analysis.internals.amplification import moved_units
 from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
 from fourcorners.analysis.internals.spare_area import find_cliff
-from fourcorners.arena.drive_text import GigabitsPerSecond
+from fourcorners.arena.drive_text import GigabitsPerSecond, Seconds
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB
 """One block of every plane of every die of the small drive."""
 
 
-@pytest.mark.parametrize("blocks", [285, 300])
-def test_spare_area_and_erase_unit_follow_the_drive(blocks: int, tmp_path: Path) -> None:
-    found = probed(PROBE, small_ssd(flash={"blocks_per_plane": blocks}), tmp_path)
-    # Three blocks are kept free, and one is being collected into.
-    spare = (blocks - 4) * ERASED_BYTES / (1024 * MIB) - 1
+def _spare(blocks: int) -> float:
+    """Spare area of the small drive: three blocks are kept free, and one is being written."""
+    return (blocks - 4) * ERASED_BYTES / (1024 * MIB) - 1
+
+
+def test_spare_area_and_erase_unit_follow_the_drive(tmp_path: Path) -> None:
+    found = probed(PROBE, small_ssd(flash={"blocks_per_plane": 285}), tmp_path)
+    spare = _spare(285)
     assert found["over_provisioning"]["value"] == pytest.approx(spare, rel=0.06)
     low, high = found["op_by_amplification"]["interval"]
     assert low <= spare <= high
@@ -36,8 +39,19 @@ def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> No
     found = probed(PROBE, small_ssd(garbage_collection={"burst_blocks": 2}), tmp_path)
     spacing = found["collection_stall_spacing"]
     # A burst begins one block below where it ends.
-    assert spacing["interval"][0] <= 3 * ERASED_BYTES <= spacing["interval"][1]
+    assert spacing["value"] == pytest.approx(3 * ERASED_BYTES, rel=0.01)
     assert found["collection_stall_length"]["value"] > 0.05
+
+
+def test_a_drive_that_collects_when_idle_recovers(tmp_path: Path) -> None:
+    sections = small_ssd(
+        garbage_collection={"idle_free_blocks": 12, "idle_delay": Seconds(0.2)},
+        flash={"blocks_per_plane": 300},
+    )
+    found = probed(PROBE, sections, tmp_path)
+    assert found["over_provisioning"]["value"] == pytest.approx(_spare(300), rel=0.06)
+    assert found["idle_recovery"]["value"] == 1
+    assert found["trim_effect"]["value"] == 1
 
 
 def test_a_link_that_hides_collection_leaves_the_spare_area_unknown(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.erase_unit import TEST, Part, parts_of
+from fourcorners.analysis.internals.erase_unit import Part, parts_of
 from fourcorners.analysis.internals.spare_area import Cliff, find_cliff
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.source import RunData
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,23 +40,13 @@ def find(run: RunData) -> list[Finding]:
     parts, _ = parts_of(run, "overwrite")
     cliff = find_cliff(parts)
     found = []
-    rested, waited = _turns(run, "rested"), _turns(run, "waited")
-    if rested and waited:
-        evidence = [*parts_of(run, "waited")[1], *parts_of(run, "rested")[1]]
-        found.append(_by_pauses(parts, cliff, rested, waited, evidence))
+    (waited, reading), (rested, pausing) = (parts_of(run, stage) for stage in ("waited", "rested"))
+    if waited and rested:
+        found.append(_by_pauses(parts, cliff, rested, waited, [*reading, *pausing]))
     after, evidence = parts_of(run, "trimmed")
     if after:
         found.append(_by_trim(parts, cliff, after, evidence))
     return found
-
-
-def _turns(run: RunData, stage: str) -> dict[int, Part]:
-    """What was written in each turn, and the seconds that it took."""
-    return {
-        int(m.point["turn"]): (int(m.row["bytes"]), m.number("elapsed_s") or 0.0)
-        for m in measured(run, TEST, "write")
-        if m.point.get("stage") == stage
-    }
 
 
 def _slowed(parts: Sequence[Part], cliff: Cliff | None) -> Floats | None:
@@ -70,21 +60,22 @@ def _slowed(parts: Sequence[Part], cliff: Cliff | None) -> Floats | None:
 def _by_pauses(
     parts: Sequence[Part],
     cliff: Cliff | None,
-    rested: dict[int, Part],
-    waited: dict[int, Part],
+    rested: Sequence[Part],
+    waited: Sequence[Part],
     evidence: Sequence[str],
 ) -> Finding:
     name, title = "idle_recovery", "Recovery by a pause"
     slowed = _slowed(parts, cliff)
-    turns = sorted(rested.keys() & waited.keys())
-    if slowed is None or cliff is None or len(turns) < 2:
+    if slowed is None or cliff is None or min(len(rested), len(waited)) < 2:
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    lost_s = (float(slowed.mean()) - cliff.fresh_s) * waited[turns[0]][0] / parts[0][0]
-    shares = np.array([(waited[turn][1] - rested[turn][1]) / lost_s for turn in turns])
-    share = float(shares.mean())
-    error = float(shares.std(ddof=1)) / len(shares) ** 0.5
-    reach = float(scipy.stats.t.ppf(_SURE, len(shares) - 1)) * error
-    detail = {"share": share, "shares": shares, "goodness": {"standard_error": error}}
+    lost_s = (float(slowed.mean()) - cliff.fresh_s) * waited[0][0] / parts[0][0]
+    reading, pausing = (
+        np.array([elapsed / lost_s for _, elapsed in some]) for some in (waited, rested)
+    )
+    share = float(reading.mean() - pausing.mean())
+    error = float(np.hypot(*(one.std(ddof=1) / len(one) ** 0.5 for one in (reading, pausing))))
+    reach = float(scipy.stats.t.ppf(_SURE, min(len(rested), len(waited)) - 1)) * error
+    detail = {"share": share, "goodness": {"standard_error": error}}
     shown = wording.percent(min(max(share, 0.0), 1.0))
     if share - reach > 0 and share >= _RECOVERED_MIN:
         text = f"A pause takes away {shown} of the slowing down, other than reading for as long."

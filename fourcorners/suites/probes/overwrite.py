@@ -96,16 +96,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return Measurement(f"{stage}/{number}", label, workload, {"stage": stage, **axes})
 
     def after_pauses() -> tuple[Phase, ...]:
-        """Pauses, and times as long in which the drive is read from, in turns."""
+        """Times in which the drive is read from, then pauses as long: what a pause gives may last
+        beyond what is written after it."""
         phases = []
-        for number in range(2 * PAUSES):
-            idle, turn = number % 2 == 1, number // 2 + 1
-            part = overwrite(CHUNKS + number, "rested" if idle else "waited", paused, turn=turn)
-            if idle:
-                phases.append(Phase((Rest(parameters.rest_s),), (part,), continues=True))
-            else:
-                waiting = _waiting(area, parameters.rest_s, seed, turn)
-                phases.append(Phase((), (waiting, part), continues=True))
+        for turn in range(1, PAUSES + 1):
+            part = overwrite(CHUNKS + turn, "waited", paused, turn=turn)
+            waiting = _waiting(area, parameters.rest_s, seed, turn)
+            phases.append(Phase((), (waiting, part), continues=True))
+        for turn in range(1, PAUSES + 1):
+            part = overwrite(CHUNKS + PAUSES + turn, "rested", paused, turn=turn)
+            phases.append(Phase((Rest(parameters.rest_s),), (part,), continues=True))
         return tuple(phases)
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
@@ -153,7 +153,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "overwritten at random": f"{chosen_size(OVERWRITE_BLOCK_BYTES)}, in parts of "
             f"{chosen_size(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
             f"to the cliff, at most {show_percent(parameters.in_all)} of the drive",
-            "pauses": f"{PAUSES} of {parameters.rest_s:g} s, in turns with as long small reads; "
+            "pauses": f"{PAUSES} times {parameters.rest_s:g} s of reads, then as many pauses; "
             f"{chosen_size(paused)} at random after each",
             "TRIM": f"of everything, then {AFTER_TRIM} parts more",
             "erasures": f"at most {show_percent(parameters.in_sequence)} of the drive in sequence, "
