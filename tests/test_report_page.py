@@ -272,6 +272,7 @@ def test_a_drive_can_be_hidden_in_every_plot(open_report: Open) -> None:
     seen = "nodes => nodes.filter((node) => node.getClientRects().length).length"
     assert drawn.evaluate_all(seen) > 20
     assert page.locator('figure.heat[data-drive="1"]').first.is_visible()
+    assert page.locator('.corner li[data-drive="1"]').first.is_visible()
     button = page.locator('.drives button[data-drive="1"]')
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
@@ -287,11 +288,9 @@ def test_a_point_tells_its_numbers_and_its_drive_stands_out_everywhere(open_repo
     marker.hover(force=True)
     tip = page.locator("#tip").text_content() or ""
     assert tip.startswith("OCZ Vertex 3 240GB\nqueue depth 1: ")
-    for figure in ("queue-depth", "transfer-size", "latency"):
-        own, other = (
-            page.locator(f'[data-figure="{figure}"] g[data-series="{drive}"]').first
-            for drive in (1, 0)
-        )
+    places = ["queue-depth", "transfer-size", "latency"]
+    for place in ("#corners", *(f'[data-figure="{figure}"]' for figure in places)):
+        own, other = (page.locator(f'{place} [data-series="{drive}"]').first for drive in (1, 0))
         assert "faded" not in (own.get_attribute("class") or "")
         assert "faded" in (other.get_attribute("class") or "")
     page.mouse.move(1, 1)
