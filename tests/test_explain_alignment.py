@@ -41,8 +41,11 @@ def test_the_finding_follows_the_cluster(pages: int, tmp_path: Path) -> None:
     assert penalty == pytest.approx(0.2457 * pages / 128, rel=0.03)
 
 
-def test_a_disk_has_none(tmp_path: Path) -> None:
-    assert _value(_probed("wd6400aaks", tmp_path), "mapping_unit") is None
+def test_a_disk_is_not_asked(tmp_path: Path) -> None:
+    run = _probed("wd6400aaks", tmp_path)
+    verdicts = {f["name"]: f["verdict"] for f in run.findings}
+    assert verdicts["mapping_unit"] == "not applicable"
+    assert verdicts["partial_unit_penalty"] == "not applicable"
 
 
 def test_a_cost_that_never_stops_rising_is_no_unit() -> None:

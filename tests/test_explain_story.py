@@ -31,6 +31,15 @@ def test_a_disk_is_told_by_what_moves() -> None:
     )
 
 
+def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
+    still = _found("rotation_rpm", 0.0, "1/min")
+    [bare] = story.tell([still])
+    [flash] = story.tell([still, _found("dies", 32.0), _found("channels", 16.0)])
+    assert bare.text == "Nothing in this drive moves: it is flash, or memory."
+    assert flash.detail["kind"] == "solid-state"
+    assert "32 dies on 16 channels work at the same time." in flash.text
+
+
 def test_what_does_not_fit_is_counted_apart() -> None:
     [told] = story.tell(
         [_found("mapping_unit", 4096.0, "B"), _found("misfit_read", 0.5), _found("drift_x", 0.2)]

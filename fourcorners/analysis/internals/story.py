@@ -1,7 +1,8 @@
 """Finding ``explanation``: what kind of drive the probes met, in plain words.
 
 The kind follows from the first of these that was measured: rotation (a disk), a mapping unit of at
-least 256 KiB (a drive that maps clusters), a smaller one or spare area (a drive that maps pages).
+least 256 KiB (a drive that maps clusters), a smaller one or spare area (a drive that maps pages),
+dies, or that nothing rotates (a solid-state drive).
 Then each finding that tells something adds a sentence: how it reads and writes, what is inside, how
 it is attached, and what a person should know who uses it.
 """
@@ -180,4 +181,10 @@ def _kind(measured: _Measured) -> tuple[str, str]:
             "This is a solid-state drive that collects garbage; what it maps at a time does not "
             "show."
         )
+    if "dies" in measured:
+        return "solid-state", (
+            "This is a solid-state drive; what it maps at a time does not show, or was not probed."
+        )
+    if rotation is not None:
+        return "solid-state", "Nothing in this drive moves: it is flash, or memory."
     return "unknown", "The probes do not tell what kind of drive this is."
