@@ -189,7 +189,7 @@ def interval(bounds: object, unit: object) -> str:
         if low != high:
             break
     if low == high:
-        return low
+        return quantity(bounds[0], unit)
     number_low, _, unit_low = low.partition(" ")
     _, _, unit_high = high.partition(" ")
     return f"{number_low if unit_low == unit_high else low} to {high}"

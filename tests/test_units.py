@@ -65,3 +65,12 @@ def test_formats_for_people() -> None:
     assert wording.chosen_time(0.0025) == "2.5 ms"
     assert wording.clock(75) == "1:15"
     assert wording.clock(3700) == "1:01:40"
+
+
+def test_intervals_tell_their_bounds_apart() -> None:
+    assert wording.interval((0.0123, 0.0145), "s") == "12.3 to 14.5 ms"
+    assert wording.interval((0.0009, 0.0011), "s") == "900 µs to 1.10 ms"
+    assert wording.interval((1.2341, 1.2349), "s") == "1.234 to 1.235 s"
+    assert wording.interval((1.23456789, 1.23456789), "s") == "1.23 s"
+    assert wording.interval((None, 1.0), "s") == ""
+    assert wording.interval(None, "s") == ""
