@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun, named
-from command import fourcorners
 from fault_runs import validate
 
 from fourcorners import characterize
@@ -15,6 +14,7 @@ from fourcorners.analysis import analyze
 from fourcorners.analysis.spec_sheet import lay_beside, rows_of
 from fourcorners.catalog.claims import QUANTITIES, Claim, claims_of, read_claims
 from fourcorners.catalog.published import published
+from fourcorners.cli import main
 from fourcorners.errors import UserError
 
 
@@ -91,6 +91,63 @@ def test_a_remark_names_its_yardstick_interval_and_test() -> None:
 def test_a_gain_that_may_be_chance_is_not_told() -> None:
     remarks = named(analyze(run_with(1600.0, swing=0.9)), "summary")["detail"]["remarks"]
     assert not any("outstanding" in r["text"] for side in remarks.values() for r in side)
+
+
+def sentences(run: FakeRun, side: str) -> list[str]:
+    # What is told needs a test of the reviews beside it.
+    run.add("queue-depth/read/1", "read", iops=100.0, pattern="random", block_bytes=4096)
+    remarks = named(analyze(run), "summary")["detail"]["remarks"]
+    return [remark["text"] for remark in remarks[side]]
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.3, "30.0 %"), (0.6, "60.0 %"), (0.95, None)])
+def test_straddling_writes_are_held_against_aligned_ones(share: float, told: str | None) -> None:
+    run = FakeRun()
+    for name, iops in (("aligned", 1000.0), ("unaligned", 1000.0 * share)):
+        run.add(f"aligned-writes/{name}", "write", iops=iops, pattern="random", block_bytes=4096)
+    texts = [text for text in sentences(run, "weaknesses") if "straddle" in text]
+    assert len(texts) == (told is not None)
+    assert all(f"straddle 4 KiB reach {told} " in text for text in texts)
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.5, "50.0 %"), (0.9, None)])
+def test_the_end_of_a_drive_is_held_against_its_start(share: float, told: str | None) -> None:
+    run = FakeRun()
+    for place in range(9):
+        iops = 1000.0 * (share if place >= 6 else 1)
+        run.add(f"transfer-rate/read/{place}", "read", iops=iops, position_bytes=place)
+    texts = [text for text in sentences(run, "weaknesses") if "last third" in text]
+    assert texts == (
+        [f"The last third of the drive is read at {told} of the rate of the first."] if told else []
+    )
+
+
+@pytest.mark.parametrize(("ratio", "told"), [(4.0, "25.0 %"), (1.1, None)])
+def test_incompressible_data_is_held_against_repeated(ratio: float, told: str | None) -> None:
+    run = FakeRun()
+    for content, iops in (("incompressible", 1000.0), ("repeated", 1000.0 * ratio)):
+        run.add(
+            f"four-corners/write-{content}", "write", iops=iops, pattern="random",
+            block_bytes=4096, queue_depth=3, content=content,
+        )  # fmt: skip
+    texts = [text for text in sentences(run, "weaknesses") if "does not compress" in text]
+    assert len(texts) == (told is not None)
+    assert all(f"written at {told} of the rate of repeated data" in text for text in texts)
+
+
+@pytest.mark.parametrize(("slowest", "side"), [(30.0, "weaknesses"), (1.5, "strengths")])
+def test_the_slowest_thousandth_is_held_against_the_median(slowest: float, side: str) -> None:
+    run = FakeRun()
+    run.add(
+        "queue-depth/read/32", "read", iops=30_000.0, pattern="random", block_bytes=4096,
+        queue_depth=32,
+    )  # fmt: skip
+    run.recordings[-1] |= {"latency_p50_s": 1e-3, "latency_p999_s": slowest * 1e-3}
+    low = np.array([10**6, int(slowest * 10**6)])
+    run.histograms["queue-depth/read/32", "read"] = (low, low, np.array([1_796_000, 4000]))
+    told = [text for text in sentences(run, side) if "in a thousand" in text]
+    assert len(told) == 1
+    assert f"{slowest:#.3g} times" in told[0]
 
 
 @pytest.mark.parametrize(
@@ -176,25 +233,32 @@ def test_mistakes_in_a_file_of_claims_are_named(text: str, complaint: str, tmp_p
         read_claims(file)
 
 
-def test_claims_stand_in_every_face_of_the_report(tmp_path: Path) -> None:
+def test_claims_stand_in_every_face_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = characterize(
         "sim:ocz-core-64gb", profile="quick", tests=["transfer-size"], out=tmp_path / "runs"
     )
     folder = str(made.path)
     file = tmp_path / "claims.toml"
     file.write_text('source = "my sheet"\n[claims]\nrandom_write_steady = "30000 IOPS"\n')
-    shown = fourcorners("report", folder, "--claims", str(file)).stdout
+
+    def printed(*arguments: str) -> str:
+        assert main(["report", folder, *arguments]) == 0
+        return capsys.readouterr().out
+
+    shown = printed("--claims", str(file))
     assert "Spec sheet" in shown
     assert "120 to 143 MB/s" in shown
     assert "not measured" in shown
     page = (Path(folder) / "report.html").read_text("utf-8")
     assert "my sheet" in page
     assert "120 to 143 MB/s" in page
-    document = json.loads(fourcorners("report", folder, "--claims", str(file), "--json").stdout)
+    document = json.loads(printed("--claims", str(file), "--json"))
     validate("report", document)
     [run] = document["runs"]
     outcomes = {row["quantity"]: row["outcome"] for row in run["spec_sheet"]}
     assert outcomes["random_write_steady"] == "not measured"
     assert outcomes["sequential_read"] in ("reached", "not reached")
-    assert fourcorners("report", folder, "--quiet").stdout == f"{folder}/report.html\n"
+    assert printed("--quiet") == f"{folder}/report.html\n"
     assert "120 to 143 MB/s" in made._repr_html_()

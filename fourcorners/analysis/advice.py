@@ -3,22 +3,22 @@ that it is held against and the recordings that it rests on.
 
 The yardsticks are the drive's own numbers: its rate before the cliff, its mean second, its median
 latency, its reads, its rate of large requests, its rate with other data. From which ratio on one is
-worth a sentence is a named constant here; a ratio whose interval includes 1 is not told.
+worth a sentence is a named constant here; a gain or a loss whose interval includes 1 is not told.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.consistency_findings import SLUGGISH_IOPS
-from fourcorners.analysis.estimate import Estimate, averaged, of_run, of_series
-from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT, Quantity
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.estimate import averaged, of_run, of_series
+from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT
+from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of, spread
+from fourcorners.analysis.source import RunData, measured
 from fourcorners.analysis.traits import Operation, Traits, busiest
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
@@ -50,32 +50,6 @@ _MEDIAN = next(one for one in QUANTILES if one.percentile == 50)
 _TAIL = next(one for one in QUANTILES if one.percentile == 99.9)
 
 
-@dataclass(frozen=True)
-class Remark:
-    """One sentence with what it rests on. ``value`` and ``interval`` (90 %; ``None`` where the
-    recordings cannot tell) carry ``unit``, as in a finding."""
-
-    text: str
-    yardstick: str
-    value: float | None
-    unit: str
-    interval: tuple[float, float] | None
-    evidence: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As a finding's ``detail`` holds it, with the tests that the evidence is of."""
-        tests = dict.fromkeys(recording.partition("/")[0] for recording in self.evidence)
-        return {
-            "text": self.text,
-            "yardstick": self.yardstick,
-            "value": self.value,
-            "unit": self.unit,
-            "interval": self.interval,
-            "tests": list(tests),
-            "evidence": list(self.evidence),
-        }
-
-
 @dataclass
 class Advice:
     """Remarks, the most important first."""
@@ -100,69 +74,11 @@ def advise(run: RunData, traits: Traits, kind: str) -> Advice:
     return advice
 
 
-@dataclass(frozen=True)
-class _Ratio:
-    """One of the drive's numbers over another."""
-
-    value: float
-    interval: tuple[float, float] | None
-    evidence: tuple[str, ...]
-
-    @property
-    def differs(self) -> bool:
-        """Whether 1 is outside of the interval; so taken where there is none."""
-        return self.interval is None or not self.interval[0] <= 1 <= self.interval[1]
-
-    @property
-    def highest(self) -> float:
-        """The upper end of the interval."""
-        return self.value if self.interval is None else self.interval[1]
-
-    @property
-    def share(self) -> str:
-        """As a share of the yardstick, with the interval."""
-        return _spread(wording.percent(self.value), self.interval, "fraction")
-
-    @property
-    def times(self) -> str:
-        """As a multiple of the yardstick, with the interval."""
-        return _spread(wording.times(self.value), self.interval, "1")
-
-    def remark(self, text: str, yardstick: str, unit: str) -> Remark:
-        return Remark(text, yardstick, self.value, unit, self.interval, self.evidence)
-
-
-def _spread(value: str, interval: tuple[float, float] | None, unit: str) -> str:
-    """A value with its interval, if that is seen in as many digits as the value has."""
-    if interval is None or len({wording.quantity(bound, unit) for bound in interval}) == 1:
-        return value
-    return f"{value} ({wording.interval(interval, unit)})"
-
-
-def _ratio(
-    run: RunData, above: Measured, below: Measured, quantity: Quantity, over: Quantity | None = None
-) -> _Ratio | None:
-    """Of two recordings, taken as independent of each other."""
-    over = over or quantity
-    top, bottom = quantity.of(above), over.of(below)
-    if top is None or bottom is None:
-        return None
-    evidence = tuple(dict.fromkeys((above.recording, below.recording)))
-    one, other = of_run(run, above, quantity), of_run(run, below, over)
-    if one is None or other is None:
-        return _Ratio(top / bottom, None, evidence)
-    return _of_estimate(one.minus(other), evidence)
-
-
-def _of_estimate(estimate: Estimate, evidence: tuple[str, ...]) -> _Ratio:
-    return _Ratio(estimate.value, estimate.interval(), evidence)
-
-
 def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
     write, read_s = traits.write, traits.read.cost_s
     if write.cost_s is None:
         return
-    cost = _spread(wording.duration(write.cost_s), write.cost_interval_s, "s")
+    cost = spread(wording.duration(write.cost_s), write.cost_interval_s, "s")
     if kind == "cluster-mapped" and read_s is not None:
         own_reads = "the drive's own random reads"
         advice.weaknesses.append(
@@ -194,7 +110,7 @@ def _small_reads(traits: Traits, advice: Advice) -> None:
     read = traits.read
     if read.cost_s is None or read.half_speed_bytes is None:
         return
-    cost = _spread(wording.duration(read.cost_s), read.cost_interval_s, "s")
+    cost = spread(wording.duration(read.cost_s), read.cost_interval_s, "s")
     _half_speed(read, "read", cost, advice)
     if read.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
         advice.avoid.append(
@@ -290,7 +206,7 @@ def _no_cliff(traits: Traits, advice: Advice) -> None:
         )
 
 
-def _left(run: RunData, traits: Traits) -> _Ratio | None:
+def _left(run: RunData, traits: Traits) -> Ratio | None:
     """Random writes per second after the cliff over those before it."""
     seen, evidence = traits.consistency, traits.consistency_evidence
     fresh, settled = seen["fresh_iops"], traits.settled_iops
@@ -302,8 +218,8 @@ def _left(run: RunData, traits: Traits) -> _Ratio | None:
     first = seen["steady_from_s"] if traits.consistency_level else seen["cliff_s"]
     before, after = of_series(seconds[: seen["cliff_s"]]), of_series(seconds[first:])
     if before is None or after is None:
-        return _Ratio(settled / fresh, None, evidence)
-    return _of_estimate(after.minus(before), evidence)
+        return Ratio(settled / fresh, None, evidence)
+    return of_estimate(after.minus(before), evidence)
 
 
 def _evenness(traits: Traits, advice: Advice) -> None:
@@ -313,7 +229,7 @@ def _evenness(traits: Traits, advice: Advice) -> None:
     yardstick = "the mean of the drive's own last seconds"
     worst = seen["worst_second_iops"] / seen["steady_iops"]
     # A worst case has no interval: another run has another one.
-    ratio = _Ratio(worst, None, traits.consistency_evidence)
+    ratio = Ratio(worst, None, traits.consistency_evidence)
     share = f"{wording.percent(worst)} of the mean"
     if worst >= EVEN_WORST_SHARE and seen["steady_iops"] >= SETTLED_GOOD_IOPS:
         text = f"Even under load: the worst of the last seconds delivers {share}."
@@ -336,7 +252,7 @@ def _tails(run: RunData, advice: Advice) -> None:
         deepest = busiest(run, operation)
         if deepest is None:
             continue
-        ratio = _ratio(run, deepest, deepest, _TAIL, _MEDIAN)
+        ratio = ratio_of(run, deepest, deepest, _TAIL, _MEDIAN)
         slow = deepest.number(_TAIL.column)
         if ratio is None or slow is None or ratio.interval is None:
             continue
@@ -359,7 +275,7 @@ def _queueing(run: RunData, advice: Advice) -> None:
         )
         if not points or points[0].queue_depth == points[-1].queue_depth:
             continue
-        gain = _ratio(run, points[-1], points[0], IOPS)
+        gain = ratio_of(run, points[-1], points[0], IOPS)
         if gain is None:
             continue
         depth, yardstick = points[-1].queue_depth, "the drive's own rate of one request at a time"
@@ -378,7 +294,7 @@ def _content(run: RunData, traits: Traits, advice: Advice) -> None:
     if traits.compression is None:
         return
     hard, easy = traits.compression
-    share = _ratio(run, hard, easy, THROUGHPUT)
+    share = ratio_of(run, hard, easy, THROUGHPUT)
     if share is None or share.value > 1 / CONTENT_BAD:
         return
     text = (
@@ -395,7 +311,7 @@ def _straddling(run: RunData, advice: Advice) -> None:
     writes = measured(run, "aligned-writes", "write")
     if len(writes) != 2:
         return
-    share = _ratio(run, writes[1], writes[0], THROUGHPUT)
+    share = ratio_of(run, writes[1], writes[0], THROUGHPUT)
     if share is None or share.value > STRADDLING_BAD or not share.differs:
         return
     yardstick = "the drive's own aligned writes"
@@ -421,7 +337,7 @@ def _positions(run: RunData, advice: Advice) -> None:
     )
     if not first or not last:
         return
-    share = _of_estimate(
+    share = of_estimate(
         averaged(last).minus(averaged(first)), tuple(one.recording for one in points)
     )
     if share.value <= LAST_THIRD_BAD and share.differs:

@@ -1,0 +1,97 @@
+"""Sentences with what they rest on: a number, its interval, a yardstick and recordings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fourcorners import wording
+from fourcorners.analysis.estimate import Estimate, of_run
+from fourcorners.analysis.quantity import Quantity
+from fourcorners.analysis.source import Measured, RunData
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One sentence with what it rests on. ``value`` and ``interval`` (90 %; ``None`` where the
+    recordings cannot tell) carry ``unit``, as in a finding."""
+
+    text: str
+    yardstick: str
+    value: float | None
+    unit: str
+    interval: tuple[float, float] | None
+    evidence: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a finding's ``detail`` holds it, with the tests that the evidence is of."""
+        tests = dict.fromkeys(recording.partition("/")[0] for recording in self.evidence)
+        return {
+            "text": self.text,
+            "yardstick": self.yardstick,
+            "value": self.value,
+            "unit": self.unit,
+            "interval": self.interval,
+            "tests": list(tests),
+            "evidence": list(self.evidence),
+        }
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One of the drive's numbers over another."""
+
+    value: float
+    interval: tuple[float, float] | None
+    evidence: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether 1 is outside of the interval; so taken where there is none."""
+        return self.interval is None or not self.interval[0] <= 1 <= self.interval[1]
+
+    @property
+    def highest(self) -> float:
+        """The upper end of the interval."""
+        return self.value if self.interval is None else self.interval[1]
+
+    @property
+    def share(self) -> str:
+        """As a share of the yardstick, with the interval."""
+        return spread(wording.percent(self.value), self.interval, "fraction")
+
+    @property
+    def times(self) -> str:
+        """As a multiple of the yardstick, with the interval."""
+        return spread(wording.times(self.value), self.interval, "1")
+
+    def remark(self, text: str, yardstick: str, unit: str) -> Remark:
+        """A sentence about it."""
+        return Remark(text, yardstick, self.value, unit, self.interval, self.evidence)
+
+
+def spread(value: str, interval: tuple[float, float] | None, unit: str) -> str:
+    """A value with its interval, if that is seen in as many digits as the value has."""
+    if interval is None or len({wording.quantity(bound, unit) for bound in interval}) == 1:
+        return value
+    return f"{value} ({wording.interval(interval, unit)})"
+
+
+def ratio_of(
+    run: RunData, above: Measured, below: Measured, quantity: Quantity, over: Quantity | None = None
+) -> Ratio | None:
+    """Of two recordings, taken as independent of each other."""
+    over = over or quantity
+    top, bottom = quantity.of(above), over.of(below)
+    if top is None or bottom is None:
+        return None
+    evidence = tuple(dict.fromkeys((above.recording, below.recording)))
+    one, other = of_run(run, above, quantity), of_run(run, below, over)
+    if one is None or other is None:
+        return Ratio(top / bottom, None, evidence)
+    return of_estimate(one.minus(other), evidence)
+
+
+def of_estimate(estimate: Estimate, evidence: tuple[str, ...]) -> Ratio:
+    """An estimate of a ratio, with its recordings."""
+    return Ratio(estimate.value, estimate.interval(), evidence)
