@@ -35,13 +35,17 @@ def _exceedances(run: RunData) -> list[Finding]:
             continue
         low, _, count = run.histogram(one.recording, one.operation)
         counts = {limit: int(count[low * 1e-9 >= limit].sum()) for limit in EXCEEDED_S}
+        counted = f"{one.ios:,} {one.operation}s"
         told = [
-            f"{counts[limit]:,} more than {wording.chosen_time(limit)}"
+            f"{counts[limit]:,} took more than {wording.chosen_time(limit)}"
             for limit in EXCEEDED_S
             if counts[limit]
         ]
-        taken = wording.sentence_list(told) if told else "none more than 1 ms"
-        text = f"of {one.ios:,} {one.operation}s took {taken}."
+        text = (
+            f"of {counted} {wording.sentence_list(told)}."
+            if told
+            else f"none of {counted} took more than {wording.chosen_time(EXCEEDED_S[0])}."
+        )
         findings.append(
             Finding(
                 name=f"exceedance_{one.recording}_{one.operation}",

@@ -46,7 +46,10 @@ def random_writes(
     seed: int = 1,
     **axes: Any,
 ) -> Measurement:
-    """Incompressible random writes over all of a drive, or its first ``span_bytes``."""
+    """Incompressible random writes over all of a drive, or its first ``span_bytes``. What tells
+    one from others of a test is its ``variant``."""
+    if "variant" in axes:
+        label = f"{label}, {axes['variant']}"
     stream = Stream.write("random", block_bytes, queue_depth=depth, span_bytes=span_bytes)
     return Measurement(id, label, Workload([stream], seconds=seconds, seed=seed), axes)
 
