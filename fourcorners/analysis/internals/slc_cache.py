@@ -52,6 +52,9 @@ _FASTER_SEEN = 1 / _BELOW_LINK
 _MARGIN_SHARE, _SIZE_MARGIN, _BUFFER_MARGIN = 0.002, 0.003, 0.06
 """How far off the direct rate may be, and the cache, over itself and over the write buffer."""
 
+_SHRUNK_SHARE = 0.35
+"""Of what a cache lacks after a pause, by which it may be off."""
+
 
 @dataclass(frozen=True)
 class Bend:
@@ -209,6 +212,10 @@ def _found(
     rested: Measured | None,
 ) -> list[Finding]:
     margin = _SIZE_MARGIN * size + (_BUFFER_MARGIN * buffer.size_bytes if buffer else 0.0)
+    recovered = _recovered(run, rested, size, margin, buffer, m) if rested is not None else None
+    if recovered is not None:
+        # Less after it: the cache may be made of free space, and have shrunk while it was filled.
+        margin = max(margin, _SHRUNK_SHARE * (1 - (recovered.value or 0.0)) * size)
     detail = {"goodness": {"misfit": bend.misfit}, "fast_rate": bend.fast_rate}
     found = [
         Finding(
@@ -237,22 +244,23 @@ def _found(
             detail=detail,
         ),
     ]
-    if rested is None:
-        return found
+    return [*found, recovered] if recovered is not None else found
+
+
+def _recovered(
+    run: RunData, rested: Measured, size: float, margin: float, buffer: Buffer | None, m: Measured
+) -> Finding:
     again = last_bend(completion_curve(run, rested))
     slower = again.fast_rate >= _SLOWER_MIN * again.slow_rate
     share = max(cache_bytes(again, buffer), 0.0) / size if slower else 0.0
-    found.append(
-        Finding(
-            "slc_recovered_share",
-            _TITLES["slc_recovered_share"],
-            "measured",
-            f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
-            value=share,
-            unit="of the cache",
-            interval=(share - 4 * margin / size, share + 4 * margin / size),
-            evidence=[m.recording, rested.recording],
-            detail={"goodness": {"misfit": again.misfit}},
-        )
+    return Finding(
+        "slc_recovered_share",
+        _TITLES["slc_recovered_share"],
+        "measured",
+        f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
+        value=share,
+        unit="of the cache",
+        interval=(share - 4 * margin / size, share + 4 * margin / size),
+        evidence=[m.recording, rested.recording],
+        detail={"goodness": {"misfit": again.misfit}},
     )
-    return found

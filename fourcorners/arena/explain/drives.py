@@ -121,19 +121,22 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
         if chance.random() < 0.5:
             sections["deduplication"] = {"reference_size": Bytes(max(KIB, unit // 8))}
     if kind == "SLC-cached SSD":
-        # Static cache in three bits per cell takes three times its size of the reserve.
-        share = _between(chance, 0.01, 0.04)
-        cache = int(user * share) // MIB * MIB
-        sections["slc_cache"] = {
+        cached: dict[str, Any] = {
             "program_time": Seconds(program / _between(chance, 4, 8)),
-            "static_size": Bytes(cache),
             "when_full": "direct",
             "idle_delay": Seconds(1.0),
         }
-        total = 3 * cache / (user * (1 + spare)) + reserved
-        sections["translation"]["reserved_share"] = round(total, 4)
-        scale = (1 - reserved) / (1 - total)
-        sections["flash"]["blocks_per_plane"] = math.ceil(blocks * scale)
+        if chance.random() < 0.35:
+            cached |= {"dynamic_share": round(_between(chance, 0.05, 0.3), 3), "bits_per_cell": 3}
+        else:
+            # Static cache in three bits per cell takes three times its size of the reserve.
+            cache = int(user * _between(chance, 0.01, 0.04)) // MIB * MIB
+            cached["static_size"] = Bytes(cache)
+            total = 3 * cache / (user * (1 + spare)) + reserved
+            sections["translation"]["reserved_share"] = round(total, 4)
+            scale = (1 - reserved) / (1 - total)
+            sections["flash"]["blocks_per_plane"] = math.ceil(blocks * scale)
+        sections["slc_cache"] = cached
     return sections
 
 

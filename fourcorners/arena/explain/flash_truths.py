@@ -71,13 +71,17 @@ def _drain_rate(hidden: Hidden) -> float | None:
 
 
 def _slc_cache(hidden: Hidden) -> float | None:
-    if hidden.get("flash.dies") is None:
-        return 0
+    """What an erased drive takes: free space, of which cache is made, becomes less meanwhile."""
+    share = hidden.get("slc_cache.dynamic_share")
+    if share is not None:
+        gain = share / hidden.get("slc_cache.bits_per_cell")
+        return float(hidden.get("capacity.user") * gain / (1 + gain))
     return float(hidden.get("slc_cache.static_size") or 0)
 
 
 def _direct_rate(hidden: Hidden) -> float | None:
-    return _flash_rate(hidden) if _slc_cache(hidden) else None
+    """Of cells that are no cache; one made of free space shrinks on, and rows have to leave it."""
+    return _flash_rate(hidden) if hidden.get("slc_cache.static_size") else None
 
 
 def _volatile(hidden: Hidden) -> float | None:
