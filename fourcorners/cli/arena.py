@@ -132,9 +132,9 @@ def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     console = Console()
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(head):
-        table.add_column(column, justify="right" if number else "left")
+        table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)
     for row in rows:
         table.add_row(*row)
     console.print(table)

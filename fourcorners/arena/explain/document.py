@@ -12,8 +12,8 @@ LEGEND = (
     "All in percent but *of*, the drives that were asked of. *exact*: right values among those of "
     "discrete findings that were given; *error*, *95th*: median and 95th percentile of the "
     "relative errors of continuous ones; *holds*: 90 % intervals that hold the truth, of those "
-    "that are about chance; *bounds*: the same of those that lie between two points of a sweep or "
-    "are a tolerance, and shall always hold it; *missed*: said not to be there although it is; "
+    "that are about chance; *bound*: the same of those that lie between two points of a sweep or "
+    "are a tolerance, and shall always hold it; *miss*: said not to be there although it is; "
     "*n/a*: said to be no question of such a drive; *n/i*: not identifiable; *false*: found where "
     "it is not. An empty cell: nothing to count."
 )
@@ -28,8 +28,8 @@ def header() -> tuple[str, ...]:
         "error",
         "95th",
         "holds",
-        "bounds",
-        "missed",
+        "bound",
+        "miss",
         "n/a",
         "n/i",
         "false",
