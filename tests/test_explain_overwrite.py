@@ -98,6 +98,9 @@ def test_a_cliff_lies_within_its_part() -> None:
     # 0.4 of the part at the old pace and 0.6 at the new one.
     assert cliff.written_bytes == pytest.approx(2040)
     assert find_cliff([(100, 1.0)] * 40) is None
+    # Other load makes any part slow.
+    chance = np.random.default_rng(1)
+    assert find_cliff([(100, elapsed) for elapsed in chance.exponential(1.0, 120)]) is None
 
 
 def test_the_model_ends_at_the_steady_state_that_is_known() -> None:

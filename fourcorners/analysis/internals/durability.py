@@ -68,6 +68,9 @@ def find(run: RunData) -> list[Finding]:
         "goodness": {"spread_of_forced": float(np.ptp(latencies["forced"])) / forced},
     }
     volatile, protected, text = _what(plain, forced, read)
+    if volatile and min(latencies["forced"]) <= max(latencies["plain"]):
+        volatile = protected = None
+        text += " But not in each round: other load may be all of it."
     return [
         _cost(latencies["flushed"], evidence, detail),
         _said("volatile_write_cache", volatile, text, evidence, detail),
@@ -106,6 +109,17 @@ def _cost(values: Sequence[float], evidence: Sequence[str], detail: dict[str, ob
         half = two_sided_t(len(values) - 1) * float(np.std(values, ddof=1)) / len(values) ** 0.5
         half = max(half, 0.005 * value)
         interval = (value - half, value + half)
+        if half > value:
+            return Finding(
+                "flush_cost",
+                _TITLES["flush_cost"],
+                "not identifiable",
+                "Flushes took from "
+                f"{wording.duration(min(values))} to {wording.duration(max(values))}, round by "
+                "round: too different for a mean.",
+                evidence=evidence,
+                detail=detail,
+            )
     return Finding(
         "flush_cost",
         _TITLES["flush_cost"],

@@ -32,7 +32,7 @@ _RECOVERED_MIN, _UNCHANGED_MAX = 0.5, 0.25
 _SURE = 0.99
 """How sure a recovery has to be, from the scatter of the pauses."""
 
-_NOT_SLOWED = "The drive had not slowed down before."
+_NOT_SLOWED = "The drive had not slowed down before, or not clearly."
 
 
 def find(run: RunData) -> list[Finding]:

@@ -52,6 +52,9 @@ _FASTER_SEEN = 1 / _BELOW_LINK
 _MARGIN_SHARE, _SIZE_MARGIN, _BUFFER_MARGIN = 0.002, 0.003, 0.06
 """How far off the direct rate may be, and the cache, over itself and over the write buffer."""
 
+_AGAIN_MIN = 0.1
+"""Share of a cache that shows again after a pause, without which there may be none."""
+
 _SHRUNK_SHARE = 0.35
 """Of what a cache lacks after a pause, by which it may be off."""
 
@@ -213,6 +216,16 @@ def _found(
 ) -> list[Finding]:
     margin = _SIZE_MARGIN * size + (_BUFFER_MARGIN * buffer.size_bytes if buffer else 0.0)
     recovered = _recovered(run, rested, size, margin, buffer, m) if rested is not None else None
+    if recovered is not None and (recovered.value or 0.0) < _AGAIN_MIN:
+        reason = (
+            f"A burst became slower after {wording.amount(size)}, but none such shows in the same "
+            "burst after a pause: what slows writes once may be other load."
+        )
+        return [
+            Finding(name, title, "not identifiable", reason, evidence=recovered.evidence)
+            for name, title in _TITLES.items()
+            if name != recovered.name
+        ]
     if recovered is not None:
         # Less after it: the cache may be made of free space, and have shrunk while it was filled.
         margin = max(margin, _SHRUNK_SHARE * (1 - (recovered.value or 0.0)) * size)

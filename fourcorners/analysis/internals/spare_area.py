@@ -42,6 +42,10 @@ _ONSET_SHARE = 0.3
 
 _FRESH_PARTS = 4
 
+_VARIES_MIN = 0.3
+"""Range of the middle 80 % of the parts before the cliff, over their median, from which there is
+none to be seen."""
+
 _USUAL_QUANTILE, _USUAL_FACTOR, _RISE_SEEN = 0.9, 1.5, 0.02
 """What parts before the cliff vary by, and how far beyond it the first of the cliff lies."""
 
@@ -117,7 +121,7 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
         return None
     near = rise[risen[0] : risen[0] + _PARTS_AHEAD]
     part = int(risen[0]) + int(np.argmax(near >= _ONSET_SHARE * near.max()))
-    if part + 2 >= len(parts):
+    if part + 2 >= len(parts) or _varies(times[:part]):
         return None
     count = float(parts[part][0])
     before = float(sum(part[0] for part in parts[:part]))
@@ -131,6 +135,13 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
     share = min(float(rise[part]) / float(rise[part + 1]), 1.0)
     written = float(sum(part[0] for part in parts[:part])) + count * (1 - share)
     return Cliff(part, written, count / 2, fresh, False)
+
+
+def _varies(times: Floats) -> bool:
+    """Whether parts took different times without a cliff: other load, or a target that is none of
+    flash alone."""
+    low, middle, high = np.quantile(times, (0.1, 0.5, 0.9)) if len(times) else (1.0, 1.0, 1.0)
+    return bool(high - low > _VARIES_MIN * middle)
 
 
 def find(run: RunData, erased_bytes: float | None, buffer_bytes: float | None) -> list[Finding]:
@@ -172,6 +183,11 @@ def _no_cliff(parts: Sequence[Part], user: float) -> str:
     written = sum(count for count, _ in parts)
     if not parts:
         return "The drive was not filled in the time that there was, or nothing was overwritten."
+    if _varies(np.array([elapsed for _, elapsed in parts[: max(len(parts) // 4, _FRESH_PARTS)]])):
+        return (
+            "The pace of overwriting varied from the start, by more than 30 %, which is other load "
+            "or something else than flash: where collection begins cannot be told."
+        )
     return (
         f"Overwriting {wording.percent(written / user)} of the full drive at random did not slow "
         "it down: it has more spare area, or something else is slower than collection."

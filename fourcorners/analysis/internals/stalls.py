@@ -133,8 +133,8 @@ def find(run: RunData, erased: Finding) -> list[Finding]:
     stalls = find_stalls(run)
     if stalls is None:
         reason = (
-            "The drive did not slow down, or too little was written after that: it was not seen to "
-            "collect."
+            "The drive did not slow down, or not clearly, or too little was written after that: it "
+            "was not seen to collect."
         )
         return _unidentified(reason, evidence)
     if stalls.waiting >= _ALL_WAIT or stalls.explained <= _EXPLAINED_NOT:
