@@ -61,7 +61,10 @@ whole periods apart."""
 _SURE_MIN = 8.0
 """Least sureness: a chance of 1 in 3000, of which each level has its own."""
 
-_CLEAR_SHARE = 0.93
+_MET_MIN = 0.5
+"""Share of the erasures that some read has to have met: a few waits fit a part of a period too."""
+
+_CLEAR_SHARE = 0.9
 """Coherence over the highest one, from which a level shows the period as clearly."""
 
 _ALIKE = 0.9
@@ -196,7 +199,7 @@ def _period(
     unit = 1 / float(near[len(near) // 2])
     off, numbers = _about(waits, unit)
     spread = float(np.sum((numbers - numbers.mean()) ** 2))
-    if spread == 0:
+    if spread == 0 or len(np.unique(numbers)) < _MET_MIN * written / unit:
         return None
     error = two_sided_t(len(numbers) - 1) * math.sqrt(float(np.mean(off**2)) / spread)
     # A wait does not say where in it the erasure began.
