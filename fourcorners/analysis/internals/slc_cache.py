@@ -27,6 +27,9 @@ Floats = npt.NDArray[np.float64]
 _SLOWER_MIN = 1.2
 """Rate before over rate after the bend from which it is one."""
 
+_FLAT_MAX = 1.04
+"""The same, up to which there is none."""
+
 _POINTS, _BENDS, _NEAR = 500, 40, 40
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
 """Places of bends that are tried, as shares of the burst."""
@@ -162,6 +165,24 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
             Finding(name, title, "not identifiable", reason, evidence=evidence)
             for name, title in _TITLES.items()
             if name == "slc_cache_bytes"
+        ]
+    bends = [last_bend(completion_curve(run, m)) for m in long]
+    # A larger fall that was no cache is the write buffer's.
+    falls = [bend.fast_rate / bend.slow_rate for bend in bends]
+    fall = max((fall for fall in falls if fall < _SLOWER_MIN), default=1.0)
+    if fall > _FLAT_MAX:
+        reason = (
+            f"A long burst becomes slower by {wording.percent(1 - 1 / fall)}: more than chance, "
+            "and too little for a cache to be told."
+        )
+        return [
+            Finding(
+                "slc_cache_bytes",
+                _TITLES["slc_cache_bytes"],
+                "not identifiable",
+                reason,
+                evidence=evidence,
+            )
         ]
     return [
         Finding(
