@@ -147,7 +147,7 @@ def _floor(
         )
     else:
         value = 1 / gains[_STRONG]
-        margin = max(drift, 0.015) * value
+        margin = max(drift, 0.035) * value
         return Finding(
             name,
             _TITLES[name],

@@ -72,7 +72,7 @@ def read_curve(curve: Curve, block_bytes: float) -> Buffer | None:
     size = upper + drain / link * steps / (1 - drain / link)
     if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
         return None
-    margin = 0.35 * steps + 0.003 * size + block_bytes
+    margin = 0.45 * steps + 0.006 * size + block_bytes
     drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
     return Buffer(size, margin, link, drain, drain_margin, steps / size)
 
