@@ -343,6 +343,14 @@ def _call(line: list[str], limit: _Limit | None = None) -> subprocess.CompletedP
                 f"wait until its process {child.pid} has, look at the drive with `{_look(line)}`, "
                 "then repeat"
             ) from expired
+        except KeyboardInterrupt as interrupt:
+            if limit is _ASK_LIMIT:
+                raise
+            raise TargetLostError(
+                f"`{shlex.join(line)}` goes on, as an erase is not to be ended halfway: wait until "
+                f"its process {child.pid} has ended, look at the drive with `{_look(line)}`, then "
+                "repeat"
+            ) from interrupt
         said.seek(0)
         complained.seek(0)
         return subprocess.CompletedProcess(line, code, said.read(), complained.read())

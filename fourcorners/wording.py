@@ -81,7 +81,7 @@ def duration(seconds: object, digits: int = 3) -> str:
     if x is None:
         return NOTHING
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if abs(x) >= scale * 0.99995:
+        if abs(x) >= scale * 0.9995:
             return f"{number(x / scale, digits)} {unit}"
     return f"{number(x / 1e-9, digits)} ns" if x else "0 s"
 
@@ -127,7 +127,7 @@ def amount(byte_count: object) -> str:
     if x is None:
         return NOTHING
     for scale, unit in _DECIMAL:
-        if abs(x) >= scale:
+        if abs(x) >= scale * 0.9995:
             return f"{number(x / scale).removesuffix('.00').removesuffix('.0')} {unit}"
     return f"{_plain(x)} B"
 
@@ -150,7 +150,7 @@ def percent(share: object, digits: int = 3) -> str:
     x = finite(share)
     if x is None:
         return NOTHING
-    return "below 0.01 %" if 0 < abs(x) < 1e-4 else f"{number(100 * x, digits)} %"
+    return "below 0.01 %" if 0 < x < 1e-4 else f"{number(100 * x, digits)} %"
 
 
 def times(ratio: object) -> str:

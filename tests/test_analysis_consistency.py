@@ -50,20 +50,20 @@ def test_a_rise_is_not_a_cliff() -> None:
 
 
 def test_numbers_of_a_run_with_a_cliff() -> None:
-    series = cliff_series(2000, 30, 95_000, 8_000, 0.05)
-    finding = finding_of(series, capacity_bytes=100 * 10**9)
+    series = cliff_series(2000, 20, 95_000, 8_000, 0.05)
+    finding = finding_of(series, capacity_bytes=60 * 10**9)
     detail = finding["detail"]
     assert finding["verdict"] == "measured"
     assert finding["unit"] == "IOPS"
     assert finding["value"] == pytest.approx(series[-400:].mean())
     assert finding["interval"][0] < finding["value"] < finding["interval"][1]
     assert finding["interval"][1] - finding["interval"][0] < 0.02 * finding["value"]
-    assert detail["cliff_s"] == 30
+    assert detail["cliff_s"] == 20
     assert detail["steady_from_s"] == 1600
     assert detail["fresh_iops"] == pytest.approx(95_000, rel=0.05)
-    written = series[:30].sum() * 4096
+    written = series[:20].sum() * 4096
     assert detail["bytes_until_cliff"] == pytest.approx(written)
-    assert detail["capacities_until_cliff"] == pytest.approx(written / 100e9)
+    assert detail["capacities_until_cliff"] == pytest.approx(written / 60e9)
     assert detail["coefficient_of_variation"] == pytest.approx(0.05, rel=0.2)
     assert detail["mean_over_deviation"] == pytest.approx(20, rel=0.2)
     assert detail["worst_second_iops"] == series[-400:].min()

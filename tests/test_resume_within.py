@@ -167,12 +167,19 @@ def test_the_targets_that_were_to_follow_are_run_as_well(
     runs = [fc.open_run(str(path)) for path in sorted(out.iterdir()) if path.is_dir()]
     done = {run.manifest["target"]["locator"]: run.manifest["status"] for run in runs}
     assert done == dict.fromkeys(targets, "complete")
+    # A folder of something else is not taken for a run that followed.
+    (out / "another").mkdir()
+    (out / "another" / schema.MANIFEST).write_text("{")
     # A run that is over already has nothing to follow it any more.
     assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
-    assert len([path for path in out.iterdir() if path.is_dir()]) == len(targets)
-    # As if the command had been killed between the second target and the third.
-    last = next(run for run in runs if run.manifest["target"]["locator"] == targets[2])
-    shutil.rmtree(last.path)
-    assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
-    again = [fc.open_run(str(path)) for path in out.iterdir() if path.is_dir()]
-    assert sorted(run.manifest["target"]["locator"] for run in again) == sorted(targets)
+    assert len([path for path in out.iterdir() if path.is_dir()]) == len(targets) + 1
+    # As if the command had been killed between the second target and the third, or the second one
+    # had been left out: only what is missing is run.
+    for locator in (targets[2], targets[1]):
+        missing = next(run for run in runs if run.manifest["target"]["locator"] == locator)
+        shutil.rmtree(missing.path)
+        assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
+        shutil.rmtree(out / "another")
+        runs = [fc.open_run(str(path)) for path in out.iterdir() if path.is_dir()]
+        (out / "another").mkdir()
+        assert sorted(run.manifest["target"]["locator"] for run in runs) == sorted(targets)

@@ -16,6 +16,7 @@ from fourcorners.catalog.claims import QUANTITIES, Claim, claims_of, read_claims
 from fourcorners.catalog.published import published
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.report.spec import _interval
 
 
 def run_with(rate: float, noise: float = 0.0, swing: float = 0.0, seconds: int = 60) -> FakeRun:
@@ -262,3 +263,8 @@ def test_claims_stand_in_every_face_of_the_report(
     assert outcomes["sequential_read"] in ("reached", "not reached")
     assert printed("--quiet") == f"{folder}/report.html\n"
     assert "120 to 143 MB/s" in made._repr_html_()
+
+
+def test_an_interval_keeps_its_units_where_they_differ() -> None:
+    assert _interval((0.0009, 0.0011), "s", "1.00 ms") == "900 µs to 1.10 ms"
+    assert _interval((0.0011, 0.0012), "s", "1.15 ms") == "1.10 to 1.20"

@@ -61,7 +61,7 @@ def test_formats_for_people() -> None:
     assert wording.rate(2_084) == "2.08 kB/s"
     assert wording.duration(0.000447) == "447 µs"
     assert wording.duration(0.01285) == "12.8 ms"
-    assert wording.duration(999.6e-6) == "1,000 µs"
+    assert wording.duration(999.6e-6) == "1.00 ms"
     assert wording.chosen_time(0.0025) == "2.5 ms"
     assert wording.clock(75) == "1:15"
     assert wording.clock(3700) == "1:01:40"

@@ -39,7 +39,6 @@ or less looks like a change, and is none in the mean of the seconds that follow.
 EVEN_SHARE = 0.75
 """Slowest over fastest second of an even start."""
 
-
 _TOLD_MAX = 3
 """Levels of a recording that are told one by one."""
 

@@ -2,13 +2,15 @@
 
 import sys
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
 from fourcorners.cli.each import Each
 from fourcorners.cli.output import show_runs
 from fourcorners.cli.progress import ProgressForm, choose_progress
-from fourcorners.store import Run, folder, schema
+from fourcorners.errors import UserError
+from fourcorners.store import Run, schema
 from fourcorners.suites import resume
 from fourcorners.suites.suite import suite_of
 
@@ -27,17 +29,20 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
         progress=progress,
         quiet=quiet,
     )
-    runs, last = [finished], finished
-    while last.manifest["status"] != "interrupted" and last.manifest["request"].get("following"):
-        begun = _begun(last)
-        if begun is None:
-            following = last.manifest["request"]["following"]
-            runs += each.run([opening for opening in following if _is_safe(opening)])
+    runs, taken, to_begin = [finished], {finished.path}, []
+    following = request.get("following", [])
+    for place, opening in enumerate(following):
+        if runs[-1].manifest["status"] == "interrupted":
             break
-        was_over = begun == folder.named_path(begun)
-        last = _resumed(begun, progress=progress, quiet=quiet)
-        if not was_over:
-            runs.append(last)
+        begun = _begun(finished, opening, len(following) - 1 - place, taken)
+        if begun is None:
+            to_begin.append(opening)
+            continue
+        taken.add(begun.path)
+        if begun.manifest["status"] != "complete":
+            runs.append(_resumed(begun.path, progress=progress, quiet=quiet))
+    if runs[-1].manifest["status"] != "interrupted":
+        runs += each.run([opening for opening in to_begin if _is_safe(opening)])
     return show_runs(runs, each.compare(runs), json=json, quiet=quiet)
 
 
@@ -46,20 +51,26 @@ def _resumed(path: Path, *, progress: ProgressForm, quiet: bool) -> Run:
         return resume(path, progress=shown)
 
 
-def _begun(run: Run) -> Path | None:
-    """The folder of the run that followed this one in its command, finished or not."""
-    [opening, *later] = run.manifest["request"]["following"]
+def _begun(
+    run: Run, opening: Mapping[str, Any], later: int, taken: AbstractSet[Path]
+) -> Run | None:
+    """The run of a target that followed ``run`` in its command and was followed by at most
+    ``later`` others (those that must not lose their data once more were left out), finished or
+    not; of none in the folders ``taken``."""
     for found in sorted(run.path.parent.glob(f"*/{schema.MANIFEST}")):
-        manifest = Run(found.parent).manifest
-        request = manifest.get("request", {})
+        try:
+            other = Run(found.parent)
+        except (UserError, ValueError):
+            continue  # of another version, or no run: not this command's
+        request = other.manifest.get("request", {})
         if (
-            request.get("opening", {}).get("locator") == opening["locator"]
-            # Those whose data must not be given up once more were left out.
-            and len(request.get("following", [])) <= len(later)
-            and manifest["command"] == run.manifest["command"]
-            and manifest["created"] >= run.manifest["created"]
+            other.path not in taken
+            and request.get("opening", {}).get("locator") == opening["locator"]
+            and len(request.get("following", [])) <= later
+            and other.manifest["command"] == run.manifest["command"]
+            and other.manifest["created"] >= run.manifest["created"]
         ):
-            return found.parent
+            return other
     return None
 
 

@@ -104,6 +104,8 @@ def _interval(bounds: object, unit: object, shown: str) -> str:
     low, high = (float(bound) for bound in bounds)  # type: ignore[attr-defined]
     if low > 0 and high / low - 1 < KNOWN_BETTER:
         return f"within {wording.percent(KNOWN_BETTER, 1)}"
+    if " " in text.partition(" to ")[0]:
+        return text  # each end has a unit of its own
     return text.removesuffix(f" {shown.partition(' ')[2]}")
 
 

@@ -18,9 +18,11 @@ class Departures:
     taken to have grown evenly. The finding ``steadiness_TEST`` is of the recording itself.
     """
 
-    def __init__(self, follower: Follower, write_share: float) -> None:
-        """``write_share`` of the bytes are written."""
+    def __init__(self, follower: Follower, write_share: float, told_from: float) -> None:
+        """``write_share`` of the bytes are written; changes by a share of ``told_from`` on are
+        told, as in the finding."""
         self._follower = follower
+        self._told_from = told_from
         self._write_share = write_share
         self._look = (0.0, 0.0, 0.0)
         self._second = (0.0, 0.0)
@@ -40,7 +42,7 @@ class Departures:
         ``written_bytes`` is what had been written before, since the purge where there was one.
         """
         # Loaded here, as what it brings along takes the command half a second to start.
-        from fourcorners.analysis.steadiness import LONG_S, Follower, known_of
+        from fourcorners.analysis.steadiness import CHANGE_MIN, LONG_S, Follower, known_of
 
         streams = measurement.workload.streams
         closed = all(stream.arrival == CLOSED_LOOP for stream in streams)
@@ -54,7 +56,7 @@ class Departures:
             capacity_bytes,
         )
         share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
-        return cls(Follower(*known), share)
+        return cls(Follower(*known), share, CHANGE_MIN)
 
     def look(self, elapsed_s: float, ios: int, count: int) -> list[str]:
         """Sentences about the levels that were left since the last look.
@@ -73,7 +75,7 @@ class Departures:
             ends = self._follower.add(
                 now[0] - self._second[0], self._write_share * (now[1] - self._second[1])
             )
-            found += [end.text for end in ends]
+            found += [end.text for end in ends if abs(end.level_share - 1) >= self._told_from]
             self._second = now
         self._look = (elapsed_s, float(ios), float(count))
         return found

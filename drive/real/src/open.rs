@@ -44,7 +44,7 @@ impl RealFile {
     /// # Errors
     /// What stands behind the path has changed since the plan, is in use, or
     /// cannot be opened or allocated. A file whose allocation failed is
-    /// removed if it was created here.
+    /// removed if it was created here, unless its file system does not answer.
     pub fn open(plan: Plan) -> Result<RealFile, TargetError> {
         let (path, limit) = (plan.path.clone(), plan.limit);
         let is_new = plan.identity.is_none();

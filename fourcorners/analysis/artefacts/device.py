@@ -149,8 +149,8 @@ def _heat(case: Case) -> Iterator[Artefact]:
         name="thermal_throttling",
         title="Heat",
         severity="severe" if fallen else "moderate",
-        seen=f"The drive reached {wording.number(temperature)} °C, its limit is "
-        f"{wording.number(limit)} °C"
+        seen=f"The drive reached {wording.number(temperature, 2)} °C, its limit is "
+        f"{wording.number(limit, 2)} °C"
         + (f"; its rate fell to {wording.percent(last / first)}." if fallen else "."),
         effect="A drive slows down at its limit: the figures are those of a hot drive.",
         mend="Cool the drive, and let it cool down between measurements.",
@@ -179,7 +179,7 @@ def _told_by_the_drive(case: Case) -> Artefact | None:
             f"{wording.count(at.drive_hot_min or 0, 'minute')}"
         )
     if at.drive_temperature_c is not None:
-        seen += f", at up to {wording.number(at.drive_temperature_c)} °C"
+        seen += f", at up to {wording.number(at.drive_temperature_c, 2)} °C"
     return Artefact(
         name="thermal_throttling",
         title="Heat",

@@ -32,7 +32,7 @@ const TIMES = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 export function duration(s, digits = significant) {
   if (s === null || s === undefined || !Number.isFinite(s)) return NOTHING;
   if (s === 0) return "0 s";
-  const [scale, unit] = TIMES.find(([limit]) => Math.abs(s) >= limit * 0.99995) ?? TIMES[3];
+  const [scale, unit] = TIMES.find(([limit]) => Math.abs(s) >= limit * 0.9995) ?? TIMES[3];
   return `${digits(s / scale)} ${unit}`;
 }
 
