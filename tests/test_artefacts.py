@@ -156,8 +156,14 @@ def test_a_saturated_host_is_told_from_a_waiting_one() -> None:
     assert artefact.evidence["generating_share"] == pytest.approx(0.5, rel=0.01)
     assert artefacts(case(cpu_s=8.5)) == []
     # Half of the time without a processor, the other half at work: it never waited for the drive.
-    contended = artefacts(case({"issuers_wait_s": 5.0}, cpu_s=4.9))
+    contended = artefacts(case({"issuers_wait_s": 5.0, "other_cpu_share": 0.1}, cpu_s=4.9))
     assert {a.name for a in contended} == {"host_saturated", "cpu_contention"}
+
+
+def test_a_thread_that_waits_for_its_own_kind_does_not_wait_for_others() -> None:
+    assert artefacts(case({"issuers_wait_s": 1.0, "other_cpu_share": 0.001})) == []
+    [artefact] = artefacts(case({"issuers_wait_s": 1.0, "other_cpu_share": None}))
+    assert artefact.name == "cpu_contention"
 
 
 def test_a_hot_drive_that_slows_down_is_severe() -> None:
@@ -310,8 +316,12 @@ def test_the_observer_reads_another_machine(tmp_path: Path) -> None:
     link = root / f"sys/dev/block/{os.major(number)}:{os.minor(number)}"
     link.parent.mkdir(parents=True)
     link.symlink_to(root / "sys/devices/pci/nvme/nvme0/nvme0n1")
+    kernel_thread = root / "proc/77/stat"
+    kernel_thread.parent.mkdir()
+    kernel_thread.write_text("77 (kworker/0:1) I 2 0 0 0 -1 0 0 0 0 0 0 0 0 0")
     observer = Observer(str(path), direct=True, root=root)
     observer.begin()
+    kernel_thread.write_text("77 (kworker/0:1) I 2 0 0 0 -1 0 0 0 0 0 10 10 0 0")
     cpu, disk = root / "sys/devices/system/cpu/cpu0", link.resolve()
     (cpu / "cpuidle/state1/usage").write_text("1010")
     (cpu / "thermal_throttle/core_throttle_count").write_text("2")
@@ -338,7 +348,7 @@ def test_the_observer_reads_another_machine(tmp_path: Path) -> None:
         16_000 * 512,
     )
     assert seen.steal_share == pytest.approx(0.5)
-    assert seen.other_cpu_share == pytest.approx(0.25)
+    assert seen.other_cpu_share == pytest.approx(0.2)
     assert (seen.cap_read_bytes_per_second, seen.cap_write_iops) == (1_000_000, 500)
     assert seen.hole_share == 0
     assert (seen.sampled_blocks, seen.zero_share, seen.repeated_share) == (64, 0, 0)

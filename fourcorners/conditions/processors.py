@@ -11,7 +11,8 @@ NS = 1e-9
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """One reading of ``/proc/stat`` and of this process's share, in clock ticks."""
+    """One reading of ``/proc/stat``, in clock ticks; ``own`` is what this process used, and the
+    kernel by itself (its threads, interrupts), much of it for this process's I/O."""
 
     total: int
     busy: int
@@ -29,7 +30,19 @@ def read_cpu_times(root: Path) -> CpuTimes | None:
     times = [int(value) for value in line[1:9]]
     idle, steal = times[3] + times[4], times[7]
     total = sum(times)
-    return CpuTimes(total, total - idle - steal, steal, int(own[11]) + int(own[12]))
+    interrupts = times[5] + times[6]
+    used = int(own[11]) + int(own[12]) + interrupts + _kernel_threads(root)
+    return CpuTimes(total, total - idle - steal, steal, used)
+
+
+def _kernel_threads(root: Path) -> int:
+    """Ticks that they have used: workers, loop devices, file systems."""
+    used = 0
+    for process in (root / "proc").glob("[0-9]*"):
+        values = (text(process / "stat") or "").rpartition(")")[2].split()
+        if len(values) > 12 and values[1] == "2":
+            used += int(values[11]) + int(values[12])
+    return used
 
 
 @dataclass

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
+from fourcorners.conditions import Conditions
 
 BUSY_SHARE_MIN = 0.9
 """A worker that computes or waits for a processor for more of its time than this has none left to
@@ -86,7 +87,7 @@ def _contention(case: Case) -> Iterator[Artefact]:
     at = case.conditions
     waited = _wait_share(case)
     steal = at.steal_share or 0.0
-    if (waited is None or waited < WAIT_SHARE_MIN) and steal < STEAL_SHARE_MIN:
+    if not _kept_waiting(at, waited) and steal < STEAL_SHARE_MIN:
         return
     parts = []
     if waited is not None:
@@ -112,6 +113,16 @@ def _contention(case: Case) -> Iterator[Artefact]:
             "cores": at.cores,
         },
     )
+
+
+def _kept_waiting(at: Conditions, waited: float | None) -> bool:
+    """Whether others did: they ran for as long as an issuing thread waited. Else it waited for
+    threads of its own process, or for the kernel's, which served it."""
+    if waited is None or waited < WAIT_SHARE_MIN:
+        return False
+    if at.other_cpu_share is None or at.cores is None:
+        return True
+    return at.other_cpu_share * at.cores >= waited
 
 
 def _wait_share(case: Case) -> float | None:
