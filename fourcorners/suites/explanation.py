@@ -10,8 +10,8 @@ from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
 from fourcorners.identity import check_path, check_simulated
 from fourcorners.store import Run
+from fourcorners.suites.begin import run as run_suite
 from fourcorners.suites.progress import Progress
-from fourcorners.suites.runner import run as run_suite
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.targets import Target, is_simulated, open_target
 
