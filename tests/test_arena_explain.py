@@ -1,13 +1,17 @@
 """The contest of the probes: what is drawn, and how answers are counted."""
 
+import json
 import math
 
 import pytest
+from fault_runs import validate
 
 from fourcorners.arena.explain.contest import Answer, Outcome, score
 from fourcorners.arena.explain.drives import KINDS, draw
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
+from fourcorners.cli.arena import explain_document
+from fourcorners.cli.output import print_document
 from fourcorners.targets import SimulatedTarget
 
 
@@ -52,6 +56,17 @@ def test_bounds_are_counted_apart_and_what_does_not_apply_is_not_made_up() -> No
     assert counted.unidentified == 0
     assert counted.missed == pytest.approx(1 / 3)
     assert counted.false == 0
+
+
+def test_what_cannot_be_counted_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    outcomes = _outcomes((4, 4, None), (4, None, None), (10, 11, (9, math.inf)))
+    counted = score(Truth("x", True, lambda _: None), outcomes)
+    assert math.isnan(counted.coverage)
+    print_document("arena-explain", explain_document(3, [counted], outcomes))
+    document = json.loads(capsys.readouterr().out)
+    validate("arena-explain", document)
+    assert document["scores"][0]["coverage"] is None
+    assert document["drives"][2]["answers"][0]["interval"] == [9, None]
 
 
 @pytest.mark.parametrize("index", range(2 * len(KINDS)))

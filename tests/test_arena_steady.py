@@ -1,9 +1,11 @@
 """The contest of steady state: its truth, its scores, and one trace of a simulated drive."""
 
+import json
 import math
 
 import numpy as np
 import pytest
+from fault_runs import validate
 
 from fourcorners.arena.steady.contest import Outcome, run_trace, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
@@ -12,6 +14,8 @@ from fourcorners.arena.steady.recipes import compare
 from fourcorners.arena.steady.traces import Trace
 from fourcorners.arena.steady.truth import Truth, truth_of
 from fourcorners.cli import main
+from fourcorners.cli.arena import steady_document
+from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_USAGE
 
 
@@ -67,7 +71,9 @@ def test_scores_count_what_was_stopped_early_or_far_off() -> None:
     assert math.isnan(score(JUDGE, [outcome(None)]).error_95)
 
 
-def test_a_trace_repeats_itself_and_the_judge_is_near_its_truth() -> None:
+def test_a_trace_repeats_itself_and_the_judge_is_near_its_truth(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     outcome = run_trace(4, 1)
     assert outcome == run_trace(4, 1)
     judged = outcome.stops[JUDGE]
@@ -78,6 +84,8 @@ def test_a_trace_repeats_itself_and_the_judge_is_near_its_truth() -> None:
     assert "| the judge | 1 of 1 |" in render_markdown([outcome], [compared], seed=4)
     assert compared.fast_capacities < 0.6 * compared.customary_capacities
     assert abs(compared.between) < 0.06
+    print_document("arena-steady", steady_document(4, [outcome], [compared]))
+    validate("arena-steady", json.loads(capsys.readouterr().out))
 
 
 @pytest.mark.parametrize("mistake", [["--traces", "0"], ["--seed", "-1"], ["--write", "none"]])

@@ -85,7 +85,7 @@ def test_report_renders_runs_again(tmp_path: Path) -> None:
 
 def test_drives_lists_and_shows() -> None:
     listed = json.loads(fourcorners("drives", "--json").stdout)
-    assert {"ocz-core-64gb", "wd6400aaks"} <= {drive["id"] for drive in listed}
+    assert {"ocz-core-64gb", "wd6400aaks"} <= {drive["id"] for drive in listed["drives"]}
     shown = json.loads(fourcorners("drives", "Vertex 3 240", "--json").stdout)
     assert shown["id"] == "ocz-vertex-3-240gb"
     rate = next(p for p in shown["parameters"] if p["name"] == "line_rate")

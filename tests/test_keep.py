@@ -109,7 +109,10 @@ def test_mistakes_in_a_query_are_one_sentence(folder: Path) -> None:
 
 def test_results_are_printed_and_written(folder: Path, tmp_path: Path) -> None:
     sql = "SELECT drive, sum(ios) AS ios FROM recordings GROUP BY drive ORDER BY drive"
-    rows = json.loads(fourcorners("query", sql, str(folder), "--json", cwd=tmp_path).stdout)
+    answer = json.loads(fourcorners("query", sql, str(folder), "--json", cwd=tmp_path).stdout)
+    validate("query", answer)
+    assert [column["name"] for column in answer["columns"]] == ["drive", "ios"]
+    rows = answer["rows"]
     assert [row["drive"] for row in rows] == ["OCZ Core 64GB", "WD6400AAKS"]
     assert all(isinstance(row["ios"], int) for row in rows)
     for name in ("rows.csv", "rows.parquet", "rows.json"):

@@ -1,5 +1,6 @@
 """The reviews reproduced: published data, verdicts that can go either way, the page."""
 
+import json
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -7,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fault_runs import validate
 
 from fourcorners import catalog
 from fourcorners.analysis.access_model import AccessModel
 from fourcorners.catalog.published import Published, published, published_apart
+from fourcorners.cli.output import print_document
+from fourcorners.cli.reproduce import document
 from fourcorners.errors import UserError
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce
 from fourcorners.reproduction.checks import Check, check_row
@@ -231,7 +235,7 @@ def test_consistency_rules_fail_for_another_drive(
     assert check_row("vector", check, results).verdict == "fails"
 
 
-def test_core_is_reproduced(quick_core: Reproduction) -> None:
+def test_core_is_reproduced(quick_core: Reproduction, capsys: pytest.CaptureFixture[str]) -> None:
     """In a tenth of the time, which leaves a few percent to chance."""
     for row in quick_core.figures:
         # The vendor's claims are not what the blog measured.
@@ -239,6 +243,8 @@ def test_core_is_reproduced(quick_core: Reproduction) -> None:
             assert row.verdict == "met", (row.published.id, row.simulated)
     assert {row.check.headline for row in quick_core.checks if row.verdict == "fails"} == set()
     assert quick_core.unexplained == 0
+    print_document("reproduction", document(quick_core))
+    validate("reproduction", json.loads(capsys.readouterr().out))
 
 
 def plateau(fresh_s: int, steady: float, steady_s: int) -> tuple[int, ...]:

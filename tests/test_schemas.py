@@ -7,6 +7,9 @@ import jsonschema
 import pytest
 from command import fourcorners
 from fault_runs import SCHEMAS, validate
+from test_import import IOMETER
+
+from fourcorners.cli import main
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.iterdir()), ids=lambda path: path.name)
@@ -17,6 +20,8 @@ def test_the_schemas_are_schemas_and_named_by_their_version(path: Path) -> None:
     fields = schema.get("properties") or schema["oneOf"][0]["properties"]
     assert fields["schema"]["const"] == f"fourcorners/{name}"
     assert schema["$id"] == f"fourcorners/{name}/{fields['schema_version']['const']}"
+    told = (Path(__file__).parent.parent / "docs" / "cli.md").read_text()
+    assert f"| `{name}` |" in told, "a schema that the reference does not list"
 
 
 def test_a_run_and_its_output(tmp_path: Path) -> None:
@@ -35,6 +40,30 @@ def test_a_run_and_its_output(tmp_path: Path) -> None:
     folder = tmp_path / document["runs"][0]["path"]
     validate("run", json.loads((folder / "manifest.json").read_text()))
     validate("findings", json.loads((folder / "findings.json").read_text()))
+
+
+def test_what_lists_and_shows_and_imports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "results.csv").write_text(IOMETER)
+    kept = str(tmp_path / "runs")
+    for name, command in (
+        ("drives", ["drives"]),
+        ("drive", ["drives", "ocz-core-64gb"]),
+        ("tests", ["tests"]),
+        ("test", ["tests", "consistency"]),
+        ("import", ["import", str(tmp_path / "results.csv"), "--out", kept]),
+        ("runs", ["runs", kept]),
+        ("query", ["query", "SELECT 1.5 AS x, [0.0 / 0.0] AS y, DATE '2026-11-22' AS z", kept]),
+    ):
+        assert main([*command, "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        validate(name, document)
+        if name in ("drives", "tests", "runs", "import"):
+            assert document["runs" if name == "import" else name], "validated without a row"
+    assert document["rows"] == [{"x": 1.5, "y": [None], "z": "2026-11-22"}]
+    (manifest,) = (tmp_path / "runs").glob("*/manifest.json")
+    validate("run", json.loads(manifest.read_text()))
 
 
 def test_a_document_that_lacks_something_is_invalid() -> None:

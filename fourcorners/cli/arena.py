@@ -3,7 +3,7 @@
 import dataclasses
 import multiprocessing
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from fourcorners.arena.steady.document import (
     score_row,
 )
 from fourcorners.arena.steady.recipes import Compared, run_recipes
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import json_value, print_document
 from fourcorners.errors import UserError, os_reason
 from fourcorners.writing import write_whole
 
@@ -40,8 +40,7 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) ->
         outcomes = run_contest(executor, traces=traces, seed=seed, progress=_telling("traces"))
         recipes = run_recipes(executor, traces=traces, seed=seed)
     if json:
-        recipe_list = [dataclasses.asdict(one) for one in recipes]
-        print_json({"seed": seed, "scores": _scores(outcomes), "preconditioning": recipe_list})
+        print_document("arena-steady", steady_document(seed, outcomes, recipes))
     else:
         _print(outcomes, recipes)
     if write is not None:
@@ -58,13 +57,7 @@ def explain(drives: int, seed: int, jobs: int, write: Path | None, json: bool) -
         )
     scores = [hidden.score(truth, outcomes) for truth in TRUTHS]
     if json:
-        print_json(
-            {
-                "seed": seed,
-                "scores": [_plain(score) for score in scores],
-                "drives": [dataclasses.asdict(outcome) for outcome in outcomes],
-            }
-        )
+        print_document("arena-explain", explain_document(seed, scores, outcomes))
     else:
         _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
         print(hidden_document.LEGEND.replace("*", ""))
@@ -108,13 +101,26 @@ def _write(text: str, path: Path, *, quiet: bool) -> None:
         print(f"Written: {path}")
 
 
-def _plain(row: Any) -> dict[str, object]:
-    # JSON has no NaN.
-    return {k: None if v != v else v for k, v in dataclasses.asdict(row).items()}
+def steady_document(
+    seed: int, outcomes: Sequence[Outcome], recipes: Sequence[Compared]
+) -> dict[str, Any]:
+    """What ``arena steady --json`` prints."""
+    return {
+        "seed": seed,
+        "scores": _rows(score(name, outcomes) for name in CONTESTANTS),
+        "preconditioning": _rows(recipes),
+    }
 
 
-def _scores(outcomes: Sequence[Outcome]) -> list[dict[str, object]]:
-    return [_plain(score(name, outcomes)) for name in CONTESTANTS]
+def explain_document(
+    seed: int, scores: Sequence[hidden.Score], outcomes: Sequence[hidden.Outcome]
+) -> dict[str, Any]:
+    """What ``arena explain --json`` prints."""
+    return {"seed": seed, "scores": _rows(scores), "drives": _rows(outcomes)}
+
+
+def _rows(rows: Iterable[Any]) -> list[dict[str, Any]]:
+    return [json_value(dataclasses.asdict(row)) for row in rows]
 
 
 def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:

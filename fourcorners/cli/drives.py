@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners import catalog
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import print_document
 
 
 def run(name: str | None, json: bool) -> int:
@@ -22,7 +22,9 @@ def run(name: str | None, json: bool) -> int:
 def _list(drives: list[catalog.DriveFile], json: bool) -> None:
     if json:
         keys = ("id", "name", "kind", "summary")
-        print_json([{key: getattr(drive, key) for key in keys} for drive in drives])
+        print_document(
+            "drives", {"drives": [{key: getattr(drive, key) for key in keys} for drive in drives]}
+        )
         return
     table = Table(box=None, pad_edge=False)
     table.add_column("target", no_wrap=True)
@@ -41,8 +43,8 @@ def _list(drives: list[catalog.DriveFile], json: bool) -> None:
 def _show(drive: catalog.DriveFile, json: bool) -> None:
     if json:
         document = dataclasses.asdict(drive)
-        del document["text"]
-        print_json(document)
+        del document["text"], document["folder"]
+        print_document("drive", document)
         return
     console = Console()
     console.print(Text(drive.name, style="bold"))

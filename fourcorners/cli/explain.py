@@ -5,7 +5,7 @@ import sys
 
 from rich.console import Console
 
-from fourcorners.cli.output import EXIT_CODES, print_json
+from fourcorners.cli.output import EXIT_CODES, print_document
 from fourcorners.cli.progress import choose_progress
 from fourcorners.cli.run import Options, open_one, preview_runs
 from fourcorners.errors import UserError
@@ -53,16 +53,15 @@ def _show(explanation: Explanation, options: Options) -> None:
     findings = [finding.to_dict() for finding in explanation.findings]
     last = explanation.runs[-1]
     if options.json:
-        print_json(
+        print_document(
+            "explanation",
             {
-                "schema": "fourcorners/explanation",
-                "schema_version": 1,
                 "runs": [str(one.path) for one in explanation.runs],
                 "findings": findings,
                 "missing": [
                     {"probe": probe, "reason": reason} for probe, reason in explanation.missing
                 ],
-            }
+            },
         )
     elif options.quiet:
         print(last.path)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fourcorners.cli.output import print_json, print_summary
+from fourcorners.cli.output import print_document, print_summary
 from fourcorners.errors import UserError
 from fourcorners.importing import import_file
 
@@ -16,7 +16,10 @@ def run(files: Sequence[Path], logs: Sequence[Path], out: Path, json: bool, quie
         raise UserError("logs belong to one file: import one file at a time with --log")
     runs = [run for file in files for run in import_file(file, out, tuple(logs))]
     if json:
-        print_json([{"path": str(run.path), "manifest": run.manifest} for run in runs])
+        print_document(
+            "import",
+            {"runs": [{"path": str(run.path), "manifest": run.manifest} for run in runs]},
+        )
     elif quiet:
         for run in runs:
             print(run.path)

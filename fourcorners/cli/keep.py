@@ -2,7 +2,6 @@
 
 import json as json_module
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners.catalog.published import published_table
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import json_value, print_document
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
 from fourcorners.store.notes import Notes, read_notes, write_notes
@@ -34,7 +33,7 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
     """Lists the runs that ``choice`` takes, oldest first."""
     found = shelf(folders, choice)
     if json:
-        print_json([shelved.to_dict() for shelved in found])
+        print_document("runs", {"runs": [shelved.to_dict() for shelved in found]})
         return 0
     if not found:
         print("No such runs.")
@@ -85,7 +84,8 @@ def ask(sql: str, folders: Sequence[Path], out: Path | None, json: bool) -> int:
     if out is not None and form is not None:
         _write(result, out, form)
     elif json:
-        print_json(_rows(result))
+        columns = [{"name": field.name, "type": str(field.type)} for field in result.schema]
+        print_document("query", {"columns": columns, "rows": _rows(result)})
     else:
         _print(result)
     return 0
@@ -138,20 +138,7 @@ def _flat(table: pa.Table) -> pa.Table:
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Rows in JSON's types: NaN and infinity are null, and times are text."""
-    return [{name: _plain(cell) for name, cell in row.items()} for row in table.to_pylist()]
-
-
-def _plain(cell: Any) -> Any:
-    if isinstance(cell, float):
-        return cell if cell - cell == 0 else None
-    if isinstance(cell, Decimal):  # sums of integers
-        return int(cell) if cell == cell.to_integral_value() else float(cell)
-    if isinstance(cell, list):
-        return [_plain(item) for item in cell]
-    if isinstance(cell, dict):
-        return {str(key): _plain(item) for key, item in cell.items()}
-    return cell if cell is None or isinstance(cell, bool | int | str) else str(cell)
+    return [json_value(row) for row in table.to_pylist()]
 
 
 def _print(table: pa.Table) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,27 @@ from fourcorners.store import Run, schema
 EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
 
+def print_document(name: str, fields: Mapping[str, Any]) -> None:
+    """A document that ``schemas/NAME.schema.json`` describes, with what names it first."""
+    print_json({"schema": f"fourcorners/{name}", "schema_version": 1, **fields})
+
+
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
     print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def json_value(value: Any) -> Any:
+    """In JSON's types: NaN and infinity are null, sums of integers are numbers, times are text."""
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def print_preview(plan: dict[str, Any]) -> None:
@@ -78,10 +97,9 @@ def show_runs(runs: Sequence[Run], comparison: Path | None, *, json: bool, quiet
     """What runs ended with, and the exit code of the worst."""
     code = max(EXIT_CODES[run.manifest["status"]] for run in runs)
     if json:
-        print_json(
+        print_document(
+            "characterize",
             {
-                "schema": "fourcorners/characterize",
-                "schema_version": 1,
                 "runs": [
                     {
                         "path": str(run.path),
@@ -92,7 +110,7 @@ def show_runs(runs: Sequence[Run], comparison: Path | None, *, json: bool, quiet
                     for run in runs
                 ],
                 "comparison": None if comparison is None else str(comparison),
-            }
+            },
         )
         return code
     for run in runs:

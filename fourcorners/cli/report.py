@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fourcorners.catalog.claims import read_claims
-from fourcorners.cli.output import print_json, print_summary
+from fourcorners.cli.output import print_document, print_summary
 from fourcorners.errors import UserError, os_reason
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives
@@ -41,10 +41,9 @@ def run(
     except OSError as error:
         raise UserError(f"cannot write {out}: {os_reason(error)}") from error
     if json:
-        print_json(
+        print_document(
+            "report",
             {
-                "schema": "fourcorners/report",
-                "schema_version": 1,
                 "report": str(out),
                 "runs": [
                     {
@@ -56,7 +55,7 @@ def run(
                     }
                     for run in runs
                 ],
-            }
+            },
         )
         return 0
     if quiet:

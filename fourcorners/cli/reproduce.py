@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
 from fourcorners.reproduction.checks import CheckRow
@@ -35,7 +35,7 @@ def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -
     with ProcessPoolExecutor(jobs, mp_context=context) as executor:
         reproduction = reproduce(executor, sources=only or tuple(SOURCES), progress=_tell)
     if json:
-        print_json(_document(reproduction))
+        print_document("reproduction", document(reproduction))
     else:
         _print(reproduction)
     if write is not None:
@@ -110,7 +110,8 @@ def _with_reason(text: str, reason: str | None) -> Text:
     return Text(text) if reason is None else Text(text).append(f"\n{reason}", style="dim")
 
 
-def _document(reproduction: Reproduction) -> dict[str, Any]:
+def document(reproduction: Reproduction) -> dict[str, Any]:
+    """What ``reproduce --json`` prints."""
     return {
         "figures": [dataclasses.asdict(row) for row in reproduction.figures],
         "checks": [

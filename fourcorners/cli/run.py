@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.cli.each import Each
-from fourcorners.cli.output import print_json, print_preview, show_runs
+from fourcorners.cli.output import print_document, print_preview, show_runs
 from fourcorners.cli.progress import ProgressForm
 from fourcorners.errors import UserError
 from fourcorners.store.writer import ensure_writable
@@ -86,7 +86,7 @@ def preview_runs(locators: Sequence[str], options: Options) -> int:
     """Says what would be done, and does nothing."""
     previews = [_previewed(locator, locators, options) for locator in locators]
     if options.json:
-        print_json({"schema": "fourcorners/plan", "schema_version": 1, "plans": previews})
+        print_document("plan", {"plans": previews})
     else:
         for one in previews:
             print_preview(one)

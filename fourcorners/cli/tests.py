@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
 from fourcorners.suites import TESTS, find_suite, suite_names
 from fourcorners.suites.definition import Definition
@@ -27,10 +27,9 @@ def run(name: str | None, json: bool) -> int:
 def _list(json: bool) -> None:
     suites = [find_suite(name) for name in suite_names()]
     if json:
-        print_json(
+        print_document(
+            "tests",
             {
-                "schema": "fourcorners/tests",
-                "schema_version": 1,
                 "tests": [_document(definition) for definition in TESTS.values()],
                 "suites": [
                     {
@@ -40,7 +39,7 @@ def _list(json: bool) -> None:
                     }
                     for suite in suites
                 ],
-            }
+            },
         )
         return
     console = Console()
@@ -82,7 +81,7 @@ def _document(definition: Definition) -> dict[str, Any]:
 def _show(definition: Definition, json: bool) -> None:
     document = _document(definition)
     if json:
-        print_json(document)
+        print_document("test", document)
         return
     console = Console()
     console.print(Text(f"{definition.name}: {definition.title}", style="bold"))
