@@ -23,6 +23,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from fourcorners.analysis.claims_table import claims_table
 from fourcorners.catalog.published import published_table
 from fourcorners.errors import UserError
 from fourcorners.observing import Observed, observe
@@ -107,7 +108,7 @@ def query(sql: str, *folders: str) -> pa.Table:
     docs/query.md describes the tables. Raises :class:`UserError`.
     """
     runs = shelf([Path(folder) for folder in folders or ("runs",)])
-    return run_query(open_database(runs, published_table()), sql)
+    return run_query(open_database(runs, claims_table(runs), published_table()), sql)
 
 
 def open_run(path: str) -> Run:

@@ -13,6 +13,7 @@ from command import fourcorners
 from fault_runs import validate
 
 import fourcorners as fc
+from fourcorners.analysis.claims_table import claims_table
 from fourcorners.catalog.published import published, published_table
 from fourcorners.errors import UserError
 from fourcorners.store.notes import Notes, read_notes, write_notes
@@ -72,7 +73,7 @@ def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
 
 def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
     runs = shelf([folder])
-    database = open_database(runs, published_table())
+    database = open_database(runs, claims_table(runs), published_table())
     rows = query(database, "SELECT drive, recording, iops, block_bytes FROM recordings").to_pylist()
     own = [(shelved.drive, row) for shelved in runs for row in shelved.run.recordings]
     assert {(row["drive"], row["recording"], row["iops"]) for row in rows} == {
@@ -95,7 +96,8 @@ def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
     "name", [*TABLES, "four_corners", "queue_depths", "transfer_sizes", "artefacts"]
 )
 def test_every_table_can_be_asked_also_without_runs(name: str, tmp_path: Path) -> None:
-    database = open_database(shelf([tmp_path]), published_table())
+    runs = shelf([tmp_path])
+    database = open_database(runs, claims_table(runs), published_table())
     assert query(database, f"SELECT * FROM {name}").num_columns > 2
 
 

@@ -265,6 +265,52 @@ def test_claims_stand_in_every_face_of_the_report(
     assert "120 to 143 MB/s" in made._repr_html_()
 
 
+def test_a_run_keeps_the_claims_that_it_was_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text('source = "my sheet"\n[claims]\nsequential_read = "1 GB/s"\n')
+    out = tmp_path / "runs"
+    made = ["characterize", "sim:ocz-core-64gb", "--profile", "quick", "--tests", "transfer-size"]
+    for claims in ([], ["--claims", str(file)]):
+        assert main([*made, *claims, "--out", str(out), "--quiet"]) == 0
+    before, after = (Path(path) for path in capsys.readouterr().out.split())
+    file.unlink()
+    manifest = json.loads((after / "manifest.json").read_text())
+    validate("run", manifest)
+    assert [claim["value"] for claim in manifest["claims"]] == [1e9]
+    assert "my sheet" in (after / "report.html").read_text()
+    assert "my sheet" not in (before / "report.html").read_text()
+
+    assert main(["report", str(after)]) == 0
+    assert "1,000 MB/s" in capsys.readouterr().out
+    assert main(["compare", f"old={before}", f"new={after}", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("compare", document)
+    [own] = [claim for claim in document["claims"] if claim["source"] == "my sheet"]
+    assert own["subject"] == "new"
+    assert own["outcome"] == "not reached"
+    assert 0 < own["shares"][0] < 0.98
+    assert main(["runs", str(out), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    validate("runs", listed)
+    old, new = (row["claims"] for row in listed["runs"])
+    assert (new["known"], new["reached"]) == (old["known"] + 1, old["reached"])
+    sql = "SELECT share, outcome FROM claims WHERE source = 'my sheet'"
+    assert main(["query", sql, str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == [
+        {"share": own["shares"][0], "outcome": "not reached"}
+    ]
+
+
+def test_claims_are_about_one_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "claims.toml"
+    file.write_text('source = "my sheet"\n[claims]\nsequential_read = "1 GB/s"\n')
+    drives = ["sim:ocz-core-64gb", "sim:wd6400aaks"]
+    assert main(["characterize", *drives, "--claims", str(file), "--out", str(tmp_path)]) == 2
+    assert "name that target only" in capsys.readouterr().err
+
+
 def test_an_interval_keeps_its_units_where_they_differ() -> None:
     assert _interval((0.0009, 0.0011), "s", "1.00 ms") == "900 µs to 1.10 ms"
     assert _interval((0.0011, 0.0012), "s", "1.15 ms") == "1.10 to 1.20"

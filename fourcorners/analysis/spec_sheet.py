@@ -18,7 +18,7 @@ from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY, QUANTILES, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.analysis.traits import SMALL_BYTES, busiest
-from fourcorners.catalog.claims import Claim
+from fourcorners.catalog.claims import Claim, claims_about
 
 LARGE_BYTES = 2**20
 """Random requests from here on count as sequential: a vendor's "up to" is of large requests."""
@@ -137,6 +137,14 @@ def lay_beside(rows: Sequence[Mapping[str, Any]], claims: Sequence[Claim]) -> li
         own: Sequence[Claim | None] = by_quantity.get(quantity) or ([] if row is None else [None])
         table += [_beside(quantity, title, row, claim) for claim in own]
     return table
+
+
+def claims_beside(
+    manifest: Mapping[str, Any], findings: Iterable[Mapping[str, Any]]
+) -> list[Beside]:
+    """What is claimed of a run's drive, each beside what the run measured of it."""
+    rows = lay_beside(rows_of(findings), claims_about(manifest))
+    return [row for row in rows if row.claim is not None]
 
 
 def _beside(

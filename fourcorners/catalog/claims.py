@@ -14,10 +14,12 @@ Such a file is TOML (docs/spec-sheet.md)::
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from fourcorners import wording
 from fourcorners.catalog.published import Published, Relation, published
 from fourcorners.errors import UserError, os_reason
 from fourcorners.units import parse_iops, parse_rate, parse_seconds
@@ -58,6 +60,9 @@ _PUBLISHED: dict[str, Quantity] = {
 }
 _SCALES = {"MB/s": 1e6, "MiB/s": 2.0**20, "IOPS": 1.0, "ms": 1e-3}
 
+_RELATIONS = {"is": "", "about": "about ", "above": "above ", "below": "below ", "between": ""}
+_UNITS = {"sequential": "B/s", "random": "IOPS", "read": "s", "write": "s"}
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -72,6 +77,18 @@ class Claim:
     relation: Relation
     source: str
     url: str
+
+    @property
+    def unit(self) -> str:
+        """Of ``value`` and ``high``: B/s, IOPS or s."""
+        return _UNITS[self.quantity.partition("_")[0]]
+
+    @property
+    def words(self) -> str:
+        """What is claimed, with its unit: "above 500 MB/s", "120 to 143 MB/s"."""
+        if self.high is not None:
+            return wording.interval((self.value, self.high), self.unit)
+        return f"{_RELATIONS[self.relation]}{wording.quantity(self.value, self.unit)}"
 
 
 def claims_of(drive: str) -> list[Claim]:
@@ -93,6 +110,14 @@ def _of_published(figure: Published) -> Claim:
         source=figure.source,
         url=figure.url,
     )
+
+
+def claims_about(manifest: Mapping[str, Any]) -> list[Claim]:
+    """What is claimed of a run's drive: by the catalog, of one of its drives, and what the run
+    keeps (``claims`` of ``manifest.json``)."""
+    locator = str((manifest.get("target") or {}).get("locator") or "")
+    kept = [Claim(**entry) for entry in manifest.get("claims") or []]
+    return [*claims_of(locator.removeprefix("sim:")), *kept]
 
 
 def read_claims(path: Path) -> list[Claim]:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from fourcorners.catalog.claims import read_claims
 from fourcorners.cli import compare as compare_command
 from fourcorners.cli import drives as drives_command
 from fourcorners.cli import import_ as import_command
@@ -19,6 +20,7 @@ from fourcorners.cli import tests as tests_command
 from fourcorners.cli import verify as verify_command
 from fourcorners.cli.options import (
     DEFAULTS,
+    Claims,
     DestroyData,
     Engine,
     Flag,
@@ -116,11 +118,11 @@ def arena_explain(
     return arena_command.explain(drives, seed, jobs, write, json)
 
 
-def _run(suite: Suite, targets: tuple[str, ...], given: TargetOptions) -> int:
-    return run_command.run(targets, _options(suite, given))
+def _run(suite: Suite, targets: tuple[str, ...], given: TargetOptions, claims: Path | None) -> int:
+    return run_command.run(targets, _options(suite, given, claims))
 
 
-def _options(suite: Suite, given: TargetOptions) -> run_command.Options:
+def _options(suite: Suite, given: TargetOptions, claims: Path | None = None) -> run_command.Options:
     return run_command.Options(
         suite=suite,
         dry_run=given.dry_run,
@@ -133,6 +135,7 @@ def _options(suite: Suite, given: TargetOptions) -> run_command.Options:
         engine=given.engine,
         state=given.state,
         filled_share=given.filled,
+        claims=() if claims is None else read_claims(claims),
         seed=given.seed,
         out=given.out,
         json=given.json,
@@ -149,6 +152,7 @@ def _names(tests: str | None) -> list[str] | None:
     help_epilogue=examples(
         "characterize sim:ocz-vector-256gb --profile quick",
         "characterize test.bin --size 8GiB --profile quick",
+        "characterize /dev/nvme1n1 --claims sheet.toml",
         "characterize /dev/nvme1n1 --destroy-data /dev/nvme1n1 --dry-run",
     ),
 )
@@ -156,6 +160,7 @@ def characterize(
     *targets: str,
     profile: Literal["quick", "standard", "full"] = "standard",
     tests: str | None = None,
+    claims: Claims = None,
     options: TargetOptions = DEFAULTS,
 ) -> int:
     """Run the reviews' tests on drives and write a report: "run reviews".
@@ -172,7 +177,7 @@ def characterize(
         consistency.
     """
     suite = choose_suite(reviews(profile), tests=_names(tests))
-    return _run(suite, targets, options)
+    return _run(suite, targets, options, claims)
 
 
 @app.command(
@@ -191,6 +196,7 @@ def run(
     quick: Flag = False,
     scale: float = 1.0,
     log_ios: int | None = None,
+    claims: Claims = None,
     options: TargetOptions = DEFAULTS,
 ) -> int:
     """Run one test, a suite or a suite file on drives and write a report.
@@ -222,7 +228,7 @@ def run(
         tests=_names(tests),
         log_ios=log_ios,
     )
-    return _run(suite, targets, options)
+    return _run(suite, targets, options, claims)
 
 
 @app.command(
@@ -369,7 +375,7 @@ def report(
     *runs: Path,
     out: Path | None = None,
     published: Repeated = (),
-    claims: Path | None = None,
+    claims: Claims = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -385,8 +391,6 @@ def report(
     published
         A drive of the catalog whose published figures are laid beside every run, such as
         samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
-    claims
-        A file (TOML) of what the vendor claims, which the spec sheet puts beside what was measured.
     """
     return report_command.run(runs, out, published, claims, json=json, quiet=quiet)
 

@@ -82,6 +82,15 @@ def _rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
             ),
             Text(""),
         ]
+    if comparison.claims:
+        parts += [
+            Text("What is claimed", style="bold"),
+            *(
+                Padding(Text(f"{one.subject}: {one.words}"), (0, 0, 0, 2), expand=False)
+                for one in comparison.claims
+            ),
+            Text(""),
+        ]
     parts += [Text(caution, style="yellow") for caution in comparison.cautions]
     if comparison.left_out:
         count = len(comparison.left_out)

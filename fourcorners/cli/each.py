@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fourcorners.catalog.claims import Claim
 from fourcorners.cli.progress import ProgressForm, choose_progress
 from fourcorners.report import write_html
 from fourcorners.store import Run
@@ -23,6 +24,7 @@ class Each:
     seed: int
     out: Path
     command: str | None
+    claims: Sequence[Claim]
     progress: ProgressForm
     quiet: bool
 
@@ -44,6 +46,7 @@ class Each:
                     command=self.command,
                     progress=progress,
                     following=openings[place:],
+                    claims=self.claims,
                 )
             runs.append(finished)
             if finished.manifest["status"] == "interrupted":

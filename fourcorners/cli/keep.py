@@ -1,9 +1,11 @@
 """``fourcorners runs``, ``note``, ``query`` and ``export``: the runs that are kept."""
 
+from __future__ import annotations
+
 import json as json_module
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv
@@ -12,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fourcorners.analysis.claims_table import claims_table
+from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
 from fourcorners.cli.output import json_value, print_document
 from fourcorners.errors import UserError, os_reason
@@ -19,6 +23,9 @@ from fourcorners.store import Run
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.shelf import Choice, ShelvedRun, shelf
 from fourcorners.store.sql import TABLES, open_database, query
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 Format = Literal["csv", "parquet", "json"]
 _WRITERS = {"csv": pa.csv.write_csv, "parquet": pa.parquet.write_table}
@@ -33,7 +40,8 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
     """Lists the runs that ``choice`` takes, oldest first."""
     found = shelf(folders, choice)
     if json:
-        print_document("runs", {"runs": [shelved.to_dict() for shelved in found]})
+        rows = [{**shelved.to_dict(), "claims": _claims(shelved)} for shelved in found]
+        print_document("runs", {"runs": rows})
         return 0
     if not found:
         print("No such runs.")
@@ -51,11 +59,24 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
 def _cells(shelved: ShelvedRun) -> list[str]:
     row = shelved.to_dict()
     marks = [] if row["status"] == "complete" else [str(row["status"])]
-    notes = " ".join([*marks, *(f"#{tag}" for tag in row["tags"])])
-    second_line = "\n".join(part for part in (notes, row["note"]) if part)
+    claims = _claims(shelved)
+    if claims["measured"]:
+        marks.append(f"reaches {claims['reached']} of {claims['measured']} claims")
+    marks += [f"#{tag}" for tag in row["tags"]]
+    second_line = "\n".join(part for part in (" ".join(marks), row["note"]) if part)
     name = f"{row['path']}\n{second_line}" if second_line else row["path"]
     suite, tests = str(row["suite"] or ""), row["tests"]
     return [name, row["drive"], suite if tests == [suite] else f"{suite} ({len(tests)})"]
+
+
+def _claims(shelved: ShelvedRun) -> dict[str, int]:
+    """How many claims about the drive there are, and how many the run measured and reached."""
+    rows = claims_beside(shelved.run.manifest, shelved.run.findings)
+    return {
+        "known": len(rows),
+        "measured": sum(row.row is not None for row in rows),
+        "reached": sum(row.outcome == "reached" for row in rows),
+    }
 
 
 def annotate(
@@ -80,7 +101,7 @@ def annotate(
 def ask(sql: str, folders: Sequence[Path], out: Path | None, json: bool) -> int:
     """Prints or writes the result of a query over the runs in ``folders``."""
     form = None if out is None else _format_of(out)
-    result = query(open_database(shelf(folders), published_table()), sql)
+    result = query(_database(folders), sql)
     if out is not None and form is not None:
         _write(result, out, form)
     elif json:
@@ -93,7 +114,7 @@ def ask(sql: str, folders: Sequence[Path], out: Path | None, json: bool) -> int:
 
 def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
     """Writes a file for each table into a folder that is new or empty."""
-    database = open_database(shelf(runs), published_table())
+    database = _database(runs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -105,6 +126,11 @@ def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
         _write(rows, folder / f"{name}.{form}", form)
         print(f"{folder / name}.{form}: {rows.num_rows} rows")
     return 0
+
+
+def _database(folders: Sequence[Path]) -> DuckDBPyConnection:
+    runs = shelf(folders)
+    return open_database(runs, claims_table(runs), published_table())
 
 
 def _format_of(path: Path) -> Format:

@@ -69,6 +69,13 @@ Engine = Annotated[
         "io_uring,batch=32,cpus=0-3 (docs/real-targets.md). Files and devices only."
     ),
 ]
+Claims = Annotated[
+    Path | None,
+    Parameter(
+        help="A file (TOML) of what the vendor claims of the drive, which the spec sheet puts "
+        "beside what was measured."
+    ),
+]
 Jobs = Annotated[
     int,
     Parameter(help="How many drives run at the same time; each takes up to 1 GB of memory."),

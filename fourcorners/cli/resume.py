@@ -26,6 +26,7 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
         seed=finished.manifest["seed"],
         out=finished.path.parent,
         command=finished.manifest["command"],
+        claims=(),  # of a command with one target only
         progress=progress,
         quiet=quiet,
     )

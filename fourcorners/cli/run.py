@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fourcorners.catalog.claims import Claim
 from fourcorners.cli.each import Each
 from fourcorners.cli.output import print_document, print_preview, show_runs
 from fourcorners.cli.progress import ProgressForm
@@ -32,6 +33,7 @@ class Options:
     engine: str | None
     state: Path | None
     filled_share: float
+    claims: Sequence[Claim]
     seed: int
     out: Path
     json: bool
@@ -74,6 +76,7 @@ def run(locators: Sequence[str], options: Options) -> int:
         seed=options.seed,
         out=options.out,
         command=shlex.join(["fourcorners", *sys.argv[1:]]),
+        claims=options.claims,
         progress=options.progress,
         quiet=options.quiet,
     )
@@ -120,6 +123,8 @@ def _check(locators: Sequence[str], options: Options) -> None:
         )
     if options.state is not None and len(locators) > 1:
         raise UserError("--state is the state of one drive: name that target only")
+    if options.claims and len(locators) > 1:
+        raise UserError("--claims is about one drive: name that target only")
     for locator in locators:
         with _open(locator, locators, options) as target:
             options.suite.plan(Subject.of(target, options.filled_share), options.seed)

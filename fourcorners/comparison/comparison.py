@@ -12,6 +12,7 @@ import scipy
 from fourcorners.analysis.estimate import Estimate, averaged, of_run, pooled
 from fourcorners.analysis.quantity import COMPARED, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData
+from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.subject import Key, Subject, unique_labels
 from fourcorners.errors import UserError
@@ -102,6 +103,8 @@ class Comparison:
     cautions: tuple[str, ...]
     settings: tuple[Setting, ...]
     """What differs between the runs besides what they measured."""
+    claims: tuple[Claimed, ...]
+    """What is claimed of each subject's drive, and how much of it its runs reach."""
     measured: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]] = field(repr=False)
 
     @property
@@ -160,6 +163,7 @@ def compare(subjects: Sequence[Subject]) -> Comparison:
         left_out=tuple(sorted(left_out)),
         cautions=tuple(_cautions(subjects)),
         settings=differing(subjects),
+        claims=claimed(subjects),
         measured=found,
     )
 

@@ -36,6 +36,7 @@ def to_dict(comparison: Comparison, checks: Sequence[Check]) -> dict[str, Any]:
             }
             for setting in comparison.settings
         ],
+        "claims": [one.to_dict() for one in comparison.claims],
         "ranking": [
             {
                 "test": group.test,
@@ -90,6 +91,7 @@ def markdown(comparison: Comparison, checks: Sequence[Check]) -> str:
     if comparison.settings:
         told = "; ".join(setting.words for setting in comparison.settings)
         lines.append(f"- What differs between the runs: {_cell(told)}.")
+    lines += [f"- {_cell(f'{one.subject}: {one.words}')}" for one in comparison.claims]
     if checks:
         lines += [
             "",

@@ -7,26 +7,25 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.spec_sheet import TITLES, Beside, lay_beside, rows_of
-from fourcorners.catalog.claims import Claim, claims_of
+from fourcorners.catalog.claims import Claim, claims_about, claims_of
 
 from .run import Run
 
 KNOWN_BETTER = 0.002
 """Width of an interval, relative, below which its bounds are figures of no use."""
 
-_RELATIONS = {"is": "", "about": "about ", "above": "above ", "below": "below ", "between": ""}
-_UNITS = {"sequential": "B/s", "random": "IOPS", "read": "s", "write": "s"}
-
 
 def spec_sheet(
     run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> list[Beside]:
-    """A run's rows beside the claims of its own drive of the catalog, of the drives in
-    ``published``, and those given."""
-    locator = str((run.manifest.get("target") or {}).get("locator") or "")
-    drives = dict.fromkeys([locator.removeprefix("sim:"), *published])
-    known = [claim for drive in drives for claim in claims_of(drive)]
-    return lay_beside(rows_of(run.findings), [*known, *claims])
+    """A run's rows beside what is claimed of its drive, of the drives of the catalog in
+    ``published``, and by ``claims``."""
+    known = [
+        *claims_about(run.manifest),
+        *(claim for drive in published for claim in claims_of(drive)),
+        *claims,
+    ]
+    return lay_beside(rows_of(run.findings), list(dict.fromkeys(known)))
 
 
 def spec_view(rows: Sequence[Beside]) -> list[dict[str, str]]:
@@ -84,7 +83,7 @@ def _texts(row: Beside) -> dict[str, str]:
         "interval": _interval(measured.get("interval"), unit, shown),
         "conditions": str(measured.get("conditions") or ""),
         "tests": ", ".join(tests),
-        "claimed": "" if row.claim is None else _claimed(row.claim),
+        "claimed": "" if row.claim is None else row.claim.words,
         "share": "" if row.share is None else f"{100 * row.share:.0f} %",
         "outcome": row.outcome,
         "source": "" if row.claim is None else row.claim.source,
@@ -111,10 +110,3 @@ def _interval(bounds: object, unit: object, shown: str) -> str:
 
 def _measured(value: object, unit: object) -> str:
     return "none" if value == 0 and unit == "s" else wording.quantity(value, unit)
-
-
-def _claimed(claim: Claim) -> str:
-    unit = _UNITS[claim.quantity.partition("_")[0]]
-    if claim.high is not None:
-        return wording.interval((claim.value, claim.high), unit)
-    return f"{_RELATIONS[claim.relation]}{wording.quantity(claim.value, unit)}"

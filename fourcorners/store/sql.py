@@ -75,7 +75,10 @@ _FINDINGS = pa.schema(
     ]
 )
 
-TABLES = ("runs", "tests", "recordings", "series", "histograms", "ios", "findings", "published")
+TABLES = (
+    *("runs", "tests", "recordings", "series", "histograms", "ios", "findings"),
+    *("claims", "published"),
+)
 """What docs/query.md describes and ``export`` writes; the views are made of these."""
 
 _VIEWS = """
@@ -96,11 +99,14 @@ CREATE VIEW artefacts AS
 """
 
 
-def open_database(runs: Sequence[ShelvedRun], published: pa.Table) -> duckdb.DuckDBPyConnection:
+def open_database(
+    runs: Sequence[ShelvedRun], claims: pa.Table, published: pa.Table
+) -> duckdb.DuckDBPyConnection:
     """An in-memory database with the tables of :data:`TABLES` and the views on them.
 
     Args:
         runs: what is queried.
+        claims: what is claimed of the runs' drives, for the table of that name.
         published: the catalog's published figures, for the table of that name.
     """
     import duckdb
@@ -109,6 +115,7 @@ def open_database(runs: Sequence[ShelvedRun], published: pa.Table) -> duckdb.Duc
     _keep(database, "runs", pa.Table.from_pylist([run.to_dict() for run in runs], schema=_RUNS))
     _keep(database, "tests", _table(runs, _tests, _TESTS))
     _keep(database, "findings", _table(runs, _findings, _FINDINGS))
+    _keep(database, "claims", claims)
     _keep(database, "published", published)
     _keep(database, "points", _table(runs, _points, _POINTS))
     for name, file, columns in (

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fourcorners.catalog.claims import Claim
 from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
 from fourcorners.identity import identify
@@ -36,6 +37,7 @@ def run(
     command: str | None = None,
     progress: Progress | None = None,
     following: Sequence[Mapping[str, Any]] = (),
+    claims: Sequence[Claim] = (),
 ) -> Run:
     """Runs a test, a suite or a suite file on a target and returns the finished run.
 
@@ -59,6 +61,8 @@ def run(
         progress: told what happens.
         following: arguments of :func:`open_target` for targets that the caller runs afterwards, for
             whoever goes on after an interruption.
+        claims: what the vendor claims of the drive; the run keeps it
+            (:func:`fourcorners.catalog.claims.read_claims`).
 
     A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
     Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
@@ -85,6 +89,7 @@ def run(
                 command=command,
                 progress=progress,
                 following=following,
+                claims=claims,
             )
     plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
@@ -98,6 +103,7 @@ def run(
         "scale": chosen.scale,
         "seed": seed,
         "target": target.describe(),
+        "claims": [asdict(claim) for claim in claims],
         "environment": {**describe_host(), **target.environment()},
         "notes": [],
         "tests": [],
@@ -144,6 +150,7 @@ def characterize(
     out: str | Path = "runs",
     command: str | None = None,
     progress: Progress | None = None,
+    claims: Sequence[Claim] = (),
 ) -> Run:
     """Runs the suite of the reviews: :func:`run` with ``reviews``, ``reviews-quick`` or
     ``reviews-full``, as ``profile`` says (``standard``, ``quick`` or ``full``).
@@ -159,6 +166,7 @@ def characterize(
         out=out,
         command=command,
         progress=progress,
+        claims=claims,
     )
 
 
