@@ -157,6 +157,13 @@ def test_steady_noise_is_no_departure() -> None:
     assert all(watch.add(value) is None for value in later)
 
 
+def test_a_stall_is_no_departure() -> None:
+    watch = DepartureWatch(noisy(np.full(60, 1e4), 0.02))
+    later = noisy(np.full(1000, 1e4), 0.02, seed=2)
+    later[[200, 500, 501]] *= 0.05
+    assert all(watch.add(value) is None for value in later)
+
+
 @pytest.mark.parametrize(("share", "verb"), [(0.6, "fell"), (1.5, "rose")])
 def test_a_departure_is_noticed_soon_and_dated(share: float, verb: str) -> None:
     value = noisy(np.full(400, 1e4), 0.03)

@@ -13,7 +13,11 @@ ALLOWANCE = 0.10
 THRESHOLD_MIN = 0.30
 DEVIATIONS = 8.0
 """Threshold of the sum: a share of the level, or so many standard deviations of a batch, whichever
-is more. A fall by a third is noticed in the second batch."""
+is more."""
+
+ROUND_SHARE_MAX = 0.5
+"""Of the threshold, how much a batch may add for each of its rounds: one or two rounds alone are a
+stall or two and not another level, however slow they are."""
 
 BATCHES = 12
 """Batches in the steady stretch that the watch learns from, at least."""
@@ -44,7 +48,8 @@ class DepartureWatch:
     """Watches the rounds that follow a steady stretch, at a constant cost for each.
 
     Page's cumulative sums, one for each direction (Page, Biometrika 41, 1954), over means of
-    batches of rounds: what exceeds :data:`ALLOWANCE` adds up until chance does not explain it.
+    batches of rounds: what exceeds :data:`ALLOWANCE` adds up, each batch by no more than
+    :data:`ROUND_SHARE_MAX` of each of its rounds, until chance does not explain it.
     """
 
     def __init__(
@@ -74,8 +79,9 @@ class DepartureWatch:
             return self._departure
         mean = float(np.mean(self._waiting))
         self._waiting.clear()
+        most = ROUND_SHARE_MAX * self._batch * self._threshold
         for sign, side in self._sides.items():
-            side.sum += sign * (mean - 1) - ALLOWANCE
+            side.sum += min(max(sign * (mean - 1) - ALLOWANCE, -most), most)
             if side.sum <= 0:
                 self._sides[sign] = _Side(start=self._rounds)
                 continue
