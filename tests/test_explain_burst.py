@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from explain_fixture import MIB, probed, small_ssd
 
+from fourcorners.analysis.internals.bend import find_bends
 from fourcorners.analysis.internals.curve import Curve
-from fourcorners.analysis.internals.slc_cache import last_bend
 from fourcorners.analysis.internals.write_buffer import read_curve
 from fourcorners.arena.drive_text import Bytes, Seconds
 
@@ -61,11 +61,19 @@ def _curve(*pieces: tuple[float, float]) -> Curve:
 def test_a_curve_of_one_rate_has_neither() -> None:
     curve = _curve((500e6, 250e6))
     assert read_curve(curve, 16384) is None
-    bend = last_bend(curve)
+    bend, _ = find_bends(curve)
+    assert not bend.is_one
     assert bend.fast_rate == pytest.approx(bend.slow_rate, rel=0.01)
 
 
 def test_the_last_of_two_bends_is_the_cache() -> None:
-    bend = last_bend(_curve((20e6, 500e6), (130e6, 300e6), (350e6, 80e6)))
-    assert bend.count_bytes == pytest.approx(150e6, rel=0.02)
+    bend, _ = find_bends(_curve((20e6, 500e6), (130e6, 300e6), (350e6, 80e6)))
+    assert bend.count_bytes == pytest.approx(150e6, rel=0.002)
     assert bend.fast_rate / bend.slow_rate == pytest.approx(300 / 80, rel=0.03)
+
+
+@pytest.mark.parametrize("between", [30e6, 120e6])
+def test_a_cache_ends_where_a_drive_becomes_slower_in_two_steps(between: float) -> None:
+    bends = find_bends(_curve((300e6, 300e6), (between, 60e6), (350e6 - between, 53e6)))
+    bend = next(bend for bend in bends if bend.is_one)
+    assert bend.count_bytes == pytest.approx(300e6, rel=0.003)

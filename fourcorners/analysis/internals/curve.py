@@ -23,16 +23,17 @@ class Curve:
     seconds: Floats
     count_bytes: Floats
 
-    def seconds_at(self, count_bytes: float) -> float:
+    def seconds_at(self, count_bytes: Floats) -> Floats:
         """When so many bytes were complete, between points in proportion."""
-        return float(
-            np.interp(count_bytes, np.append(0.0, self.count_bytes), np.append(0.0, self.seconds))
+        seconds: Floats = np.interp(
+            count_bytes, np.append(0.0, self.count_bytes), np.append(0.0, self.seconds)
         )
+        return seconds
 
     def rate(self, low_bytes: float, high_bytes: float) -> float:
         """Rate, in bytes per second, between two amounts."""
-        seconds = self.seconds_at(high_bytes) - self.seconds_at(low_bytes)
-        return (high_bytes - low_bytes) / max(seconds, 1e-9)
+        low_s, high_s = self.seconds_at(np.array([low_bytes, high_bytes]))
+        return (high_bytes - low_bytes) / max(float(high_s - low_s), 1e-9)
 
 
 def completion_curve(run: RunData, m: Measured, bursts: int = 1) -> Curve:

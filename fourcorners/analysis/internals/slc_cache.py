@@ -6,36 +6,20 @@ past it. What lies before the last bend, less what the write buffer holds by the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.internals import write_buffer
-from fourcorners.analysis.internals.curve import Curve, completion_curve
+from fourcorners.analysis.internals.bend import SLOWER_MIN, Bend, find_bends
+from fourcorners.analysis.internals.curve import completion_curve
 from fourcorners.analysis.internals.write_buffer import Buffer
 from fourcorners.analysis.source import Measured, RunData, measured
 
 FILL_TEST = "probe-overwrite"
 
-Floats = npt.NDArray[np.float64]
-
-_SLOWER_MIN = 1.2
-"""Rate before over rate after the bend from which it is one."""
-
 _FLAT_MAX = 1.04
-"""The same, up to which there is none."""
-
-_POINTS, _BENDS, _NEAR = 500, 40, 40
-_FIRST_BEND, _LAST_BEND = 0.004, 0.93
-"""Places of bends that are tried, as shares of the burst."""
-
-_BEFORE, _AFTER = (0.7, 0.96), 1.04
-"""Where the rates about a bend are taken, in times of the bytes before it."""
+"""Rate before over rate after a bend, up to which there is none."""
 
 _BEYOND_BUFFER_MIN = 1.5
 """A cache, in write buffers, that is told from the buffer."""
@@ -57,67 +41,6 @@ _MARGIN_SHARE, _SIZE_MARGIN, _BUFFER_MARGIN = 0.002, 0.003, 0.06
 
 _AGAIN_MIN = 0.1
 """Share of a cache that shows again after a pause, without which there may be none."""
-
-_SHRUNK_SHARE = 0.35
-"""Of what a cache lacks after a pause, by which it may be off."""
-
-
-@dataclass(frozen=True)
-class Bend:
-    """The last bend of a burst: bytes before it, and the rates about it in bytes per second."""
-
-    count_bytes: float
-    fast_rate: float
-    slow_rate: float
-    misfit: float
-    """Standard deviation of time about the pieces, over the burst's time."""
-
-
-def last_bend(curve: Curve) -> Bend:
-    """Least squares over all pairs of bends, of which the second counts."""
-    total = float(curve.count_bytes[-1])
-    accepted = np.linspace(0.0, total, _POINTS + 1)[1:]
-    times = np.interp(accepted, np.append(0.0, curve.count_bytes), np.append(0.0, curve.seconds))
-    bends = np.geomspace(_FIRST_BEND, _LAST_BEND, _BENDS) * total
-    pairs = [(first, last) for last in bends for first in bends if first < last]
-    first, best = min(pairs, key=lambda pair: _misfit(accepted, times, *pair))
-    near = np.linspace(0.9 * best, min(1.1 * best, _LAST_BEND * total), _NEAR)
-    earlier = np.geomspace(min(first, 0.5 * best), 0.95 * best, _NEAR // 4)
-    closer = [(first, last) for last in near for first in earlier if first < last]
-    pair = min(closer, key=lambda pair: _misfit(accepted, times, *pair))
-    place = float(pair[1])
-    before = (accepted > _BEFORE[0] * place) & (accepted < _BEFORE[1] * place)
-    after = accepted > min(_AFTER * place, 0.97 * total)
-    if np.count_nonzero(before) < 3 or np.count_nonzero(after) < 3:
-        fast, slow = curve.rate(0.5 * place, place), curve.rate(place, total)
-    else:
-        # The lines before and after it meet where the least squares, which know more, nearly are.
-        early, late = (np.polyfit(accepted[part], times[part], 1) for part in (before, after))
-        fast, slow = (1 / max(float(line[0]), 1e-18) for line in (early, late))
-        if fast > _SLOWER_MIN * slow:
-            meeting = float((early[1] - late[1]) / (late[0] - early[0]))
-            place = min(max(meeting, 0.9 * place), 1.1 * place)
-    return Bend(
-        place,
-        fast,
-        slow,
-        math.sqrt(_misfit(accepted, times, *pair)) / float(times[-1]),
-    )
-
-
-def _misfit(accepted: Floats, times: Floats, first: float, last: float) -> float:
-    """Mean square of time about three pieces with these bends."""
-    basis = np.stack(
-        [
-            np.ones(len(accepted)),
-            accepted,
-            np.maximum(accepted - first, 0.0),
-            np.maximum(accepted - last, 0.0),
-        ]
-    )
-    basis[1:] /= accepted[-1]
-    values = np.linalg.solve(basis @ basis.T + 1e-12 * np.eye(4), basis @ times)
-    return float(np.mean((values @ basis - times) ** 2))
 
 
 def cache_bytes(bend: Bend, buffer: Buffer | None) -> float:
@@ -146,15 +69,17 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     buffer = _buffer(run, bursts.get("short"))
     evidence = [m.recording for m in long]
     for m in long:
-        bend = last_bend(completion_curve(run, m))
-        size = cache_bytes(bend, buffer) - _soon_again(run, bursts.get("short"), buffer)
+        soon_again = _soon_again(run, bursts.get("short"), buffer)
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
             _SHARE_MIN * float(m.row["bytes"]),
         )
-        if bend.fast_rate >= _SLOWER_MIN * bend.slow_rate and size > least:
-            rested = bursts.get("rested") if m is bursts.get("long") else None
-            return _found(run, bend, size, buffer, m, rested)
+        # Past its cache a drive may become slower once more, by less: then it is the bend before.
+        for bend in find_bends(completion_curve(run, m)):
+            size = cache_bytes(bend, buffer) - soon_again
+            if bend.is_one and size > least:
+                rested = bursts.get("rested") if m is bursts.get("long") else None
+                return _found(run, bend, size, buffer, m, rested)
     hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
     if hidden and not _slower_than_link(run, long, link_rate):
         reason = (
@@ -166,10 +91,10 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
             for name, title in _TITLES.items()
             if name == "slc_cache_bytes"
         ]
-    bends = [last_bend(completion_curve(run, m)) for m in long]
+    bends = [_last_bend(run, m) for m in long]
     # A larger fall that was no cache is the write buffer's.
     falls = [bend.fast_rate / bend.slow_rate for bend in bends]
-    fall = max((fall for fall in falls if fall < _SLOWER_MIN), default=1.0)
+    fall = max((fall for fall in falls if fall < SLOWER_MIN), default=1.0)
     if fall > _FLAT_MAX:
         reason = (
             f"A long burst becomes slower by {wording.percent(1 - 1 / fall)}: more than chance, "
@@ -215,15 +140,20 @@ def _soon_again(run: RunData, short: Measured | None, buffer: Buffer | None) -> 
     write buffer is known that explains it: a disk's cache is as large as that."""
     if short is None or buffer is not None:
         return 0.0
-    bend = last_bend(completion_curve(run, short))
-    return bend.count_bytes if bend.fast_rate >= _SLOWER_MIN * bend.slow_rate else 0.0
+    bend = _last_bend(run, short)
+    return bend.count_bytes if bend.is_one else 0.0
+
+
+def _last_bend(run: RunData, m: Measured) -> Bend:
+    last, _ = find_bends(completion_curve(run, m))
+    return last
 
 
 def _slower_than_link(run: RunData, long: Sequence[Measured], link_rate: float | None) -> bool:
     """Whether flash limits the long bursts, so that a faster kind of cell would show."""
     if link_rate is None:
         return False
-    rates = [last_bend(completion_curve(run, m)).slow_rate for m in long]
+    rates = [_last_bend(run, m).slow_rate for m in long]
     return max(rates) < _BELOW_LINK * link_rate
 
 
@@ -247,10 +177,11 @@ def _found(
             for name, title in _TITLES.items()
             if name != recovered.name
         ]
-    if recovered is not None:
-        # Less after it: the cache may be made of free space, and have shrunk while it was filled.
-        margin = max(margin, _SHRUNK_SHARE * (1 - (recovered.value or 0.0)) * size)
-    detail = {"goodness": {"misfit": bend.misfit}, "fast_rate": bend.fast_rate}
+    detail = {
+        "goodness": {"misfit": bend.misfit},
+        "fast_rate": bend.fast_rate,
+        "interval": RESOLUTION,
+    }
     found = [
         Finding(
             "slc_cache_bytes",
@@ -284,9 +215,9 @@ def _found(
 def _recovered(
     run: RunData, rested: Measured, size: float, margin: float, buffer: Buffer | None, m: Measured
 ) -> Finding:
-    again = last_bend(completion_curve(run, rested))
-    slower = again.fast_rate >= _SLOWER_MIN * again.slow_rate
-    share = max(cache_bytes(again, buffer), 0.0) / size if slower else 0.0
+    bends = find_bends(completion_curve(run, rested))
+    again = next((bend for bend in bends if bend.is_one), bends[0])
+    share = max(cache_bytes(again, buffer), 0.0) / size if again.is_one else 0.0
     return Finding(
         "slc_recovered_share",
         _TITLES["slc_recovered_share"],
@@ -294,7 +225,7 @@ def _recovered(
         f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
         value=share,
         unit="of the cache",
-        interval=(share - 4 * margin / size, share + 4 * margin / size),
+        interval=(share - 2 * margin / size, share + 2 * margin / size),
         evidence=[m.recording, rested.recording],
-        detail={"goodness": {"misfit": again.misfit}},
+        detail={"goodness": {"misfit": again.misfit}, "interval": RESOLUTION},
     )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.internals.curve import Curve, completion_curve
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -34,6 +34,10 @@ _BLOCKS_MIN = 6
 _POINTS = 4000
 _LATE_SHARE = 0.5
 _EDGE = 0.98
+_LAG_S = 0.5e-3
+"""By which the dies' first round may lag unseen where they do not work in step: half of a program's
+time."""
+
 _FULL_SHARE = 0.7
 """Of a burst that a buffer may take: the rest shows the drain rate."""
 
@@ -72,7 +76,7 @@ def read_curve(curve: Curve, block_bytes: float) -> Buffer | None:
     size = upper + drain / link * steps / (1 - drain / link)
     if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
         return None
-    margin = 0.45 * steps + 0.006 * size + block_bytes
+    margin = max(0.45 * steps, _LAG_S * drain) + 0.006 * size + block_bytes
     drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
     return Buffer(size, margin, link, drain, drain_margin, steps / size)
 
@@ -111,6 +115,7 @@ def find(run: RunData) -> list[Finding]:
         "count_bytes": curve.count_bytes[:: max(len(curve.seconds) // 400, 1)],
         "link_rate": buffer.link_rate,
         "goodness": {"steps_over_size": buffer.scatter},
+        "interval": RESOLUTION,
     }
     size, rate = buffer.size_bytes, buffer.drain_rate
     return [
@@ -135,6 +140,6 @@ def find(run: RunData) -> list[Finding]:
             unit="B/s",
             interval=(rate - buffer.drain_margin, rate + buffer.drain_margin),
             evidence=evidence,
-            detail={"goodness": detail["goodness"]},
+            detail={"goodness": detail["goodness"], "interval": RESOLUTION},
         ),
     ]

@@ -55,11 +55,14 @@ def _buffer(hidden: Hidden) -> float | None:
 
 
 def _flash_rate(hidden: Hidden) -> float | None:
-    """What all dies program: the channel feeds them in turn, each of them programs meanwhile."""
+    """What all dies program: the channel feeds them in turn, each of them programs meanwhile. Not
+    of a buffer that holds no more than a row of each, so that some of them have to wait."""
     flash = hidden.sections["flash"]
     if "dies" not in flash:
         return None
     row = flash["page_size"] * flash["planes"]
+    if hidden.get("write_buffer.size") <= flash["dies"] * row:
+        return None
     feeding_s = row / flash["bus_rate"]
     dies = flash["dies"] / flash["channels"]
     round_s = max(feeding_s + flash["program_time"], dies * feeding_s)

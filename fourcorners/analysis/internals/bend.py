@@ -1,0 +1,125 @@
+"""Where a burst of writes becomes slower for good: bends of the bytes accepted over time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fourcorners.analysis.internals.curve import Curve
+
+Floats = npt.NDArray[np.float64]
+
+SLOWER_MIN = 1.2
+"""Rate before over rate after a bend, from which it is one."""
+
+_POINTS, _BENDS, _NEAR = 500, 40, 40
+_FIRST_BEND, _LAST_BEND = 0.004, 0.93
+"""Places of bends that are tried, as shares of the burst."""
+
+_BEFORE, _ABOUT, _AFTER = (0.6, 0.9), 1.3, 1.04
+"""Where the line before a bend, the bend itself and the rate after it are looked for, in times of
+the bytes before it."""
+
+_NEAR_BEND = 0.8
+"""Place of the bend before, in times of the bytes before a bend, from which it may be the same."""
+
+_DEPARTURES = 400
+_SECOND_BEND_LEAVES = 0.25
+"""Of the squares that one bend leaves, below which two bends are taken for true."""
+
+
+@dataclass(frozen=True)
+class Bend:
+    """Bytes before a bend, and the rates about it in bytes per second."""
+
+    count_bytes: float
+    fast_rate: float
+    slow_rate: float
+    misfit: float
+    """Standard deviation of time about the pieces, over the burst's time."""
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the drive becomes slower there."""
+        return self.fast_rate >= SLOWER_MIN * self.slow_rate
+
+
+def find_bends(curve: Curve) -> tuple[Bend, Bend]:
+    """The last bend of a burst and the one before it: least squares of time about three pieces
+    over all pairs of bends, then closer by how time departs from the line before a bend."""
+    total = float(curve.count_bytes[-1])
+    accepted = np.linspace(0.0, total, _POINTS + 1)[1:]
+    times = curve.seconds_at(accepted)
+    bends = np.geomspace(_FIRST_BEND, _LAST_BEND, _BENDS) * total
+    pairs = [(first, last) for last in bends for first in bends if first < last]
+    first, last = min(pairs, key=lambda pair: _misfit(accepted, times, *pair))
+    near = np.linspace(0.9 * last, min(1.1 * last, _LAST_BEND * total), _NEAR)
+    earlier = np.geomspace(min(first, 0.5 * last), 0.95 * last, _NEAR // 4)
+    closer = [(first, last) for last in near for first in earlier if first < last]
+    first, last = min(closer, key=lambda pair: _misfit(accepted, times, *pair))
+    misfit = math.sqrt(_misfit(accepted, times, first, last)) / float(times[-1])
+    return _closer(curve, first, last, total, misfit), _closer(curve, 0.0, first, last, misfit)
+
+
+def _closer(curve: Curve, start: float, place: float, end: float, misfit: float) -> Bend:
+    """A bend about ``place``, after which one rate lasts until ``end``. Where the bend before it at
+    ``start`` is near, both are taken for one."""
+    low = max(_BEFORE[0] * place, start if start < _NEAR_BEND * place else 0.0)
+    before, about, after = (
+        np.linspace(low, high, _POINTS)
+        for low, high in (
+            (low, _BEFORE[1] * place),
+            (_BEFORE[1] * place, min(_ABOUT * place, end)),
+            (min(_AFTER * place, 0.97 * end), end),
+        )
+    )
+    early = np.polyfit(before, curve.seconds_at(before), 1)
+    late = np.polyfit(after, curve.seconds_at(after), 1)
+    fast, slow = (1 / max(float(line[0]), 1e-18) for line in (early, late))
+    bend = Bend(place, fast, slow, misfit)
+    if not bend.is_one:
+        return bend
+    excess = curve.seconds_at(about) - np.polyval(early, about)
+    return Bend(_departure(about, excess, fast), fast, slow, misfit)
+
+
+def _departure(accepted: Floats, excess: Floats, fast_rate: float) -> float:
+    """Where time begins to exceed that of the line before the bend.
+
+    What follows a cache need not be one line: dies that have more to move than others use up the
+    write buffer first. So there may be two bends, of which the first counts.
+    """
+    places = np.linspace(accepted[0], accepted[-1], _DEPARTURES, endpoint=False)
+    rises = np.maximum(accepted - places[:, None], 0.0) / fast_rate
+    squares, products = rises @ rises.T, rises @ excess
+    own = np.diag(squares)
+    alone = products**2 / own
+    # The normal equations of all pairs of bends, the first in rows and the last in columns.
+    determinant = np.where(np.tri(len(places), dtype=bool), np.inf, np.outer(own, own) - squares**2)
+    first = (np.outer(products, own) - squares * products) / determinant
+    last = (np.outer(own, products) - squares * products[:, None]) / determinant
+    both = np.where(
+        (first > SLOWER_MIN - 1) & (last > 0), first * products[:, None] + last * products, 0.0
+    )
+    total = float(excess @ excess)
+    if total - both.max() < _SECOND_BEND_LEAVES * (total - alone.max()):
+        return float(places[np.unravel_index(both.argmax(), both.shape)[0]])
+    return float(places[alone.argmax()])
+
+
+def _misfit(accepted: Floats, times: Floats, first: float, last: float) -> float:
+    """Mean square of time about three pieces with these bends."""
+    basis = np.stack(
+        [
+            np.ones(len(accepted)),
+            accepted,
+            np.maximum(accepted - first, 0.0),
+            np.maximum(accepted - last, 0.0),
+        ]
+    )
+    basis[1:] /= accepted[-1]
+    values = np.linalg.solve(basis @ basis.T + 1e-12 * np.eye(4), basis @ times)
+    return float(np.mean((values @ basis - times) ** 2))
