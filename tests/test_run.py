@@ -23,7 +23,6 @@ from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.schema import suite_schema
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill, Purge, Trim
-from fourcorners.suites.suite import suite_of
 from fourcorners.suites.test import Adaptive
 from fourcorners.workload import Stream, Workload
 
@@ -167,31 +166,6 @@ def test_the_sustained_rate_lies_below_the_first_that_is_not() -> None:
     assert bracket([kept, dropped], 0.01) == (kept, dropped)
     assert bracket([slow], 0.01) == (None, slow)
     assert bracket([kept], 0.01) == (kept, None)
-
-
-def test_every_test_runs_on_a_drive_and_is_reported(tmp_path: Path) -> None:
-    fewer: dict[str, Any] = {
-        "transfer-rate": {"places": 3, "accesses": 5},
-        "block-size-matrix": {"blocks": ["4 KiB"], "depths": [1, 2]},
-        "atto": {"sizes": ["4 KiB", "8 KiB"]},
-    }
-    # Those of the reviews' suite and SNIA's IOPS have tests of their own.
-    names = [name for name in list(TESTS)[4:] if name != "snia-iops"]
-    tests = [{"use": name, **fewer.get(name, {})} for name in names]
-    document = {"name": "all", "scale": 0.0005, "test": tests}
-    with fc.open_target(SMALL) as drive:
-        run = fc.run(suite_of(document, "all"), drive, filled_share=0.002, out=tmp_path)
-    assert [t["status"] for t in run.manifest["tests"]] == ["complete"] * len(names)
-    page = (run.path / "report.html").read_text()
-    for test in run.manifest["tests"]:
-        assert test["recordings"], test["name"]
-        assert test["title"] in page
-    assert any("Shortened" in note for note in run.manifest["notes"])
-    assert run.manifest["profile"] == "shortened"
-    found = {finding["name"].partition("/")[0] for finding in run.findings}
-    assert {"transfer_rate_read", "access_time", "write_cache_gain", "unaligned_share"} <= found
-    assert {"sustained_rate_fixed", "sustained_rate_poisson", "sustained_rate_bursts"} <= found
-    assert any(name.startswith("rounds_snia-latency_") for name in found)
 
 
 def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, Verdict
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 
+if TYPE_CHECKING:
+    from fourcorners.analysis.steady_state.window_rules import SniaWindow
+
 NAME = "rounds_"
+SATURATION = "snia-write-saturation"
+SATURATION_ROUND_S = 31 * 60
+"""Write saturation is tracked by the last minute of every 31."""
 _UNITS = {"iops": "IOPS", "bytes_per_second": "B/s", "latency_mean_s": "s"}
 
 
@@ -31,6 +37,7 @@ class _Total:
     iops: float = 0.0
     bytes_per_second: float = 0.0
     latency_sum_s: float = 0.0
+    latency_p99999_s: float = 0.0
     latency_max_s: float = 0.0
     elapsed_s: float = 0.0
     written_bytes: float = 0.0
@@ -40,6 +47,8 @@ class _Total:
         self.iops += one.iops
         self.bytes_per_second += one.bytes_per_second
         self.latency_sum_s += one.ios * (one.number("latency_mean_s") or 0.0)
+        # Of two distributions the slower one's.
+        self.latency_p99999_s = max(self.latency_p99999_s, one.number("latency_p99999_s") or 0.0)
         self.latency_max_s = max(self.latency_max_s, one.number("latency_max_s") or 0.0)
         self.elapsed_s = max(self.elapsed_s, one.number("elapsed_s") or 0.0)
         if one.operation == "write":
@@ -72,7 +81,86 @@ def find(run: RunData) -> list[Finding]:
             for variable, series in tracked.items()
         ]
         findings.append(_averages(test, by_variable))
+    return [*findings, *_saturation(run)]
+
+
+def _saturation(run: RunData) -> list[Finding]:
+    """Of the seconds of write saturation, the minutes that the specification tracks: the first five
+    rounds that are steady, where it lets the test end, else the last ones."""
+    from fourcorners.analysis.steady_state import snia_window
+
+    findings = []
+    for one in measured(run, SATURATION, "write"):
+        if not one.recording.endswith("/write"):
+            continue
+        series = np.asarray(run.series(one.recording, one.operation)["ios"], dtype=np.float64)
+        count = int(one.number("elapsed_s") or 0) // SATURATION_ROUND_S
+        rounds = series[: count * SATURATION_ROUND_S].reshape(count, SATURATION_ROUND_S)
+        values = rounds[:, -60:].mean(axis=1)
+        last, window = count, snia_window(values)
+        for end in range(count, 4, -1):
+            earlier = snia_window(values[:end])
+            if earlier is not None and earlier.steady:
+                last, window = end, earlier
+        verdict: Verdict
+        if window is None:
+            verdict = "not identifiable"
+            told = f"ended after {wording.count(count, 'round')} of 31 minutes, no window of five"
+        elif window.steady:
+            verdict = "holds"
+            told = (
+                f"is steady by SNIA's rule in rounds {window.first_round + 1} to {last} of 31 "
+                f"minutes, where the specification lets it end: {_told(window, 'iops')}"
+            )
+        else:
+            verdict = "violated"
+            told = (
+                f"is not steady by SNIA's rule in {wording.count(count, 'round')} of 31 minutes: "
+                f"{_told(window, 'iops')}"
+            )
+        findings.append(
+            Finding(
+                f"{NAME}{one.test}_last minutes",
+                "Steady state: write saturation",
+                verdict,
+                f"Write saturation {told}.",
+                value=None if window is None else window.average,
+                unit="IOPS",
+                evidence=[one.recording],
+                detail={
+                    "test": one.test,
+                    "variable": "last minute of 31",
+                    "metric": "iops",
+                    "rounds": list(range(1, count + 1)),
+                    "values": values,
+                    "window": None
+                    if window is None
+                    else _window(window, window.first_round + 1, last),
+                },
+            )
+        )
     return findings
+
+
+def _told(window: SniaWindow, metric: str) -> str:
+    return (
+        f"{_amount(window.average, metric)} on average, range "
+        f"{wording.percent(window.range_share)}, slope {wording.percent(window.slope_share)} of it"
+    )
+
+
+def _window(window: SniaWindow, first_round: int, last_round: int) -> dict[str, Any]:
+    """A window as a finding's detail has it."""
+    return {
+        "first_round": first_round,
+        "last_round": last_round,
+        "average": window.average,
+        "slope_per_round": window.slope_per_round,
+        "intercept": window.intercept,
+        "range_share": window.range_share,
+        "slope_share": window.slope_share,
+        "steady": window.steady,
+    }
 
 
 def _tracked(
@@ -118,21 +206,8 @@ def _tracked(
     if window is None:
         text = f"{variable}: {wording.count(len(values), 'round')} are no window of five.{opinion}"
         return Finding(name, title, "not identifiable", text, evidence=evidence, detail=detail)
-    detail["window"] = {
-        "first_round": rounds[window.first_round],
-        "last_round": rounds[-1],
-        "average": window.average,
-        "slope_per_round": window.slope_per_round,
-        "intercept": window.intercept,
-        "range_share": window.range_share,
-        "slope_share": window.slope_share,
-        "steady": window.steady,
-    }
-    amount = _amount(window.average, metric)
-    told = (
-        f"{amount} on average, range {wording.percent(window.range_share)}, slope "
-        f"{wording.percent(window.slope_share)} of it"
-    )
+    detail["window"] = _window(window, rounds[window.first_round], rounds[-1])
+    told = _told(window, metric)
     if window.steady:
         text = (
             f"{variable} is steady by SNIA's rule in rounds {rounds[window.first_round]} to "
@@ -174,6 +249,7 @@ def _averages(test: str, by_variable: dict[str, list[_Total]]) -> Finding:
                 "iops": float(np.mean([one.iops for one in last])),
                 "bytes_per_second": float(np.mean([one.bytes_per_second for one in last])),
                 "latency_mean_s": float(np.mean([one.latency_mean_s for one in last])),
+                "latency_p99999_s": float(np.mean([one.latency_p99999_s for one in last])),
                 "latency_max_s": max(one.latency_max_s for one in last),
             }
         )

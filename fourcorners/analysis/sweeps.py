@@ -1,5 +1,5 @@
 """Findings of the tests that compare a few recordings: latency exceedances, consistency of several
-states, recovery, alignment, the transfer-rate profile, the write cache."""
+states, alignment, the transfer-rate profile, the write cache."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def find(run: RunData) -> list[Finding]:
     return [
         *_exceedances(run),
         *_scores(run),
-        *_recovery(run),
         *_alignment(run),
         *_profile(run),
         *_cache(run),
@@ -88,43 +87,6 @@ def _scores(run: RunData) -> list[Finding]:
                 unit="IOPS",
                 evidence=[one.recording],
                 detail={"mean_over_deviation": score, "first_second": last.first_second},
-            )
-        )
-    return findings
-
-
-def _recovery(run: RunData) -> list[Finding]:
-    """The rate after a pause or TRIM over that of the hammered drive."""
-    writes = measured(run, "recovery", "write")
-    hammered = [one for one in writes if one.point.get("variant") == "hammered"]
-    if not hammered:
-        return []
-    before: Measured = hammered[0]
-    findings = []
-    for one in writes:
-        if one.point.get("variant") == "hammered":
-            before = one
-            continue
-        # After the hammering itself, its end is what counts.
-        series = run.series(before.recording, before.operation)["ios"]
-        whole = np.asarray(series, dtype=np.float64)[: int(before.number("elapsed_s") or 0)]
-        reference = float(whole[-min(len(whole), 60) :].mean()) if len(whole) else before.iops
-        gain = one.iops / reference if reference else None
-        variant = str(one.point["variant"])
-        findings.append(
-            Finding(
-                name=f"recovery_{one.recording.partition('/')[2]}",
-                title=f"Recovery {variant}",
-                verdict="measured" if gain is not None else "not identifiable",
-                text=f"{variant[0].upper()}{variant[1:]}: {wording.number(one.iops)} IOPS"
-                + (
-                    f", {wording.times(gain)} the hammered drive's {wording.number(reference)}."
-                    if gain is not None
-                    else "; hammered, the drive stalls."
-                ),
-                value=gain,
-                unit="1",
-                evidence=[before.recording, one.recording],
             )
         )
     return findings

@@ -39,6 +39,7 @@ TITLES = {
     "latency_p99": "latency, 99 %",
     "latency_p999": "latency, 99.9 %",
     "latency_p9999": "latency, 99.99 %",
+    "latency_p99999": "latency, 99.999 %",
     "queue_depth": "outstanding I/Os",
     "block_bytes": "block size",
     "position_bytes": "position",
@@ -52,6 +53,7 @@ TITLES = {
     "read_percent": "share of reads, %",
     "random_percent": "random share, %",
     "round_of_writes": "round",
+    "round_of_reads": "round",
     "due_iops": "I/Os due per second",
     "idle_s": "pause, s",
 }

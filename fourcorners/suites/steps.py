@@ -40,6 +40,7 @@ class Fill:
     count: int
     content: str = INCOMPRESSIBLE
     times: float = 1.0
+    block_bytes: int = FILL_BLOCK_BYTES
 
     @property
     def seconds(self) -> float:
@@ -54,18 +55,18 @@ class Fill:
     def describe(self, subject: Subject) -> str:
         """One phrase, as a manifest's ``preparation`` has it."""
         text = f"sequential fill of {subject.extent(self.count)}"
-        text += f", {wording.chosen_size(FILL_BLOCK_BYTES)}"
+        text += f", {wording.chosen_size(self.block_bytes)}"
         if self.content != INCOMPRESSIBLE:
             text += f", {self.content} data"
         return text if self.times == 1 else f"{text}, {self.times:.3g} times over"
 
     def workloads(self, seed: int) -> list[Workload]:
         """The fill: whole blocks, then what they leave over at the end; once for each time."""
-        blocks, rest = divmod(self.count, FILL_BLOCK_BYTES)
-        span = blocks * FILL_BLOCK_BYTES
+        blocks, rest = divmod(self.count, self.block_bytes)
+        span = blocks * self.block_bytes
         whole = Stream.write(
             "sequential",
-            FILL_BLOCK_BYTES,
+            self.block_bytes,
             span_bytes=span,
             queue_depth=FILL_QUEUE_DEPTH,
             content=self.content,

@@ -9,7 +9,7 @@ import numpy as np
 from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB
 from fourcorners.suites.parameters import COUNT, SECONDS, choice, parameter
-from fourcorners.suites.steps import Fill, Purge, Step
+from fourcorners.suites.steps import FILL_BLOCK_BYTES, Fill, Purge, Step
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Measured, Measurement
 from fourcorners.workload import Stream, Workload
@@ -18,6 +18,7 @@ SOURCE = "SNIA SSS PTS 2.0.2"
 ROUNDS_MAX = 25
 PRECONDITIONING_CAPACITIES = 2
 MINUTE_S = 60.0
+HISTOGRAM_S = 1200.0
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,10 @@ class Setting:
             fua=not self.edition.cache and reads < 1,
         )
 
-    @property
-    def preconditioning(self) -> tuple[Step, ...]:
+    def preconditioning(self, block_bytes: int = FILL_BLOCK_BYTES) -> tuple[Step, ...]:
         """Purge, and twice the capacity in sequence: the workload-independent part."""
         times = PRECONDITIONING_CAPACITIES * self.subject.area_bytes / self.active_bytes
-        return (Purge(), Fill(self.active_bytes, times=times))
+        return (Purge(), Fill(self.active_bytes, times=times, block_bytes=block_bytes))
 
     def fitting(self, blocks: Sequence[int]) -> list[int]:
         """The block sizes that the target can address."""
@@ -111,6 +111,8 @@ class Setting:
     @property
     def outstanding(self) -> str:
         """Depth and threads in words."""
+        if self.threads == 1:
+            return f"{self.depth}, one thread"
         return f"{self.depth} each of {self.threads} threads"
 
 
@@ -197,9 +199,11 @@ def in_round(
     # Far enough apart that no two rounds' measurements share one.
     own_seed = seed + 1000 * number
     place: dict[str, Any] = {"round": number, "variable": label}
+    # What SNIA's plots of convergence show, beside the tracked variables.
     if stream.read_fraction == 0:
-        # What SNIA's plot of convergence shows, beside the tracked variables.
         place["round_of_writes"] = number
+    if stream.read_fraction == 1:
+        place["round_of_reads"] = number
     return Measurement(
         f"round-{number}/{id}",
         f"round {number}: {label}",

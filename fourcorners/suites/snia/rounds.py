@@ -10,6 +10,7 @@ from fourcorners.suites.snia.common import (
     BLOCK_4K,
     EDITIONS,
     ENDS,
+    HISTOGRAM_S,
     MINUTE_S,
     ROUNDS_MAX,
     SOURCE,
@@ -28,9 +29,26 @@ BLOCKS = (*(size * KIB for size in (1024, 128, 64, 32, 16, 8, 4)), 512)
 TRACKED = {(0.0, 4 * KIB), (0.65, 64 * KIB), (1.0, 1024 * KIB)}
 LATENCY_READS = (1.0, 0.65, 0.0)
 LATENCY_BLOCKS = (8 * KIB, 4 * KIB, 512)
-HISTOGRAM_S = 1200.0
 
 _ROUNDS = Chart("rounds", "Rounds until the steady state", "value", "round")
+_WHAT = {
+    "iops": "IOPS",
+    "mbps": "MB/s",
+    "latency_mean": "mean latency",
+    "latency_max": "longest latency",
+}
+
+
+def _convergence(y: str, operations: str) -> Chart:
+    """The plot of convergence: all block sizes, round by round."""
+    return Chart(
+        "lines",
+        f"Convergence, {_WHAT[y]} of {operations} of every block size",
+        y,
+        f"round_of_{operations}",
+        series=("block_bytes",),
+        log="y",
+    )
 
 
 def _mix(reads: float) -> str:
@@ -84,7 +102,7 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
         ),
         (
             rounds(
-                setting.preconditioning,
+                setting.preconditioning(),
                 batch,
                 _iops,
                 parameters.rounds,
@@ -93,14 +111,7 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
         ),
         (
             _ROUNDS,
-            Chart(
-                "lines",
-                "Convergence, writes of every block size",
-                "iops",
-                "round_of_writes",
-                series=("block_bytes",),
-                log="y",
-            ),
+            _convergence("iops", "writes"),
             Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes"),
             Chart(
                 "lines",
@@ -127,21 +138,22 @@ IOPS = Definition(
     parameters=SniaParameters,
 )
 
-THROUGHPUT_BLOCKS = {"enterprise": (1024 * KIB, 128 * KIB), "client": (1024 * KIB,)}
+THROUGHPUT_BLOCKS = (1024 * KIB, 128 * KIB)
 
 
 @dataclass(frozen=True)
 class ThroughputParameters(SniaParameters):
     """One thread by default: several sequential streams look random to a drive."""
 
+    depth: int | None = parameter(COUNT, 32, "queue depth of a thread")
     threads: int | None = parameter(COUNT, 1, "threads")
 
 
 def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: int) -> Plan:
-    """For 1024 KiB (enterprise: 128 KiB, too): purge, twice the capacity in sequence, then rounds
-    of sequential reads and writes; the writes decide when they are steady."""
+    """For 1024 KiB, then 128 KiB: purge, twice the capacity in sequence in such requests, then
+    rounds of sequential reads and writes; the writes decide when they are steady."""
     setting = Setting(subject, parameters)
-    blocks = setting.fitting(THROUGHPUT_BLOCKS[parameters.edition])
+    blocks = setting.fitting(THROUGHPUT_BLOCKS)
 
     def phase(block: int) -> Adaptive:
         def batch(number: int) -> tuple[Measurement, ...]:
@@ -160,7 +172,7 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
             )
 
         return rounds(
-            setting.preconditioning,
+            setting.preconditioning(block),
             batch,
             lambda one: one.bytes_per_second,
             parameters.rounds,
@@ -178,7 +190,17 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
         tuple(phase(block) for block in blocks),
         (
             _ROUNDS,
+            _convergence("mbps", "writes"),
+            _convergence("mbps", "reads"),
             Chart("heat", "MB/s in the steady state", "mbps", "read_percent", "block_bytes"),
+            Chart(
+                "lines",
+                "MB/s in the steady state, by mix",
+                "mbps",
+                "block_bytes",
+                series=("read_percent",),
+                log="x",
+            ),
         ),
         None if blocks else "the target is too small",
     )
@@ -249,7 +271,7 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
         ),
         (
             rounds(
-                setting.preconditioning,
+                setting.preconditioning(),
                 batch,
                 _mean_latency_s,
                 parameters.rounds,
@@ -259,10 +281,20 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
         ),
         (
             _ROUNDS,
+            _convergence("latency_mean", "writes"),
+            _convergence("latency_max", "writes"),
+            Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes"),
             Chart(
                 "heat",
                 "Mean latency in the steady state",
                 "latency_mean",
+                "read_percent",
+                "block_bytes",
+            ),
+            Chart(
+                "heat",
+                "Latency that 99.999 % keep in the steady state",
+                "latency_p99999",
                 "read_percent",
                 "block_bytes",
             ),

@@ -8,6 +8,7 @@ from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, TIME, choice, m
 from fourcorners.suites.snia.common import (
     BLOCK_4K,
     EDITIONS,
+    HISTOGRAM_S,
     ROUNDS_MAX,
     SOURCE,
     Setting,
@@ -17,7 +18,7 @@ from fourcorners.suites.snia.common import (
 from fourcorners.suites.steps import Purge, Rest
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measurement, Phase
-from fourcorners.workload import Stream, Workload
+from fourcorners.workload import Workload
 
 HOUR_S = 3600.0
 
@@ -31,23 +32,32 @@ class SaturationParameters:
     threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
     time_s: float = parameter(SECONDS, 6 * HOUR_S, "at most")
     capacities: int = parameter(COUNT, 4, "drive writes at most")
+    histogram_s: float = parameter(SECONDS, HISTOGRAM_S, "the same writes for the histogram, after")
 
 
 def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: int) -> Plan:
     """4 KiB random writes to an erased drive for six hours, or until four times its capacity is
-    written."""
+    written; then twenty minutes of them for the histogram. Where five of the specification's
+    rounds are steady before, a finding says so, and the writes go on: what comes after tells
+    whether they were."""
     setting = Setting(subject, parameters)
-    capacity = parameters.capacities * subject.area_bytes
-    measurement = Measurement(
+    stream = setting.stream(0.0, "random", BLOCK_4K)
+    writes = Measurement(
         "write",
         "4 KiB random write",
         Workload(
-            [setting.stream(0.0, "random", BLOCK_4K)],
+            [stream],
             seconds=parameters.time_s,
-            transfer_bytes=capacity,
+            transfer_bytes=parameters.capacities * subject.area_bytes,
             seed=seed,
         ),
         {"variant": "4 KiB random write", "counts_exceedances": True},
+    )
+    histogram = Measurement(
+        "histogram",
+        "4 KiB random write, for the histogram",
+        Workload([stream], seconds=parameters.histogram_s, seed=seed + 1),
+        {"counts_exceedances": True},
     )
     return Plan(
         setting.shown(
@@ -55,12 +65,21 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
                 "outstanding": setting.outstanding,
                 "block size": "4 KiB, random writes",
                 "time": f"{parameters.time_s:g} s, or {parameters.capacities} drive writes",
+                "histogram": f"{parameters.histogram_s:g} s of the same writes, after",
             }
         ),
-        (Phase((Purge(),), (measurement,)),),
+        (Phase((Purge(),), (writes, histogram)),),
         (
-            Chart("seconds", "IOPS", "iops", series=("variant",), log="y"),
-            Chart("seconds", "Mean latency", "latency_mean", series=("variant",), log="y"),
+            Chart("seconds", "IOPS", "iops", series=("variant",), log="y", ids="write"),
+            Chart(
+                "seconds",
+                "Mean latency",
+                "latency_mean",
+                series=("variant",),
+                log="y",
+                ids="write",
+            ),
+            Chart("rounds", "Last minutes of rounds of 31 minutes", "value", "round"),
             Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
         ),
     )
@@ -94,7 +113,7 @@ class IdleParameters:
 
 def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
     """Purge; 4 KiB random writes in rounds of half an hour until the last minutes are steady; then
-    for each pause bursts of 5 s with that pause between them, and half an hour without a pause."""
+    for each pause bursts of 5 s, each followed by that pause, and half an hour without a pause."""
     setting = Setting(subject, parameters)
     stream = setting.stream(0.0, "random", BLOCK_4K)
     minute = parameters.round_s / 30
@@ -118,13 +137,13 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
 
     count = 0
 
-    def write(id: str, seconds: float, variant: str) -> Measurement:
+    def write(id: str, seconds: float, variant: str, which: str) -> Measurement:
         nonlocal count
         count += 1
         own_seed = seed + 10**6 + count
         return Measurement(
             id,
-            f"4 KiB random write, {variant}",
+            f"4 KiB random write, {variant}, {which}",
             Workload([stream], seconds=seconds, seed=own_seed),
             {"variant": variant},
         )
@@ -135,16 +154,19 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
     bursts = max(round(parameters.segment_s / parameters.burst_s), 1)
     for idle in parameters.idles_s:
         variant = f"{parameters.burst_s:g} s of writes, {idle:g} s of pause"
+        # Each burst is followed by its pause, the last one too: the drive goes into the baseline
+        # rested.
         phases += [
             Phase(
-                (Rest(idle),),
-                (write(f"idle-{idle:g}/{number}", parameters.burst_s, variant),),
+                (Rest(idle),) if number > 1 else (),
+                (write(f"idle-{idle:g}/{number}", parameters.burst_s, variant, f"burst {number}"),),
                 continues=True,
             )
             for number in range(1, bursts + 1)
         ]
-        baseline = write(f"baseline-{idle:g}", parameters.segment_s, "no pause")
-        phases.append(Phase((), (baseline,), continues=True))
+        after = f"after those of {idle:g} s"
+        baseline = write(f"baseline-{idle:g}", parameters.segment_s, "no pause", after)
+        phases.append(Phase((Rest(idle),), (baseline,), continues=True))
     return Plan(
         setting.shown(
             **{
@@ -177,43 +199,44 @@ IDLE = Definition(
 
 @dataclass(frozen=True)
 class CrossParameters:
-    """Of cross stimulus recovery."""
+    """Of cross stimulus recovery: one thread, whose sequential writes are in order."""
 
     edition: str = parameter(choice(*EDITIONS), "enterprise", "PTS-E or PTS-C")
-    depth: int | None = parameter(COUNT, None, "queue depth of a thread, recommended by edition")
-    threads: int | None = parameter(COUNT, None, "threads, recommended by edition")
+    depth: int = parameter(COUNT, 32, "queue depth")
     sequential_s: float = parameter(SECONDS, 8 * HOUR_S, "sequential writes, before and after")
-    random_s: float = parameter(SECONDS, 6 * HOUR_S, "random reads and writes in between")
+    random_s: float = parameter(SECONDS, 6 * HOUR_S, "random writes in between")
 
 
 def plan_cross(subject: Subject, parameters: CrossParameters, seed: int) -> Plan:
-    """Purge; 1024 KiB sequential writes for eight hours, 8 KiB random I/O with 65 % reads for six,
-    and the sequential writes again for eight."""
+    """Purge; 1024 KiB sequential writes for eight hours, 8 KiB random writes for six, and the
+    sequential writes again for eight."""
     setting = Setting(subject, parameters)
-    # One stream writes in sequence: several would look random to the drive.
-    in_order = setting.stream(0.0, "sequential", 1024 * KIB, threads=1)
-    mixed = setting.stream(0.65, "random", 8 * KIB)
 
-    def write(id: str, label: str, stream: Stream, seconds: float, own_seed: int) -> Measurement:
+    def write(id: str, label: str, pattern: str, block: int, seconds: float) -> Measurement:
+        stream = setting.stream(0.0, pattern, block, threads=1)
+        own_seed = seed + ("before", "random", "after").index(id)
         return Measurement(
-            id,
-            label,
-            Workload([stream], seconds=seconds, seed=own_seed),
-            {"variant": label},
+            id, label, Workload([stream], seconds=seconds, seed=own_seed), {"variant": label}
         )
 
     measurements = (
-        write("before", "1024 KiB sequential write", in_order, parameters.sequential_s, seed),
-        write("random", "8 KiB random, R/W 65/35", mixed, parameters.random_s, seed + 1),
         write(
-            "after", "1024 KiB sequential write, again", in_order, parameters.sequential_s, seed + 2
+            "before", "1024 KiB sequential write", "sequential", 1024 * KIB, parameters.sequential_s
+        ),
+        write("random", "8 KiB random write", "random", 8 * KIB, parameters.random_s),
+        write(
+            "after",
+            "1024 KiB sequential write, again",
+            "sequential",
+            1024 * KIB,
+            parameters.sequential_s,
         ),
     )
     return Plan(
         setting.shown(
-            outstanding=f"{setting.outstanding}, sequential writes by one",
-            stimuli=f"1024 KiB sequential writes, {parameters.sequential_s:g} s; 8 KiB random, R/W "
-            f"65/35, {parameters.random_s:g} s; the first again",
+            outstanding=f"{parameters.depth}, one thread",
+            stimuli=f"1024 KiB sequential writes, {parameters.sequential_s:g} s; 8 KiB random "
+            f"writes, {parameters.random_s:g} s; the first again",
         ),
         (Phase((Purge(),), measurements),),
         (
@@ -232,7 +255,7 @@ CROSS = Definition(
     name="snia-cross-stimulus-recovery",
     title="SNIA cross stimulus recovery",
     source=SOURCE,
-    purpose="How a drive gets along with a change from sequential writes to random I/O and back.",
+    purpose="How a drive gets along with a change from sequential to random writes and back.",
     plan=plan_cross,
     parameters=CrossParameters,
 )

@@ -33,13 +33,15 @@ MORE_SPARE = 0.75
 FILLED = (0.25, 0.5, 0.75, 1.0)
 IDLES_S = (1.0, 10.0, 60.0, 600.0)
 MINUTE_S = 60.0
+HAMMERED = "hammered"
+LABEL = "4 KiB random write, queue depth 32"
 
 
 def random_writes(
     id: str,
     seconds: float,
     *,
-    label: str = "4 KiB random write, queue depth 32",
+    label: str = LABEL,
     span_bytes: int | None = None,
     block_bytes: int = BLOCK_BYTES,
     depth: int = DEPTH,
@@ -47,9 +49,9 @@ def random_writes(
     **axes: Any,
 ) -> Measurement:
     """Incompressible random writes over all of a drive, or its first ``span_bytes``. What tells
-    one from others of a test is its ``variant``."""
-    if "variant" in axes:
-        label = f"{label}, {axes['variant']}"
+    one from others of a test is its ``variant``, or what else its label says."""
+    if "variant" in axes and label == LABEL:
+        label = f"{LABEL}, {axes['variant']}"
     stream = Stream.write("random", block_bytes, queue_depth=depth, span_bytes=span_bytes)
     return Measurement(id, label, Workload([stream], seconds=seconds, seed=seed), axes)
 
@@ -260,25 +262,34 @@ def plan_recovery(subject: Subject, parameters: RecoveryParameters, seed: int) -
 
     # Each with a seed of its own: who writes the same places again in the same order leaves whole
     # blocks without valid data.
-    def minute(id: str, variant: str, **axes: Any) -> Measurement:
+    def writes(id: str, seconds: float, variant: str, which: str = "", **axes: Any) -> Measurement:
         nonlocal count
         count += 1
         return random_writes(
-            id, parameters.time_s, span_bytes=area, seed=seed + count, variant=variant, **axes
+            id,
+            seconds,
+            label=f"{LABEL}, {which or variant}",
+            span_bytes=area,
+            seed=seed + count,
+            variant=variant,
+            **axes,
         )
 
-    def hammer(id: str) -> Measurement:
-        nonlocal count
-        count += 1
-        return random_writes(
-            id, parameters.hammer_s, span_bytes=area, seed=seed + count, variant="hammered"
-        )
+    def minute(id: str, variant: str, which: str = "", **axes: Any) -> Measurement:
+        return writes(id, parameters.time_s, variant, which, **axes)
+
+    def hammer(id: str, which: str) -> Measurement:
+        return writes(id, parameters.hammer_s, HAMMERED, which)
 
     longest = max(parameters.idles_s)
-    phases = [Phase((Purge(), Fill(area)), (hammer("hammer"),))]
+    phases = [Phase((Purge(), Fill(area)), (hammer("hammer", "hammering"),))]
     for idle in sorted(parameters.idles_s):
         phases += [
-            Phase((), (minute(f"before-idle-{idle:g}", "hammered"),), continues=True),
+            Phase(
+                (),
+                (minute(f"before-idle-{idle:g}", HAMMERED, f"before {idle:g} s idle"),),
+                continues=True,
+            ),
             Phase(
                 (Rest(idle),),
                 (minute(f"after-idle-{idle:g}", f"after {idle:g} s idle", idle_s=idle),),
@@ -287,7 +298,7 @@ def plan_recovery(subject: Subject, parameters: RecoveryParameters, seed: int) -
         ]
     phases += [
         Phase((Trim(),), (minute("after-trim", "after TRIM"),), continues=True),
-        Phase((Purge(), Fill(area)), (hammer("hammer-again"),)),
+        Phase((Purge(), Fill(area)), (hammer("hammer-again", "hammering again"),)),
         Phase(
             (Trim(), Rest(longest)),
             (minute("after-trim-and-idle", f"after TRIM and {longest:g} s idle"),),

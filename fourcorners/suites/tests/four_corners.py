@@ -50,7 +50,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     def sequential_write(content: str) -> Measurement:
         return timed(
             f"sequential-write-qd1-{content}",
-            f"128 KiB sequential write, {content} data",
+            f"128 KiB sequential write, queue depth 1, {content} data",
             access("write", "sequential", SEQUENTIAL_BLOCK_BYTES, span_bytes=area, content=content),
             sequential_s,
             seed=seed,
@@ -58,7 +58,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     sequential_read = timed(
         "sequential-read-qd1",
-        "128 KiB sequential read",
+        "128 KiB sequential read, queue depth 1",
         access("read", "sequential", SEQUENTIAL_BLOCK_BYTES, span_bytes=area),
         sequential_s,
         seed=seed,

@@ -133,7 +133,8 @@ def plan_mix(subject: Subject, parameters: MixParameters, seed: int) -> Plan:
         )
         return timed(
             f"{100 * reads:g}-percent-reads",
-            f"{chosen_size(parameters.block_bytes)} random, {show_percent(reads)} reads",
+            f"{chosen_size(parameters.block_bytes)} random, {show_percent(reads)} reads, "
+            f"queue depth {parameters.depth}",
             stream,
             parameters.time_s,
             ramp_s=parameters.ramp_s,

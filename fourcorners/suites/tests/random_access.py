@@ -35,12 +35,14 @@ def random_writes(
     *,
     depths: Iterable[int] = (3,),
     contents: Iterable[str] = CONTENTS,
-    alignment_bytes: int = BLOCK_BYTES,
+    alignment_bytes: int | None = None,
     prefix: str = "random-write",
     seed: int = 1,
 ) -> Phase:
-    """4 KiB random writes over a span that holds data, on an otherwise empty drive."""
-    aligned = "" if alignment_bytes == BLOCK_BYTES else f", at any {alignment_bytes} bytes"
+    """4 KiB random writes over a span that holds data, on an otherwise empty drive. Where the
+    alignment is what is compared, every label says it; else it is the block size."""
+    alignment = alignment_bytes or BLOCK_BYTES
+    aligned = f", aligned to {chosen_size(alignment)}" if alignment_bytes else ""
     return Phase(
         (Purge(), Fill(span_bytes)),
         tuple(
@@ -52,13 +54,13 @@ def random_writes(
                     "random",
                     BLOCK_BYTES,
                     span_bytes=span_bytes,
-                    alignment_bytes=alignment_bytes,
+                    alignment_bytes=alignment,
                     queue_depth=depth,
                     content=content,
                 ),
                 seconds,
                 seed=seed,
-                alignment_bytes=alignment_bytes,
+                alignment_bytes=alignment,
             )
             for depth in depths
             for content in contents
@@ -119,12 +121,13 @@ def plan_aligned(subject: Subject, parameters: AlignedParameters, seed: int) -> 
     shown = {
         "block size": "4 KiB, random",
         "queue depth": str(parameters.depth),
-        "alignment": f"4 KiB, then {sector} B",
+        "alignment": f"4 KiB, then {chosen_size(sector)}",
         "span": f"{subject.extent(span)}, the rest empty",
         "data": parameters.content,
         "time": f"{parameters.time_s:g} s each",
     }
     if sector >= BLOCK_BYTES:
+        shown["alignment"] = "4 KiB"
         shown["left out"] = "512 B: direct I/O cannot address it here"
     return Plan(shown, phases, (_LATENCIES,))
 
@@ -240,7 +243,7 @@ def plan_access(subject: Subject, parameters: AccessParameters, seed: int) -> Pl
         return tuple(
             timed(
                 f"{operation}/{block}",
-                f"{chosen_size(block)} random {operation}",
+                f"{chosen_size(block)} random {operation}, queue depth 1",
                 access(operation, "random", block, span_bytes=area),
                 parameters.time_s,
                 seed=seed,

@@ -138,7 +138,7 @@ def atto_sweep(
     return tuple(
         timed(
             f"{operation}/{size}",
-            f"{chosen_size(size)} sequential {operation}",
+            f"{chosen_size(size)} sequential {operation}, queue depth {depth}",
             access(
                 operation,
                 "sequential",

@@ -1,0 +1,84 @@
+"""Findings of the test of recovery on synthetic truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+
+from fourcorners.analysis import analyze
+
+
+def _run(fresh_iops: float, hammered_iops: float, after_iops: dict[float, float]) -> FakeRun:
+    """Hammering that falls to its level after 20 s, then a minute before and after each pause."""
+    run = FakeRun()
+    course = np.concatenate([np.full(20, fresh_iops), np.full(80, hammered_iops)])
+    run.add(
+        "recovery/hammer",
+        "write",
+        iops=float(course.mean()),
+        elapsed_s=100,
+        series_iops=course,
+        variant="hammered",
+    )
+    for idle_s, iops in after_iops.items():
+        run.add(f"recovery/before-idle-{idle_s:g}", "write", iops=hammered_iops, variant="hammered")
+        run.add(
+            f"recovery/after-idle-{idle_s:g}",
+            "write",
+            iops=iops,
+            variant=f"after {idle_s:g} s idle",
+            idle_s=idle_s,
+        )
+    return run
+
+
+def _found(run: FakeRun) -> dict[str, dict[str, object]]:
+    names = ("recovery_",)
+    return {one["name"]: one for one in analyze(run) if one["name"].startswith(names)}
+
+
+def test_the_gain_and_the_pause_that_brings_the_drive_back() -> None:
+    found = _found(_run(10_000, 1_000, {1.0: 1_100, 10.0: 5_000, 60.0: 9_000}))
+    assert found["recovery_after-idle-10"]["value"] == pytest.approx(5.0)
+    assert found["recovery_after-idle-60"]["verdict"] == "measured"
+    assert found["recovery_time"]["value"] == 10.0
+    slower = _found(_run(10_000, 1_000, {1.0: 1_100, 10.0: 4_000}))
+    assert slower["recovery_time"]["value"] is None
+    assert "the most is 40.0 %, after 10 s" in str(slower["recovery_time"]["text"])
+
+
+def test_where_the_hammering_slowed_nothing_there_is_nothing_to_come_back_from() -> None:
+    found = _found(_run(10_000, 9_500, {1.0: 10_000}))
+    assert set(found) == {"recovery_after-idle-1"}
+    assert found["recovery_after-idle-1"]["verdict"] == "not identifiable"
+    assert "had not slowed the drive" in str(found["recovery_after-idle-1"]["text"])
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict", "rounds"),
+    [
+        ([9, 5, 2, 2, 2, 2, 2, 2], "holds", (3, 7)),
+        ([9, 8, 7, 6, 5, 4], "violated", (2, 6)),
+        ([2, 2, 2], "not identifiable", None),
+    ],
+)
+def test_write_saturation_is_steady_from_its_first_five_even_rounds_on(
+    levels: list[int], verdict: str, rounds: tuple[int, int] | None
+) -> None:
+    # Of each round of 31 minutes only the last one is tracked.
+    course = np.concatenate([[1000.0 * n] * 1800 + [100.0 * n] * 60 for n in levels])
+    run = FakeRun()
+    name = "snia-write-saturation"
+    run.add(
+        f"{name}/write",
+        "write",
+        iops=float(course.mean()),
+        elapsed_s=len(course) + 7,
+        series_iops=np.append(course, np.ones(7)),
+    )
+    [found] = [one for one in analyze(run) if one["name"].startswith(f"rounds_{name}")]
+    assert found["verdict"] == verdict
+    window = found["detail"]["window"]
+    assert rounds == (window and (window["first_round"], window["last_round"]))
+    assert found["detail"]["values"] == [100.0 * n for n in levels]
