@@ -30,6 +30,7 @@ from fourcorners.observing import Observed, observe
 from fourcorners.recording import (
     IoLog,
     LatencyDistribution,
+    LatencyOverTime,
     Offered,
     OperationRecording,
     Recording,
@@ -69,6 +70,7 @@ __all__ = [
     "Explanation",
     "IoLog",
     "LatencyDistribution",
+    "LatencyOverTime",
     "Observed",
     "Offered",
     "OperationRecording",

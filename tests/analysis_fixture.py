@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.recording import IoLog
+from fourcorners.recording import IoLog, LatencyOverTime
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,6 +27,7 @@ class FakeRun:
     recordings: list[dict[str, Any]] = field(default_factory=list)
     all_series: dict[tuple[str, str], dict[str, npt.NDArray[Any]]] = field(default_factory=dict)
     histograms: dict[tuple[str, str], tuple[npt.NDArray[Any], ...]] = field(default_factory=dict)
+    over_time: dict[tuple[str, str], LatencyOverTime] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -47,6 +48,9 @@ class FakeRun:
     def ios(self, recording_id: str) -> IoLog:
         """No run of these keeps single I/Os."""
         raise KeyError(recording_id)
+
+    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
+        return self.over_time.get((recording_id, operation), LatencyOverTime.none())
 
     def histogram(
         self, recording_id: str, operation: str

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis import latency_over_time
-from fourcorners.recording import IoLog
+from fourcorners.recording import IoLog, LatencyOverTime
 
 Series = dict[str, Any]
 Histogram = tuple[Any, Any, Any]
@@ -49,6 +49,29 @@ class FakeRun:
     def histogram(self, recording_id: str, operation: str) -> Histogram:
         """Buckets of one recording's latencies."""
         return self.tables[(recording_id, operation)][1]
+
+    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
+        """The recording's distribution in every second, around the mean of that second."""
+        series, (low, _, count) = self.tables[(recording_id, operation)]
+        ios = np.nan_to_num(np.asarray(series["ios"], np.float64))
+        if not len(count) or not ios.sum():
+            return LatencyOverTime.none()
+        shares, edges = np.histogram(np.log2(low), 40, weights=count / count.sum())
+        around = np.exp2((edges[:-1] + edges[1:]) / 2)
+        mean_s = series.get("latency_mean_s", np.full(len(ios), np.nan))
+        mean_ns = np.where(np.isfinite(mean_s), mean_s * 1e9, np.average(around, weights=shares))
+        ns = np.outer(mean_ns, around / np.average(around, weights=shares))
+        power = np.floor(np.log2(ns))
+        bucket = 8 * power + np.floor(ns / np.exp2(power - 3)) - 8
+        held = np.round(np.outer(ios, shares)) > 0
+        second = np.repeat(np.arange(len(ios)), held.sum(axis=1))
+        cells, where = np.unique(
+            np.stack([second, bucket[held].astype(np.int64)]), axis=1, return_inverse=True
+        )
+        summed = np.bincount(where.ravel(), np.round(np.outer(ios, shares))[held])
+        step = np.exp2(cells[1] // 8 - 3).astype(np.int64)
+        lowest = (cells[1] % 8 + 8) * step
+        return LatencyOverTime(cells[0], lowest, lowest + step - 1, summed.astype(np.int64))
 
 
 @dataclass

@@ -87,13 +87,16 @@ def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
     assert sum(row["ios"] for row in counted) == sum(row["ios"] for _, row in own)
     seconds = query(database, "SELECT sum(ios)::BIGINT AS ios FROM series").to_pylist()
     assert seconds[0]["ios"] == sum(row["ios"] for _, row in own)
+    over_time = "SELECT sum(count)::BIGINT AS ios FROM latency_over_time"
+    assert query(database, over_time).to_pylist() == seconds
     assert query(database, "SELECT * FROM published").num_rows == len(published())
     findings = query(database, "SELECT finding FROM findings").to_pylist()
     assert len(findings) == sum(len(shelved.run.findings) for shelved in runs)
 
 
 @pytest.mark.parametrize(
-    "name", [*TABLES, "four_corners", "queue_depths", "transfer_sizes", "artefacts"]
+    "name",
+    [*TABLES, "four_corners", "queue_depths", "transfer_sizes", "latency_seconds", "artefacts"],
 )
 def test_every_table_can_be_asked_also_without_runs(name: str, tmp_path: Path) -> None:
     runs = shelf([tmp_path])

@@ -392,9 +392,11 @@ def test_saved_data_is_what_is_drawn(open_report: Open) -> None:
     }
     assert {(row[2], row[3]): float(row[4]) for row in heat[1:]} == pytest.approx(rates, rel=1e-5)
 
-    density = report.table(report.figure("Latency of single I/Os over time"))
+    map_over_time = page.locator("#consistency").locator("figure", has_text="Latency over time")
+    density = report.table(map_over_time)
     assert density[0][-1] == "I/Os"
-    assert sum(int(row[-1]) for row in density[1:]) == len(runs[0].ios("held/filled-75"))
+    over_time = runs[0].latency_over_time("consistency/write", "write")
+    assert sum(int(row[-1]) for row in density[1:]) == over_time.count.sum()
     assert all(
         float(row[2]) < float(row[3]) and float(row[4]) < float(row[5]) for row in density[1:]
     )

@@ -16,7 +16,7 @@ from fourcorners.store import schema
 
 DRIVE = "sim:ocz-core-64gb"
 TESTS = ["transfer-size", "consistency"]
-TABLES = (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS)
+TABLES = (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME)
 # A run that is killed, asked to stop or without room at the n-th flush of a certain file.
 SCRIPT = """
 import errno, os, signal, sys

@@ -76,7 +76,13 @@ def test_a_simulated_test_goes_on_to_the_same_bytes(test: str, tmp_path: Path) -
     _killed("resume", 4, out / before["id"])
     between = _manifest(out)
     run = fc.resume(out / before["id"])
-    for name in (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.FINDINGS):
+    for name in (
+        schema.RECORDINGS,
+        schema.SERIES,
+        schema.HISTOGRAMS,
+        schema.LATENCY_OVER_TIME,
+        schema.FINDINGS,
+    ):
         assert (run.path / name).read_bytes() == (whole.path / name).read_bytes(), name
     names = {path.name for path in run.path.iterdir()}
     assert names == {path.name for path in whole.path.iterdir()}

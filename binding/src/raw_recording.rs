@@ -46,6 +46,11 @@ pub struct RawOperation {
     second_bytes: Py<PyArray1<u64>>,
     second_latency_sum_ns: Py<PyArray1<u64>>,
     second_latency_max_ns: Py<PyArray1<u64>>,
+    /// Latencies of every second, a row for each bucket that holds something.
+    over_time_second: Py<PyArray1<u64>>,
+    over_time_low_ns: Py<PyArray1<u64>>,
+    over_time_high_ns: Py<PyArray1<u64>>,
+    over_time_count: Py<PyArray1<u64>>,
 }
 
 impl RawOperation {
@@ -63,6 +68,7 @@ impl RawOperation {
         }
         let column = |values: Vec<u64>| values.into_pyarray(py).unbind();
         let seconds = &record.seconds;
+        let over_time = &record.latency_over_time;
         Ok(Self {
             ios: record.ios,
             bytes: record.bytes,
@@ -72,6 +78,10 @@ impl RawOperation {
             second_bytes: column(seconds.iter().map(|s| s.bytes).collect()),
             second_latency_sum_ns: column(seconds.iter().map(|s| s.latency_sum_ns).collect()),
             second_latency_max_ns: column(seconds.iter().map(|s| s.latency_max_ns).collect()),
+            over_time_second: column(over_time.iter().map(|e| u64::from(e.second)).collect()),
+            over_time_low_ns: column(over_time.iter().map(|e| e.bounds_ns().0).collect()),
+            over_time_high_ns: column(over_time.iter().map(|e| e.bounds_ns().1).collect()),
+            over_time_count: column(over_time.iter().map(|e| u64::from(e.count)).collect()),
             errors: record.errors,
         })
     }

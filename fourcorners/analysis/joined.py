@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners.analysis.source import Array, RunData
-from fourcorners.recording import IoLog
+from fourcorners.recording import IoLog, LatencyOverTime
 
 
 class Joined:
@@ -52,3 +52,7 @@ class Joined:
     def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:
         """As the run has it that the recording is from."""
         return self._owner[recording_id].histogram(recording_id, operation)
+
+    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
+        """As the run has it that the recording is from."""
+        return self._owner[recording_id].latency_over_time(recording_id, operation)

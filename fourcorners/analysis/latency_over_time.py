@@ -1,11 +1,13 @@
-"""Findings ``latency_over_time_RECORDING_OPERATION``: how the latency of single I/Os went on.
+"""How latency went on: maps of it by the second, which every recording has, and the findings
+``latency_over_time_RECORDING_OPERATION`` about single I/Os, where a run keeps them.
 
-From the logs of single I/Os that a run keeps. The percentiles of each stretch of time come from all
-I/Os that the log has of it; failed ones have no latency.
+The percentiles of each stretch of time come from all I/Os that the log has of it; failed ones have
+no latency.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +18,10 @@ import numpy.typing as npt
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData
-from fourcorners.recording import NS, IoLog
+from fourcorners.recording import NS, IoLog, LatencyOverTime
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 STRETCHES = 100
 """Equal stretches of the measured time, at most."""
@@ -33,15 +36,14 @@ DOTS = 2000
 SLOWEST = 100
 """The slowest I/Os, which a picture has in any case."""
 
+MAP_COLUMNS = 200
+"""Columns of a map of latencies, at most."""
 
-MAP_COLUMNS = 120
-"""Stretches of time of a map of latencies, at most."""
+MAP_WIDTHS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
+"""Widths of a column that divide the hours of a plot's axis well."""
 
-MAP_COLUMN_IOS = 50
-"""I/Os of a column, as a mean, below which a map has fewer columns, but never under ten."""
-
-MAP_ROWS_PER_DECADE = 16
-"""Steps of latency per factor of ten; a map has 8 to 64 of them."""
+MAP_PERCENTILES = {"median": 50.0, "99 %": 99.0}
+"""Lines over a map, by name."""
 
 
 @dataclass(frozen=True)
@@ -81,46 +83,61 @@ def bands(completed_s: Floats, latency_s: Floats) -> Bands:
 
 @dataclass(frozen=True)
 class Map:
-    """Into which cells of time and latency I/Os fall; one for all that share scales."""
+    """How many I/Os there were of each latency, by columns of whole seconds. All arrays have shape
+    (cells,) and are in order of column and latency; only cells that hold something are there."""
 
-    to_s: float
-    """End of the last column; the first begins at zero, and all are equally wide."""
-    columns: int
-    latency_s: Floats
-    """Edges of the rows, ascending by a constant factor, shape (rows + 1,)."""
+    column_s: int
+    """Width of a column; the first begins at zero."""
+    column: Integers
+    low_ns: Integers
+    high_ns: Integers
+    """Bounds of the latency, inclusive."""
+    count: Integers
 
-    def counts(self, completed_s: Floats, latency_s: Floats) -> npt.NDArray[np.int64]:
-        """I/Os of each cell, shape (columns, rows).
+    def percentile_s(self, percent: float) -> tuple[Integers, Floats]:
+        """Columns that have at least one I/O beyond a percentile, and the percentile in them,
+        interpolated within its cell.
 
         Args:
-            completed_s: shape (ios,), from the start of measuring; latency_s: shape (ios,).
+            percent: above 0, below 100.
         """
-        edges = [np.linspace(0.0, self.to_s, self.columns + 1), self.latency_s]
-        counts: npt.NDArray[np.int64] = np.histogram2d(completed_s, latency_s, bins=edges)[
-            0
-        ].astype(np.int64)
-        return counts
+        columns, starts = np.unique(self.column, return_index=True)
+        ends = np.append(starts[1:], len(self.column))
+        cumulated = np.cumsum(self.count)
+        before = cumulated[starts] - self.count[starts]
+        ios = cumulated[ends - 1] - before
+        rank = before + percent / 100 * ios
+        cell = np.minimum(np.searchsorted(cumulated, rank), ends - 1)
+        within = (rank - (cumulated[cell] - self.count[cell])) / self.count[cell]
+        values = (self.low_ns[cell] + (self.high_ns[cell] - self.low_ns[cell]) * within) * NS
+        enough = ios * min(percent, 100 - percent) >= 100
+        return columns[enough], np.asarray(values[enough], dtype=np.float64)
 
 
-def map_of(logs: Sequence[tuple[Floats, Floats]]) -> Map:
-    """The map that holds all I/Os of these logs.
+def column_seconds(longest_s: float) -> int:
+    """Width of the columns of maps that share their scales, by the longest time among them."""
+    least = math.floor(longest_s) / MAP_COLUMNS
+    return next((width for width in MAP_WIDTHS_S if width >= least), math.ceil(least))
+
+
+def map_of(parts: Sequence[tuple[float, LatencyOverTime]], column_s: int) -> Map:
+    """The map of recordings that followed one another.
 
     Args:
-        logs: completion times and latencies above zero, in seconds, each of shape (ios,); one log
-            at least has I/Os.
+        parts: when each began, in seconds, and its latencies; one at least has some.
+        column_s: see :func:`column_seconds`.
     """
-    completed = [completed_s for completed_s, _ in logs if len(completed_s)]
-    latencies = [latency_s for _, latency_s in logs if len(latency_s)]
-    margin = 1.01 if min(map(np.min, latencies)) < max(map(np.max, latencies)) else 1.5
-    low = float(min(map(np.min, latencies))) / margin
-    high = float(max(map(np.max, latencies))) * margin
-    rows = int(np.clip(round(np.log10(high / low) * MAP_ROWS_PER_DECADE), 8, 64))
-    ios = max(len(completed_s) for completed_s in completed)
-    return Map(
-        to_s=float(max(completed_s[-1] for completed_s in completed)),
-        columns=int(np.clip(ios // MAP_COLUMN_IOS, 10, MAP_COLUMNS)),
-        latency_s=np.geomspace(low, high, rows + 1),
+    # A second that lies across the edge of a column belongs where its middle is.
+    column = np.concatenate([(start_s + p.second + 0.5) // column_s for start_s, p in parts])
+    low, high, count = (
+        np.concatenate([getattr(part, name) for _, part in parts])
+        for name in ("low_ns", "high_ns", "count")
     )
+    (columns, lows, highs), where = np.unique(
+        np.stack([column.astype(np.int64), low, high]), axis=1, return_inverse=True
+    )
+    summed = np.bincount(where.ravel(), weights=count, minlength=len(columns))
+    return Map(column_s, columns, lows, highs, summed.astype(np.int64))
 
 
 def served(log: IoLog, operation: str) -> IoLog:

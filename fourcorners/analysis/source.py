@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from fourcorners.recording import IoLog
+from fourcorners.recording import IoLog, LatencyOverTime
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +36,10 @@ class RunData(Protocol):
 
     def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:
         """Latency buckets: ``low_ns``, ``high_ns`` (inclusive) and ``count``, shape (buckets,)."""
+        ...
+
+    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
+        """Latencies of every second; without rows where they were not kept."""
         ...
 
 

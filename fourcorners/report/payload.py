@@ -121,9 +121,9 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
         "id": str(row.get("recording")),
         "label": row["label"],
         "operation": row["operation"],
-        "bps": _round(row.get("bytes_per_second")),
-        "iops": _round(row.get("iops")),
-        "latency": {key: _round(row.get(f"latency_{key}_s")) for key in LATENCIES},
+        "bps": rounded(row.get("bytes_per_second")),
+        "iops": rounded(row.get("iops")),
+        "latency": {key: rounded(row.get(f"latency_{key}_s")) for key in LATENCIES},
         "ios": _clean(row.get("ios")),
         "errors": _clean(row.get("errors")) or 0,
         "interrupted": bool(row.get("interrupted")),
@@ -150,7 +150,7 @@ def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     longest = finite(row.get("latency_max_s"))
     if longest is not None:
         middle[-1] = round(longest * 1e9)
-    return {"tail": [_round(t) for t in tail], "ns": [int(ns) for ns in middle]}
+    return {"tail": [rounded(t) for t in tail], "ns": [int(ns) for ns in middle]}
 
 
 def _histogram(run: Run, row: Mapping[str, Any]) -> tuple[Array, Array, Array]:
@@ -190,7 +190,7 @@ def steady_part(run: Run, recording: str) -> dict[str, Any] | None:
         start = finite((finding.get("detail") or {}).get("steady_from_s"))
         low, high = (finite(bound) for bound in bounds) if len(bounds) == 2 else (None, None)
         if recording in (finding.get("evidence") or []) and None not in (start, low, high):
-            return {"from": start, "interval": [_round(low), _round(high)]}
+            return {"from": start, "interval": [rounded(low), rounded(high)]}
     return None
 
 
@@ -243,8 +243,8 @@ def _model(finding: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "block": sizes,
         "band": _model_band(finding, sizes),
-        "predicted": [_round(value) for value in predicted],
-        "misfit": [_round(value, 4) for value in misfit],
+        "predicted": [rounded(value) for value in predicted],
+        "misfit": [rounded(value, 4) for value in misfit],
     }
 
 
@@ -259,7 +259,7 @@ def _model_band(
         return None
     low, high = sorted(max(bound or 0.0, 0.0) for bound in bounds)
     return [
-        [_round(size / (penalty + size / rate)) if size else None for penalty in (high, low)]
+        [rounded(size / (penalty + size / rate)) if size else None for penalty in (high, low)]
         for size in sizes
     ]
 
@@ -274,6 +274,7 @@ def _clean(value: Any) -> Any:
     return finite(value)
 
 
-def _round(value: object, digits: int = 6) -> float | None:
+def rounded(value: object, digits: int = 6) -> float | None:
+    """A finite number to so many digits, which is all that a plot can show; else ``None``."""
     x = finite(value)
     return None if x is None else float(f"{x:.{digits}g}")

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from fourcorners.recording import IoLog
+from fourcorners.recording import IoLog, LatencyOverTime
 
 Array = npt.NDArray[Any]
 
@@ -45,4 +45,8 @@ class Run(Protocol):
 
     def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:
         """Buckets of one latency histogram: lowest and highest nanosecond, count."""
+        ...
+
+    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
+        """Latencies of every second; without rows where they were not kept."""
         ...

@@ -1,6 +1,7 @@
 """Reads a run folder."""
 
 import functools
+import itertools
 import json
 from pathlib import Path
 from typing import Any, cast
@@ -8,11 +9,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fourcorners.errors import UserError, os_reason
-from fourcorners.recording import IO_COLUMNS, IoLog
+from fourcorners.recording import IO_COLUMNS, IoLog, LatencyOverTime
 from fourcorners.store import schema
 
 Integers = npt.NDArray[np.int64]
@@ -60,6 +60,18 @@ class Run:
         low, high, count = (table[name].to_numpy() for name in ("low_ns", "high_ns", "count"))
         return low, high, count
 
+    def latency_over_time(self, recording: str, operation: str) -> LatencyOverTime:
+        """Latencies of every second; without rows where the run was written before they were kept.
+
+        Raises ``KeyError`` when the run has no such recording.
+        """
+        table = self._rows(self._latency_over_time, recording, operation)
+        second, low, high, count = (
+            table[name].to_numpy().astype(np.int64)
+            for name in ("second", "low_ns", "high_ns", "count")
+        )
+        return LatencyOverTime(second, low, high, count)
+
     def ios(self, recording: str) -> IoLog:
         """Single I/Os of a recording that the manifest has as ``logged``.
 
@@ -95,27 +107,31 @@ class Run:
         return run_html(self)
 
     @functools.cached_property
-    def _series(self) -> pa.Table:
-        return self.table(schema.SERIES)
+    def _series(self) -> "_Parts":
+        return _Parts(self.table(schema.SERIES))
 
     @functools.cached_property
-    def _histograms(self) -> pa.Table:
-        return self.table(schema.HISTOGRAMS)
+    def _histograms(self) -> "_Parts":
+        return _Parts(self.table(schema.HISTOGRAMS))
 
-    def _rows(self, table: pa.Table, recording: str, operation: str) -> pa.Table:
+    @functools.cached_property
+    def _latency_over_time(self) -> "_Parts":
+        return _Parts(self.table(schema.LATENCY_OVER_TIME))
+
+    def _rows(self, parts: "_Parts", recording: str, operation: str) -> pa.Table:
         known = any(
             row["recording"] == recording and row["operation"] == operation
             for row in self.recordings
         )
         if not known:
             raise KeyError(f"{self.path} has no recording {recording} with operation {operation}")
-        chosen = pc.and_(
-            pc.equal(table["recording"], recording), pc.equal(table["operation"], operation)
-        )
-        return table.filter(chosen)
+        return parts.of(recording, operation)
 
     def table(self, name: str) -> pa.Table:
         """One of the folder's Parquet tables as it is, such as ``schema.SERIES``."""
+        if name == schema.LATENCY_OVER_TIME and not (self.path / name).exists():
+            # Earlier versions did not keep it.
+            return schema.LATENCY_OVER_TIME_SCHEMA.empty_table()
         try:
             return pq.read_table(self.path / name)
         except (OSError, pa.ArrowException) as error:
@@ -131,6 +147,34 @@ class Run:
             raise UserError(f"cannot read {path}: {os_reason(error)}") from error
         except ValueError as error:
             raise UserError(f"cannot read {path}: it is not JSON ({error})") from error
+
+
+class _Parts:
+    """A table by recording and operation, whose rows stand together: a search through all rows for
+    each would take most of a report's time."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        keys = [
+            table[name].combine_chunks().dictionary_encode() for name in ("recording", "operation")
+        ]
+        recording, operation = (key.indices.to_numpy() for key in keys)
+        changes = (np.diff(recording) != 0) | (np.diff(operation) != 0)
+        starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(table)]])
+        self._slices: dict[tuple[str, str], list[pa.Table]] = {}
+        for start, end in itertools.pairwise(starts.tolist()):
+            if start == end:
+                continue
+            key = (
+                keys[0].dictionary[recording[start]].as_py(),
+                keys[1].dictionary[operation[start]].as_py(),
+            )
+            self._slices.setdefault(key, []).append(table.slice(start, end - start))
+
+    def of(self, recording: str, operation: str) -> pa.Table:
+        """The rows of one; none where there are none."""
+        slices = self._slices.get((recording, operation))
+        return self._table.slice(0, 0) if slices is None else pa.concat_tables(slices)
 
 
 def _first_line(error: Exception) -> str:

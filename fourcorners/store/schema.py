@@ -13,6 +13,7 @@ MANIFEST = "manifest.json"
 RECORDINGS = "recordings.parquet"
 SERIES = "series.parquet"
 HISTOGRAMS = "histograms.parquet"
+LATENCY_OVER_TIME = "latency_over_time.parquet"
 IOS = "ios"
 FINDINGS = "findings.json"
 NOTES = "notes.json"
@@ -76,6 +77,16 @@ HISTOGRAMS_SCHEMA = pa.schema(
     [
         ("recording", pa.string()),
         ("operation", pa.string()),
+        ("low_ns", pa.int64()),
+        ("high_ns", pa.int64()),
+        ("count", pa.int64()),
+    ]
+)
+LATENCY_OVER_TIME_SCHEMA = pa.schema(
+    [
+        ("recording", pa.string()),
+        ("operation", pa.string()),
+        ("second", pa.int32()),
         ("low_ns", pa.int64()),
         ("high_ns", pa.int64()),
         ("count", pa.int64()),

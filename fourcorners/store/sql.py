@@ -76,8 +76,8 @@ _FINDINGS = pa.schema(
 )
 
 TABLES = (
-    *("runs", "tests", "recordings", "series", "histograms", "ios", "findings"),
-    *("claims", "published"),
+    *("runs", "tests", "recordings", "series", "histograms", "latency_over_time", "ios"),
+    *("findings", "claims", "published"),
 )
 """What docs/query.md describes and ``export`` writes; the views are made of these."""
 
@@ -93,6 +93,18 @@ CREATE VIEW queue_depths AS
 CREATE VIEW transfer_sizes AS
     SELECT drive, run, operation, block_bytes, bytes_per_second / 1e6 AS mb_per_second, iops
     FROM recordings WHERE test = 'transfer-size';
+CREATE VIEW latency_seconds AS
+    WITH cumulated AS (
+        SELECT *, sum(count) OVER (every_second ORDER BY low_ns) AS until,
+               sum(count) OVER every_second AS ios
+        FROM latency_over_time
+        WINDOW every_second AS (PARTITION BY run, recording, operation, second)
+    )
+    SELECT drive, run, recording, operation, second, any_value(ios) AS ios,
+           min(high_ns) FILTER (until >= 0.5 * ios) / 1e9 AS latency_p50_s,
+           min(high_ns) FILTER (until >= 0.99 * ios) / 1e9 AS latency_p99_s
+    FROM cumulated JOIN runs USING (run)
+    GROUP BY ALL;
 CREATE VIEW artefacts AS
     SELECT run, finding, title, detail ->> 'severity' AS severity, text
     FROM findings WHERE starts_with(finding, 'artefact_');
@@ -124,6 +136,9 @@ def open_database(
         ("histograms", schema.HISTOGRAMS, schema.HISTOGRAMS_SCHEMA),
     ):
         _attach(database, name, [(run, run.run.path / file) for run in runs], columns)
+    over_time = [(run, run.run.path / schema.LATENCY_OVER_TIME) for run in runs]
+    kept = [(run, path) for run, path in over_time if path.exists()]  # not by earlier versions
+    _attach(database, "latency_over_time", kept, schema.LATENCY_OVER_TIME_SCHEMA)
     logs = [
         (run, log) for run in runs for log in sorted((run.run.path / schema.IOS).glob("*.parquet"))
     ]

@@ -37,6 +37,7 @@ class RunWriter:
         self._recordings: list[dict[str, Any]] = []
         self._series: list[pa.Table] = []
         self._histograms: list[pa.Table] = []
+        self._over_time: list[pa.Table] = []
 
     @classmethod
     def create(cls, parent: str | Path, name: str) -> Self:
@@ -60,9 +61,11 @@ class RunWriter:
         run = Run(claim.path)
         rows = [row for row in run.recordings if row["recording"] in recordings]
         kept = pa.array(list(dict.fromkeys(row["recording"] for row in rows)), pa.string())
-        series, histograms = (
+        series, histograms, over_time = (
             table.filter(pc.is_in(table["recording"], kept))
-            for table in (run.table(schema.SERIES), run.table(schema.HISTOGRAMS))
+            for table in map(
+                run.table, (schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME)
+            )
         )
         try:
             writer = cls(claim.reopen())
@@ -79,6 +82,7 @@ class RunWriter:
         writer._recordings.extend(rows)
         writer._series.append(series)
         writer._histograms.append(histograms)
+        writer._over_time.append(over_time)
         return writer
 
     def keep_states(self, names: Collection[str]) -> None:
@@ -113,6 +117,7 @@ class RunWriter:
             self._recordings.append(_row(recording_id, test, name, operation, recording))
             self._series.append(_series(recording_id, name, operation))
             self._histograms.append(_histogram(recording_id, name, operation))
+            self._over_time.append(_over_time(recording_id, name, operation))
 
     def _log(self, recording_id: str, log: IoLog) -> None:
         columns = {name: getattr(log, name) for name in IO_COLUMNS}
@@ -148,6 +153,8 @@ class RunWriter:
         self._table(schema.RECORDINGS, recordings)
         self._table(schema.SERIES, _joined(self._series, schema.SERIES_SCHEMA))
         self._table(schema.HISTOGRAMS, _joined(self._histograms, schema.HISTOGRAMS_SCHEMA))
+        over_time = _joined(self._over_time, schema.LATENCY_OVER_TIME_SCHEMA)
+        self._table(schema.LATENCY_OVER_TIME, over_time)
         # After a power cut, too, the manifest lists nothing that the tables lack.
         self._flush()
         self.note(manifest)
@@ -289,6 +296,21 @@ def _histogram(recording_id: str, name: str, operation: OperationRecording) -> p
             "count": operation.bucket_count,
         },
         schema=schema.HISTOGRAMS_SCHEMA,
+    )
+
+
+def _over_time(recording_id: str, name: str, operation: OperationRecording) -> pa.Table:
+    rows = operation.latency_over_time
+    return pa.table(
+        {
+            "recording": [recording_id] * len(rows.count),
+            "operation": [name] * len(rows.count),
+            "second": rows.second,
+            "low_ns": rows.low_ns,
+            "high_ns": rows.high_ns,
+            "count": rows.count,
+        },
+        schema=schema.LATENCY_OVER_TIME_SCHEMA,
     )
 
 

@@ -136,4 +136,5 @@ def _operation(run: Run, row: Mapping[str, Any]) -> OperationRecording:
         second_bytes=series["bytes"],
         second_latency_mean_s=np.asarray(series["latency_mean_s"], dtype=np.float64),
         second_latency_max_s=np.asarray(series["latency_max_s"], dtype=np.float64),
+        latency_over_time=run.latency_over_time(row["recording"], row["operation"]),
     )

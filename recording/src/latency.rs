@@ -6,6 +6,9 @@ use histogram::Histogram;
 const GROUPING_POWER: u8 = 10;
 /// Values up to 2^42 ns, 73 minutes; longer ones land in the last bucket.
 const MAX_VALUE_POWER: u8 = 42;
+/// Buckets that there are.
+pub(crate) const BUCKETS: usize =
+    ((MAX_VALUE_POWER - GROUPING_POWER + 1) as usize) << GROUPING_POWER;
 
 /// Latencies of one operation, in nanoseconds.
 #[derive(Clone, Debug)]
@@ -79,11 +82,18 @@ impl Latencies {
 /// (`histogram::Config`) with its parameters known to the compiler. Every I/O
 /// passes here.
 #[inline]
-fn bucket_index(latency_ns: u64) -> usize {
+pub(crate) fn bucket_index(latency_ns: u64) -> usize {
     let value = latency_ns.min((1 << MAX_VALUE_POWER) - 1);
     // Below 2^11 the buckets are single nanoseconds, and the shift is 0.
     let shift = (value | (1 << GROUPING_POWER)).ilog2() - u32::from(GROUPING_POWER);
     (u64::from(shift) << GROUPING_POWER) as usize + (value >> shift) as usize
+}
+
+/// Bounds of a bucket by its index, both inclusive, in nanoseconds.
+pub(crate) fn bounds(index: usize) -> (u64, u64) {
+    let shift = (index >> GROUPING_POWER).saturating_sub(1);
+    let low = (index as u64 - ((shift as u64) << GROUPING_POWER)) << shift;
+    (low, low + (1 << shift) - 1)
 }
 
 #[cfg(test)]
@@ -137,7 +147,9 @@ mod tests {
             let clamped = value.min((1 << MAX_VALUE_POWER) - 1);
             let (low, high, count) = latencies.buckets().next().unwrap();
             assert!((low..=high).contains(&clamped) && count == 1, "{value}: {low} to {high}");
+            assert_eq!(bounds(bucket_index(value)), (low, high));
         }
+        assert_eq!(bounds(BUCKETS - 1).1, (1 << MAX_VALUE_POWER) - 1);
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! What happened: every completion, kept in constant memory per second of run.
 //!
 //! A recording does not know what kind of target made it. Latencies go into a
-//! histogram per operation (relative error below 2^-10, all I/Os counted) and
-//! into a per-second series; the sums of both equal the totals.
+//! histogram per operation (relative error below 2^-10, all I/Os counted), into
+//! a coarser one of every second, and into a per-second series; the sums of all
+//! equal the totals.
 
 mod io_log;
 mod latency;
+mod over_time;
 mod recorder;
 
 pub use io_log::{IoLog, LoggedIo};
 pub use latency::Latencies;
+pub use over_time::SecondBucket;
 pub use recorder::{
     CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages, Totals,
 };

@@ -1,6 +1,7 @@
 //! Collects completions while a workload runs.
 
-use crate::{IoLog, Latencies};
+use crate::over_time::{OverTime, merge};
+use crate::{IoLog, Latencies, SecondBucket};
 use fourcorners_workload::Operation;
 use std::collections::BTreeMap;
 
@@ -36,6 +37,9 @@ pub struct OperationRecord {
     /// One entry per second from the start of measuring; the last may cover
     /// less than a second.
     pub seconds: Vec<Second>,
+    /// Latencies of every second, in order of second and latency; only what
+    /// holds something.
+    pub latency_over_time: Vec<SecondBucket>,
 }
 
 /// The parts of the latencies of I/Os at a given rate. In a closed loop there is
@@ -125,6 +129,7 @@ impl Recording {
                 for (errno, count) in theirs.errors {
                     *mine.errors.entry(errno).or_default() += count;
                 }
+                merge(&mut mine.latency_over_time, &theirs.latency_over_time);
                 if mine.seconds.len() < theirs.seconds.len() {
                     mine.seconds.resize(theirs.seconds.len(), Second::default());
                 }
@@ -172,7 +177,8 @@ pub struct Totals {
     pub latency_sum_ns: u128,
 }
 
-/// Takes completions one by one; no allocation but one series entry a second.
+/// Takes completions one by one; no allocation but the entries of a second when
+/// it is over.
 #[derive(Debug)]
 pub struct Recorder {
     recording: Recording,
@@ -183,6 +189,7 @@ pub struct Recorder {
     second_end_ns: u64,
     at_second_start: [Counted; Operation::COUNT],
     second_latency_max_ns: [u64; Operation::COUNT],
+    over_time: [OverTime; Operation::COUNT],
     last_completion_ns: u64,
 }
 
@@ -203,6 +210,7 @@ impl Recorder {
             second_end_ns: start_ns + NANOSECONDS_PER_SECOND,
             at_second_start: Default::default(),
             second_latency_max_ns: [0; Operation::COUNT],
+            over_time: Default::default(),
             last_completion_ns: start_ns,
         }
     }
@@ -235,6 +243,7 @@ impl Recorder {
         record.ios += 1;
         record.bytes += u64::from(bytes);
         record.latencies.record(latency_ns);
+        self.over_time[operation.index()].record(latency_ns);
         let worst_ns = &mut self.second_latency_max_ns[operation.index()];
         *worst_ns = latency_ns.max(*worst_ns);
     }
@@ -272,6 +281,9 @@ impl Recorder {
         for (index, record) in self.recording.operations.iter_mut().enumerate() {
             let before = &mut self.at_second_start[index];
             let latency_sum_ns = record.latencies.sum_ns();
+            if record.ios > before.ios {
+                self.over_time[index].close(record.seconds.len() as u32);
+            }
             record.seconds.push(Second {
                 ios: record.ios - before.ios,
                 bytes: record.bytes - before.bytes,
@@ -288,6 +300,9 @@ impl Recorder {
     pub fn finish(mut self) -> Recording {
         self.close_second();
         self.recording.elapsed_ns = self.last_completion_ns - self.start_ns;
+        for (record, over_time) in self.recording.operations.iter_mut().zip(self.over_time) {
+            record.latency_over_time = over_time.into_closed();
+        }
         self.recording
     }
 }
@@ -310,6 +325,10 @@ mod tests {
         assert_eq!(per_second, [2, 0, 0, 0, 1]);
         assert_eq!(per_second.iter().sum::<u64>(), writes.ios);
         assert_eq!(recording.operations[0].seconds.len(), 5);
+        let by_bucket: Vec<(u32, u32)> =
+            writes.latency_over_time.iter().map(|entry| (entry.second, entry.count)).collect();
+        assert_eq!(by_bucket, [(0, 2), (4, 1)]);
+        assert!(recording.operations[0].latency_over_time.is_empty());
         assert_eq!(recording.elapsed_ns, 4_400 * MS);
     }
 
@@ -330,6 +349,7 @@ mod tests {
         assert_eq!(reads.latencies.max_ns(), Some(9 * MS));
         assert_eq!(reads.seconds.iter().map(|s| s.ios).collect::<Vec<_>>(), [1, 1]);
         assert_eq!(merged.operations[1].seconds.len(), 2);
+        assert_eq!(reads.latency_over_time.iter().map(|e| e.second).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(merged.outstanding_integral_ns, u128::from(12 * MS));
     }
 }

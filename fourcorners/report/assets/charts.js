@@ -80,7 +80,7 @@ function curves(data, chart, state, id) {
   const groups = map ? labels.flatMap((label) => chart.series.filter((s) => s.label === label)).map((s) => [named(s), [s]]) : apart ? labels.map((label) => [label, chart.series.filter((s) => s.label === label)]) : [["", chart.series]];
   const dotted = ["dots", "seconds", "ios"].includes(chart.kind);
   const xs = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[0]));
-  const ys = chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[1]));
+  const ys = map ? map.rows.flat() : chart.series.flatMap((s) => [...s.points, ...(s.lines ?? []).flatMap((l) => l.points)].map((p) => p[1]));
   const switches = scaleSwitches(chart, state, id, xs, ys);
   // Colour and shape of a series, and what stands out together with it.
   const style = (s) => (several ? { drive: s.drive } : { drive: labels.indexOf(s.label), series: s.label });
@@ -89,7 +89,7 @@ function curves(data, chart, state, id) {
   const axes = () => {
     const across = xAxis(chart, xs, state[`${id}:x`]);
     if (!map) return { x: across, y: yAxis(chart, ys, state[`${id}:y`]) };
-    return { x: { ...across, min: 0, max: map.to_s }, y: { ...yAxis(chart, [map.latency_s[0], map.latency_s.at(-1)], "log") } };
+    return { x: { ...across, min: 0, max: map.to_s }, y: yAxis(chart, map.rows.flat(), "log") };
   };
 
   function panel(panels, label, series) {
@@ -97,11 +97,11 @@ function curves(data, chart, state, id) {
     const { plot } = host(panels, label, CHART_HEIGHT);
     if (map && several) plot.parentNode.dataset.drive = series[0].drive; // hidden with its drive
     if (!several && !apart && labels.length > 1) plot.before(legend(labels, labels.map((_, i) => i), dotted));
-    if (map) plot.after(shades(series[0] ? style(series[0]).drive : 0, map.most));
+    if (map) plot.after(shades(style(series[0]).drive));
     new Panel(plot, () => ({
       ...axes(), height: CHART_HEIGHT, left: CHART_LEFT, title: heading,
       marks: series.flatMap((s) => [
-        ...(map ? [{ ...style(s), kind: "cells", points: cells(map, s) }] : [{
+        ...(map ? [{ ...style(s), kind: "cells", points: cells(map, s), of: s, at: (px, py) => cellAt(map, s, px, py) }] : [{
           ...style(s), points: s.points, kind: dotted ? "dots" : "line", plain: chart.kind === "percentiles", of: s,
           whiskers: s.points.filter((p) => p[3]).map((p) => [p[0], ...p[3]]),
           label: dotted || (!several && labels.length < 2) ? null : several ? data.drives[s.drive] : s.label,
@@ -112,7 +112,7 @@ function curves(data, chart, state, id) {
         })),
       ]),
       describe: series.map((s) => lineWords(named(s) || chart.title, map ? s.lines[0].points : s.points, x, y)).join(" "),
-      readout: (mark, [px, py]) => `${[named(mark.of), x(px)].filter(Boolean).join("\n")}: ${y(py)}`,
+      readout: (mark, [px, py, said]) => (mark.kind === "cells" ? [named(mark.of), said] : [named(mark.of), `${x(px)}: ${y(py)}`]).filter(Boolean).join("\n"),
     }));
   }
 
@@ -136,36 +136,70 @@ function curves(data, chart, state, id) {
   };
 }
 
-// How many I/Os there were at a time and latency, under their percentiles over time.
+// What share of the I/Os took how long, by the time of their completion, under percentiles of them.
 function density(data, chart, state, id) {
-  const { map } = chart;
+  const drawn = curves(data, { ...chart, series: chart.series.map((s) => ({ ...s, points: [] })) }, state, id);
   return {
-    ...curves(data, { ...chart, series: chart.series.map((s) => ({ ...s, points: [] })) }, state, id),
+    ...drawn,
     table: () => ({
       columns: ["drive", "series", "from (s)", "to (s)", "latency from (s)", "latency to (s)", "I/Os"],
-      rows: chart.series.flatMap((s) => s.cells.map(([column, row, count]) => [
-        data.drives[s.drive], s.label, ...edges(map, column), map.latency_s[row], map.latency_s[row + 1], count,
-      ])),
+      rows: chart.series.flatMap((s) => s.columns.flatMap((packed, column) => held(packed).map(([row, count]) => [
+        data.drives[s.drive], s.label, ...edges(chart.map, column), ...chart.map.rows[row], count,
+      ]))),
     }),
   };
 }
 
-const edges = (map, column) => [column, column + 1].map((i) => (i * map.to_s) / map.columns);
+const edges = (map, column) => [column * map.column_s, Math.min((column + 1) * map.column_s, map.to_s)];
 
-const level = (count, most) => 1 + Math.min(LEVELS - 1, Math.floor((LEVELS * Math.log(count)) / Math.log(most + 1)));
+// Rows and counts of a column, which is packed as its lowest row and the counts from there up.
+const held = ([lowest, ...counts]) => counts.map((count, i) => [lowest + i, count]).filter(([, count]) => count);
 
-const cells = (map, series) => series.cells.map(([column, row, count]) => [
-  ...edges(map, column), map.latency_s[row], map.latency_s[row + 1], level(count, map.most),
-]);
+const total = (packed) => packed.slice(1).reduce((a, b) => a + b, 0);
 
-// What the shades of a map mean: each is so much more than the one before.
-function shades(drive, most) {
+// Shades are steps of about three: over 30 %, over 10 %, over 3 % ...
+const level = (part) => Math.max(1, LEVELS + Math.floor(2 * Math.log10(part) + 1e-9));
+
+// Rectangles of one shade, each as many columns long as it stays the same.
+function cells(map, series) {
+  const rectangles = [];
+  const open = new Map(); // by row: [shade, first column]
+  const close = (row, end) => {
+    const [shade, first] = open.get(row);
+    open.delete(row);
+    rectangles.push([edges(map, first)[0], edges(map, end - 1)[1], ...map.rows[row], shade]);
+  };
+  [...series.columns, []].forEach((packed, column) => {
+    const all = total(packed);
+    const now = new Map(held(packed).map(([row, count]) => [row, level(count / all)]));
+    for (const [row, [shade]] of [...open]) if (now.get(row) !== shade) close(row, column);
+    for (const [row, shade] of now) if (!open.has(row)) open.set(row, [shade, column]);
+  });
+  return rectangles;
+}
+
+// The cell of a map at a time and latency, as a point of its own: [second, latency, words].
+function cellAt(map, series, second, latency_s) {
+  const column = Math.floor(second / map.column_s);
+  const row = map.rows.findIndex(([low, high]) => latency_s >= low && latency_s < high);
+  const packed = series.columns[column] ?? [];
+  const count = row < packed[0] ? 0 : packed[row - packed[0] + 1] ?? 0;
+  if (!count) return null;
+  const [from, to] = edges(map, column);
+  const [low, high] = map.rows[row];
+  const part = count / total(packed);
+  const text = `${duration(low)} to ${duration(high)}: ${part < 1e-4 ? "under 0.01 %" : percent(part)} of the I/Os (${plain(count)} of ${plain(total(packed))})`;
+  return [(from + to) / 2, Math.sqrt(low * high), `${plain(from)} to ${plain(to)} s\n${text}`];
+}
+
+// What the shades of a map mean.
+function shades(drive) {
   const node = document.createElement("p");
   node.className = "shades";
   const strip = document.createElement("span");
   strip.className = `strip series d${drive % 8}`;
   for (let i = 1; i <= LEVELS; i++) strip.append(Object.assign(document.createElement("i"), { className: `level-${i}` }));
-  node.append("1 I/O", strip, `${plain(most)} in a cell`);
+  node.append("under 0.03 %", strip, "over 30 % of the I/Os of a column");
   return node;
 }
 

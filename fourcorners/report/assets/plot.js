@@ -10,6 +10,7 @@ const FONT = getComputedStyle(document.documentElement).getPropertyValue("--sans
 const ruler = document.createElement("canvas").getContext("2d");
 const NARROW_PX = 430;
 const REACH_PX = 28;      // how far from a point the pointer still means it
+const CELL_REACH_PX = 6;  // and where there is a cell under it
 const LINE_PX = 26;       // between labels of a y axis
 const CHOSEN_PX = 8;      // a shorter drag is a click
 const KEY_ZOOM = 2;
@@ -89,8 +90,8 @@ function ticksOf(axis, scale, spacingPx) {
 // A panel draws what `make` returns: {x, y, right?, marks, height, title, describe, readout};
 // `right` is a second axis with the same zero or ratio as y, `silent` leaves room for names only.
 // Marks: {drive, series?, points: [[x, y, extra]], kind, dash?, label?, plain?, whiskers?: [[x, low, high]],
-// over?} of the kinds "line", "markers", "dots", "model" (a line that is not measured), "band" (points
-// [x, low, high]) and "cells" (points [x0, x1, y0, y1, shade]). `drive` gives colour and shape, unless a
+// over?, at?} of the kinds "line", "markers", "dots", "model" (a line that is not measured), "band" (points
+// [x, low, high]) and "cells" (points [x0, x1, y0, y1, shade]; `at(x, y)` gives the point to read out there). `drive` gives colour and shape, unless a
 // line or band stands `over` cells or dots of that colour; `series`, where given, is what stands out together with it
 // in other plots.
 export class Panel {
@@ -244,7 +245,7 @@ export class Panel {
     }
     for (const { mark, at, end } of spots) {
       const beside = Math.min(frame.right + 8, end + 9); // a line that ends early has its name where it ends
-      svg.append("text").attr("x", beside).attr("y", at + 4).attr("class", `name series d${mark.drive % 8}`)
+      svg.append("text").attr("x", beside).attr("y", at + 4).attr("class", `name series d${mark.drive % 8}${mark.over ? " over" : ""}`)
         .attr("data-series", seriesOf(mark)).attr("data-drive", mark.series === undefined ? mark.drive : null)
         .text(shortened(mark.label)).append("title").text(mark.label);
     }
@@ -278,9 +279,22 @@ export class Panel {
       this.visible().flatMap((mark) => this.inside(mark).map((p) => ({ mark, p }))),
       ({ p }) => this.x(p[0]), ({ p }) => this.y(p[1]),
     );
-    const best = this.tree.find(...d3.pointer(event, this.host), REACH_PX);
+    const [px, py] = d3.pointer(event, this.host);
+    const cell = this.cell(px, py);
+    const best = this.tree.find(px, py, cell ? CELL_REACH_PX : REACH_PX) ?? cell;
     if (best) this.tell(best.mark, best.p);
     else this.leave();
+  }
+
+  // What a map has under the pointer.
+  cell(px, py) {
+    const { frame } = this;
+    if (px < frame.left || px > frame.right || py < frame.top || py > frame.bottom) return null;
+    for (const mark of this.spec.marks) {
+      const p = mark.at?.(this.x.invert(px), this.y.invert(py));
+      if (p) return { mark, p };
+    }
+    return null;
   }
 
   // The keyboard walks along the points of a line, and from line to line.

@@ -1,0 +1,294 @@
+"""Charts over time: every second, maps of latency, single I/Os."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fourcorners import wording
+from fourcorners.analysis import latency_over_time
+from fourcorners.recording import IoLog, LatencyOverTime
+from fourcorners.wording import finite
+
+from .chart_data import axis, is_last_operation, operation_label, rows_of
+from .payload import findings, rounded, steady_part
+from .run import Run
+
+MAPS_DRAWN = 24
+"""Maps of one chart, at most."""
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A recording on the axis of time that its series has."""
+
+    drive: int
+    label: str
+    row: Mapping[str, Any]
+    start_s: float
+    seconds: int
+    """Whole ones: a last second that the end cut short is no second."""
+
+
+def _placed(chart: Mapping[str, Any], test: str, runs: Sequence[Run]) -> Iterator[_Placed]:
+    """With ``x`` "elapsed" recordings follow one another on one axis, pauses left out; else each
+    series begins at zero."""
+    keys = list(chart.get("series") or [])
+    in_order = chart.get("x") == "elapsed"
+    for drive, run in enumerate(runs):
+        clock = 0.0
+        ends: dict[str, float] = {}
+        for row in rows_of(chart, test, run, by_operation=True):
+            elapsed = finite(row.get("elapsed_s")) or 0.0
+            label = operation_label(row, keys)
+            start = clock if in_order else ends.get(label, 0.0)
+            seconds = max(math.floor(elapsed + 1e-6), 0)
+            ends[label] = start + seconds
+            yield _Placed(drive, label, row, start, seconds)
+            clock += elapsed if is_last_operation(row, run) else 0.0
+
+
+def seconds(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Every second of the recordings. IOPS with a log axis, each series from zero, are shown in the
+    reviews' three views."""
+    y = str(chart["y"])
+    in_order = chart.get("x") == "elapsed"
+    log = str(chart.get("log") or "")
+    series: dict[tuple[int, str], list[list[Any]]] = {}
+    recordings: dict[tuple[int, str], list[str]] = {}
+    for one in _placed(chart, test, runs):
+        row = one.row
+        whole = runs[one.drive].series(str(row["recording"]), str(row["operation"]))
+        key = (one.drive, one.label)
+        recordings.setdefault(key, []).append(str(row["recording"]))
+        series.setdefault(key, []).extend(
+            [round(one.start_s + second, 3), rounded(_second(whole, second, y))]
+            for second in range(min(len(whole["ios"]), one.seconds))
+        )
+    shown = {key: points for key, points in series.items() if points}
+    if not shown:
+        return []
+    return [
+        {
+            "kind": "views" if y == "iops" and "y" in log and not in_order else "seconds",
+            # Series that begin anew each have a panel of their own.
+            "apart": not in_order,
+            "title": chart["title"],
+            "x": {"key": "second", "title": "second", "log": False},
+            "y": axis(y, log, "y"),
+            "series": [
+                {
+                    "drive": drive,
+                    "label": label,
+                    "points": points,
+                    "steady": _steady(runs[drive], recordings[drive, label]),
+                }
+                for (drive, label), points in shown.items()
+            ],
+        }
+    ]
+
+
+def _second(series: Mapping[str, Any], second: int, y: str) -> float | None:
+    if y == "iops":
+        return float(series["ios"][second])
+    if y == "mbps":
+        return float(series["bytes"][second]) / 1e6
+    return finite(series[f"{y}_s"][second])
+
+
+def _steady(run: Run, recordings: Sequence[str]) -> dict[str, Any] | None:
+    return steady_part(run, recordings[0]) if len(recordings) == 1 else None
+
+
+def over_time(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A map of latency over time for each drive and series, under its percentiles and the slowest
+    of all; all on the same scales. Where nothing was kept of the seconds a line says so."""
+    placed = list(_placed(chart, test, runs))
+    found: dict[tuple[int, str], list[tuple[_Placed, LatencyOverTime]]] = {}
+    for one in placed:
+        run, row = runs[one.drive], one.row
+        part = run.latency_over_time(str(row["recording"]), str(row["operation"]))
+        if len(part.count):
+            found.setdefault((one.drive, one.label), []).append((one, part))
+    kept = dict(list(found.items())[:MAPS_DRAWN])
+    title = str(chart["title"])
+    without = [names[i] for i in sorted({o.drive for o in placed} - {drive for drive, _ in found})]
+    left_out = (
+        f"{wording.sentence_list(without)} {'has' if len(without) == 1 else 'have'} no latencies "
+        "by the second: earlier versions and other programs keep none."
+        if without
+        else ""
+    )
+    if len(found) > len(kept):
+        left_out += f" The first {len(kept)} of {len(found)} are drawn."
+    if not kept:
+        return [{"kind": "gap", "title": title, "text": left_out}] if without else []
+    to_s = max(
+        one.start_s + (finite(one.row.get("elapsed_s")) or 0.0)
+        for parts in kept.values()
+        for one, _ in parts
+    )
+    column_s = latency_over_time.column_seconds(to_s)
+    maps = {
+        key: latency_over_time.map_of([(one.start_s, part) for one, part in parts], column_s)
+        for key, parts in kept.items()
+    }
+    rows = sorted(
+        {pair for made in maps.values() for pair in zip(made.low_ns, made.high_ns, strict=True)}
+    )
+    place = {int(low): row for row, (low, _) in enumerate(rows)}
+    width = "second" if column_s == 1 else f"{column_s} s"
+    return [
+        {
+            "kind": "density",
+            "title": title,
+            "apart": True,
+            "x": {"key": "second", "title": "second", "log": False},
+            "y": {"key": "latency", "title": "latency", "log": True},
+            "map": {
+                "to_s": rounded(to_s),
+                "column_s": column_s,
+                # From the first nanosecond of a bucket to that after its last; zero has no place
+                # on a logarithmic axis.
+                "rows": [
+                    [
+                        rounded((int(low) or (int(high) + 1) / 2) * 1e-9),
+                        rounded((int(high) + 1) * 1e-9),
+                    ]
+                    for low, high in rows
+                ],
+            },
+            "series": [
+                {
+                    "drive": drive,
+                    "label": label,
+                    "columns": _columns(made, place),
+                    "lines": _map_lines(made, runs[drive], [one for one, _ in kept[drive, label]]),
+                }
+                for (drive, label), made in maps.items()
+            ],
+            "caption": f"Each column is {'one' if column_s == 1 else 'a stretch of'} {width}, and "
+            "its colours are the shares of the I/Os that completed in it, by how long they took. "
+            "The lines are the median (solid), the 99th percentile (dashed) and the slowest single "
+            f"I/O (dotted) of each. {left_out}"
+            + (
+                " Every second by itself is in the run folder, in latency_over_time.parquet."
+                if column_s > 1
+                else ""
+            ),
+        }
+    ]
+
+
+def _columns(made: latency_over_time.Map, place: Mapping[int, int]) -> list[list[int]]:
+    """Of each column of a map the lowest row that holds something, and the counts from it up."""
+    columns: list[list[int]] = [[] for _ in range(int(made.column.max()) + 1)]
+    for column, low, count in zip(made.column, made.low_ns, made.count, strict=True):
+        packed, row = columns[column], place[int(low)]
+        if not packed:
+            packed.append(row)
+        packed += [0] * (row - packed[0] - len(packed) + 1)
+        packed.append(int(count))
+    return columns
+
+
+def _map_lines(
+    made: latency_over_time.Map, run: Run, recordings: Sequence[_Placed]
+) -> list[dict[str, Any]]:
+    """Lines over a map, a point in the middle of each column that can carry it."""
+    worst: dict[int, float] = {}
+    for one in recordings:
+        series = run.series(str(one.row["recording"]), str(one.row["operation"]))
+        for second, latency in enumerate(series["latency_max_s"]):
+            if finite(latency) is not None:
+                column = int((one.start_s + second + 0.5) // made.column_s)
+                worst[column] = max(worst.get(column, 0.0), float(latency))
+    lines = {
+        label: zip(*made.percentile_s(percent), strict=True)
+        for label, percent in latency_over_time.MAP_PERCENTILES.items()
+    }
+    return [
+        {
+            "label": label,
+            "points": [
+                [round((int(column) + 0.5) * made.column_s, 1), rounded(latency, 4)]
+                for column, latency in points
+            ],
+        }
+        for label, points in [*lines.items(), ("slowest", sorted(worst.items()))]
+    ]
+
+
+def single_ios(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Single I/Os as dots, under the median, the 99th percentile and the slowest of all of them,
+    by stretches of time. All panels share their scales."""
+    found = list(_logs(chart, test, runs))
+    shown = found[: chart.get("most")]
+    if not shown:
+        return []
+    dots = []
+    for series, log, detail in shown:
+        log = log.chosen(latency_over_time.drawn(log.latency_s))
+        pairs = zip(log.completed_ns * 1e-9, log.latency_s, strict=True)
+        points = [[rounded(at), rounded(latency)] for at, latency in pairs]
+        dots.append({**series, "points": points, "lines": _stretches(detail)})
+    shares = [detail["one_in"] for _, _, detail in shown]
+    recorded = ", ".join(dict.fromkeys("all" if n == 1 else f"one in {n}" for n in shares))
+    left_out = f" The first {len(shown)} of {len(found)} are drawn." if found != shown else ""
+    return [
+        {
+            "kind": "ios",
+            "title": str(chart["title"]),
+            "apart": True,
+            "x": {"key": "second", "title": "second", "log": False},
+            "y": {"key": "latency", "title": "latency", "log": True},
+            "series": dots,
+            "caption": f"A dot is one I/O: of those on record ({recorded} of them) "
+            f"{latency_over_time.DOTS:,} drawn at random and the {latency_over_time.SLOWEST} "
+            "slowest. The lines are the median (solid), the 99th percentile (dashed) and the "
+            f"slowest (dotted) of all on record, by {latency_over_time.STRETCHES} stretches of "
+            f"time at most.{left_out}",
+        }
+    ]
+
+
+def _logs(
+    chart: Mapping[str, Any], test: str, runs: Sequence[Run]
+) -> Iterator[tuple[dict[str, Any], IoLog, Mapping[str, Any]]]:
+    """Drive and label, served I/Os and finding of each recording and operation with a log."""
+    for drive, run in enumerate(runs):
+        said = {
+            (found["detail"]["recording"], found["detail"]["operation"]): found["detail"]
+            for found in findings(run, "latency_over_time_*")
+        }
+        for row in rows_of(chart, test, run, by_operation=True):
+            detail = said.get((str(row["recording"]), str(row["operation"])))
+            if detail is None:
+                continue
+            log = latency_over_time.served(run.ios(str(row["recording"])), str(row["operation"]))
+            if len(log):
+                label = operation_label(row, list(chart.get("series") or []))
+                yield {"drive": drive, "label": label}, log, detail
+
+
+def _stretches(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The lines over single I/Os, out of their finding."""
+    return [
+        {
+            "label": label,
+            "points": [
+                [rounded(at), rounded(value)]
+                for at, value in zip(detail["at_s"], detail[key], strict=True)
+            ],
+        }
+        for label, key in (("median", "median_s"), ("99 %", "p99_s"), ("slowest", "max_s"))
+    ]
