@@ -37,8 +37,9 @@ test: test-rust test-python
 test-rust:
 	cargo test --workspace
 
+# Files of tests go to at most four processes; one file stays in one, with its fixtures.
 test-python: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(READY)
 	cargo fmt --all --check
