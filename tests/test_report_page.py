@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -247,7 +248,45 @@ def test_models_are_drawn_over_measurements_with_residuals_and_bands(open_report
     assert [float(row[5]) for row in rows[1:]] == pytest.approx([0.1] * 3, rel=1e-4)
     # Of lines with long enough measurements every point has its interval.
     assert report.figure("Rate").locator(".whiskers").count() == 4
-    assert "batch means" in (report.figure("Rate").locator("figcaption").text_content() or "")
+    assert "batches of the" in (report.figure("Rate").locator("figcaption").text_content() or "")
+    # So have percentile curves, and the table has their bounds.
+    latency = report.page.locator('[data-figure="latency"]')
+    assert latency.locator(".series.band .between").count() == 8
+    head, *rows = report.table(latency)
+    assert head[-3:] == ["latency (s)", "from (90 %, s)", "to (90 %, s)"]
+    bounded = [[float(cell) for cell in row[3:]] for row in rows if row[4]]
+    assert len(bounded) > 100
+    assert all(low <= value * 1.01 and value <= high * 1.01 for value, low, high in bounded)
+
+
+def test_a_map_of_latency_tells_its_cells(open_report: Open) -> None:
+    report = open_report("two")
+    page = report.page
+    figure = page.locator("#consistency").locator("figure", has_text="Latency over time")
+    assert figure.locator(".cells").count() == 2
+    # Both drives on the same scales, each with its median, 99th percentile and slowest I/Os.
+    ticks = figure.locator(".plot").evaluate_all(
+        "plots => plots.map(p => [...p.querySelectorAll('.ticks text')].map(t => t.textContent))"
+    )
+    assert ticks[0] == ticks[1]
+    plot = figure.locator(".plot").first
+    names = plot.locator(".name").evaluate_all("ns => ns.map(n => n.firstChild.data).sort()")
+    assert names == ["99 %", "median", "slowest"]
+    # The fastest I/Os, away from the lines.
+    left, top, right, bottom = figure.locator(".cells").first.evaluate(
+        """group => [...group.querySelectorAll("path")]
+          .flatMap((path) => path.getAttribute("d").split("M").slice(1))
+          .map((cell) => cell.match(/[0-9.]+/g).map(Number))
+          .reduce((a, b) => (b[1] > a[1] ? b : a)).slice(0, 4)"""
+    )
+    plot.scroll_into_view_if_needed()
+    plot.hover(position={"x": (left + right) / 2, "y": (top + bottom) / 2}, force=True)
+    tip = page.locator("#tip").text_content() or ""
+    name, when, share = tip.split("\n")
+    assert name == "Intel X25-M G2 80GB"
+    assert re.fullmatch(r"\d+ to \d+ s", when)
+    assert re.fullmatch(r".+ to .+: .+ % of the I/Os \([\d,]+ of [\d,]+\)", share)
+    report.check()
 
 
 def test_dark_follows_the_system_and_the_button(open_report: Open) -> None:

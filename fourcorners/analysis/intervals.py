@@ -15,7 +15,8 @@ COVERAGE = 0.90
 BATCHES = 10
 """Batches per series: enough for a stable spread, few enough to keep them long."""
 
-_BATCH_SECONDS_MIN = 2
+BATCH_SECONDS_MIN = 2
+"""Seconds of a batch, at least."""
 
 
 @cache
@@ -42,7 +43,7 @@ def batch_means(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | No
         Shape (batches,), in the unit of ``values``; ``None`` if the series is too short.
     """
     length = len(values) // BATCHES
-    if length < _BATCH_SECONDS_MIN:
+    if length < BATCH_SECONDS_MIN:
         return None
     # The remainder is dropped at the front, where start-up effects are.
     means: npt.NDArray[np.float64] = (
@@ -65,6 +66,28 @@ def batch_means_interval(values: npt.NDArray[np.float64]) -> tuple[float, float]
         return None
     half = two_sided_t(BATCHES - 1) * float(means.std(ddof=1)) / math.sqrt(BATCHES)
     centre = float(values.mean())
+    return centre - half, centre + half
+
+
+def ratio_interval(
+    sums: npt.NDArray[np.float64], counts: npt.NDArray[np.float64]
+) -> tuple[float, float] | None:
+    """Interval of a mean that is known by the second, such as latency: sums over counts, from
+    batches of seconds as in :func:`batch_means`.
+
+    Args:
+        sums, counts: shape (seconds,).
+
+    Returns:
+        Lower and upper bound in the unit of a sum; ``None`` if there are too few seconds or counts.
+    """
+    batches = batch_means(sums), batch_means(counts)
+    if batches[0] is None or batches[1] is None or not counts.sum():
+        return None
+    centre = float(sums.sum() / counts.sum())
+    spread = batches[0] - centre * batches[1]
+    error = math.sqrt(float((spread**2).sum()) / (BATCHES - 1) / BATCHES) / float(batches[1].mean())
+    half = two_sided_t(BATCHES - 1) * error
     return centre - half, centre + half
 
 

@@ -23,7 +23,7 @@ from .chart_data import (
     rows_of,
     value_of,
 )
-from .payload import curve, drive_names, findings, rate_interval, rounded
+from .payload import curve, drive_names, findings, latency_interval, rate_interval, rounded
 from .run import Run
 
 SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
@@ -135,9 +135,9 @@ def _lines(
             if at is not None:
                 value = rounded(value_of(row, y))
                 point: list[Any] = [at, value, str(row["recording"])]
-                interval = rate_interval(run, row) if y in ("iops", "mbps") else None
-                if interval is not None and value is not None and row["operation"] != "mixed":
-                    point.append([rounded(value * factor) for factor in interval])
+                interval = None if row["operation"] == "mixed" else _interval(run, row, y, value)
+                if interval is not None:
+                    point.append(interval)
                 series.setdefault((drive, label_of(row, keys)), []).append(point)
     if not series:
         return []
@@ -154,6 +154,18 @@ def _lines(
             ],
         }
     ]
+
+
+def _interval(
+    run: Run, row: Mapping[str, Any], y: str, value: float | None
+) -> Sequence[float | None] | None:
+    """The 90 % interval of a metric, in the unit that a chart shows."""
+    if value is None:
+        return None
+    if y in ("iops", "mbps"):
+        factors = rate_interval(run, row)
+        return factors and [rounded(value * factor) for factor in factors]
+    return latency_interval(run, row, y.removeprefix("latency_"))
 
 
 def _averages(run: Run, test: str) -> list[dict[str, Any]]:
@@ -241,6 +253,7 @@ def _percentiles(
                         "drive": drive,
                         "label": label,
                         "points": [[tail, ns / 1e9] for tail, ns in pairs],
+                        "band": [[tail, lo / 1e9, hi / 1e9] for tail, lo, hi in points["band"]],
                     }
                 )
     if not series:

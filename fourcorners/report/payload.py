@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.intervals import batch_means_interval
+from fourcorners.analysis.intervals import batch_means_interval, ratio_interval
+from fourcorners.analysis.quantiles import quantile_bounds_s
+from fourcorners.store.schema import PERCENTILES
 from fourcorners.wording import finite
 
 from .run import Array, Run
@@ -40,9 +42,9 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
                 entry["curve"] = curve(run, row)
                 corners.append(entry)
             elif row["test"] == "queue-depth":
-                queue_depth.append({**entry, "rateInterval": rate_interval(run, row)})
+                queue_depth.append({**entry, **_intervals(run, row)})
             elif row["test"] == "transfer-size":
-                transfer_size.append({**entry, "rateInterval": rate_interval(run, row)})
+                transfer_size.append({**entry, **_intervals(run, row)})
             elif row["test"] == "consistency":
                 consistency.append(consistency_series(drive, run, row))
     corners.sort(key=_corner_order)
@@ -140,7 +142,7 @@ def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     low, high, count = _histogram(run, row)
     total = int(count.sum())
     if total <= 0:
-        return {"tail": [], "ns": []}
+        return {"tail": [], "ns": [], "band": []}
     cumulative = np.cumsum(count)
     steps = math.ceil(math.log10(max(total, 1)) * STEPS_PER_DECADE)
     tail = np.append(10.0 ** (-np.arange(steps) / STEPS_PER_DECADE), 1.0 / total)
@@ -150,7 +152,55 @@ def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     longest = finite(row.get("latency_max_s"))
     if longest is not None:
         middle[-1] = round(longest * 1e9)
-    return {"tail": [rounded(t) for t in tail], "ns": [int(ns) for ns in middle]}
+    return {
+        "tail": [rounded(t) for t in tail],
+        "ns": [int(ns) for ns in middle],
+        "band": curve_band(run, row, [float(t) for t in tail]),
+    }
+
+
+def curve_band(run: Run, row: Mapping[str, Any], tail: Sequence[float]) -> list[list[Any]]:
+    """Bounds of the 90 % interval of a percentile curve: the fraction that took longer, and two
+    latencies in nanoseconds; of those points that have one."""
+    inside = [t for t in tail if 0 < t < 1]
+    over_time = run.latency_over_time(str(row.get("recording")), str(row.get("operation")))
+    bounds = quantile_bounds_s(_histogram(run, row), over_time, [1 - t for t in inside])
+    if bounds is None:
+        return []
+    return [
+        [rounded(t), round(low * 1e9), round(high * 1e9)]
+        for t, low, high in zip(inside, *bounds, strict=True)
+        if finite(low) is not None and finite(high) is not None
+    ]
+
+
+def latency_interval(run: Run, row: Mapping[str, Any], name: str) -> list[float] | None:
+    """Bounds of the 90 % interval of ``mean`` or of a percentile such as ``p99``, in seconds; None
+    if the recording is too short."""
+    recording, operation = str(row.get("recording")), str(row.get("operation"))
+    bounds: tuple[Any, Any] | None
+    if name == "mean":
+        series = run.series(recording, operation)
+        ios, mean_s = (
+            full_seconds(
+                np.nan_to_num(np.asarray(series.get(key, ()), dtype=np.float64)),
+                finite(row.get("elapsed_s")) or 0.0,
+            )
+            for key in ("ios", "latency_mean_s")
+        )
+        if len(mean_s) != len(ios):
+            return None
+        bounds = ratio_interval(ios * mean_s, ios)
+    elif f"latency_{name}_s" in PERCENTILES:
+        share = PERCENTILES[f"latency_{name}_s"] / 100
+        over_time = run.latency_over_time(recording, operation)
+        arrays = quantile_bounds_s(_histogram(run, row), over_time, [share])
+        bounds = None if arrays is None else (arrays[0][0], arrays[1][0])
+    else:
+        return None
+    if bounds is None or finite(bounds[0]) is None or finite(bounds[1]) is None:
+        return None
+    return [float(f"{max(0.0, bound):.5g}") for bound in bounds]
 
 
 def _histogram(run: Run, row: Mapping[str, Any]) -> tuple[Array, Array, Array]:
@@ -210,6 +260,13 @@ def rate_interval(run: Run, row: Mapping[str, Any]) -> list[float] | None:
     return [max(0.0, round(bound / mean, 5)) for bound in bounds]
 
 
+def _intervals(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "rateInterval": rate_interval(run, row),
+        "latencyInterval": {key: latency_interval(run, row, key) for key in ("mean", "p99")},
+    }
+
+
 def _lines(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     """Entries gathered into one line per drive and operation, in the order of `key`."""
     lines: dict[tuple[int, str], list[dict[str, Any]]] = {}
@@ -231,7 +288,7 @@ def _lines(entries: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
 
 
 def _without(entry: Mapping[str, Any]) -> dict[str, Any]:
-    keys = ("id", "bps", "iops", "latency", "ios", "errors", "rateInterval")
+    keys = ("id", "bps", "iops", "latency", "ios", "errors", "rateInterval", "latencyInterval")
     return {key: entry[key] for key in keys}
 
 

@@ -2,7 +2,7 @@
 // over time, rounds with their window. Heat maps of two parameters are tables in the page.
 import { duration, durationTick, percent, plain, significant, size } from "./units.js";
 import { Panel, glyph, linearAxis, roundUp } from "./plot.js";
-import { finite, highest, host, lineWords, percentAxis, scaleSwitch, share, threeViews, valueAxis } from "./figures.js";
+import { bandWords, finite, highest, host, lineWords, percentAxis, scaleSwitch, share, threeViews, valueAxis } from "./figures.js";
 
 const CHART_HEIGHT = 280;
 const CHART_LEFT = 62;
@@ -85,7 +85,7 @@ function curves(data, chart, state, id) {
   // Colour and shape of a series, and what stands out together with it.
   const style = (s) => (several ? { drive: s.drive } : { drive: labels.indexOf(s.label), series: s.label });
   const y = words(chart.y);
-  const x = { percentiles: share, seconds: (v) => `second ${plain(v)}`, ios: duration, density: duration }[chart.kind] ?? place(chart.x);
+  const x = { percentiles: share, seconds: (v) => `second ${plain(v)}`, ios: duration, density: (v) => `${plain(v)} s` }[chart.kind] ?? place(chart.x);
   const axes = () => {
     const across = xAxis(chart, xs, state[`${id}:x`]);
     if (!map) return { x: across, y: yAxis(chart, ys, state[`${id}:y`]) };
@@ -101,6 +101,7 @@ function curves(data, chart, state, id) {
     new Panel(plot, () => ({
       ...axes(), height: CHART_HEIGHT, left: CHART_LEFT, title: heading,
       marks: series.flatMap((s) => [
+        ...(s.band?.length ? [{ ...style(s), kind: "band", points: s.band }] : []),
         ...(map ? [{ ...style(s), kind: "cells", points: cells(map, s), of: s, at: (px, py) => cellAt(map, s, px, py) }] : [{
           ...style(s), points: s.points, kind: dotted ? "dots" : "line", plain: chart.kind === "percentiles", of: s,
           whiskers: s.points.filter((p) => p[3]).map((p) => [p[0], ...p[3]]),
@@ -127,11 +128,15 @@ function curves(data, chart, state, id) {
     },
     caption: () => [
       chart.caption, apart && groups.length > 1 ? "All panels share their scales." : "",
-      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, from batch means of the seconds." : "",
+      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, from batches of the seconds." : "",
+      chart.kind === "percentiles" ? bandWords(chart.series.map((s) => s.band)) : "",
     ].filter(Boolean).join(" "),
     table: () => ({
-      columns: ["drive", "series", chart.x.title, chart.y.title],
-      rows: chart.series.flatMap((s) => s.points.map((p) => [data.drives[s.drive], s.label, p[0], p[1]])),
+      columns: ["drive", "series", chart.x.title, chart.y.title, "from (90 %)", "to (90 %)"],
+      rows: chart.series.flatMap((s) => {
+        const band = new Map((s.band ?? []).map(([at, ...bounds]) => [at, bounds]));
+        return s.points.map((p) => [data.drives[s.drive], s.label, p[0], p[1], ...(p[3] ?? band.get(p[0]) ?? [null, null])]);
+      }),
     }),
   };
 }

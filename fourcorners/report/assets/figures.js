@@ -62,9 +62,15 @@ export const valueAxis = (how, values, options) => (how === "log"
 
 const relative = (p, value, interval) => (interval && value !== null ? [p.x, value * interval[0], value * interval[1]] : null);
 const whiskersOf = (points, value) => points.map((p) => relative(p, value(p), p.rateInterval)).filter(Boolean);
+const latencyWhiskers = (points, key) => points.filter((p) => p.latencyInterval[key]).map((p) => [p.x, ...p.latencyInterval[key]]);
 const anyInterval = (lines) => lines.some((line) => line.points.some((p) => p.rateInterval));
 const NO_INTERVALS = "No point has an interval: each was measured for too short a time.";
-const WHISKERS = "Strokes through points are 90 % intervals of the rate, from batch means of its seconds; points without one were measured for too short a time.";
+const WHISKERS = "Strokes through points are 90 % intervals, from batches of the seconds; points without one were measured for too short a time.";
+
+// What the bands around percentile curves are.
+export const bandWords = (bands) => (bands.some((band) => band?.length)
+  ? "Bands are 90 % intervals, from batches of the seconds, as slow I/Os come together; where they end too few I/Os lie beyond."
+  : "No curve has an interval: that takes 20 s, and latencies by the second.");
 
 // One sentence with a line's main numbers, for those who do not see the plot.
 export function lineWords(name, points, x, y) {
@@ -147,8 +153,8 @@ function queueDepth(data, state) {
         return {
           y: axis("queue-depth:latency", values, { title: "mean (solid) and p99 (dashed)", format: durationTick }),
           marks: mine.flatMap((line) => [
-            { drive: line.drive, kind: "line", plain: true, dash: "4 3", points: line.points.map((p) => [p.x, p.latency.p99, "p99"]) },
-            { drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, mean(p), "mean"]) },
+            { drive: line.drive, kind: "line", plain: true, dash: "4 3", points: line.points.map((p) => [p.x, p.latency.p99, "p99"]), whiskers: latencyWhiskers(line.points, "p99") },
+            { drive: line.drive, kind: "line", label: named(data, line.drive), points: line.points.map((p) => [p.x, mean(p), "mean"]), whiskers: latencyWhiskers(line.points, "mean") },
           ]),
           readout: (mark, [x, y, what]) => `${data.drives[mark.drive]}\n${depth(x)}: ${what} ${duration(y)}`,
         };
@@ -172,11 +178,12 @@ function queueDepth(data, state) {
 
 function pointsTable(data, lines, x) {
   return {
-    columns: ["drive", "operation", x, "block bytes", "MB/s", "IOPS", ...LATENCY_COLUMNS.map(([, name]) => `latency ${name} (s)`), "I/Os", "errors", "recording", "IOPS from (90 %)", "IOPS to (90 %)"],
+    columns: ["drive", "operation", x, "block bytes", "MB/s", "IOPS", ...LATENCY_COLUMNS.map(([, name]) => `latency ${name} (s)`), "I/Os", "errors", "recording", "IOPS from (90 %)", "IOPS to (90 %)", "mean from (90 %, s)", "mean to (90 %, s)", "p99 from (90 %, s)", "p99 to (90 %, s)"],
     rows: lines.flatMap((line) => line.points.map((p) => [
       data.drives[line.drive], line.operation, p.x, p.block, p.bps === null ? null : p.bps / 1e6, p.iops,
       ...LATENCY_COLUMNS.map(([key]) => p.latency[key]), p.ios, p.errors, p.id,
       ...(p.rateInterval ?? [null, null]).map((factor) => (factor === null ? null : factor * p.iops)),
+      ...["mean", "p99"].flatMap((key) => p.latencyInterval[key] ?? [null, null]),
     ])),
   };
 }
@@ -200,23 +207,23 @@ export function transferSize(data, state) {
   const xAxis = (title) => (log("x")
     ? { log: true, base: 2, min: sizes[0] / 1.3, max: top * 1.3, format: size, title, spacing: 54, ticks: sizes.filter((v) => Math.log2(v) % 3 === 0) }
     : linearAxis(0, top * 1.02, { base: 2, format: size, title, spacing: 70 }));
-  const measured = (operation, value) => of(lines, operation).map((line) => ({
+  const measured = (operation, value, whiskers) => of(lines, operation).map((line) => ({
     drive: line.drive, kind: hasModel(line) ? "markers" : "line", label: named(data, line.drive),
-    points: line.points.map((p) => [p.x, value(p)]),
+    points: line.points.map((p) => [p.x, value(p)]), whiskers: whiskers(line.points, value),
   }));
   const predicted = (operation, value) => of(modelled, operation).flatMap((model) => [
     { drive: model.drive, kind: "band", points: (model.band ?? []).map(([low, high], i) => [model.block[i], value(model.block[i], low), value(model.block[i], high)]) },
     { drive: model.drive, kind: "model", points: model.block.map((block, i) => [block, value(block, model.predicted[i])]) },
   ]);
 
-  function curve(panels, operation, which, what, title, value, fromModel, words, options) {
+  function curve(panels, operation, which, what, title, value, whiskers, fromModel, words, options) {
     const heading = `Random ${operation}: ${what}`;
     const { plot } = host(panels, heading, 280, operation);
     const values = all.map(value);
     new Panel(plot, () => ({
       x: xAxis("transfer size"), left: LEFT, height: 280, title: heading,
       y: valueAxis(state[`transfer-size:${which}`], values, { title, ...options }),
-      marks: [...predicted(operation, fromModel), ...measured(operation, value)],
+      marks: [...predicted(operation, fromModel), ...measured(operation, value, whiskers)],
       describe: of(lines, operation).map((line) => lineWords(data.drives[line.drive], line.points.map((p) => [p.x, value(p)]), size, words)).join(" "),
       readout: (mark, [x, y]) => `${data.drives[mark.drive]}\n${size(x)}: ${words(y)}`,
     }));
@@ -243,7 +250,7 @@ export function transferSize(data, state) {
     build(panels) {
       const operations = OPERATIONS.filter((operation) => of(lines, operation).length);
       for (const operation of operations) {
-        curve(panels, operation, "rate", "throughput", "MB/s", (p) => (p.bps === null ? null : p.bps / 1e6),
+        curve(panels, operation, "rate", "throughput", "MB/s", (p) => (p.bps === null ? null : p.bps / 1e6), whiskersOf,
           (block, bps) => (bps ? bps / 1e6 : null), (v) => `${significant(v)} MB/s`, {});
       }
       for (const operation of operations) {
@@ -251,11 +258,11 @@ export function transferSize(data, state) {
         else if (modelled.length) panels.append(document.createElement("div"));
       }
       for (const operation of operations) {
-        curve(panels, operation, "time", "time per I/O", "mean time", (p) => p.latency.mean,
+        curve(panels, operation, "time", "time per I/O", "mean time", (p) => p.latency.mean, (points) => latencyWhiskers(points, "mean"),
           (block, bps) => (bps ? block / bps : null), duration, { format: durationTick });
       }
     },
-    caption: () => (modelled.length ? `Misfit is measured throughput over predicted, less one: above zero the drive is faster than the model. ${modelled.some((m) => m.band) ? "Shaded is what the 90 % interval of the access penalty leaves open; the rate has no interval." : "The analysis has no interval of the access penalty here."}` : ""),
+    caption: () => [(anyInterval(lines) ? WHISKERS : NO_INTERVALS), modelled.length ? `Misfit is measured throughput over predicted, less one: above zero the drive is faster than the model. ${modelled.some((m) => m.band) ? "Shaded is what the 90 % interval of the access penalty leaves open; the rate has no interval." : "The analysis has no interval of the access penalty here."}` : ""].join(" ").trim(),
     table() {
       const table = pointsTable(data, lines, "transfer size (bytes)");
       table.columns.push("predicted MB/s", "misfit");
@@ -404,12 +411,14 @@ function latency(data, state) {
       x: percentAxis(rarest),
       y: valueAxis(state["latency:y"], entries.flatMap((e) => e.curve.ns).map((ns) => ns / 1e9), { title: "latency", format: durationTick }),
       height: 290, title: `Latency percentiles, ${CORNER_NAMES[corner].toLowerCase()}`,
-      marks: mine.filter((e) => used.includes(variant(e))).map((e) => ({
+      marks: mine.filter((e) => used.includes(variant(e))).flatMap((e) => [{
+        drive: e.drive, kind: "band", points: e.curve.band.map(([t, low, high]) => [t, low / 1e9, high / 1e9]),
+      }, {
         drive: e.drive, kind: "line", plain: true, dash: DASHES[used.indexOf(variant(e)) % 4], entry: e,
         label: data.drives.length > 1 ? (variant(e) === used[0] ? data.drives[e.drive] : null)
           : used.length > 1 ? `QD ${e.point.queue_depth ?? "?"} ${e.point.content ?? ""}` : null,
         points: e.curve.tail.map((t, i) => [t, e.curve.ns[i] / 1e9]),
-      })),
+      }]),
       describe: mine.map((e) => `${data.drives[e.drive]}, ${variant(e)}: mean ${duration(e.latency.mean)}, p99 ${duration(e.latency.p99)}, p99.9 ${duration(e.latency.p999)}, max ${duration(e.latency.max)}.`).join(" "),
       readout: (mark, [x, y]) => `${data.drives[mark.drive]}, ${variant(mark.entry)}\n${share(x)} within ${duration(y)}`,
     }));
@@ -422,10 +431,13 @@ function latency(data, state) {
     build(panels) {
       for (const corner of Object.keys(CORNER_NAMES)) panel(panels, corner);
     },
-    caption: () => [...notes, "Each curve ends at the slowest single I/O. All corners share one latency scale. The analysis has no intervals of percentiles."].join(" "),
+    caption: () => [...notes, "Each curve ends at the slowest single I/O. All corners share one latency scale.", bandWords(entries.map((e) => e.curve.band))].join(" "),
     table: () => ({
-      columns: ["drive", "recording", "share within", "latency (s)"],
-      rows: entries.flatMap((e) => e.curve.tail.map((t, i) => [data.drives[e.drive], e.id, 1 - t, e.curve.ns[i] / 1e9])),
+      columns: ["drive", "recording", "share within", "latency (s)", "from (90 %, s)", "to (90 %, s)"],
+      rows: entries.flatMap((e) => {
+        const band = new Map(e.curve.band.map(([t, ...bounds]) => [t, bounds.map((ns) => ns / 1e9)]));
+        return e.curve.tail.map((t, i) => [data.drives[e.drive], e.id, 1 - t, e.curve.ns[i] / 1e9, ...(band.get(t) ?? [null, null])]);
+      }),
     }),
   };
 }
