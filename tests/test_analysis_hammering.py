@@ -1,4 +1,4 @@
-"""Findings of the test of recovery on synthetic truth."""
+"""Findings of the tests of recovery and of write saturation on synthetic truth."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 
-from fourcorners.analysis import analyze
+from fourcorners.analysis import hammering, rounds, snia_recovery
+from fourcorners.analysis.finding import Finding
 
 
 def _run(fresh_iops: float, hammered_iops: float, after_iops: dict[float, float]) -> FakeRun:
@@ -33,30 +34,29 @@ def _run(fresh_iops: float, hammered_iops: float, after_iops: dict[float, float]
     return run
 
 
-def _found(run: FakeRun) -> dict[str, dict[str, object]]:
-    names = ("recovery_",)
-    return {one["name"]: one for one in analyze(run) if one["name"].startswith(names)}
+def _found(run: FakeRun) -> dict[str, Finding]:
+    return {one.name: one for one in hammering.find(run)}
 
 
 def test_the_gain_and_the_pause_that_brings_the_drive_back() -> None:
     found = _found(_run(10_000, 1_000, {1.0: 1_100, 10.0: 5_000, 60.0: 9_000}))
-    assert found["recovery_after-idle-10"]["value"] == pytest.approx(5.0)
-    assert found["recovery_after-idle-60"]["verdict"] == "measured"
-    assert found["recovery_time"]["value"] == 10.0
+    assert found["recovery_after-idle-10"].value == pytest.approx(5.0)
+    assert found["recovery_after-idle-60"].verdict == "measured"
+    assert found["recovery_time"].value == 10.0
     slower = _found(_run(10_000, 1_000, {1.0: 1_100, 10.0: 4_000}))
-    assert slower["recovery_time"]["value"] is None
-    assert "the most is 40.0 %, after 10 s" in str(slower["recovery_time"]["text"])
+    assert slower["recovery_time"].value is None
+    assert "the most is 40.0 %, after 10 s" in slower["recovery_time"].text
 
 
 def test_where_the_hammering_slowed_nothing_there_is_nothing_to_come_back_from() -> None:
     found = _found(_run(10_000, 9_500, {1.0: 10_000}))
     assert set(found) == {"recovery_after-idle-1"}
-    assert found["recovery_after-idle-1"]["verdict"] == "not identifiable"
-    assert "had not slowed the drive" in str(found["recovery_after-idle-1"]["text"])
+    assert found["recovery_after-idle-1"].verdict == "not identifiable"
+    assert "had not slowed the drive" in found["recovery_after-idle-1"].text
 
 
 @pytest.mark.parametrize(
-    ("levels", "verdict", "rounds"),
+    ("levels", "verdict", "ends"),
     [
         ([9, 5, 2, 2, 2, 2, 2, 2], "holds", (3, 7)),
         ([9, 8, 7, 6, 5, 4], "violated", (2, 6)),
@@ -64,7 +64,7 @@ def test_where_the_hammering_slowed_nothing_there_is_nothing_to_come_back_from()
     ],
 )
 def test_write_saturation_is_steady_from_its_first_five_even_rounds_on(
-    levels: list[int], verdict: str, rounds: tuple[int, int] | None
+    levels: list[int], verdict: str, ends: tuple[int, int] | None
 ) -> None:
     # Of each round of 31 minutes only the last one is tracked.
     course = np.concatenate([[1000.0 * n] * 1800 + [100.0 * n] * 60 for n in levels])
@@ -77,8 +77,50 @@ def test_write_saturation_is_steady_from_its_first_five_even_rounds_on(
         elapsed_s=len(course) + 7,
         series_iops=np.append(course, np.ones(7)),
     )
-    [found] = [one for one in analyze(run) if one["name"].startswith(f"rounds_{name}")]
-    assert found["verdict"] == verdict
-    window = found["detail"]["window"]
-    assert rounds == (window and (window["first_round"], window["last_round"]))
-    assert found["detail"]["values"] == [100.0 * n for n in levels]
+    [found] = rounds.find(run)
+    assert found.verdict == verdict
+    window = found.detail["window"]
+    assert ends == (window and (window["first_round"], window["last_round"]))
+    assert list(found.detail["values"]) == [100.0 * n for n in levels]
+
+
+def test_bursts_with_a_pause_are_held_against_the_level_without() -> None:
+    run = FakeRun()
+    for number in (1, 2):
+        run.add(
+            f"snia-host-idle-recovery/idle-5/{number}",
+            "write",
+            iops=2_000,
+            elapsed_s=5,
+            idle_s=5.0,
+            burst=number,
+        )
+    falling = np.concatenate([np.full(100, 2_000.0), np.full(400, 1_000.0)])
+    run.add(
+        "snia-host-idle-recovery/baseline-5",
+        "write",
+        iops=float(falling.mean()),
+        elapsed_s=500,
+        series_iops=falling,
+        idle_s=5.0,
+    )
+    [found] = snia_recovery.find(run)
+    assert found.value == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("end_iops", "back_s"), [(950.0, 400), (800.0, None)])
+def test_sequential_writes_are_back_when_a_minute_has_their_rate(
+    end_iops: float, back_s: int | None
+) -> None:
+    run = FakeRun()
+    name = "snia-cross-stimulus-recovery"
+    run.add(f"{name}/before", "write", iops=1_000, elapsed_s=600, series_iops=np.full(600, 1_000.0))
+    course = np.concatenate([np.full(400, 200.0), np.full(600, end_iops)])
+    run.add(f"{name}/random", "write", iops=50, elapsed_s=100)
+    run.add(
+        f"{name}/after", "write", iops=float(course.mean()), elapsed_s=1_000, series_iops=course
+    )
+    [found] = snia_recovery.find(run)
+    assert found.detail["first_minute_share"] == pytest.approx(0.2)
+    # The minute that begins up to four seconds earlier has 90 % of the rate on the whole.
+    assert found.value == (None if back_s is None else pytest.approx(back_s, abs=4))

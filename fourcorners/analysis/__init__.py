@@ -22,6 +22,7 @@ from fourcorners.analysis import (
     power,
     queue_depth,
     rounds,
+    snia_recovery,
     spec_sheet,
     steadiness,
     summary,
@@ -49,6 +50,7 @@ def find(run: RunData) -> list[Finding]:
         *load.find(run),
         *latency_over_time.find(run),
         *rounds.find(run),
+        *snia_recovery.find(run),
         *internals.find(run),
         *littles_law.find(run),
     ]

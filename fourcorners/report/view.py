@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
@@ -126,7 +127,7 @@ def _tests(run: Run) -> list[dict[str, Any]]:
             "status": str(test.get("status") or "unknown"),
             "reason": str(test.get("reason") or ""),
             "purpose": str(test.get("purpose") or ""),
-            "preparation": [str(step) for step in test.get("preparation") or []],
+            "preparation": _in_rows(str(step) for step in test.get("preparation") or []),
             "parameters": {str(k): str(v) for k, v in (test.get("parameters") or {}).items()},
             "wall": wording.duration(test.get("wall_s")),
             "recordings": [str(r.get("id")) for r in test.get("recordings") or []],
@@ -362,6 +363,12 @@ def _said(
             known = section in SECTIONS or section in tests
             said.setdefault(section if known else "rest", []).append(row)
     return said
+
+
+def _in_rows(steps: Iterable[str]) -> list[str]:
+    """Steps in order; of those that follow one another and are alike, one and how many."""
+    counted = [(step, sum(1 for _ in alike)) for step, alike in itertools.groupby(steps)]
+    return [step if count == 1 else f"{step}, {count:,} times" for step, count in counted]
 
 
 _HEALTH = (

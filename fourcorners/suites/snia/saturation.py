@@ -1,6 +1,7 @@
 """SNIA's tests over time: write saturation, host idle recovery, cross stimulus recovery."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
@@ -121,7 +122,13 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
     def batch(number: int) -> tuple[Measurement, ...]:
         return (
             in_round(
-                number, "write", "4 KiB random write", stream, parameters.round_s - minute, seed
+                number,
+                "write",
+                "4 KiB random write",
+                stream,
+                parameters.round_s - minute,
+                seed,
+                variant="preconditioning",
             ),
             in_round(
                 number,
@@ -137,7 +144,7 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
 
     count = 0
 
-    def write(id: str, seconds: float, variant: str, which: str) -> Measurement:
+    def write(id: str, seconds: float, variant: str, which: str, **axes: Any) -> Measurement:
         nonlocal count
         count += 1
         own_seed = seed + 10**6 + count
@@ -145,7 +152,7 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
             id,
             f"4 KiB random write, {variant}, {which}",
             Workload([stream], seconds=seconds, seed=own_seed),
-            {"variant": variant},
+            {"variant": variant, **axes},
         )
 
     phases: list[Phase | Adaptive] = [
@@ -159,13 +166,27 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
         phases += [
             Phase(
                 (Rest(idle),) if number > 1 else (),
-                (write(f"idle-{idle:g}/{number}", parameters.burst_s, variant, f"burst {number}"),),
+                (
+                    write(
+                        f"idle-{idle:g}/{number}",
+                        parameters.burst_s,
+                        variant,
+                        f"burst {number}",
+                        idle_s=idle,
+                        burst=number,
+                    ),
+                ),
                 continues=True,
             )
             for number in range(1, bursts + 1)
         ]
-        after = f"after those of {idle:g} s"
-        baseline = write(f"baseline-{idle:g}", parameters.segment_s, "no pause", after)
+        baseline = write(
+            f"baseline-{idle:g}",
+            parameters.segment_s,
+            "no pause",
+            f"after those of {idle:g} s",
+            idle_s=idle,
+        )
         phases.append(Phase((Rest(idle),), (baseline,), continues=True))
     return Plan(
         setting.shown(
