@@ -103,12 +103,13 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     options = {"parameters": {"filled": [0.5, 1.0], "time": "0.2 s"}}
     test, out = "consistency-filled", tmp_path / "runs"
     file, size = tmp_path / "drive", 16 * 2**20
-    # The fourth manifest is that of the end: the third, after the first phase, stands.
-    _killed("run", 4, test, file, out, json.dumps(options), size)
+    # The ninth manifest stands: that after the second phase's measurement.
+    _killed("run", 10, test, file, out, json.dumps(options), size)
     [folder] = out.iterdir()
     before = fc.open_run(str(folder))
     first = before.manifest["tests"][0]["recordings"][0]["id"]
     kept = [row for row in before.recordings if row["recording"] == first]
+    lost = [row for row in before.recordings if row["recording"] != first]
     run = fc.resume(out / before.manifest["id"])
     [done] = run.manifest["tests"]
     assert done["status"] == "complete"
@@ -121,12 +122,16 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     [gap] = run.manifest["gaps"]
     assert gap["continued"] == {test: 1}
     assert "went on after 1 of its measurements, prepared anew" in run.manifest["notes"][-1]
+    # What the second phase had measured was there for whoever does not go on.
+    assert gap["dropped_s"] == {test: round(sum(row["elapsed_s"] for row in lost), 3)}
+    assert gap["dropped_s"][test] > 0
+    assert "were dropped and measured again" in run.manifest["notes"][-1]
 
 
 def test_a_test_that_only_reads_a_file_goes_on_with_it_as_it_was_prepared(tmp_path: Path) -> None:
     options = {"parameters": {"depths": [1, 2, 4], "time": "0.1 s"}}
     test, out, file = "random-reads", tmp_path / "runs", tmp_path / "drive"
-    _killed("run", 5, test, file, out, json.dumps(options), 16 * 2**20)
+    _killed("run", 7, test, file, out, json.dumps(options), 16 * 2**20)
     before = _manifest(out)["tests"][0]
     kept = before["waypoint"]["recordings"]
     assert kept > 0
@@ -143,7 +148,7 @@ def test_rounds_on_a_file_go_on_and_those_before_decide_nothing(tmp_path: Path) 
     options = {"parameters": {"edition": "client", "rounds": 6, "time": "0.05 s"}}
     test, out, file = "snia-throughput", tmp_path / "runs", tmp_path / "drive"
     # In the fourth round.
-    _killed("run", 8, test, file, out, json.dumps(options), 16 * 2**20)
+    _killed("run", 15, test, file, out, json.dumps(options), 16 * 2**20)
     before = _manifest(out)["tests"][0]
     assert before["waypoint"]["rounds"] == [3]
     run = fc.resume(out / _manifest(out)["id"])

@@ -24,6 +24,7 @@ from fourcorners.suites.schema import suite_schema
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill, Purge, Trim
 from fourcorners.suites.test import Adaptive
+from fourcorners.suites.waypoint import longest_stretch_s
 from fourcorners.workload import Stream, Workload
 
 GB = 10**9
@@ -297,6 +298,22 @@ def test_trim_is_left_out_where_it_is_not_permitted() -> None:
     assert "TRIM needs --purge discard" in test.parameters["left out"]
     assert not any("trim" in one.id for one in _measurements(test))
     assert any("trim" in one.id for one in _measurements(_plan("recovery")))
+
+
+def test_what_an_interruption_costs_at_most_follows_from_the_phases() -> None:
+    device = Subject("device", 100 * GB)
+    fill_s = 100e9 / 200e6
+    for name, parameters, expected in (
+        ("consistency", {}, fill_s + 1 + 2000),
+        # The phases of smaller shares prepare the drive anew.
+        ("consistency-filled", {"filled": [0.5, 1.0]}, fill_s + 1 + 2000),
+        # Only read: the measurement that was interrupted, after its preparation.
+        ("random-reads", {"depths": [1, 3]}, fill_s + 1 + 5 + 180),
+        # A round of 56 minutes.
+        ("snia-iops", {}, 2 * fill_s + 1 + 56 * 60),
+    ):
+        test = _plan(name, device, **parameters)
+        assert longest_stretch_s(test) == pytest.approx(expected, rel=1e-3), name
 
 
 def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(

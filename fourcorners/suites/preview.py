@@ -6,6 +6,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
+from fourcorners.suites.waypoint import longest_stretch_s
 from fourcorners.targets import Target
 
 
@@ -61,6 +62,18 @@ def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s
     )
     lost = destroyed(plan, target.locator, target.purge_plan)
     return f"{text}\nWritten: {amount}. Destroyed: {lost}"
+
+
+def lost_at_most(tests: Sequence[Test], target: Target) -> str:
+    """What an interruption costs, to follow how to go on after one; nothing of a simulated drive,
+    whose state is saved every two minutes."""
+    if target.kind == "simulated" or not tests:
+        return ""
+    worst = max(tests, key=longest_stretch_s)
+    return (
+        f"; at most {wording.clock(longest_stretch_s(worst))} of it are then done again "
+        f"({worst.title})"
+    )
 
 
 def _phases(test: Test, plan: SuitePlan) -> list[dict[str, Any]]:

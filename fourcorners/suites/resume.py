@@ -77,9 +77,10 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
             raise
         kept = [test for test in manifest["tests"] if test["status"] == "complete"]
         going = _going_on(Run(claim.path), manifest["tests"], target)
-        _record_gap(manifest, plan, kept, going, target, same)
         tests = [*kept, *(one.entry for one in going.values())]
         recordings = {recording["id"] for test in tests for recording in test["recordings"]}
+        dropped = _dropped(Run(claim.path), recordings)
+        _record_gap(manifest, plan, kept, going, dropped, target, same)
         writer = RunWriter.reopen(claim, recordings)
         manifest.update(status="running", ended=None, tests=tests)
         return Runner(target, plan, writer, manifest, progress or Progress(), going).run()
@@ -96,6 +97,19 @@ def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str
                 # Its drive file may have been changed back and forth, or the program's models.
                 del found[name]
     return found
+
+
+def _dropped(run: Run, kept: set[str]) -> dict[str, float]:
+    """Seconds that were measured in vain, by test: those of recordings that are made again."""
+    elapsed = {
+        row["recording"]: (row["test"], row["elapsed_s"])
+        for row in run.recordings
+        if row["recording"] not in kept
+    }
+    dropped: dict[str, float] = {}
+    for test, seconds in elapsed.values():
+        dropped[test] = round(dropped.get(test, 0.0) + seconds, 3)
+    return dropped
 
 
 def _check(path: Path, manifest: dict[str, Any]) -> None:
@@ -142,6 +156,7 @@ def _record_gap(
     plan: SuitePlan,
     kept: list[dict[str, Any]],
     going: dict[str, GoingOn],
+    dropped: dict[str, float],
     target: Target,
     same: str,
 ) -> None:
@@ -168,6 +183,7 @@ def _record_gap(
             "kept": [test["name"] for test in kept],
             "repeated": [test["name"] for test in begun],
             "continued": {name: len(one.entry["recordings"]) for name, one in going.items()},
+            "dropped_s": dropped,
             "same": same,
             "changes": changes,
         }
@@ -186,6 +202,11 @@ def _record_gap(
         text += (
             f", {one.entry['title']} went on after {measured} of its measurements, "
             f"{_WENT_ON[Drive(one.waypoint.drive)]}"
+        )
+    if lost_s := sum(dropped.values()):
+        text += (
+            f"; {wording.clock(lost_s)} that had been measured of it were dropped and measured "
+            "again, as the drive was no longer in that state"
         )
     text += f"; the drive is the same ({same})"
     if changes:

@@ -22,7 +22,7 @@ from fourcorners.suites.departures import Departures
 from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.past import Past
 from fourcorners.suites.precondition import write_until_steady
-from fourcorners.suites.preview import announcement
+from fourcorners.suites.preview import announcement, lost_at_most
 from fourcorners.suites.progress import Estimate, Pace, Progress, Status
 from fourcorners.suites.steps import Fill, Purge, Rest, Restore, SteadyWrites, Step, Trim
 from fourcorners.suites.suite import SuitePlan
@@ -121,6 +121,7 @@ class Runner:
             if about_s >= _LONG_S:
                 self._progress.message(
                     f"Should it be interrupted: fourcorners resume {self._writer.named}"
+                    f"{lost_at_most(to_run, self._target)}"
                 )
             for test in to_run:
                 self._run_test(test)
@@ -260,11 +261,19 @@ class Runner:
         return self._behind is not None and self._passed < self._behind.waypoint.passed
 
     def _pass(self, entry: dict[str, Any]) -> None:
-        """One more step or measurement is done. From time to time a simulated drive is saved."""
+        """One more step or measurement is done. From time to time what was measured is written to
+        the folder, and a simulated drive's state with it."""
         self._passed += 1
-        if not isinstance(self._target, SimulatedTarget) or not self._is_due():
+        if not self._is_due():
             return
         begun = time.monotonic()
+        if not isinstance(self._target, SimulatedTarget):
+            # Whoever does not go on with the run has it; a test that begins anew drops it.
+            if self._known_unwritten(entry):
+                self._mark(entry, Drive.UNWRITTEN)
+            self._checkpoint()
+            self._delay(begun)
+            return
         name = schema.STATE.format(self._passed)
         try:
             self._target.save(self._writer.path / name)
@@ -296,10 +305,6 @@ class Runner:
                 self._drop_waypoint(entry)
         elif self._unwritten:
             self._mark(entry, Drive.UNWRITTEN)
-            if self._is_due():
-                begun = time.monotonic()
-                self._checkpoint()
-                self._delay(begun)
 
     def _known_unwritten(self, entry: Mapping[str, Any]) -> bool:
         return bool(entry.get("waypoint", {}).get("drive") == Drive.UNWRITTEN)

@@ -17,7 +17,7 @@ import numpy as np
 from fourcorners.recording import Offered, OperationRecording, Recording
 from fourcorners.store import Run
 from fourcorners.suites.steps import Fill, Purge, Restore
-from fourcorners.suites.test import Adaptive, Phase
+from fourcorners.suites.test import Adaptive, Phase, Test
 
 STATE_INTERVAL_S = 120.0
 """Between two places that are saved: as much work an interruption costs at most, and the saving."""
@@ -93,6 +93,29 @@ def begins_anew(phase: Phase | Adaptive) -> bool:
     if phase.continues:
         return False
     return any(isinstance(step, Purge | Fill | Restore) for step in phase.preparation)
+
+
+def longest_stretch_s(test: Test) -> float:
+    """Of a real drive: the most of a test's time that an interruption can cost, on the drive's
+    clock. Rounds go on with the next one, and so do measurements that follow no write."""
+    longest = current = 0.0
+    unwritten = False
+    for phase in test.phases:
+        prepared_s = sum(step.seconds for step in phase.preparation)
+        if begins_anew(phase):
+            longest, current, unwritten = max(longest, current), 0.0, True
+        current += prepared_s
+        if isinstance(phase, Adaptive) and phase.from_round is not None:
+            # Up to the first round's end all is lost, then a round at most.
+            round_s = sum(measurement.seconds for measurement in phase.first)
+            longest, current, unwritten = max(longest, current + round_s), round_s, False
+            continue
+        for measurement in phase.measurements:
+            unwritten = unwritten and not measurement.writes
+            longest = max(longest, current + measurement.seconds)
+            if not unwritten:
+                current += measurement.seconds
+    return max(longest, current)
 
 
 def _recording(run: Run, id: str) -> Recording:
