@@ -42,16 +42,25 @@ def test_sequences_read_ahead_of_follow_the_drives(streams: int, tmp_path: Path)
     assert found["read_ahead_streams"] == streams
 
 
-@pytest.mark.parametrize(("mib", "found_mib"), [(2, 2), (12, 8)])
-def test_what_is_kept_follows_the_drives(mib: int, found_mib: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mib", [2, 11])
+def test_what_is_kept_follows_the_drives(mib: int, tmp_path: Path) -> None:
     made = (files("fourcorners") / "catalog/drives/corsair-nova-v128.toml").read_text("utf-8")
     drive = tmp_path / "kept.toml"
     cache = f'[read_cache]\nsize = {{ value = "{mib} MiB", source = "assumed: test" }}\n'
     drive.write_text(f"{made}\n{cache}", "utf-8")
     run = fc.run("probe-caches", str(drive), out=tmp_path)
-    found = {finding["name"]: finding["value"] for finding in run.findings}
-    assert found["read_ahead"] == 1
-    assert found["read_cache_bytes"] == found_mib * MIB
+    found = {finding["name"]: finding for finding in run.findings}
+    assert found["read_ahead"]["value"] == 1
+    kept = found["read_cache_bytes"]
+    assert kept["value"] == pytest.approx(mib * MIB, rel=0.04)
+    assert kept["interval"][0] <= mib * MIB <= kept["interval"][1]
+
+
+@pytest.mark.parametrize("segments", [1, 4])
+def test_segments_of_a_disk_are_told_and_what_they_keep(segments: int, tmp_path: Path) -> None:
+    found = _values("wd6400aaks", tmp_path, **{"cache.segments": str(segments)})
+    assert found["read_ahead_streams"] == segments
+    assert found["read_cache_bytes"] == segments * found["read_ahead_bytes"] == segments * 2 * MIB
 
 
 def test_the_largest_that_all_hit_is_told_from_a_late_hit() -> None:

@@ -47,24 +47,52 @@ def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_pa
     assert _finding(run, "seek_stroke")["value"] == pytest.approx(stroke_ms * 1e-3, rel=0.05)
 
 
-@pytest.mark.parametrize("switch_ms", [0.9, 2.0])
-def test_tracks_follow_the_drives(switch_ms: float, tmp_path: Path) -> None:
-    with fc.open_target(DRIVE, settings={"seek.track_switch": f"{switch_ms} ms"}) as target:
+@pytest.mark.parametrize(
+    ("head_ms", "switch_ms", "heads"), [(0.9, 0.9, 4), (0.6, 1.1, 2), (1.4, 0.8, 2), (0.8, 2.0, 6)]
+)
+def test_tracks_follow_the_drives(
+    head_ms: float, switch_ms: float, heads: int, tmp_path: Path
+) -> None:
+    settings = {
+        "seek.head_switch": f"{head_ms} ms",
+        "seek.track_switch": f"{switch_ms} ms",
+        "geometry.heads": str(heads),
+    }
+    with fc.open_target(DRIVE, settings=settings) as target:
         run = fc.run("probe-seeks", target, out=tmp_path)
     outer, inner, zones_count, turn_s = 113.6 * 2**20, 56.8 * 2**20, 16, 60 / 7200
     rate = outer - 0.5 / zones_count * (outer - inner)
-    for name, truth in (
-        ("track_switch", switch_ms * 1e-3),
-        ("track_bytes", rate * (turn_s + switch_ms * 1e-3)),
-    ):
+    mean_s = (switch_ms + (heads - 1) * head_ms) / heads * 1e-3
+    truths = {"track_switch": switch_ms * 1e-3, "track_bytes": rate * (turn_s + mean_s)}
+    if head_ms != switch_ms:
+        truths |= {"head_switch": head_ms * 1e-3, "heads": heads}
+    else:
+        assert _finding(run, "heads")["verdict"] == "not identifiable"
+    for name, truth in truths.items():
         assert _finding(run, name)["value"] == pytest.approx(truth, rel=2e-3)
 
 
 def test_reads_that_do_not_follow_the_head_show_no_track() -> None:
-    chance = np.random.default_rng(3)
-    count, edges = np.histogram(chance.uniform(2e-3, 10e-3, 1000), bins=200)
-    times = tracks.two_times(edges[:-1], edges[1:], count.astype(np.float64))
-    assert times is None or times.staying_share + times.leaving_share < 0.95
+    times = np.random.default_rng(3).uniform(2e-3, 10e-3, 1000)
+    followed = tracks.Followed.of(times)
+    assert followed is None or followed.staying_share + followed.leaving_share < 0.95
+
+
+@pytest.mark.parametrize("noise_s", [0.0, 10e-6])
+def test_switches_out_of_turn_are_none_of_heads(noise_s: float) -> None:
+    chance = np.random.default_rng(5)
+    times = np.full(3000, 1e-3) + chance.normal(0, noise_s, 3000)
+    times[::10] += np.where(np.arange(300) % 3 == 2, 1.5e-3, 1e-3)
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    assert followed.in_turn is not None
+    heads, head, track = followed.in_turn
+    assert heads == 3
+    assert (head.seconds, track.seconds) == pytest.approx((1e-3, 1.5e-3), rel=1e-2)
+    times[::10] = chance.permutation(times[::10])
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    assert followed.in_turn is None
 
 
 def test_what_leaves_a_disks_cache_late_is_added() -> None:

@@ -108,7 +108,8 @@ fn small_sequential_requests_are_streamed() {
 /// A disk's parameters, times in seconds.
 struct Disk {
     /// Sectors of a track in each zone, as geometry has it: rates fall linearly
-    /// from zone to zone, and a track takes a turn and the switch to the next.
+    /// from zone to zone, and a track takes a turn and, on the average of a
+    /// cylinder, the switch to the next.
     zones: Vec<f64>,
     turn_s: f64,
     track_s: f64,
@@ -127,7 +128,10 @@ fn parameters(text: &str, settings: &[(&str, &str)]) -> Disk {
     let seconds = |ns: u64| ns as f64 * 1e-9;
     let (outer, inner) = (disk.geometry.outer_rate.0 as f64, disk.geometry.inner_rate.0 as f64);
     let turn_s = 60.0 / f64::from(disk.geometry.rotation_rpm.value);
-    let track_s = turn_s + seconds(disk.seek.track_switch.0);
+    let heads = f64::from(disk.geometry.heads.value);
+    let switches_s =
+        seconds(disk.seek.track_switch.0) + (heads - 1.0) * seconds(disk.seek.head_switch_ns());
+    let track_s = turn_s + switches_s / heads;
     let zones = disk.geometry.zones.value;
     let sectors = |zone: u32| {
         let inwards = (f64::from(zone) + 0.5) / f64::from(zones);
@@ -185,6 +189,7 @@ fn disks() -> Vec<(String, SimulatedDrive, Disk)> {
         ("seek.base", "0.5 ms"),
         ("seek.stroke", "6 ms"),
         ("seek.track_switch", "0.4 ms"),
+        ("seek.head_switch", "0.9 ms"),
     ];
     let folder = format!("{}/../../fourcorners/catalog/drives", env!("CARGO_MANIFEST_DIR"));
     let mut disks = Vec::new();

@@ -36,6 +36,8 @@ _AGAIN_GAIN = 1.3
 """Random time over that of a region read thrice from which two of three passes came out of memory;
 they would take a third of the time if memory took none."""
 
+_REFINED = 1.07
+"""Ratio of what is not kept to what is, from which no region between them is read."""
 
 _AHEAD_TITLE = "How far it reads ahead"
 _CACHE_TITLE = "Memory that keeps what was read"
@@ -66,6 +68,7 @@ def find(run: RunData) -> list[Finding]:
         )
     ]
     found.append(_streams(run, points, ahead, sequential_s, random_s))
+    streams = found[-1]
     if disk:
         paused = {
             int(m.point["distance_bytes"]): float(p50)
@@ -73,14 +76,8 @@ def find(run: RunData) -> list[Finding]:
             if m.point.get("distance_bytes") and (p50 := m.number("latency_p50_s")) is not None
         }
         evidence = [m.recording for m in points.values() if m.point.get("distance_bytes")]
-        kept = (
-            "A disk reads no region thrice in the time of the probe: what it keeps does not show."
-        )
-        return [
-            *found,
-            _ahead(paused, random_s, evidence),
-            Finding("read_cache_bytes", _CACHE_TITLE, "not identifiable", kept, evidence=evidence),
-        ]
+        reach = _ahead(paused, random_s, evidence)
+        return [*found, reach, _segments(streams, reach)]
     again = {
         int(m.point["region_bytes"]): 1 / m.iops
         for m in points.values()
@@ -193,6 +190,54 @@ def _ahead(paused: dict[int, float], random_s: float, evidence: list[str]) -> Fi
     )
 
 
+def _segments(streams: Finding, reach: Finding) -> Finding:
+    """The memory of a disk for what it reads: one segment for each sequence that it reads ahead of,
+    as large as it reads ahead."""
+    evidence = [*streams.evidence, *reach.evidence]
+    if not streams.value or reach.value is None or reach.interval is None:
+        reason = (
+            "A disk reads no region thrice in the time of the probe; how far it reads ahead, and "
+            "of how many sequences, would show what it keeps."
+        )
+        return Finding(
+            "read_cache_bytes", _CACHE_TITLE, "not identifiable", reason, evidence=evidence
+        )
+    count = round(streams.value)
+    low, high = (count * bound for bound in reach.interval)
+    each = f"{wording.size(reach.value)} for each sequence that it reads ahead of"
+    return Finding(
+        "read_cache_bytes",
+        _CACHE_TITLE,
+        "measured",
+        f"At least {wording.size(low)} keep what is read: {each}, {count} at a time."
+        if count > 1
+        else f"At least {wording.size(low)} keep what is read: {each}.",
+        value=low,
+        unit="B",
+        interval=(low, high),
+        evidence=evidence,
+        detail={"segments": count, "interval": RESOLUTION, "goodness": reach.detail["goodness"]},
+    )
+
+
+def kept(again: Mapping[int, float], random_s: float) -> tuple[int | None, int | None]:
+    """The largest region that is kept, and the next one that is not; ``None`` where there is none.
+
+    Args:
+        again: mean time of a read by the bytes of the region that was read several times.
+        random_s: mean time of a random read.
+    """
+    return bracket({region: random_s > _AGAIN_GAIN * s for region, s in again.items()})
+
+
+def region_wanted(again: Mapping[int, float], random_s: float, unit_bytes: int) -> int | None:
+    """The region to read next, between those that are kept and not; ``None`` when it is known."""
+    last, missed = kept(again, random_s)
+    if last is None or missed is None or missed <= _REFINED * last:
+        return None
+    return (last + missed) // 2 // unit_bytes * unit_bytes
+
+
 def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Finding:
     name, title = "read_cache_bytes", _CACHE_TITLE
     detail = {
@@ -209,7 +254,7 @@ def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Fin
             evidence=evidence,
             detail=detail,
         )
-    last, missed = bracket({r: random_s > _AGAIN_GAIN * s for r, s in again.items()})
+    last, missed = kept(again, random_s)
     smallest, largest = min(again), max(again)
     goodness = {"gain_of_the_smallest": random_s / again[smallest]}
     if last is not None and missed is None:
@@ -221,7 +266,7 @@ def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Fin
             evidence=evidence,
             detail=detail,
         )
-    value = 0.0 if last is None else float(last)
+    value = 0.0 if last is None else (last + float(missed or 0)) / 2
     return Finding(
         name,
         title,
@@ -232,7 +277,7 @@ def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Fin
         f"{wording.size(missed or 0)}.",
         value=value,
         unit="B",
-        interval=None if last is None else (value, float(missed or 0)),
+        interval=None if last is None else (float(last), float(missed or 0)),
         evidence=evidence,
-        detail=detail | {"goodness": goodness},
+        detail=detail | {"goodness": goodness, "interval": RESOLUTION},
     )

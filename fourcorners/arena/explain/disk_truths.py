@@ -59,9 +59,18 @@ def _edge_rate(hidden: Hidden, zone_share: float) -> float | None:
 
 
 def _track_s(hidden: Hidden) -> float:
-    """A turn and the way to the next track."""
+    """A turn and the way to the next track, on the average of a cylinder."""
     turn_s = 60 / float(hidden.get("geometry.rotation_rpm"))
-    return turn_s + float(hidden.get("seek.track_switch"))
+    heads = int(hidden.get("geometry.heads"))
+    switches_s = float(hidden.get("seek.track_switch")) + (heads - 1) * float(
+        _head_switch_s(hidden)
+    )
+    return turn_s + switches_s / heads
+
+
+def _head_switch_s(hidden: Hidden) -> float:
+    given = hidden.get("seek.head_switch")
+    return float(hidden.get("seek.track_switch") if given is None else given)
 
 
 def _outer_rate(hidden: Hidden) -> float | None:
@@ -90,6 +99,14 @@ def _track_switch(hidden: Hidden) -> float | None:
     return float(hidden.get("seek.track_switch")) if hidden.kind == "disk" else None
 
 
+def _head_switch(hidden: Hidden) -> float | None:
+    return _head_switch_s(hidden) if hidden.kind == "disk" else None
+
+
+def _heads(hidden: Hidden) -> float | None:
+    return float(hidden.get("geometry.heads")) if hidden.kind == "disk" else None
+
+
 def _reordering(hidden: Hidden) -> float | None:
     return float(hidden.get("link.queue_depth") > 1) if hidden.kind == "disk" else None
 
@@ -110,4 +127,6 @@ DISK_TRUTHS = (
     Truth("seek_stroke", False, _seek_stroke),
     Truth("track_bytes", False, _track_bytes),
     Truth("track_switch", False, _track_switch),
+    Truth("head_switch", False, _head_switch),
+    Truth("heads", True, _heads),
 )

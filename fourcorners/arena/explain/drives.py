@@ -137,6 +137,8 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
             scale = (1 - reserved) / (1 - total)
             sections["flash"]["blocks_per_plane"] = math.ceil(blocks * scale)
         sections["slc_cache"] = cached
+    if chance.random() < 0.15:
+        sections["read_cache"] = {"size": Bytes(round(_between(chance, 2, 24)) * MIB)}
     return sections
 
 
@@ -172,7 +174,7 @@ def _disk(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
     outer = _between(chance, 60, 200) * MIB
     inner = outer * _between(chance, 0.45, 0.6)
     settle = _between(chance, 0.8, 1.6) * _MS
-    return {
+    sections: dict[str, dict[str, Any]] = {
         "host": {"overhead": Seconds(20 * _US), "elevator_window": 1},
         "link": _sata_link(chance) | {"queue_depth": int(chance.choice([1, 32]))},
         "capacity": {"user": Bytes(int(_between(chance, 80e9, 1000e9)) // 2**12 * 2**12)},
@@ -201,6 +203,11 @@ def _disk(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
             "read_ahead": Bytes(int(chance.choice([512, 1024, 2048])) * KIB),
         },
     }
+    if chance.random() < 0.6:
+        sections["cache"]["segments"] = int(chance.choice([2, 3, 4, 6, 8]))
+    if chance.random() < 0.8:
+        sections["seek"]["head_switch"] = Seconds(settle * _between(chance, 0.4, 0.95))
+    return sections
 
 
 def _sata_link(chance: np.random.Generator) -> dict[str, Any]:

@@ -85,19 +85,23 @@ def _read_ahead(hidden: Hidden) -> float | None:
 
 
 def _read_ahead_streams(hidden: Hidden) -> float | None:
-    """A disk has one segment (drive/sim/src/disk/read_ahead.rs)."""
-    return 1.0 if hidden.kind == "disk" else float(hidden.get("read_ahead.streams") or 0)
+    if hidden.kind == "disk":
+        return float(hidden.get("cache.segments") or 1)
+    return float(hidden.get("read_ahead.streams") or 0)
 
 
 def _read_cache(hidden: Hidden) -> float | None:
-    """No hidden drive keeps what was read; of a disk's segments nothing is asked."""
-    return None if hidden.kind == "disk" else 0.0
+    """Of a disk, its segments."""
+    if hidden.kind == "disk":
+        segments = hidden.get("cache.segments") or 1
+        return float(segments * hidden.get("cache.read_ahead"))
+    return float(hidden.get("read_cache.size") or 0)
 
 
 TRUTHS = (
     Truth("read_ahead", True, _read_ahead),
     Truth("read_ahead_streams", True, _read_ahead_streams),
-    Truth("read_cache_bytes", True, _read_cache),
+    Truth("read_cache_bytes", False, _read_cache),
     Truth("mapping_unit", True, _mapping_unit),
     Truth("stripe_bytes", True, _stripe),
     Truth("page_bytes", True, _page),

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from fourcorners.analysis.internals import caches
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload, fixed_rate, strided
 
@@ -18,6 +19,9 @@ BLOCK_BYTES = 4 * KIB
 HOP_BLOCKS = 17
 REGIONS_BYTES = tuple(MIB * 2**step for step in range(7))
 PASSES = 3
+# Of regions between those that are kept and not; of no multiple of the hop.
+REGION_STEP_BYTES = 16 * KIB
+REGIONS_BETWEEN = 4
 # Many times what is read again, and little to write.
 SPAN_BYTES = 2 * 1024 * MIB
 # Powers of two, and the middle between each two.
@@ -91,6 +95,27 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         label = f"{count} sequences side by side"
         return Measurement(f"streams/{count}", label, workload, {"sequences": count})
 
+    def between(measured: Measured) -> tuple[Measurement, ...]:
+        done = {
+            int(id.split("/")[1]): recording
+            for id, recording in measured.items()
+            if id.startswith("again/")
+        }
+        seconds = {
+            region: 1 / recording.iops
+            for region, recording in done.items()
+            if recording.read.ios >= PASSES * region // block
+        }
+        if not seconds or "random" not in measured:
+            return ()
+        step = max(REGION_STEP_BYTES, block)
+        region = caches.region_wanted(seconds, 1 / measured["random"].iops, step)
+        if region is None:
+            return ()
+        if region // block % HOP_BLOCKS == 0:
+            region += step
+        return () if region in done else (again(region),)
+
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
     points = [
         reads("sequential"),
@@ -109,11 +134,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"{chosen_size(DISTANCES_BYTES[-1])}, {PAUSED_PER_SECOND:g} reads a second",
         },
         (
-            Phase(
+            Adaptive(
                 (Purge(), Fill(span), settle())
                 if prepares(subject, parameters.preparation)
                 else (),
                 interleaved(points, span_bytes=span, seed=seed, every=8),
+                between,
+                batches_max=REGIONS_BETWEEN + 1,
+                what="regions between",
+                later=again(REGIONS_BYTES[0]),
+                later_count=REGIONS_BETWEEN,
             ),
         )
         if enough

@@ -14,10 +14,12 @@ from fourcorners.workload import Workload, strided
 BLOCK_BYTES = 4 * KIB
 # Less than half a track, so that most reads stay on one; as long as many commands.
 STRIDE_BYTES = 128 * KIB
+# Hundreds of tracks, whose ends are of two kinds.
+FOLLOWED_BYTES = 512 * MIB
 # So small that seeks within it are short, so large that a cache holds little of it.
 REGION_BYTES = 64 * MIB
 # Shares of the drive; more of them small, where seeks rise steeply.
-DISTANCES = (0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.42, 0.55, 0.7, 0.85, 1.0)
+DISTANCES = (0.002, 0.01, 0.03, 0.07, 0.13, 0.2, 0.3, 0.45, 0.65, 0.85, 1.0)
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Parameters:
 
     turns: int = parameter(COUNT, 2000, "reads that show the rotation")
     reads: int = parameter(COUNT, 800, "reads at each distance")
+    followed: int = parameter(COUNT, 3000, "reads that follow the head")
     time_s: float = parameter(SECONDS, 12.0, "each, at most")
     preparation: str = preparation()
 
@@ -54,12 +57,18 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"apart/{distance}", label, (0, distance), parameters.reads, distance_bytes=distance
         )
 
-    # Reads that follow the head, which reads ahead.
-    stream = access("read", strided(STRIDE_BYTES), block, span_bytes=region)
+    # Reads that follow the head, which reads ahead; one by one, as ends of tracks come in turn.
+    stream = access("read", strided(STRIDE_BYTES), block, span_bytes=min(FOLLOWED_BYTES, area))
     following = Measurement(
         "following",
         f"every {chosen_size(STRIDE_BYTES)}",
-        Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed),
+        Workload(
+            [stream],
+            seconds=parameters.time_s,
+            ios=parameters.followed,
+            seed=seed,
+            log_ios=parameters.followed,
+        ),
         {"stride_bytes": STRIDE_BYTES},
     )
 

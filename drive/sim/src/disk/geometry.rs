@@ -2,9 +2,10 @@
 //!
 //! Both follow from one number. *Track time* counts nanoseconds of an
 //! undisturbed sequential pass from sector 0: a track takes one revolution and
-//! the switch to the next track. Tracks are skewed by the time of that switch,
-//! so a sector's track time modulo a revolution is its angular position, and
-//! the difference of two track times is the time of a sequential transfer.
+//! the switch to the next track, by another head or, after a cylinder's last
+//! one, on the next cylinder. Tracks are skewed by the time of that switch, so
+//! a sector's track time modulo a revolution is its angular position, and the
+//! difference of two track times is the time of a sequential transfer.
 
 use super::specification;
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,8 @@ pub struct Geometry {
     cylinders: u64,
     sectors: u64,
     revolution_ns: u64,
-    track_ns: u64,
+    head_switch_ns: u64,
+    cylinder_ns: u64,
 }
 
 impl Geometry {
@@ -52,13 +54,17 @@ impl Geometry {
         let zones = u64::from(geometry.zones.value);
         let sectors = specification.capacity.user.0 / SECTOR_BYTES;
         let revolution_ns = 60_000_000_000 / u64::from(geometry.rotation_rpm.value);
-        let track_ns = revolution_ns + specification.seek.track_switch.0;
+        let head_switch_ns = specification.seek.head_switch_ns();
+        let cylinder_ns = heads * revolution_ns
+            + (heads - 1) * head_switch_ns
+            + specification.seek.track_switch.0;
 
         let (outer, inner) = (geometry.outer_rate.0 as f64, geometry.inner_rate.0 as f64);
         let sectors_per_track = |zone: u64| {
             let inwards = (zone as f64 + 0.5) / zones as f64;
             let rate = outer - inwards * (outer - inner);
-            ((rate * track_ns as f64 * 1e-9 / SECTOR_BYTES as f64).round() as u64).max(1)
+            let track_ns = cylinder_ns as f64 / heads as f64;
+            ((rate * track_ns * 1e-9 / SECTOR_BYTES as f64).round() as u64).max(1)
         };
         let sectors_of_all: u64 = (0..zones).map(sectors_per_track).sum();
         let cylinders_of_zone = sectors.div_ceil(sectors_of_all * heads);
@@ -73,7 +79,7 @@ impl Geometry {
             })
             .collect();
         let cylinders = cylinders_of_zone * zones.len() as u64;
-        Self { zones, heads, cylinders, sectors, revolution_ns, track_ns }
+        Self { zones, heads, cylinders, sectors, revolution_ns, head_switch_ns, cylinder_ns }
     }
 
     /// Sectors that the host can address.
@@ -114,8 +120,12 @@ impl Geometry {
 
     /// How many sectors have passed completely at a track time.
     pub fn passed_at(&self, pass_ns: u64) -> u64 {
-        let track = pass_ns / self.track_ns;
-        let along_ns = (pass_ns - track * self.track_ns).min(self.revolution_ns);
+        let cylinder = pass_ns / self.cylinder_ns;
+        let inside_ns = pass_ns - cylinder * self.cylinder_ns;
+        let track_ns = self.revolution_ns + self.head_switch_ns;
+        let head = (inside_ns / track_ns).min(self.heads - 1);
+        let track = cylinder * self.heads + head;
+        let along_ns = (inside_ns - head * track_ns).min(self.revolution_ns);
         let index = self.zones.partition_point(|zone| zone.first_track <= track) - 1;
         let zone = &self.zones[index];
         let along = along_ns * zone.sectors_per_track / self.revolution_ns;
@@ -138,12 +148,11 @@ impl Geometry {
     #[inline]
     fn place(&self, zone: &Zone, track_in_zone: u64, along: u64) -> Place {
         let track = zone.first_track + track_in_zone;
-        let pass_ns = track * self.track_ns + along * self.revolution_ns / zone.sectors_per_track;
-        Place {
-            track,
-            cylinder: track / self.heads,
-            pass_ns,
-            angle_ns: pass_ns % self.revolution_ns,
-        }
+        let cylinder = track / self.heads;
+        let head = track - cylinder * self.heads;
+        let pass_ns = cylinder * self.cylinder_ns
+            + head * (self.revolution_ns + self.head_switch_ns)
+            + along * self.revolution_ns / zone.sectors_per_track;
+        Place { track, cylinder, pass_ns, angle_ns: pass_ns % self.revolution_ns }
     }
 }

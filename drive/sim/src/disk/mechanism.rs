@@ -12,7 +12,7 @@ pub struct Mechanism {
     /// Stroke part of a seek over one cylinder: `stroke / sqrt(cylinders)`.
     stroke_ns: f64,
     write_settle_ns: u64,
-    track_switch_ns: u64,
+    head_switch_ns: u64,
     /// The sector that would continue the latest transfer.
     next_sector: u64,
     /// Where and when that transfer ended (or will).
@@ -29,7 +29,7 @@ impl Mechanism {
             base_ns: specification.seek.base.0 as f64,
             stroke_ns: specification.seek.stroke.0 as f64 / longest.sqrt(),
             write_settle_ns: specification.seek.write_settle.0,
-            track_switch_ns: specification.seek.track_switch.0,
+            head_switch_ns: specification.seek.head_switch_ns(),
             next_sector: 0,
             at: geometry.start_of(0),
             at_ns: 0,
@@ -64,7 +64,7 @@ impl Mechanism {
         let seek_ns = if distance > 0 {
             (self.base_ns + self.stroke_ns * (distance as f64).sqrt()) as u64
         } else if self.at.track != place.track {
-            self.track_switch_ns
+            self.head_switch_ns
         } else {
             0
         };

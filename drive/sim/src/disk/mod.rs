@@ -149,7 +149,10 @@ impl Disk {
             queue_depth: specification.link.queue_depth.value as usize,
             link: Link::new(&specification.link),
             mechanism: Mechanism::new(specification),
-            read_ahead: ReadAhead::new(cache.read_ahead.0 / SECTOR_BYTES),
+            read_ahead: ReadAhead::new(
+                cache.read_ahead.0 / SECTOR_BYTES,
+                cache.segments.as_ref().map_or(1, |segments| segments.value),
+            ),
             write_cache: WriteCache::new(cache.write_size.0, cache.write_entries.value),
             events: EventQueue::default(),
             commands: Vec::new(),

@@ -68,9 +68,19 @@ pub struct Seek {
     pub stroke: Parameter<Nanoseconds>,
     /// Added before a write that the arm has to be placed for: finer settling.
     pub write_settle: Parameter<Nanoseconds>,
-    /// From a track's last sector to the next track's first: the tracks are
-    /// skewed by as much, so that a sequential transfer loses nothing else.
+    /// From a cylinder's last sector to the next cylinder's first: the tracks
+    /// are skewed by as much, so that a sequential transfer loses nothing else.
     pub track_switch: Parameter<Nanoseconds>,
+    /// From a track's last sector to the next track's first on the same
+    /// cylinder, by another head; skewed likewise. Absent: as `track_switch`.
+    pub head_switch: Option<Parameter<Nanoseconds>>,
+}
+
+impl Seek {
+    /// Time of a switch of heads.
+    pub fn head_switch_ns(&self) -> u64 {
+        self.head_switch.as_ref().unwrap_or(&self.track_switch).0
+    }
 }
 
 /// Firmware times. Commands that wait in the drive overlap them with the
@@ -98,6 +108,9 @@ pub struct Cache {
     pub write_entries: Parameter<u32>,
     /// How far reading goes on after a read, while nothing else is to be done.
     pub read_ahead: Parameter<Bytes>,
+    /// Sequences that it remembers at a time, each with as much memory as it
+    /// reads ahead. Absent: 1.
+    pub segments: Option<Parameter<u32>>,
 }
 
 impl Specification {
@@ -138,6 +151,7 @@ impl Specification {
         ] {
             require(time.0 <= 1_000_000_000, &format!("{name}: use at most 1 s"))?;
         }
+        require(self.seek.head_switch_ns() <= 1_000_000_000, "seek.head_switch: use at most 1 s")?;
         require(
             (65_536..=1 << 40).contains(&self.cache.write_size.0),
             "cache.write_size: use at least 64 KiB (set cache.write_back to false for none)",
@@ -146,6 +160,9 @@ impl Specification {
             (1..=65_536).contains(&self.cache.write_entries.value),
             "cache.write_entries: use 1 to 65536",
         )?;
+        if let Some(segments) = &self.cache.segments {
+            require((1..=1024).contains(&segments.value), "cache.segments: use 1 to 1024")?;
+        }
         require(self.cache.read_ahead.0 <= 1 << 40, "cache.read_ahead: use at most 1 TiB")
     }
 }

@@ -88,13 +88,13 @@ pub enum Specification {
     /// See [`page_mapped`].
     PageMapped(Header, Box<page_mapped::Specification>),
     /// See [`block_mapped`].
-    BlockMapped(Header, block_mapped::Specification),
+    BlockMapped(Header, Box<block_mapped::Specification>),
     /// See [`disk`].
-    Disk(Header, disk::Specification),
+    Disk(Header, Box<disk::Specification>),
     /// See [`log_block`].
     LogBlock(Header, Box<log_block::Specification>),
     /// See [`raid0`].
-    Raid0(Header, raid0::Specification),
+    Raid0(Header, Box<raid0::Specification>),
 }
 
 /// What leads a setting of an array to its members.
@@ -129,11 +129,11 @@ impl Specification {
                 body.check().map(|()| Self::PageMapped(header, body))
             }
             Kind::BlockMappedSsd => {
-                let body: block_mapped::Specification = whole(table)?;
+                let body: Box<block_mapped::Specification> = whole(table)?;
                 body.check().map(|()| Self::BlockMapped(header, body))
             }
             Kind::Disk => {
-                let body: disk::Specification = whole(table)?;
+                let body: Box<disk::Specification> = whole(table)?;
                 body.check().map(|()| Self::Disk(header, body))
             }
             Kind::LogBlockSsd => {
@@ -141,7 +141,7 @@ impl Specification {
                 body.check().map(|()| Self::LogBlock(header, body))
             }
             Kind::Raid0 => {
-                let mut body: raid0::Specification = whole(table)?;
+                let mut body: Box<raid0::Specification> = whole(table)?;
                 body.member_settings = member_settings;
                 body.check().map(|()| Self::Raid0(header, body))
             }
