@@ -131,10 +131,8 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
     residuals = np.concatenate(
         [rate[start:end] / mean - 1 for (start, end), mean in zip(zones, means, strict=True)]
     )
-    goodness = {
-        "scatter_within_zones": float(np.std(residuals)),
-        "resolution": _resolution(run),
-    }
+    freedom = max(len(rate) - len(zones), 1)
+    goodness = {"scatter_within_zones": float(np.sqrt(residuals @ residuals / freedom))}
     detail |= {"zone_starts": [offset[start] for start, _ in zones], "zone_rates": means}
     if len(zones) == 1:
         return [
@@ -150,7 +148,7 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
             )
         ]
     edges = [
-        _edge("inner_rate", rate, zones[-1], "At its end", evidence, goodness),
+        _edge("inner_rate", rate, zones[-1], "At its end", evidence, goodness, freedom),
     ]
     if link_bytes_per_second is not None and means[0] > _LINK_NEAR * link_bytes_per_second:
         hidden = "The first zones are as fast as the link, which hides how many there are."
@@ -168,15 +166,9 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
             evidence=evidence,
             detail=detail | {"discrete": True, "goodness": goodness},
         ),
-        _edge("outer_rate", rate, zones[0], "At its start", evidence, goodness),
+        _edge("outer_rate", rate, zones[0], "At its start", evidence, goodness, freedom),
         *edges,
     ]
-
-
-def _resolution(run: RunData) -> float:
-    """Standard deviation of a rate because a measurement ends with a whole read."""
-    reads = [m.ios for m in measured(run, TEST, "read") if "/at/" in m.recording]
-    return 1 / float(np.median(reads)) / math.sqrt(12)
 
 
 _TITLES = {
@@ -193,14 +185,13 @@ def _edge(
     where: str,
     evidence: list[str],
     goodness: dict[str, float],
+    freedom: int,
 ) -> Finding:
     inside = rate[zone[0] : zone[1]]
     value = float(inside.mean())
-    # A lone place has the scatter of the others; none is finer than a read.
-    scatter = max(goodness["scatter_within_zones"], goodness["resolution"]) * value
-    if len(inside) > 2:
-        scatter = max(scatter, float(inside.std(ddof=1)))
-    half = two_sided_t(max(len(inside) - 1, 1)) * scatter / math.sqrt(len(inside))
+    # Of all zones together: few places have too little of it by chance.
+    scatter = goodness["scatter_within_zones"] * value
+    half = two_sided_t(freedom) * scatter / math.sqrt(len(inside))
     return Finding(
         name,
         _TITLES[name],
