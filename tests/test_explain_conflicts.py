@@ -50,7 +50,7 @@ def test_channels_follow_the_drive(channels: int, tmp_path: Path) -> None:
 
 
 def test_channels_that_are_faster_than_commands_come_do_not_show(tmp_path: Path) -> None:
-    settings = {"flash.channels": "4", "flash.bus_rate": "5 GB/s"}
+    settings = {"flash.channels": "4", "controller.read_overhead": "30 us"}
     found = _values(tmp_path, "class-tlc-nvme-consumer-1tb", **settings)
     assert found["dies"] == 16
     assert found["channels"] is None

@@ -95,15 +95,23 @@ def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> 
 
 @pytest.mark.parametrize("units", [8, 16, 32])
 def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
-    [finding] = queue_curve.told(_network(units, 70, 1, 20), None, units, ())
+    [finding] = queue_curve.told(_network(units, 70, 1, 20), None, None, ())
     assert finding.value == pytest.approx(units, rel=0.15)
     assert finding.interval is not None
     assert finding.interval[0] <= units <= finding.interval[1]
 
 
-def test_units_behind_a_busy_station_are_not_told() -> None:
-    [finding] = queue_curve.told(_network(32, 70, 10, 20), None, 32, ())
+def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
+    busy = _network(32, 70, 10, 20)
+    [finding] = queue_curve.told(busy, None, None, ())
     assert finding.verdict == "not identifiable"
+    [finding] = queue_curve.told(busy, None, 32, ())
+    assert (finding.value, finding.interval) == (32, None)
+
+
+def test_dies_that_conflict_are_the_units_where_the_curve_agrees() -> None:
+    [finding] = queue_curve.told(_network(16, 70, 1, 20), None, 18, ())
+    assert (finding.value, finding.interval) == (18, None)
 
 
 def test_two_ways_that_disagree_are_told() -> None:

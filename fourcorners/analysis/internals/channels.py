@@ -1,13 +1,14 @@
 """Finding ``channels``: how many buses the dies share.
 
-Two reads of a page that are due at the same time, on two dies, read their arrays side by side; if
-the dies share a channel, the second page waits until the first one is over. Dies take stripes in
-turn, and channels dies, so that pairs 1, 2, ... stripes apart wait longer at every multiple of the
-number of channels, and only there.
+A long read, of a whole page, and a short one that are due at the same time, on two dies, read
+their arrays side by side. If the dies share a channel, the short one waits until the long one has
+passed it, and after it the link; if not, it is over before. Dies take stripes in turn, and channels
+dies, so that pairs 1, 2, ... stripes apart wait at every multiple of the number of channels, and
+only there.
 
-The wait is what a page takes on the channel, less what the second read is behind anyway: the
-host's and the processor's time of a command, or the link's of a page. Where that is more, nothing
-shows. Where nothing shows although a page takes longer on a channel, no two dies share one.
+The wait is what a page takes on the channel and the link, less what the second read is behind
+anyway: the host's and the processor's time of a command. Where that is more than a page takes on
+the channel, nothing shows. Where nothing shows although it is less, no two dies share one.
 
 Chen, Lee and Zhang (HPCA 2011) see channels as a second level of conflicts between pairs.
 """
@@ -32,8 +33,8 @@ _CLEAR = 0.4
 does: what lies between belongs to neither."""
 
 _ONE_BY_ONE = 1.35
-"""Latency of a pair over that of one read from which reads are served one after the other; side by
-side the second is late by far less than half of its time."""
+"""Mean latency of a pair over that of both reads alone from which they are served one after the
+other; side by side the second is late by far less."""
 
 _LONGER = 1.25
 """Time of a page on a channel over what the second read is late, from which sharing would show."""
@@ -94,9 +95,9 @@ def find(
             "Without dies that take turns, what they share does not show.", used, detail
         )
     if not seen.together or not seen.alone:
-        return _unknown("A page is too small for two reads of it.", used, detail)
+        return _unknown("A page is too small for a long read of it.", used, detail)
     waits = Waits.of(seen.together)
-    alone_s = seen.alone[max(seen.alone)]
+    alone_s = (seen.alone[min(seen.alone)] + seen.alone[max(seen.alone)]) / 2
     if min(seen.together.values()) > _ONE_BY_ONE * alone_s:
         return _unknown(
             "Of two reads that are due at the same time the second waits for the first wherever "
@@ -118,8 +119,8 @@ def find(
         "channels",
         TITLE,
         "measured",
-        f"{period} channels: of two reads due at the same time one waits for the other if they are "
-        f"{wording.count(period, 'stripe')} apart or a multiple of that, by "
+        f"{period} channels: of two reads due at the same time the short one waits for the long "
+        f"one if they are {wording.count(period, 'stripe')} apart or a multiple of that, by "
         f"{wording.percent(waits.share[period])} of the time of a pair, and nowhere else.",
         value=float(period),
         unit="1",
@@ -140,14 +141,13 @@ def _alone(
     late_s = 2 * (min(seen.together.values()) - alone_s)
     hidden = (
         "No two dies wait for each other; a page is over on the channel before the next command "
-        "is there, or goes over the link, so dies may share a channel nevertheless."
+        "is there, so dies may share a channel nevertheless."
     )
-    page = seen.page_bytes
-    if len(seen.alone) < 2 or link_bytes_per_second is None or page is None:
+    if len(seen.alone) < 2 or link_bytes_per_second is None:
         return _unknown(hidden, used, detail)
-    (small, small_s), (large, large_s) = seen.alone.items()
+    (small, small_s), (large, large_s) = list(seen.alone.items())[-2:]
     # Another byte passes the channel and then the link.
-    on_channel_s = page * ((large_s - small_s) / (large - small) - 1 / link_bytes_per_second)
+    on_channel_s = large * ((large_s - small_s) / (large - small) - 1 / link_bytes_per_second)
     detail = detail | {"page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s:
         return _unknown(hidden, used, detail)

@@ -66,8 +66,8 @@ _LATENCIES = ("together", "alone")
 class Seen:
     """Rates in I/Os per second: of windows by their bytes, of single places by the boundary that
     they lie across, of pairs by their distance, of reads beside others by how many these are. And
-    mean latencies in seconds: of two reads due at the same time by their distance in stripes, of
-    one of them alone by its bytes."""
+    mean latencies in seconds: of a long and a short read due at the same time by their distance in
+    stripes, of one read alone by its bytes."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)

@@ -24,8 +24,8 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import command_queue
+from fourcorners.analysis.finding import RESOLUTION, Finding
+from fourcorners.analysis.internals import command_queue, conflicts
 from fourcorners.analysis.source import RunData
 
 NAME = "parallel_units"
@@ -79,7 +79,16 @@ def find(run: RunData, known: Mapping[str, float | None]) -> list[Finding]:
     if command_queue.is_disk(by_depth):
         text = "Not applicable: a mechanical disk, whose one arm serves one read at a time."
         return [Finding(NAME, TITLE, "not applicable", text, evidence=evidence)]
-    return told(by_depth, known.get("command_queue_depth"), known.get("dies"), evidence)
+    dies = known.get("dies")
+    seen, _ = conflicts.seen(run)
+    if (
+        seen is not None
+        and dies is not None
+        and max(by_depth.values()) > (dies * seen.one_die * (1 + _MODEL_SHARE))
+    ):
+        # More than so many dies can serve.
+        dies = None
+    return told(by_depth, known.get("command_queue_depth"), dies, evidence)
 
 
 def told(
@@ -143,24 +152,48 @@ def told(
             f"{wording.number(low)} units would have the same curve as {wording.number(high)}: "
             "the queue ends, or something that every command passes is busy, before the units are."
         )
+    if reason is not None and dies is not None:
+        text = (
+            f"{wording.count(round(dies), 'die')} conflict: so many reads are served at the same "
+            f"time where nothing else limits them. A queue gains {wording.times(gain)}, which "
+            f"alone would not tell: {reason[0].lower()}{reason[1:]}"
+        )
+        return [
+            Finding(
+                NAME,
+                TITLE,
+                "measured",
+                text,
+                value=dies,
+                unit="1",
+                evidence=evidence,
+                detail=detail,
+            )
+        ]
     if reason is not None:
         return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence, detail=detail)]
     low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS)
     high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
+    agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < _DISAGREES)
+    # Conflicts count dies, the curve estimates them.
+    value = dies if agrees and dies is not None else units
+    alike = (
+        f"as of {units:.0f} units that serve one read in {wording.duration(fit.unit_s)} each "
+        f"(off by {wording.percent(fit.misfit)})"
+    )
     found = Finding(
         NAME,
         TITLE,
         "measured",
-        f"Random reads gain {wording.times(gain)} from a queue, as of {units:.0f} "
-        f"units that serve one read in {wording.duration(fit.unit_s)} each (off by "
-        f"{wording.percent(fit.misfit)}).",
-        value=units,
+        f"Random reads gain {wording.times(gain)} from a queue, {alike}"
+        + (f"; {wording.count(round(value), 'die')} conflict." if agrees else "."),
+        value=value,
         unit="1",
-        interval=(low, high),
+        interval=None if agrees else (low, high),
         evidence=evidence,
-        detail=detail,
+        detail=detail | {"interval": RESOLUTION},
     )
-    if dies is None or low <= dies <= high or abs(units / dies - 1) < _DISAGREES:
+    if dies is None or agrees:
         return [found]
     odd = Finding(
         "disagreement_parallel_units",

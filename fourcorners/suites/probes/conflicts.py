@@ -97,36 +97,34 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
         )
 
-    def due(id: str, label: str, size: int, offsets: tuple[int, ...], **axes: int) -> Measurement:
-        arrival = fixed_rate(PAIRS_PER_SECOND)
-        streams = [
-            Stream.read("random", size, offset_bytes=offset, span_bytes=size, arrival=arrival)
-            for offset in offsets
-        ]
+    def due(id: str, label: str, streams: list[Stream], **axes: int) -> Measurement:
         time_s = PAIRS / PAIRS_PER_SECOND
         return Measurement(id, label, Workload(streams, seconds=time_s, seed=seed), axes)
 
+    def due_alone(size: int) -> Measurement:
+        arrival = fixed_rate(PAIRS_PER_SECOND)
+        stream = Stream.read("random", size, span_bytes=size, arrival=arrival)
+        return due(f"alone/{size}", f"{chosen_size(size)} alone", [stream], alone_bytes=size)
+
     def on_channels(page: int, stripe: int, dies: int) -> tuple[Measurement, ...]:
-        # All of a page but its end, so that no read begins where another one ends.
-        size = page - block
-        half = max(page // 2 - block, block)
-        if size < block:
+        # All of a page but its end, so that no read begins where another one ends: long on its
+        # channel. The short one is over on the link before it, unless it waits for the channel.
+        short = subject.request_alignment_bytes
+        long, half = page - short, page // 2 - short
+        if half < short:
             return ()
+
+        def together(apart: int) -> Measurement:
+            arrival = fixed_rate(PAIRS_PER_SECOND)
+            streams = [
+                Stream.read("random", size, offset_bytes=at, span_bytes=size, arrival=arrival)
+                for at, size in ((0, long), (apart * stripe, short))
+            ]
+            return due(f"together/{apart}", f"two, {apart} stripes apart", streams, stripes=apart)
+
         return (
-            *(
-                due(f"alone/{n}", f"{chosen_size(n)} alone", n, (0,), alone_bytes=n)
-                for n in sorted({half, size})
-            ),
-            *(
-                due(
-                    f"together/{n}",
-                    f"two at the same time, {n} stripes apart",
-                    size,
-                    (0, n * stripe),
-                    stripes=n,
-                )
-                for n in range(1, min(dies, STRIPES_MAX + 1))
-            ),
+            *(due_alone(size) for size in sorted({short, half, long})),
+            *(together(apart) for apart in range(1, min(dies, STRIPES_MAX + 1))),
         )
 
     windows = []
