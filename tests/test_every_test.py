@@ -54,8 +54,9 @@ def test_each_test_runs_by_itself_from_python(name: str, tmp_path: Path) -> None
     assert (test["name"], test["status"]) == (name, "complete"), test["reason"]
     assert test["recordings"]
     assert test["parameters"]
-    # Rows of a table that say the same cannot be told apart.
-    labels = [recording["label"] for recording in test["recordings"]]
+    # Rows of a table that say the same cannot be told apart; those of bursts are hundreds alike.
+    recordings = [one for one in test["recordings"] if "burst" not in one["point"]]
+    labels = [recording["label"] for recording in recordings]
     probes = name.startswith("probe-")
     assert probes or name == "transfer-rate" or len(set(labels)) == len(labels)
     assert run.manifest["profile"] == "shortened"

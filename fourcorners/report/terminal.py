@@ -62,7 +62,9 @@ def render_summary(
     shown = [row for row in view["findings"] if not row["name"].startswith(SHOWN_ABOVE)]
     if shown:
         parts += [Text(""), _findings(shown)]
-    parts += [Text(""), Text(f"Report: {run.path / 'report.html'}")]
+    page = run.path / "report.html"
+    if page.exists():
+        parts += [Text(""), Text(f"Report: {page}")]
     return Group(*parts)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
-from fourcorners.errors import TargetLostError, UserError
+from fourcorners.errors import TargetLostError, UserError, os_reason
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
@@ -148,6 +148,12 @@ class Runner:
             write_html([run], run.path / schema.REPORT)
         except UserError:
             raise
+        except OSError as error:
+            self._note(
+                f"the report could not be written: {os_reason(error)}; when there is room, "
+                f"fourcorners report {self._writer.named} makes it"
+            )
+            self._checkpoint()
         except Exception as error:
             self._note(f"the report could not be made: {_unexpected(error)}")
             self._checkpoint()

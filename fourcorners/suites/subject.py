@@ -87,6 +87,12 @@ class Subject:
             return "the whole drive"
         return f"the first {chosen_size(count)}"
 
+    def alone(self, count: int, state: str = "") -> str:
+        """The same, of a target that is empty beyond; ``state`` follows the extent."""
+        extent = self.extent(count)
+        beyond = "" if count >= self.rounded(self.capacity_bytes) else "the rest empty"
+        return f"{extent}{state}" + (f"{';' if state else ','} {beyond}" if beyond else "")
+
     def rounded(self, count: int) -> int:
         """``count`` rounded down to what requests must be multiples of."""
         return count - count % self.request_alignment_bytes

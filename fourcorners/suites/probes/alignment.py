@@ -93,7 +93,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "boundaries": f"multiples of {chosen_size(2 * sector)} and of every larger power of "
             f"two, up to {chosen_size(FINE_MAX_BYTES)}, where writes are slow "
             f"{chosen_size(COARSE_MAX_BYTES)}",
-            "span": f"{subject.extent(span)}, filled; the rest empty",
+            "span": subject.alone(span, ", filled"),
             "time": f"{parameters.time_s:g} s each after {parameters.ramp_s:g} s, at least "
             f"{IOS_MIN} writes",
         },

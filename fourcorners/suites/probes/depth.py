@@ -74,7 +74,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "large reads": f"{LINK_DEPTH} outstanding, "
             f"{' and '.join(chosen_size(size) for size in LINK_BLOCKS_BYTES)}; of the same place "
             f"{' and '.join(chosen_size(size) for size in CACHED_BLOCKS_BYTES)}",
-            "span": f"{subject.extent(span)}, filled; the rest empty",
+            "span": subject.alone(span, ", filled"),
         },
         (
             Phase(

@@ -59,7 +59,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"kind in each of {ROUNDS} rounds",
             "kinds": f"plain, {parameters.apart_s:g} s apart; each flushed; each forced (FUA); and "
             "reads",
-            "span": f"{subject.extent(span)}, filled; the rest empty",
+            "span": subject.alone(span, ", filled"),
         },
         (
             Phase(

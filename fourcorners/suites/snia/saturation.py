@@ -144,13 +144,13 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
 
     count = 0
 
-    def write(id: str, seconds: float, variant: str, which: str, **axes: Any) -> Measurement:
+    def write(id: str, seconds: float, variant: str, which: str = "", **axes: Any) -> Measurement:
         nonlocal count
         count += 1
         own_seed = seed + 10**6 + count
         return Measurement(
             id,
-            f"4 KiB random write, {variant}, {which}",
+            ", ".join(filter(None, ["4 KiB random write", variant, which])),
             Workload([stream], seconds=seconds, seed=own_seed),
             {"variant": variant, **axes},
         )
@@ -171,7 +171,6 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
                         f"idle-{idle:g}/{number}",
                         parameters.burst_s,
                         variant,
-                        f"burst {number}",
                         idle_s=idle,
                         burst=number,
                     ),

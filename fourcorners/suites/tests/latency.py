@@ -68,7 +68,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depth": str(parameters.depth),
             "reads": listed([show_percent(share) for share in parameters.reads]),
-            "span": f"{subject.extent(span)}, the rest empty",
+            "span": subject.alone(span),
             "time": f"{parameters.time_s:g} s each",
         },
         (
@@ -210,7 +210,7 @@ def plan_load(subject: Subject, parameters: LoadParameters, seed: int) -> Plan:
         {
             "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "reads": show_percent(parameters.reads),
-            "span": f"{subject.extent(span)}, the rest empty",
+            "span": subject.alone(span),
             "arrivals": ", ".join(parameters.arrivals)
             + (f" of {BURST_IOS} at once" if "bursts" in parameters.arrivals else ""),
             "rates": f"{listed([show_percent(share) for share in parameters.loads])} of the highest"

@@ -147,7 +147,7 @@ def plan_mix(subject: Subject, parameters: MixParameters, seed: int) -> Plan:
             "block size": f"{chosen_size(parameters.block_bytes)}, random",
             "queue depth": str(parameters.depth),
             "reads": listed([show_percent(share) for share in parameters.reads]),
-            "span": f"{subject.extent(span)}, the rest empty",
+            "span": subject.alone(span),
             "time": f"{parameters.time_s:g} s each, {parameters.ramp_s:g} s ramp",
         },
         (

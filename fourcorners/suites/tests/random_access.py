@@ -122,7 +122,7 @@ def plan_aligned(subject: Subject, parameters: AlignedParameters, seed: int) -> 
         "block size": "4 KiB, random",
         "queue depth": str(parameters.depth),
         "alignment": f"4 KiB, then {chosen_size(sector)}",
-        "span": f"{subject.extent(span)}, the rest empty",
+        "span": subject.alone(span),
         "data": parameters.content,
         "time": f"{parameters.time_s:g} s each",
     }
@@ -168,7 +168,7 @@ def plan_writes(subject: Subject, parameters: WriteParameters, seed: int) -> Pla
             "block size": "4 KiB, random",
             "queue depths": listed(parameters.depths),
             "data": " and ".join(_explained(content) for content in parameters.contents),
-            "span": f"{subject.extent(span)}, the rest empty",
+            "span": subject.alone(span),
             "time": f"{parameters.time_s:g} s each",
         },
         (phase,),
