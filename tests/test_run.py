@@ -1,7 +1,9 @@
 """Every test by name, suites as files: what is planned, what is run, what is said of mistakes."""
 
 import dataclasses
+import errno
 import json
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -359,3 +361,22 @@ def test_commands_list_and_refuse(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["run", *arguments]) == 2
         [line] = capsys.readouterr().err.splitlines()
         assert words in line
+
+
+def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    words = ["run", "queue-depth", SMALL, "--with", "depths=1", "--scale", "0.0002"]
+    with monkeypatch.context() as patched:
+        patched.setattr("fourcorners.suites.runner.write_html", full)
+        assert main([*words, "--filled", "0.01", "--out", str(tmp_path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    [folder] = tmp_path.iterdir()
+    assert "the report could not be written: no space left on device; when there is room" in told
+    assert "Report:" not in told
+    assert fc.open_run(str(folder)).manifest["status"] == "complete"
+    assert main(["report", str(folder), "--quiet"]) == 0
+    assert (folder / "report.html").exists()
