@@ -476,6 +476,19 @@ def test_paper_is_light_closed_and_shows_every_drive(open_report: Open) -> None:
     report.check()
 
 
+# Contrast takes most of the time, and is the same in both; that of dark colours is computed in
+# test_report.py.
+@pytest.mark.parametrize(("kind", "contrast"), [("one", True), ("two", False)])
+def test_axe_finds_no_violation(open_report: Open, kind: str, contrast: bool) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe not installed")
+    rules = {"color-contrast": {"enabled": contrast}}
+    done = axe.Axe().run(
+        open_report(kind).page, options={"resultTypes": ["violations"], "rules": rules}
+    )
+    found = done.response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
 def test_controls_are_named_and_reached_by_keyboard(open_report: Open) -> None:
     report = open_report("two")
     odd = report.page.evaluate(

@@ -36,7 +36,7 @@ DOTS = 2000
 SLOWEST = 100
 """The slowest I/Os, which a picture has in any case."""
 
-MAP_COLUMNS = 200
+MAP_COLUMNS = 250
 """Columns of a map of latencies, at most."""
 
 MAP_WIDTHS_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600)

@@ -5,8 +5,9 @@ const SHOWN_ROWS = 2500; // of a table in the page; the copied CSV always has al
 const PRINT_WIDTH_PX = 680; // of A4 within its margins
 
 // `makeFigures(data, state)` gives figures by name: {draws, keyed, build, caption, table, switches?,
-// drives?, oneByOne?, choose?}. `drives` are the indices of those that a figure shows, if not all;
-// `title` stands over all its panels; with `oneByOne` a reader chooses one of them. `state` has what the switches are at.
+// drives?, oneByOne?, choose?}. `keyed` is whether it has a key of drives, and "always" one on wide
+// screens too; `drives` are the indices of those that a figure shows, if not all; `title` stands over
+// all its panels; with `oneByOne` a reader chooses one of them. `state` has what the switches are at.
 export function start(makeFigures) {
   const data = JSON.parse(document.getElementById("payload").textContent);
   const state = { drive: 0 };
@@ -17,7 +18,7 @@ export function start(makeFigures) {
     if (node && figure.draws) {
       node.hidden = false;
       figure.build(node.querySelector(".panels"));
-      if (figure.keyed && shown.several) key(node.querySelector(".key"), data.drives, figure.drives);
+      if (figure.keyed && shown.several) key(node.querySelector(".key"), data.drives, figure);
       drawn.push([node, figure]);
     }
     const table = document.querySelector(`.data[data-for="${name}"]`);
@@ -50,7 +51,8 @@ function redraw(node, figure) {
 }
 
 // Which marker is which drive, for plots too narrow for names at their lines, and for print.
-function key(node, names, drives = names.map((_, drive) => drive)) {
+function key(node, names, { keyed, drives = names.map((_, drive) => drive) }) {
+  node.classList.toggle("always", keyed === "always");
   for (const drive of drives) {
     const item = document.createElement("span");
     item.append(glyph(drive), names[drive]);

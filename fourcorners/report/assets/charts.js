@@ -119,7 +119,7 @@ function curves(data, chart, state, id) {
 
   return {
     draws: ys.length > 0,
-    keyed: several && !map,
+    keyed: several && !map && (dotted ? "always" : true), // dots have no names beside them
     title: chart.title,
     switches,
     build(panels) {

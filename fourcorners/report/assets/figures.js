@@ -164,7 +164,7 @@ function queueDepth(data, state) {
 
   return {
     draws: all.length > 0,
-    keyed: true,
+    keyed: "always",
     switches,
     build(panels) {
       for (const row of block ? [throughput, waiting] : [throughput, rates, waiting]) {
