@@ -15,10 +15,30 @@ def _drift(probe: str, change: float) -> Finding:
 @pytest.mark.parametrize("verdict", ["measured", "not applicable"])
 def test_what_a_disturbed_probe_said_is_not_identifiable(verdict: Verdict) -> None:
     found = Finding("x", "X", verdict, "so it is", evidence=("probe-caches/random",))
-    [doubted] = drift.doubted([found], [_drift("probe-caches", 0.8)])
+    [doubted] = drift.doubted([found], [_drift("probe-caches", 0.8)], ["probe-caches"])
     assert doubted.verdict == "not identifiable"
     assert "so it is" in doubted.text
-    assert drift.doubted([found], [_drift("probe-caches", 0.2)]) == [found]
+    assert drift.doubted([found], [_drift("probe-caches", 0.2)], ["probe-caches"]) == [found]
     # Writes change a drive by themselves.
     other = Finding("x", "X", verdict, "", evidence=("probe-burst/long",))
-    assert drift.doubted([other], [_drift("probe-burst", 0.8)]) == [other]
+    assert drift.doubted([other], [_drift("probe-burst", 0.8)], ["probe-caches"]) == [other]
+
+
+def test_where_most_reads_are_disturbed_writes_are_too() -> None:
+    found = Finding(
+        "slc_cache_bytes", "", "measured", "", value=1e9, evidence=("probe-burst/long",)
+    )
+    watched = ["probe-depth", "probe-seeks", "probe-caches"]
+    some = [_drift(probe, 0.8) for probe in watched]
+    assert drift.doubted([found], some[:1], watched) == [found]
+    [doubted] = drift.doubted([found], some, watched)
+    assert (doubted.verdict, doubted.value) == ("not identifiable", None)
+
+
+def test_reads_of_sizes_are_doubted_but_not_the_writes_after_them() -> None:
+    read, write = (
+        Finding("x", "X", "measured", "", value=1.0, evidence=(f"probe-sizes/{operation}/512",))
+        for operation in ("read", "write")
+    )
+    found = drift.doubted([read, write], [_drift("probe-sizes", 0.8)], ["probe-sizes"])
+    assert [f.verdict for f in found] == ["not identifiable", "measured"]

@@ -48,8 +48,9 @@ TITLES = {
 }
 """A title in lower case belongs to the figure above it."""
 
-_OF_THE_WHOLE = ("probe-sizes", "probe-positions", "probe-overwrite")
-"""Probes that read all of a disk, or fill a drive."""
+_FILLED, _OF_A_DISK = ("probe-sizes", "probe-overwrite"), ("probe-positions",)
+"""Probes that read what they filled, or all of a disk; and one that reads all of a disk, but of
+flash what was never written."""
 
 _P999 = next(one for one in QUANTILES if one.percentile == 99.9)
 
@@ -220,7 +221,10 @@ def _of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
         one
         for one in measured(run, operation=operation)
         if not one.test.startswith("probe-")
-        or (one.test in _OF_THE_WHOLE and one.point.get("sentinel") is None)
+        or (
+            one.test in (*_FILLED, *(_OF_A_DISK if turns else ()))
+            and one.point.get("sentinel") is None
+        )
         or (not turns and "/random/" in one.recording)
     ]
 

@@ -56,7 +56,7 @@ def find(run: RunData) -> list[Finding]:
         # The tax explains what the access model alone misses.
         found = [f for f in found if f.name != "misfit_write"]
     drifts = drift.find(run)
-    found = [*drift.doubted(found, drifts), *drifts]
+    found = [*drift.doubted(found, drifts, drift.watched(run)), *drifts]
     return [*(story.tell(found) if found else []), *found]
 
 

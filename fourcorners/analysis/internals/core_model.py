@@ -23,6 +23,10 @@ TEST = "probe-sizes"
 
 _SIZES_MIN = 4
 
+_MISFIT_MAX = 0.5
+"""Root mean square of the logarithms of predicted over measured times above which two numbers do
+not describe the drive at all."""
+
 _MISFIT_NOTED = 0.10
 """Relative misfit from which a size counts as one where the model fails."""
 
@@ -79,6 +83,19 @@ def _findings(
         },
         "goodness": {"residual_scale": fitted.residual_scale},
     }
+    off = float(np.sqrt(np.mean(np.log1p(misfit) ** 2)))
+    if off > _MISFIT_MAX:
+        reason = (
+            f"No cost of an access and rate of transfer describe these {operation}s: over all "
+            f"sizes the access model misses them by a factor of {wording.number(math.exp(off))}."
+        )
+        return [
+            *(
+                Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
+                for name, title in titles.items()
+            ),
+            *_misfit(operation, block_bytes, misfit, evidence, detail),
+        ]
     penalty, rate = titles.items()
     halves = _half_widths(model, block_bytes, errors)
     return [
@@ -101,7 +118,7 @@ def _findings(
             "measured",
             f"A {operation} transfers at "
             f"{wording.rate(model.sequential_rate_bytes_per_second)}, whatever its access "
-            "costs.",
+            f"costs. {_blog_sentence(block_bytes, blog)}",
             value=model.sequential_rate_bytes_per_second,
             unit="B/s",
             interval=_wider(
@@ -170,6 +187,17 @@ def _wider(
         return None
     low, high = value * math.exp(-log_half_width), value * math.exp(log_half_width)
     return min(low, interval[0]), max(high, interval[1])
+
+
+def _blog_sentence(block_bytes: access_model.Floats, blog: access_model.AccessModel) -> str:
+    """The blog's own estimate, from two sizes."""
+    return (
+        f"From {wording.size(block_bytes[0])} and {wording.size(block_bytes[-1])} alone, as the "
+        f"access model was first made, it would be "
+        f"{wording.rate(blog.sequential_rate_bytes_per_second)} beside "
+        f"{wording.duration(blog.access_penalty_s)}: that rate still contains the penalties of "
+        "the largest requests."
+    )
 
 
 def _misfit_sentence(block_bytes: access_model.Floats, misfit: access_model.Floats) -> str:

@@ -8,13 +8,13 @@ state, or other load on it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import ODD, Finding
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import RunData, measured
 
@@ -22,46 +22,107 @@ DRIFT_NOTED = 0.05
 """Largest over smallest sentinel, less one, from which drift is said to be there."""
 
 
-READING = ("probe-depth", "probe-positions", "probe-seeks", "probe-caches", "probe-conflicts")
-"""Probes that leave the drive as it was: what drifts during them is other load."""
+READING = {
+    f"probe-{name}": f"probe-{name}/"
+    for name in ("depth", "positions", "seeks", "caches", "conflicts")
+} | {"probe-sizes": "probe-sizes/read/"}
+"""How the recordings begin by which a probe left the drive as it was: what drifts during them is
+other load. Of sizes, writes come after all reads."""
+
+DISTURBED = "Other load disturbed"
+"""How a finding begins that is not taken as the drive's."""
+
+_WRITING = (
+    "probe-sizes/write/",
+    *(f"probe-{name}/" for name in ("alignment", "burst", "content", "flush", "overwrite")),
+)
+
+_WATCHED_MIN = 3
+"""Probes that only read, of which most say what load there is."""
 
 _DOUBTED = 0.5
 """Drift of a probe that only reads, from which what it found is not taken as the drive's."""
 
 
-def doubted(findings: Sequence[Finding], drifts: Sequence[Finding]) -> list[Finding]:
-    """The findings, those not identifiable that rest on a probe which other load disturbed."""
+def doubted(
+    findings: Sequence[Finding], drifts: Sequence[Finding], watched: Collection[str]
+) -> list[Finding]:
+    """The findings, those not identifiable that rest on a probe which other load disturbed; or on
+    one that writes, where it disturbed most of the others: writes change a drive by themselves, so
+    that such a probe cannot tell.
+
+    Args:
+        findings: of the run.
+        drifts: what :func:`find` says of it.
+        watched: what :func:`watched` says of it.
+    """
     disturbed = {
-        str(drift.detail["test"]): drift
+        READING[str(drift.detail["test"])]: drift
         for drift in drifts
-        if drift.detail["test"] in READING and (drift.value or 0) >= _DOUBTED
+        if drift.detail["test"] in READING
+        and not drift.detail.get("wrote")
+        and (drift.value or 0) >= _DOUBTED
     }
-    return [_doubt(finding, disturbed) for finding in findings]
+    found = [_doubt(finding, disturbed) for finding in findings]
+    if len(disturbed) > len(watched) / 2 and len(watched) >= _WATCHED_MIN:
+        most = f"{DISTURBED} {len(disturbed)} of {len(watched)} probes that only read"
+        found = [
+            _not_taken(f, f"{most}, and this one cannot tell.")
+            if any(recording.startswith(_WRITING) for recording in f.evidence)
+            else f
+            for f in found
+        ]
+    # What did not fit under other load is that load's.
+    return [f for f in found if f.verdict == "measured" or not f.name.startswith(ODD)]
+
+
+def watched(run: RunData) -> set[str]:
+    """Probes that only read, and had reads between their points."""
+    return {
+        m.test
+        for m in measured(run, operation="read")
+        if m.point.get("sentinel") is not None and m.test in READING
+    }
 
 
 def _doubt(finding: Finding, disturbed: Mapping[str, Finding]) -> Finding:
-    tests = {recording.partition("/")[0] for recording in finding.evidence} & disturbed.keys()
-    if finding.verdict not in ("measured", "not applicable") or not tests:
+    doubts = [
+        drift
+        for begin, drift in disturbed.items()
+        if any(recording.startswith(begin) for recording in finding.evidence)
+    ]
+    if not doubts:
         return finding
-    worst = max((disturbed[test] for test in tests), key=lambda drift: drift.value or 0)
+    worst = max(doubts, key=lambda drift: drift.value or 0)
+    return _not_taken(finding, f"{DISTURBED} the probe: {worst.text}")
+
+
+def _not_taken(finding: Finding, reason: str) -> Finding:
+    if finding.verdict not in ("measured", "not applicable"):
+        return finding
     return replace(
         finding,
         verdict="not identifiable",
         value=None,
         interval=None,
-        text=f"Other load disturbed the probe: {worst.text} Under it this came out: {finding.text}",
+        text=f"{reason} Under it this came out: {finding.text}",
     )
 
 
 def find(run: RunData) -> list[Finding]:
-    """One finding for each probe with sentinels whose drift is more than chance."""
-    by_test: dict[str, list[tuple[str, float, float]]] = {}
-    for m in measured(run, operation="read"):
-        if m.point.get("sentinel") is not None:
+    """One finding for each probe with sentinels whose drift is more than chance; for sizes one of
+    the reads, and one of what follows."""
+    by_test: dict[tuple[str, bool], list[tuple[str, float, float]]] = {}
+    wrote: set[str] = set()
+    for m in measured(run):
+        if m.operation == "write" and m.test == "probe-sizes":
+            wrote.add(m.test)
+        if m.operation == "read" and m.point.get("sentinel") is not None:
             error = histogram_mean_error(*run.histogram(m.recording, "read"))
-            by_test.setdefault(m.test, []).append((m.recording, 1 / m.iops, error or math.inf))
+            sentinel = (m.recording, 1 / m.iops, error or math.inf)
+            by_test.setdefault((m.test, m.test in wrote), []).append(sentinel)
     findings = []
-    for test, sentinels in by_test.items():
+    for (test, later), sentinels in by_test.items():
         times = np.array([seconds for _, seconds, _ in sentinels])
         slowest, quickest = int(np.argmax(times)), int(np.argmin(times))
         change = float(times[slowest] / times[quickest] - 1)
@@ -70,8 +131,8 @@ def find(run: RunData) -> list[Finding]:
             continue
         findings.append(
             Finding(
-                f"drift_{test}",
-                f"Drift during {test}",
+                f"drift_{test}_writes" if later else f"drift_{test}",
+                f"Drift during {test}" + (", writes" if later else ""),
                 "measured",
                 f"During {test} the same small reads took between "
                 f"{wording.duration(float(times[quickest]))} and "
@@ -80,7 +141,7 @@ def find(run: RunData) -> list[Finding]:
                 value=change,
                 unit="fraction",
                 evidence=[recording for recording, _, _ in sentinels],
-                detail={"sentinel_s": times, "test": test},
+                detail={"sentinel_s": times, "test": test, "wrote": later},
             )
         )
     return findings

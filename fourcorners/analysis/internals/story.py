@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fourcorners import wording
 from fourcorners.analysis.finding import ODD, Finding
+from fourcorners.analysis.internals.drift import DISTURBED
 
 CLUSTER_MIN_BYTES = 256 * 2**10
 
@@ -141,6 +142,12 @@ def tell(findings: Sequence[Finding]) -> list[Finding]:
     if unknown:
         asked = len(measured) - len(odd) + len(unknown)
         text.append(f"Not identifiable here: {len(unknown)} of {asked} quantities; each says why.")
+    disturbed = [f for f in unknown if f.text.startswith(DISTURBED)]
+    if disturbed:
+        text.append(
+            f"{DISTURBED} the probes of {len(disturbed)} of them: explain the drive again when "
+            "nothing else uses it, nor the machine."
+        )
     if odd:
         text.append(f"{wording.count(len(odd), 'thing')} did not fit.")
     return [

@@ -140,7 +140,8 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
                 "zones",
                 _TITLES["zones"],
                 "measured",
-                f"The drive is as fast everywhere: {wording.rate(means[0])}.",
+                f"Reads in sequence come at {wording.rate(means[0])} wherever they are; of what "
+                "was never written a drive need not read its medium.",
                 value=1.0,
                 unit="1",
                 evidence=evidence,
