@@ -73,6 +73,12 @@ class LatencyOverTime:
     high_ns: Integers = field(repr=False)
     count: Integers = field(repr=False)
 
+    def chosen(self, which: npt.NDArray[Any]) -> "LatencyOverTime":
+        """Some of the rows, by a mask."""
+        return LatencyOverTime(
+            self.second[which], self.low_ns[which], self.high_ns[which], self.count[which]
+        )
+
     @classmethod
     def none(cls) -> "LatencyOverTime":
         """Nothing is known of the seconds."""

@@ -115,6 +115,8 @@ def over_time(
     for one in placed:
         run, row = runs[one.drive], one.row
         part = run.latency_over_time(str(row["recording"]), str(row["operation"]))
+        if one.seconds:
+            part = part.chosen(part.second < one.seconds)
         if len(part.count):
             found.setdefault((one.drive, one.label), []).append((one, part))
     kept = dict(list(found.items())[:MAPS_DRAWN])
@@ -130,11 +132,7 @@ def over_time(
         left_out += f" The first {len(kept)} of {len(found)} are drawn."
     if not kept:
         return [{"kind": "gap", "title": title, "text": left_out}] if without else []
-    to_s = max(
-        one.start_s + (finite(one.row.get("elapsed_s")) or 0.0)
-        for parts in kept.values()
-        for one, _ in parts
-    )
+    to_s = max(one.start_s + (one.seconds or 1) for parts in kept.values() for one, _ in parts)
     column_s = latency_over_time.column_seconds(to_s)
     maps = {
         key: latency_over_time.map_of([(one.start_s, part) for one, part in parts], column_s)
@@ -206,7 +204,7 @@ def _map_lines(
     worst: dict[int, float] = {}
     for one in recordings:
         series = run.series(str(one.row["recording"]), str(one.row["operation"]))
-        for second, latency in enumerate(series["latency_max_s"]):
+        for second, latency in enumerate(series["latency_max_s"][: one.seconds or None]):
             if finite(latency) is not None:
                 column = int((one.start_s + second + 0.5) // made.column_s)
                 worst[column] = max(worst.get(column, 0.0), float(latency))
