@@ -18,49 +18,73 @@ Times are float seconds, sizes bytes; names say so. What the user can put right 
 :class:`UserError`, one sentence each.
 """
 
-from importlib.metadata import version
+from __future__ import annotations
+
+import importlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-from fourcorners.analysis.claims_table import claims_table
-from fourcorners.catalog.published import published_table
-from fourcorners.errors import UserError
-from fourcorners.observing import Observed, observe
-from fourcorners.recording import (
-    IoLog,
-    LatencyDistribution,
-    LatencyOverTime,
-    Offered,
-    OperationRecording,
-    Recording,
-)
-from fourcorners.store import Run
-from fourcorners.store.shelf import shelf
-from fourcorners.store.sql import open_database
-from fourcorners.store.sql import query as run_query
-from fourcorners.suites import characterize, prepare, resume, run
-from fourcorners.suites.explanation import Explanation, explain
-from fourcorners.targets import Target, open_target
-from fourcorners.verification import Damage, Verification, verify
-from fourcorners.workload import (
-    CLOSED_LOOP,
-    INCOMPRESSIBLE,
-    REPEATED,
-    Stream,
-    Workload,
-    bursts,
-    compressible,
-    duplicated,
-    fixed_rate,
-    hot_cold,
-    partly_random,
-    poisson_rate,
-    strided,
-    zipf,
-)
+    from fourcorners.errors import UserError
+    from fourcorners.observing import Observed, observe
+    from fourcorners.recording import (
+        IoLog,
+        LatencyDistribution,
+        LatencyOverTime,
+        Offered,
+        OperationRecording,
+        Recording,
+    )
+    from fourcorners.store import Run
+    from fourcorners.suites.begin import characterize, run
+    from fourcorners.suites.explanation import Explanation, explain
+    from fourcorners.suites.prepare import prepare
+    from fourcorners.suites.resume import resume
+    from fourcorners.targets import Target, open_target
+    from fourcorners.verification import Damage, Verification, verify
+    from fourcorners.workload import (
+        CLOSED_LOOP,
+        INCOMPRESSIBLE,
+        REPEATED,
+        Stream,
+        Workload,
+        bursts,
+        compressible,
+        duplicated,
+        fixed_rate,
+        hot_cold,
+        partly_random,
+        poisson_rate,
+        strided,
+        zipf,
+    )
 
-__version__ = version("fourcorners")
+    __version__: str
+
+# Loaded when they are first used: most commands need few of them, and help texts none.
+_MODULES = {
+    "errors": ("UserError",),
+    "observing": ("Observed", "observe"),
+    "recording": (
+        *("IoLog", "LatencyDistribution", "LatencyOverTime", "Offered", "OperationRecording"),
+        "Recording",
+    ),
+    "store": ("Run",),
+    "suites.begin": ("characterize", "run"),
+    "suites.explanation": ("Explanation", "explain"),
+    "suites.prepare": ("prepare",),
+    "suites.resume": ("resume",),
+    "targets": ("Target", "open_target"),
+    "verification": ("Damage", "Verification", "verify"),
+    "workload": (
+        *("CLOSED_LOOP", "INCOMPRESSIBLE", "REPEATED", "Stream", "Workload", "bursts"),
+        *("compressible", "duplicated", "fixed_rate", "hot_cold", "partly_random"),
+        *("poisson_rate", "strided", "zipf"),
+    ),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "CLOSED_LOOP",
@@ -104,15 +128,39 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("fourcorners")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def query(sql: str, *folders: str) -> pa.Table:
     """The result of one SQL statement over the runs in ``folders`` (``runs`` by default).
 
     docs/query.md describes the tables. Raises :class:`UserError`.
     """
+    from fourcorners.analysis.claims_table import claims_table
+    from fourcorners.catalog.published import published_table
+    from fourcorners.store import sql as database
+    from fourcorners.store.shelf import shelf
+
     runs = shelf([Path(folder) for folder in folders or ("runs",)])
-    return run_query(open_database(runs, claims_table(runs), published_table()), sql)
+    opened = database.open_database(runs, claims_table(runs), published_table())
+    return database.query(opened, sql)
 
 
 def open_run(path: str) -> Run:
     """Opens a run folder; raises :class:`UserError` when it is not one."""
-    return Run(path)
+    from fourcorners import store
+
+    return store.Run(path)

@@ -1,23 +1,14 @@
-"""Commands and their options."""
+"""Commands and their options.
+
+What carries a command out is loaded when it is given: help, completion and mistakes answer at once.
+"""
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from fourcorners.catalog.claims import read_claims
-from fourcorners.cli import compare as compare_command
-from fourcorners.cli import drives as drives_command
-from fourcorners.cli import import_ as import_command
-from fourcorners.cli import keep as keep_command
-from fourcorners.cli import prepare as prepare_command
-from fourcorners.cli import report as report_command
-from fourcorners.cli import reproduce as reproduce_command
-from fourcorners.cli import resume as resume_command
-from fourcorners.cli import run as run_command
-from fourcorners.cli import tests as tests_command
-from fourcorners.cli import verify as verify_command
 from fourcorners.cli.options import (
     DEFAULTS,
     Claims,
@@ -39,9 +30,11 @@ from fourcorners.cli.options import (
     TargetOptions,
     examples,
 )
-from fourcorners.store.shelf import Choice
-from fourcorners.suites import Suite, choose_suite, reviews
 from fourcorners.units import parse_bytes
+
+if TYPE_CHECKING:
+    from fourcorners.cli import run as run_command
+    from fourcorners.suites import Suite
 
 
 def _version() -> str:
@@ -84,7 +77,6 @@ def arena_steady(
     write
         Folder to write steady-state.md to.
     """
-    # What draws and judges is loaded when it is asked for.
     from fourcorners.cli import arena as arena_command
 
     return arena_command.steady(traces, seed, jobs, write, json)
@@ -118,11 +110,20 @@ def arena_explain(
     return arena_command.explain(drives, seed, jobs, write, json)
 
 
-def _run(suite: Suite, targets: tuple[str, ...], given: TargetOptions, claims: Path | None) -> int:
+def _run(
+    suite: "Suite", targets: tuple[str, ...], given: TargetOptions, claims: Path | None
+) -> int:
+    from fourcorners.cli import run as run_command
+
     return run_command.run(targets, _options(suite, given, claims))
 
 
-def _options(suite: Suite, given: TargetOptions, claims: Path | None = None) -> run_command.Options:
+def _options(
+    suite: "Suite", given: TargetOptions, claims: Path | None = None
+) -> "run_command.Options":
+    from fourcorners.catalog.claims import read_claims
+    from fourcorners.cli import run as run_command
+
     return run_command.Options(
         suite=suite,
         dry_run=given.dry_run,
@@ -176,6 +177,8 @@ def characterize(
         Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
         consistency.
     """
+    from fourcorners.suites import choose_suite, reviews
+
     suite = choose_suite(reviews(profile), tests=_names(tests))
     return _run(suite, targets, options, claims)
 
@@ -220,6 +223,9 @@ def run(
         Keep every single I/O of each measurement, up to so many (49 bytes of memory each); of more
         of them a random half, a quarter, ... Tests have their own numbers.
     """
+    from fourcorners.cli import run as run_command
+    from fourcorners.suites import choose_suite
+
     suite = choose_suite(
         test,
         parameters=run_command.parse_parameters(with_),
@@ -248,8 +254,8 @@ def explain(subject: str, /, *, reads_only: Flag = False, options: TargetOptions
     reads_only
         Only the probes that read. A file or device is not written in any case unless it is named.
     """
-    # The probes' estimators are loaded when they are asked for.
     from fourcorners.cli import explain as explain_command
+    from fourcorners.suites import choose_suite
     from fourcorners.suites.explanation import READING_SUITE, SUITE
 
     suite = choose_suite(READING_SUITE if reads_only else SUITE)
@@ -271,6 +277,8 @@ def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
     name
         The test to show.
     """
+    from fourcorners.cli import tests as tests_command
+
     return tests_command.run(name, json)
 
 
@@ -289,6 +297,8 @@ def resume(
     run
         The run folder. Finished tests are kept; the others are prepared and run.
     """
+    from fourcorners.cli import resume as resume_command
+
     return resume_command.run(run, json=json, progress=progress, quiet=quiet)
 
 
@@ -306,6 +316,8 @@ def drives(name: str | None = None, /, *, json: Json = False) -> int:
     name
         The drive to show; a part of its name is enough. raid0:4xNAME shows an array.
     """
+    from fourcorners.cli import drives as drives_command
+
     return drives_command.run(name, json)
 
 
@@ -352,6 +364,9 @@ def prepare(
     until_steady
         After the fill, write at random until the drive is judged to be in its steady state.
     """
+    from fourcorners.cli import prepare as prepare_command
+    from fourcorners.cli import run as run_command
+
     return prepare_command.run(
         target,
         state,
@@ -392,6 +407,8 @@ def report(
         A drive of the catalog whose published figures are laid beside every run, such as
         samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
     """
+    from fourcorners.cli import report as report_command
+
     return report_command.run(runs, out, published, claims, json=json, quiet=quiet)
 
 
@@ -428,6 +445,8 @@ def compare(
     html
         File to write the comparison to as a page, with the differences as plots.
     """
+    from fourcorners.cli import compare as compare_command
+
     return compare_command.run(
         runs, compare_command.Options(tuple(fail_if), junit, markdown, html, json, quiet)
     )
@@ -465,6 +484,9 @@ def runs(
     until
         Only runs of this day and earlier.
     """
+    from fourcorners.cli import keep as keep_command
+    from fourcorners.store.shelf import Choice
+
     return keep_command.list_runs(
         folders or (Path("runs"),), Choice(drive, test, tag, since, until), json
     )
@@ -494,6 +516,8 @@ def note(
     text
         The note, which replaces the one before.
     """
+    from fourcorners.cli import keep as keep_command
+
     return keep_command.annotate(runs, tag, untag, text)
 
 
@@ -521,6 +545,8 @@ def query(
     out
         File for the result instead of the terminal: .csv, .parquet or .json.
     """
+    from fourcorners.cli import keep as keep_command
+
     return keep_command.ask(sql, folders or (Path("runs"),), out, json)
 
 
@@ -549,6 +575,8 @@ def import_(
     out
         Folder for run folders.
     """
+    from fourcorners.cli import import_ as import_command
+
     return import_command.run(files, log, out, json, quiet)
 
 
@@ -574,6 +602,8 @@ def export(
     format
         csv, parquet or json.
     """
+    from fourcorners.cli import keep as keep_command
+
     return keep_command.export(folder, runs or (Path("runs"),), format)
 
 
@@ -595,6 +625,8 @@ def reproduce(
     write
         Folder to write reproduction.html and reproduction.md to.
     """
+    from fourcorners.cli import reproduce as reproduce_command
+
     return reproduce_command.run(
         None if only is None else [name.strip() for name in only.split(",")], write, jobs, json
     )
@@ -640,6 +672,8 @@ def verify(
     again
         Write nothing: compare with the state that an earlier run left, also one that was killed.
     """
+    from fourcorners.cli import verify as verify_command
+
     return verify_command.run(
         target,
         verify_command.Options(

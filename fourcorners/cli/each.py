@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.catalog.claims import Claim
-from fourcorners.cli.progress import ProgressForm, choose_progress
+from fourcorners.cli.options import ProgressForm
+from fourcorners.cli.progress import choose_progress
 from fourcorners.report import write_html
 from fourcorners.store import Run
 from fourcorners.suites import Suite

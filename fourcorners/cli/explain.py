@@ -5,7 +5,8 @@ import sys
 
 from rich.console import Console
 
-from fourcorners.cli.output import EXIT_CODES, print_document
+from fourcorners.cli.outcome import EXIT_CODES
+from fourcorners.cli.output import print_document
 from fourcorners.cli.progress import choose_progress
 from fourcorners.cli.run import Options, open_one, preview_runs
 from fourcorners.errors import UserError

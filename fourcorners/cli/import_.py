@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fourcorners.cli.output import print_document, print_summary
+from fourcorners.cli.outcome import print_summary
+from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
 from fourcorners.importing import import_file
 

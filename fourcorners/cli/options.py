@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from fourcorners.cli.progress import ProgressForm
 from fourcorners.purge import Method
+
+ProgressForm = Literal["auto", "json"]
 
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 Repeated = Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)]

@@ -5,11 +5,12 @@ import json
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Literal
+from typing import Any
 
 from rich.console import Console
 
 from fourcorners import wording
+from fourcorners.cli.options import ProgressForm
 from fourcorners.suites import Progress, Status
 
 # Between two plain lines within a test: often enough to see that it lives.
@@ -24,9 +25,6 @@ _JSON_FIELDS = (
     "remaining_s",
     "bytes_per_second",
 )
-
-
-ProgressForm = Literal["auto", "json"]
 
 
 def choose_progress(quiet: bool, form: ProgressForm) -> AbstractContextManager[Progress]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fourcorners.catalog.claims import read_claims
-from fourcorners.cli.output import print_document, print_summary
+from fourcorners.cli.outcome import print_summary
+from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError, os_reason
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.cli.each import Each
-from fourcorners.cli.output import show_runs
-from fourcorners.cli.progress import ProgressForm, choose_progress
+from fourcorners.cli.options import ProgressForm
+from fourcorners.cli.outcome import show_runs
+from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
 from fourcorners.store import Run, schema
 from fourcorners.suites import resume

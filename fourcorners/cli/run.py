@@ -9,8 +9,9 @@ from typing import Any
 
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.each import Each
-from fourcorners.cli.output import print_document, print_preview, show_runs
-from fourcorners.cli.progress import ProgressForm
+from fourcorners.cli.options import ProgressForm
+from fourcorners.cli.outcome import print_preview, show_runs
+from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, Suite

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.output import print_json
-from fourcorners.cli.progress import ProgressForm, choose_progress
+from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.purge import Method
 from fourcorners.suites.interrupt import InterruptRequest

@@ -1,0 +1,99 @@
+"""Shows what is to be done on a target, and what runs ended with."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from fourcorners import wording
+from fourcorners.catalog.claims import Claim
+from fourcorners.cli.output import print_document
+from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.report import render_summary
+from fourcorners.store import Run, schema
+
+EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
+
+
+def print_preview(plan: dict[str, Any]) -> None:
+    """What would be done on one target, for people."""
+    console = Console()
+
+    def line(text: str, indent: int = 0, style: str = "") -> None:
+        console.print(
+            Padding(Text(text, style=style), (0, 0, 0, indent)), highlight=False, soft_wrap=False
+        )
+
+    line(f"{plan['name']}: {plan['suite']}", style="bold")
+    line(f"Time: about {wording.clock(plan['seconds'])} on the drive's clock")
+    written = wording.chosen_size(plan["written_bytes"])
+    line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
+    line(f"Destroyed: {plan['destroys']}")
+    if plan["scale"] < 1:
+        line(f"Shortened: all durations are {plan['scale']:g} of the tests' own")
+    for test in plan["tests"]:
+        line("")
+        line(f"{test['name']}: {test['title']}", style="bold")
+        line(f"{test['purpose']} (after: {test['source']})", 2)
+        if test["skip_reason"]:
+            line(f"Skipped: {test['skip_reason']}", 2, "yellow")
+            continue
+        for key, value in test["parameters"].items():
+            line(f"{key}: {value}", 2)
+        writes = f"{test['drive_writes']:.3g} drive writes"
+        line(f"takes about {wording.clock(test['seconds'])}, up to {writes}", 2)
+        for number, phase in enumerate(test["phases"], start=1):
+            steps = "; ".join(phase["preparation"]) or "as the drive then is"
+            repeated = f" ({phase['times']} times)" if phase["times"] > 1 else ""
+            line(f"{number}. {steps}{repeated}", 2, "dim")
+            labels = phase["measurements"]
+            shown = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
+            times = f" ({phase['repeated']})" if phase["repeated"] else ""
+            line(f"{len(labels)} measured{times}: {'; '.join(shown)}", 5, "dim")
+    console.print()
+
+
+def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()) -> None:
+    """A run's summary, and where its folder is; published figures and claims as in a report."""
+    console = Console()
+    console.print(render_summary(run, published, claims))
+    lines = [f"Run folder: {run.path}"]
+    if run.manifest["status"] in ("interrupted", "failed") and "request" in run.manifest:
+        lines.append(f"To go on: fourcorners resume {shlex.quote(str(run.path))}")
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print()
+
+
+def show_runs(runs: Sequence[Run], comparison: Path | None, *, json: bool, quiet: bool) -> int:
+    """What runs ended with, and the exit code of the worst."""
+    code = max(EXIT_CODES[run.manifest["status"]] for run in runs)
+    if json:
+        print_document(
+            "characterize",
+            {
+                "runs": [
+                    {
+                        "path": str(run.path),
+                        "report": str(run.path / schema.REPORT),
+                        "status": run.manifest["status"],
+                        "findings": run.findings,
+                    }
+                    for run in runs
+                ],
+                "comparison": None if comparison is None else str(comparison),
+            },
+        )
+        return code
+    for run in runs:
+        if quiet:
+            print(run.path)
+        else:
+            print_summary(run)
+    if comparison is not None:
+        print(comparison if quiet else f"Side by side: {comparison}")
+    return code
