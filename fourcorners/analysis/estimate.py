@@ -2,9 +2,9 @@
 
 Everything is a logarithm, since differences are told as ratios. Rates and latencies of neighbouring
 seconds resemble each other, so the error of one run is that of batch means (Law and Kelton,
-Simulation Modeling and Analysis); latency quantiles get the order-statistics interval for as many
-independent I/Os as the batches leave (Woodruff, JASA 47, 1952). Several runs have the spread that
-they show, and never less than each has within.
+Simulation Modeling and Analysis), or of its seconds where it is too short for batches; latency
+quantiles get the order-statistics interval for as many independent I/Os as these leave (Woodruff,
+JASA 47, 1952). Several runs have the spread that they show, and never less than each has within.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.intervals import BATCHES, batch_means, two_sided_t
+from fourcorners.analysis.intervals import (
+    BATCH_SECONDS_MIN,
+    BATCHES,
+    batch_means,
+    two_sided_t,
+)
 from fourcorners.analysis.quantity import Quantity
 from fourcorners.analysis.source import Measured, RunData
 
 _TAIL_IOS_MIN = 5
 """I/Os beyond a quantile, below which it has no interval."""
+
+_SECOND_IOS_MIN = 10
+"""I/Os per second from which seconds differ by what they hold and not by where they end."""
 
 
 @dataclass(frozen=True)
@@ -132,25 +140,36 @@ def _scatter(run: RunData, point: Measured) -> _Scatter | None:
     # As independent I/Os: of a closed loop, rate times mean latency is constant.
     relative_deviation = math.sqrt(float(np.average((middle - mean) ** 2, weights=count))) / mean
     independent = relative_deviation / math.sqrt(ios)
-    batches = _batch_errors(run, point)
-    if batches is None or batches <= independent:
-        return _Scatter(independent, max(ios - 1, 1), ios)
-    return _Scatter(batches, BATCHES - 1, max(1.0, (relative_deviation / batches) ** 2))
-
-
-def _batch_errors(run: RunData, point: Measured) -> float | None:
-    """Relative error of the mean of the per-second I/Os by batch means; ``None`` if too short."""
     series = np.asarray(run.series(point.recording, point.operation)["ios"], np.float64)
     seconds: npt.NDArray[np.float64] = full_seconds(series, point.number("elapsed_s") or 0.0)
-    estimate = of_series(seconds)
-    return None if estimate is None else estimate.error
+    spread, degrees_of_freedom = _spread(seconds), float(max(ios - 1, 1))
+    if len(seconds) < BATCHES * BATCH_SECONDS_MIN:
+        # A few seconds may happen to agree, and one says nothing about the next.
+        degrees_of_freedom = max(1.0, min(degrees_of_freedom, len(seconds) - 1))
+    if spread is None or spread.error <= independent:
+        return _Scatter(independent, degrees_of_freedom, ios)
+    like_independent = max(1.0, (relative_deviation / spread.error) ** 2)
+    return _Scatter(spread.error, spread.degrees_of_freedom, like_independent)
+
+
+def _spread(seconds: npt.NDArray[np.float64]) -> Estimate | None:
+    """The rate by the I/Os of full seconds: by batch means or, if there are too few seconds for
+    them, by the seconds themselves; ``None`` with less than two, or with few I/Os in each."""
+    if len(seconds) >= BATCHES * BATCH_SECONDS_MIN:
+        return of_series(seconds)
+    if len(seconds) < 2 or seconds.mean() < _SECOND_IOS_MIN:
+        return None
+    mean = float(seconds.mean())
+    error = float(seconds.std(ddof=1)) / math.sqrt(len(seconds)) / mean
+    return Estimate(math.log(mean), error, len(seconds) - 1)
 
 
 def _quantile(
     run: RunData, point: Measured, percentile: float, value: float, scatter: _Scatter
 ) -> Estimate | None:
     share = percentile / 100
-    ios = scatter.independent_ios
+    # I/Os that wait together are slow together: as many independent ones as queues full.
+    ios = scatter.independent_ios / max(1, point.queue_depth or 1)
     if ios * min(share, 1 - share) < _TAIL_IOS_MIN:
         return None
     low, high, count = run.histogram(point.recording, point.operation)

@@ -6,22 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-import scipy
-
-from fourcorners.analysis.estimate import Estimate, averaged, of_run, pooled
-from fourcorners.analysis.quantity import COMPARED, THROUGHPUT, Quantity
+from fourcorners.analysis.estimate import Estimate
+from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.comparison.claimed import Claimed, claimed
+from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.subject import Key, Subject, unique_labels
+from fourcorners.comparison.sure import DIFFERENCE_MIN, surely_differ, values
 from fourcorners.errors import UserError
-
-FALSE_DISCOVERIES_MAX = 0.05
-"""Share of the differences told that may be chance (Benjamini and Hochberg, JRSS B 57, 1995)."""
-
-DIFFERENCE_MIN = 0.01
-"""Relative difference below which nobody would choose by it, however sure it is."""
 
 
 @dataclass(frozen=True)
@@ -60,34 +53,6 @@ class Difference:
             "interval": None if self.ratio is None else list(self.ratio.interval()),
             "verdict": ("better" if self.is_better else "worse") if self.told else "not shown",
         }
-
-
-@dataclass(frozen=True)
-class Group:
-    """Recordings of one test that belong together: an operation and a pattern."""
-
-    test: str
-    title: str
-    operation: str
-    pattern: str
-    keys: tuple[Key, ...]
-
-    @property
-    def words(self) -> str:
-        """Random reads (four corners)."""
-        pattern = f"{self.pattern} " if self.pattern else ""
-        noun = "flushes" if self.operation == "flush" else f"{self.operation}s"
-        return f"{pattern}{noun} ({self.title[:1].lower()}{self.title[1:]})"
-
-
-@dataclass(frozen=True)
-class Rank:
-    """A subject's place in a group by throughput; equal places cannot be told apart."""
-
-    place: int
-    subject: str
-    relative: float
-    """Geometric mean of its throughput over the first baseline's."""
 
 
 @dataclass(frozen=True)
@@ -159,27 +124,13 @@ def compare(subjects: Sequence[Subject]) -> Comparison:
         subjects=tuple(subjects),
         groups=groups,
         differences=_tell(differences),
-        ranking={group: _rank(group, found) for group in groups},
+        ranking=rank(groups, found),
         left_out=tuple(sorted(left_out)),
         cautions=tuple(_cautions(subjects)),
         settings=differing(subjects),
         claims=claimed(subjects),
         measured=found,
     )
-
-
-def values(
-    measurements: Sequence[tuple[RunData, Measured]], quantity: Quantity
-) -> tuple[float, Estimate | None] | None:
-    """A quantity of a subject: its geometric mean over the runs, and its estimate if it has one;
-    ``None`` where no run has a value."""
-    known = [value for _, point in measurements if (value := quantity.of(point)) is not None]
-    if not known:
-        return None
-    estimates = [of_run(run, point, quantity) for run, point in measurements]
-    whole = [estimate for estimate in estimates if estimate is not None]
-    value = float(np.exp(np.mean(np.log(known))))
-    return value, pooled(whole) if whole and len(whole) == len(known) else None
 
 
 def _difference(
@@ -207,39 +158,14 @@ def _difference(
 
 def _tell(differences: Sequence[Difference]) -> tuple[Difference, ...]:
     """Marks the differences that the runs show, with few false ones among them."""
-    chances = [d.ratio.chance_of_zero() for d in differences if d.ratio is not None]
-    adjusted = iter(scipy.stats.false_discovery_control(chances) if chances else [])
-    told = []
-    for difference in differences:
-        sure = difference.ratio is not None and next(adjusted) <= FALSE_DISCOVERIES_MAX
-        large = abs(difference.value / difference.baseline - 1) >= DIFFERENCE_MIN
-        told.append(replace(difference, told=sure and large))
-    return tuple(told)
-
-
-def _rank(
-    group: Group, found: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]]
-) -> tuple[Rank, ...]:
-    means: dict[str, Estimate] = {}
-    for label, measured in found.items():
-        estimates = [values(measured[key], THROUGHPUT) for key in group.keys]
-        known = [pair[1] for pair in estimates if pair is not None and pair[1] is not None]
-        if len(known) < len(group.keys):
-            return ()
-        means[label] = averaged(known)
-    base = next(iter(means.values()))
-    ranks: list[Rank] = []
-    leader: Estimate | None = None
-    place = 0
-    for index, (label, mean) in enumerate(sorted(means.items(), key=lambda item: -item[1].log)):
-        behind = None if leader is None else leader.minus(mean)
-        if behind is None or (
-            behind.chance_of_zero() <= FALSE_DISCOVERIES_MAX and behind.value >= 1 + DIFFERENCE_MIN
-        ):
-            place, leader = index + 1, mean
-        ranks.append(Rank(place, label, mean.minus(base).value))
-    order = list(found)
-    return tuple(sorted(ranks, key=lambda rank: (rank.place, order.index(rank.subject))))
+    sure = surely_differ([difference.ratio for difference in differences])
+    return tuple(
+        replace(
+            difference,
+            told=known and abs(difference.value / difference.baseline - 1) >= DIFFERENCE_MIN,
+        )
+        for difference, known in zip(differences, sure, strict=True)
+    )
 
 
 def _groups(

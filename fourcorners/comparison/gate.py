@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fourcorners.analysis.quantity import ALL, Quantity
-from fourcorners.comparison.comparison import Comparison, values
+from fourcorners.comparison.comparison import Comparison
+from fourcorners.comparison.sure import values
 from fourcorners.errors import UserError
 from fourcorners.units import parse_bytes, parse_seconds
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from fourcorners import wording
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT, Quantity
-from fourcorners.comparison.comparison import Comparison, Difference, Group
+from fourcorners.comparison.comparison import Comparison, Difference
+from fourcorners.comparison.ranking import Group
 
 NOTHING_SHOWN = "No difference that these runs can show."
 
