@@ -17,7 +17,7 @@ from fault_runs import validate
 from fourcorners.analysis.estimate import Estimate, of_run, pooled
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
-from fourcorners.comparison import Comparison, Subject, compare, parse_gate
+from fourcorners.comparison import Comparison, Subject, compare, parse_gate, strip
 from fourcorners.comparison.forest import WIDTH, axis_of
 from fourcorners.comparison.page import render_page
 from fourcorners.comparison.verdict import verdicts
@@ -279,6 +279,9 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "three against six" in done.stdout
     assert done.stdout.startswith("three against six\nSlower in\n")
+    places = done.stdout.partition("Ranking")[2]
+    assert "█" in places
+    assert "●" in places
 
 
 def test_what_differs_between_the_runs_is_told() -> None:
@@ -319,6 +322,22 @@ def test_the_page_shows_what_the_comparison_says() -> None:
     assert "+100 %" in text
     assert text.count('<svg class="better"') == 3  # of the three quantities
     assert 'class="gate-failed"' in text
+
+
+def test_differences_are_drawn_in_characters() -> None:
+    subjects = [Subject("slow", [run_at(1000.0)])]
+    subjects += [Subject(str(iops), [run_at(iops)]) for iops in (1000.0, 500.0, 2000.0)]
+    comparison = compare(subjects)
+    same, half, twice = (d for d in comparison.differences if d.quantity is THROUGHPUT)
+    axis = axis_of([same, half, twice])
+    rows = [strip.row(axis, one) for one in (same, half, twice)]
+    assert {len(row) for row in (*rows, strip.labels(axis))} == {strip.COLUMNS}
+    assert [row.strip() for row in rows] == ["○", "●        │", "│        ●"]
+    assert strip.span(axis, [half, twice]).count("●") == 2
+    assert strip.labels(axis).split() == ["1/2", "same", "2", "times"]
+    far = axis_of([same])
+    assert strip.row(far, twice)[-1] == "▶"
+    assert strip.row(far, half)[0] == "◀"
 
 
 def test_an_axis_holds_every_value_or_points_to_it() -> None:

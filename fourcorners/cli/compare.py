@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.bar import Bar
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,14 +14,18 @@ from fourcorners.analysis.quantity import THROUGHPUT
 from fourcorners.cli.output import print_json
 from fourcorners.comparison import Check, Comparison, compare, parse_gate, parse_subject
 from fourcorners.comparison.documents import junit, markdown, to_dict
+from fourcorners.comparison.forest import axis_of
 from fourcorners.comparison.page import render_page
-from fourcorners.comparison.verdict import NOTHING_SHOWN, change, verdicts
+from fourcorners.comparison.ranking import Rank
+from fourcorners.comparison.strip import labels, row, span
+from fourcorners.comparison.verdict import NOTHING_SHOWN, change, extent, verdicts
 from fourcorners.errors import EXIT_GATE, UserError, os_reason
 from fourcorners.wording import mbps, number
 from fourcorners.writing import write_whole
 
-# A sweep of more points than this is told by the verdict and by --json.
+# A sweep of more points than this has one row.
 _POINTS_SHOWN_MAX = 8
+_NAME_COLUMNS, _BAR_COLUMNS = 34, 30
 _OUTCOME_STYLES = {"failed": "bold red", "undecided": "yellow"}
 
 
@@ -109,41 +114,64 @@ def _rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
 
 
 def _ranking(comparison: Comparison) -> Group:
-    lines: list[RenderableType] = [
+    parts: list[RenderableType] = [
         Text("Ranking by throughput, as a multiple of the baseline", style="bold")
     ]
     for group, ranks in comparison.ranking.items():
-        if not ranks:
-            continue
-        places: dict[int, list[str]] = {}
-        for rank in ranks:
-            places.setdefault(rank.place, []).append(f"{rank.subject} ({number(rank.relative)})")
-        order = "; ".join(f"{place}. {', '.join(names)}" for place, names in places.items())
-        lines += [Text(group.words, style="dim"), Padding(Text(order), (0, 0, 0, 2), expand=False)]
-    return Group(*lines)
+        if ranks:
+            parts += [Text(group.words, style="dim"), _places(ranks)]
+    return Group(*parts)
+
+
+def _places(ranks: Sequence[Rank]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right", no_wrap=True, min_width=6)
+    table.add_column(width=_NAME_COLUMNS, overflow="fold")
+    table.add_column(justify="right", no_wrap=True, min_width=6)
+    table.add_column(no_wrap=True)
+    places = [rank.place for rank in ranks]
+    top = max(rank.relative for rank in ranks)
+    for rank in ranks:
+        tied = "tie " if places.count(rank.place) > 1 else ""
+        bar = Bar(top, 0, rank.relative, width=_BAR_COLUMNS)
+        table.add_row(f"{tied}{rank.place}.", Text(rank.subject), number(rank.relative), bar)
+    return table
 
 
 def _throughput(comparison: Comparison, subject: str) -> Table:
+    """Points by themselves, those of a long sweep in one row, on one axis."""
     base = comparison.baseline.label
+    axis = axis_of([d for d in comparison.differences if d.quantity is THROUGHPUT])
     table = Table(
         box=None,
         pad_edge=False,
-        title=f"Throughput, MB/s: {subject} against {base}",
+        padding=(0, 1, 0, 0),
+        title=f"Throughput, MB/s: {subject} against {base}; ● is sure",
         title_justify="left",
         title_style="bold",
     )
-    table.add_column("")
-    for column in ("baseline", "this", "change, 90 % interval"):
+    table.add_column("", overflow="fold")
+    for column in ("baseline", "this"):
         table.add_column(column, justify="right", no_wrap=True)
+    table.add_column(labels(axis), no_wrap=True)
+    table.add_column("90 % interval", justify="right", no_wrap=True)
     for group in comparison.groups:
         differences = comparison.of(group, subject, THROUGHPUT)
         if len(differences) > _POINTS_SHOWN_MAX:
+            table.add_row(
+                Text(f"{group.words}, {len(differences)} points"),
+                "",
+                "",
+                span(axis, differences),
+                Text(extent(differences), style="" if any(d.told for d in differences) else "dim"),
+            )
             continue
         for difference in differences:
             table.add_row(
                 Text(difference.label),
                 mbps(difference.baseline),
                 mbps(difference.value),
+                row(axis, difference),
                 Text(change(difference), style="" if difference.told else "dim"),
             )
     return table

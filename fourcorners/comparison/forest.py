@@ -24,17 +24,31 @@ class Axis:
 
     reach: float
 
+    def share(self, log: float) -> float:
+        """How far a logarithm is from the middle: -1 and 1 at the ends, also for what is beyond."""
+        return max(-1.0, min(1.0, log / self.reach))
+
     def x(self, log: float) -> float:
         """Horizontal place of a logarithm, within the drawing."""
-        share = max(-1.0, min(1.0, log / self.reach))
-        return WIDTH / 2 + share * (WIDTH / 2 - _EDGE)
+        return WIDTH / 2 + self.share(log) * (WIDTH / 2 - _EDGE)
+
+    @property
+    def step(self) -> float:
+        """The largest round ratio on the axis."""
+        return max((t for t in _TICKS if math.log(t) <= self.reach), default=_TICKS[0])
+
+    @property
+    def step_words(self) -> tuple[str, str]:
+        """That ratio and its inverse, the inverse first, as in "1/2" and "2 times"."""
+        if self.step >= 2:
+            return f"1/{self.step:g}", f"{self.step:g} times"
+        return _change(1 / self.step), _change(self.step)
 
     def svg(self) -> Markup:
         """The axis' labels: no change in the middle, a round ratio on either side."""
-        step = max((t for t in _TICKS if math.log(t) <= self.reach), default=_TICKS[0])
-        log = math.log(step)
-        marks = [(-log, f"1/{step:g}" if step >= 2 else _change(1 / step)), (0.0, "same")]
-        marks.append((log, f"{step:g} times" if step >= 2 else _change(step)))
+        log = math.log(self.step)
+        low, high = self.step_words
+        marks = ((-log, low), (0.0, "same"), (log, high))
         texts = "".join(
             f'<text x="{self.x(at):.1f}" y="14" text-anchor="middle">{text}</text>'
             for at, text in marks

@@ -78,7 +78,7 @@ def _phrases(
         differences = comparison.of(group, subject, quantity)
         chosen = [d for d in differences if d.told and d.is_better == is_better]
         if chosen:
-            phrases.append(f"{_where(group, chosen, differences)}: {_extent(chosen)}")
+            phrases.append(f"{_where(group, chosen, differences)}: {extent(chosen)}")
     return phrases
 
 
@@ -88,8 +88,8 @@ def _where(group: Group, chosen: Sequence[Difference], all_of_it: Sequence[Diffe
     return f"{group.words}, {len(chosen)} of {len(all_of_it)} points"
 
 
-def _extent(chosen: Sequence[Difference]) -> str:
-    """The interval of a single difference, the range of several."""
+def extent(chosen: Sequence[Difference]) -> str:
+    """The interval of a single difference, the least and the largest change of several."""
     if len(chosen) == 1:
         return change(chosen[0])
     ratios = [difference.value / difference.baseline for difference in chosen]
