@@ -621,7 +621,7 @@ def reproduce(
     Parameters
     ----------
     only
-        Only these reviews, separated by commas: core, owc, vertex3, sata, vector.
+        Only these sources, separated by commas: core, owc, vertex3, sata, vector, pages.
     write
         Folder to write reproduction.html and reproduction.md to.
     """
