@@ -114,6 +114,60 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
     assert {d.recording for d in comparison.differences} == {"fio/mixed", "fio/mixed/2"}
 
 
+def fio_2(folder: Path) -> Path:
+    """A result as fio 2.2 writes it: microseconds, KiB, and unused percentiles."""
+    percentile = {"50.000000": 90, "99.000000": 300, "0.00": 0}
+    read = {
+        "io_bytes": 400,
+        "total_ios": 100,
+        "runtime": 2000,
+        "clat": {"min": 50, "max": 400, "mean": 100.5, "percentile": percentile},
+        "lat": {"min": 51, "max": 401, "mean": 101.5},
+    }
+    job = {"jobname": "old", "job options": {"rw": "randread", "bs": "4k"}, "read": read}
+    path = folder / "old.json"
+    path.write_text(json.dumps({"fio version": "fio-2.2.10", "jobs": [job]}))
+    return path
+
+
+def test_fio_2_tells_microseconds_and_kib(tmp_path: Path) -> None:
+    (run,) = import_file(fio_2(tmp_path), tmp_path / "runs")
+    (row,) = run.recordings
+    assert (row["ios"], row["bytes"]) == (100, 400 * 1024)
+    assert row["latency_mean_s"] == pytest.approx(101.5e-6)
+    assert 90e-6 <= row["latency_p99_s"] <= 401e-6
+
+
+def test_averaged_logs_make_a_series_with_that_of_iops(tmp_path: Path) -> None:
+    path = fio_2(tmp_path)
+    logs = {
+        "avg_lat.1.log": "500, 100000, 0, 0, 0\n1000, 120000, 0, 0, 0\n2001, 90000, 0, 0, 0\n",
+        "avg_iops.1.log": "500, 40, 0, 0, 0\n1000, 60, 0, 0, 0\n2001, 50, 0, 0, 0\n",
+        "avg_bw.1.log": "500, 160, 0, 0, 0\n1000, 240, 0, 0, 0\n2001, 200, 0, 0, 0\n",
+        "avg_slat.1.log": "",
+    }
+    for name, text in logs.items():
+        (tmp_path / name).write_text(text)
+    lat, iops, bandwidth, submission = (tmp_path / name for name in logs)
+    (run,) = import_file(path, tmp_path / "runs", (lat, bandwidth, iops))
+    series = run.series("fio/old", "read")
+    assert series["ios"].tolist() == [50, 50]
+    assert series["bytes"].tolist() == [50 * 4096] * 2
+    assert series["latency_mean_s"] == pytest.approx([110e-6, 90e-6])
+    assert np.isnan(series["latency_max_s"]).all()
+    (run,) = import_file(path, tmp_path / "runs", (iops,))
+    assert run.series("fio/old", "read")["bytes"].tolist() == [50 * 4096] * 2
+    for wrong, reason in (
+        ((lat,), "name the log of IOPS as well"),
+        ((submission,), "no series can be made of it"),
+        ((iops, iops), "two logs of the same kind"),
+        ((tmp_path / "avg_iops.2.log",), "the log of job 2, and .* has 1 jobs"),
+        ((tmp_path / "none.log",), "cannot read"),
+    ):
+        with pytest.raises(UserError, match=reason):
+            import_file(path, tmp_path / "runs", wrong)
+
+
 def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Path) -> None:
     sides = []
     for name, rate in (("before", "9000.5"), ("after", "8000.5")):

@@ -571,7 +571,8 @@ def import_(
     files
         Result files.
     log
-        A latency log that fio wrote beside its JSON, one per job in their order. Repeatable.
+        A log that fio wrote beside its JSON (lat, iops, bw), which makes the series of its job.
+        Repeatable.
     out
         Folder for run folders.
     """

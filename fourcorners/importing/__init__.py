@@ -22,7 +22,7 @@ def import_file(path: Path, out: Path, logs: tuple[Path, ...] = ()) -> list[Run]
     Args:
         path: fio's ``--output-format=json`` or ``json+``, or Iometer's CSV.
         out: folder for the run folders.
-        logs: fio's latency logs (``--write_lat_log``), one per job and in the order of the jobs.
+        logs: fio's latency, IOPS and bandwidth logs (``--write_lat_log`` ...) of its jobs.
 
     Raises :class:`UserError` for a file that is neither, or is damaged.
     """

@@ -1,7 +1,7 @@
-"""fio's JSON and JSON+ output, and its latency logs.
+"""fio's JSON and JSON+ output, of version 3 and of version 2, which tells microseconds and KiB.
 
-The formats are those of fio's documentation, "fio HOWTO", sections JSON+ output and Log File
-Formats; the histogram's buckets those of its `stat.h` (64 linear steps per power of two).
+The format is that of fio's documentation, "fio HOWTO", section JSON+ output; the histogram's
+buckets are those of its `stat.h` (64 linear steps per power of two).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.errors import UserError, os_reason
+from fourcorners.errors import UserError
+from fourcorners.importing import fio_logs
 from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
 from fourcorners.recording import NS, OperationRecording, Recording
 from fourcorners.units import parse_bytes
@@ -29,7 +30,6 @@ _PATTERNS = {
     "randwrite": "random",
     "randrw": "random",
 }
-_LOG_DIRECTIONS = {0: "read", 1: "write"}
 # Steps of a power of two that fio's histogram tells apart (FIO_IO_U_PLAT_BITS).
 _BUCKET_BITS = 6
 
@@ -38,10 +38,7 @@ def parse(text: str, path: Path, logs: Sequence[Path] = ()) -> list[Imported]:
     """The targets of a result file, each with its jobs; raises :class:`UserError`."""
     document = _document(text, path)
     jobs = document["jobs"]
-    if logs and len(logs) != len(jobs):
-        raise UserError(
-            f"{path} has {len(jobs)} jobs and {len(logs)} logs are given: name one for each job"
-        )
+    logs_of = fio_logs.by_job(logs, len(jobs), path)
     common = document.get("global options") or {}
     by_target: dict[str, list[ImportedRecording]] = {}
     notes: dict[str, list[str]] = {}
@@ -50,7 +47,7 @@ def parse(text: str, path: Path, logs: Sequence[Path] = ()) -> list[Imported]:
         options = {**common, **(job.get("job options") or {})}
         target = str(options.get("filename") or options.get("directory") or "not told")
         try:
-            imported, told = _job(job, options, taken, logs[index] if logs else None)
+            imported, told = _job(job, options, taken, logs_of[index])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(
                 f"{path} is not what fio writes: job {index + 1} has no usable {error}"
@@ -96,18 +93,19 @@ def _time(timestamp: Any) -> str:
 
 
 def _job(
-    job: Mapping[str, Any], options: Mapping[str, str], taken: dict[str, int], log: Path | None
+    job: Mapping[str, Any],
+    options: Mapping[str, str],
+    taken: dict[str, int],
+    logs: Mapping[str, Path],
 ) -> tuple[ImportedRecording, list[str]]:
     name = str(job["jobname"])
     taken[name] = taken.get(name, 0) + 1
     identity = f"fio/{name}" if taken[name] == 1 else f"fio/{name}/{taken[name]}"
     notes: list[str] = []
-    series = _log_series(log) if log else {}
-    operations = {
-        operation: _operation(job[operation], series.get(operation), notes)
-        for operation in ("read", "write")
-        if job.get(operation, {}).get("total_ios")
-    }
+    active = [name for name in ("read", "write") if job.get(name, {}).get("total_ios")]
+    told = {name: (int(job[name]["total_ios"]), _bytes(job[name])) for name in active}
+    series = fio_logs.series(logs, told) if logs else {}
+    operations = {name: _operation(job[name], series.get(name), notes) for name in active}
     elapsed_s = max((o.elapsed_s for o in operations.values()), default=0.0)
     threads = int(options.get("numjobs", 1)) if options.get("group_reporting") == "1" else 1
     block = _block_bytes(options)
@@ -156,6 +154,7 @@ def _block_bytes(options: Mapping[str, str]) -> int | None:
 def _operation(
     told: Mapping[str, Any], series: dict[str, Any] | None, notes: list[str]
 ) -> OperationRecording:
+    told = _in_nanoseconds(told)
     latency = told.get("lat_ns") or told["clat_ns"]
     low, high, count = _histogram(told, notes)
     empty = np.zeros(0, np.int64)
@@ -169,7 +168,7 @@ def _operation(
         notes.append("no second by second series: fio writes one with --write_lat_log")
     return OperationRecording(
         ios=int(told["total_ios"]),
-        bytes=int(told["io_bytes"]),
+        bytes=_bytes(told),
         errors={},
         elapsed_s=float(told["runtime"]) / 1e3,
         latency_min_s=latency["min"] * NS,
@@ -180,6 +179,33 @@ def _operation(
         bucket_count=count,
         **seconds,
     )
+
+
+def _is_old(told: Mapping[str, Any]) -> bool:
+    """Whether this is of fio 2: latencies in microseconds, amounts in KiB."""
+    return "clat" in told
+
+
+def _bytes(told: Mapping[str, Any]) -> int:
+    return int(told["io_bytes"]) * (1024 if _is_old(told) else 1)
+
+
+def _in_nanoseconds(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The same with the latencies of fio 3."""
+    if not _is_old(told):
+        return told
+    latencies = {}
+    for name in ("lat", "clat"):
+        entry = told.get(name) or {}
+        scaled = {key: entry[key] * 1000 for key in ("min", "mean", "max") if key in entry}
+        # It lists as many percentiles as it may have; unused ones are "0.00".
+        percentiles = {
+            percent: value * 1000
+            for percent, value in (entry.get("percentile") or {}).items()
+            if float(percent) > 0
+        }
+        latencies[f"{name}_ns"] = {**scaled, "percentile": percentiles} if scaled else {}
+    return {**told, **latencies}
 
 
 def _histogram(told: Mapping[str, Any], notes: list[str]) -> tuple[np.ndarray[Any, Any], ...]:
@@ -224,34 +250,3 @@ def _staircase(
     held = count > 0
     low, high = np.array(values[:-1], np.int64), np.array(values[1:], np.int64)
     return low[held], high[held], count[held]
-
-
-def _log_series(path: Path) -> dict[str, dict[str, Any]]:
-    """Seconds of a latency log, by operation: time in ms, latency in ns, direction, size, ..."""
-    try:
-        rows = np.loadtxt(path, delimiter=",", usecols=(0, 1, 2, 3), dtype=np.int64, ndmin=2)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {os_reason(error)}") from error
-    except ValueError as error:
-        raise UserError(f"{path} is not a latency log of fio: {error}") from error
-    found = {}
-    seconds = int(rows[:, 0].max()) // 1000 + 1 if len(rows) else 0
-    for direction, operation in _LOG_DIRECTIONS.items():
-        own = rows[rows[:, 2] == direction]
-        if not len(own):
-            continue
-        second = own[:, 0] // 1000
-        ios = np.bincount(second, minlength=seconds)
-        total = np.bincount(second, weights=own[:, 1] * NS, minlength=seconds)
-        worst = np.zeros(seconds)
-        np.maximum.at(worst, second, own[:, 1] * NS)
-        silent = ios == 0
-        found[operation] = {
-            "second_ios": ios,
-            "second_bytes": np.bincount(second, weights=own[:, 3], minlength=seconds).astype(
-                np.int64
-            ),
-            "second_latency_mean_s": np.where(silent, np.nan, total / np.maximum(ios, 1)),
-            "second_latency_max_s": np.where(silent, np.nan, worst),
-        }
-    return found

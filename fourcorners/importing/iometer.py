@@ -105,6 +105,7 @@ def _recording(
         operation: _operation(row, operation)
         for operation in ("read", "write")
         if float(row[f"{operation.capitalize()} I/Os"]) > 0
+        and float(row[f"{operation.capitalize()} IOps"]) > 0
     }
     elapsed_s = max((operation.elapsed_s for operation in operations.values()), default=0.0)
     random = specification.get("% random")
