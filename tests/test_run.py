@@ -378,5 +378,6 @@ def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_i
     assert "the report could not be written: no space left on device; when there is room" in told
     assert "Report:" not in told
     assert fc.open_run(str(folder)).manifest["status"] == "complete"
-    assert main(["report", str(folder), "--quiet"]) == 0
+    assert main(["report", str(folder)]) == 0
+    assert "Report: " in capsys.readouterr().out
     assert (folder / "report.html").exists()
