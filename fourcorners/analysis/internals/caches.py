@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding, Verdict
@@ -21,6 +22,9 @@ from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-caches"
+
+UNCACHED = "random-large"
+"""Random reads as large as those that are made again."""
 
 _AHEAD_GAIN = 1.15
 """Random over sequential time of a small read from which a drive reads ahead."""
@@ -40,6 +44,17 @@ _REFINED = 1.07
 """Ratio of what is not kept to what is, from which no region between them is read."""
 
 _AHEAD_TITLE = "How far it reads ahead"
+_AHEAD_TITLES = {
+    "read_ahead": "Reading ahead",
+    "read_ahead_streams": "Sequences that it reads ahead of at a time",
+    "read_ahead_bytes": _AHEAD_TITLE,
+}
+
+_NEIGHBOURS = (
+    "What was read is kept, with what lies beside it: reads in sequence gain from that, so that "
+    "reading ahead does not show."
+)
+
 _CACHE_TITLE = "Memory that keeps what was read"
 
 
@@ -50,8 +65,19 @@ def find(run: RunData) -> list[Finding]:
         return []
     random_s, sequential_s = 1 / points["random"].iops, 1 / points["sequential"].iops
     disk = moves_an_arm(random_s)
+    cache = None if disk else _kept(points, random_s)
     gain = random_s / sequential_s
     ahead = gain > _AHEAD_GAIN
+    keeps = cache is not None and cache.value != 0 and bool(cache.detail["region_bytes"])
+    if ahead and keeps and cache is not None and not _all_in_memory(run, points, random_s):
+        evidence = [points["random"].recording, points["sequential"].recording]
+        return [
+            *(
+                Finding(name, title, "not identifiable", _NEIGHBOURS, evidence=evidence)
+                for name, title in _AHEAD_TITLES.items()
+            ),
+            cache,
+        ]
     found = [
         Finding(
             "read_ahead",
@@ -68,8 +94,11 @@ def find(run: RunData) -> list[Finding]:
         )
     ]
     found.append(_streams(run, points, ahead, sequential_s, random_s))
+    if ahead and keeps:
+        # Each sequence finds what those before it have read of its places.
+        found[-1] = replace(found[-1], verdict="not identifiable", value=None, text=_NEIGHBOURS)
     streams = found[-1]
-    if disk:
+    if cache is None:
         paused = {
             int(m.point["distance_bytes"]): float(p50)
             for m in points.values()
@@ -78,12 +107,6 @@ def find(run: RunData) -> list[Finding]:
         evidence = [m.recording for m in points.values() if m.point.get("distance_bytes")]
         reach = _ahead(paused, random_s, evidence)
         return [*found, reach, _segments(streams, reach)]
-    again = {
-        int(m.point["region_bytes"]): 1 / m.iops
-        for m in points.values()
-        if m.point.get("region_bytes") and m.ios >= int(m.point["wanted_ios"])
-    }
-    evidence = [m.recording for m in points.values() if m.point.get("region_bytes")]
     far = (
         "What flash has read ahead is only given to the sequence that it belongs to: how far that "
         "is does not show."
@@ -93,9 +116,30 @@ def find(run: RunData) -> list[Finding]:
     verdict: Verdict = "not identifiable" if ahead else "not applicable"
     return [
         *found,
-        Finding("read_ahead_bytes", _AHEAD_TITLE, verdict, far, evidence=evidence),
-        _cache(again, random_s, evidence),
+        Finding("read_ahead_bytes", _AHEAD_TITLE, verdict, far, evidence=cache.evidence),
+        cache,
     ]
+
+
+def _all_in_memory(run: RunData, points: Mapping[str, Measured], random_s: float) -> bool:
+    """Whether reads in sequence are nearly all as quick as those of what is kept; of what was only
+    kept with its neighbours the first of each page is not."""
+    regions = [m for m in points.values() if m.point.get("region_bytes")]
+    smallest = min(regions, key=lambda m: int(m.point["region_bytes"]))
+    quick_s = smallest.number("latency_p50_s") or random_s
+    return _share_below(run, points["sequential"], math.sqrt(quick_s * random_s)) > _HITS
+
+
+def _kept(points: Mapping[str, Measured], random_s: float) -> Finding:
+    """What flash keeps of what was read."""
+    regions = [m for m in points.values() if m.point.get("region_bytes")]
+    again = {
+        int(m.point["region_bytes"]): 1 / m.iops
+        for m in regions
+        if m.ios >= int(m.point["wanted_ios"])
+    }
+    uncached_s = 1 / points[UNCACHED].iops if UNCACHED in points else random_s
+    return _cache(again, uncached_s, [m.recording for m in regions])
 
 
 def _streams(

@@ -50,6 +50,10 @@ _FEW = 3.5
 _FACTOR_MAX = 1.25
 """Upper over lower bound of the units from which the curve is said not to show them."""
 
+_STATION_FULL, _UNITS_FULL = 0.99, 0.95
+"""Share of the time that the station works at the highest rate, from which it limits that, and that
+the units do, below which they do not: then other stations, as channels, would go unnoticed."""
+
 _MODEL_SHARE, _MODEL_UNITS = 0.15, 0.5
 """What mean value analysis is off by on networks of 2 to 32 units that were simulated: a share of
 the units, and at few of them a part of one; the interval holds it."""
@@ -146,6 +150,14 @@ def told(
         reason = (
             f"About {wording.number(fit.units, 2)} units would have such a curve: so few are not "
             "told apart by it."
+        )
+    elif (
+        fit.station_s * rates.max() > _STATION_FULL
+        and fit.unit_s * rates.max() / fit.units < _UNITS_FULL
+    ):
+        reason = (
+            "Something that every command passes, or several share, is busy before the units are: "
+            f"it may be more or fewer than {units:.0f}."
         )
     elif high > _FACTOR_MAX * low or high >= _UNITS_MAX:
         reason = (

@@ -137,7 +137,7 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
             scale = (1 - reserved) / (1 - total)
             sections["flash"]["blocks_per_plane"] = math.ceil(blocks * scale)
         sections["slc_cache"] = cached
-    if chance.random() < 0.15:
+    if chance.random() < 0.1:
         sections["read_cache"] = {"size": Bytes(round(_between(chance, 2, 24)) * MIB)}
     return sections
 

@@ -17,10 +17,13 @@ BLOCK_BYTES = 4 * KIB
 # Odd, so that it reaches all places of a region, whose number is a power of two; no place comes
 # right after the one before.
 HOP_BLOCKS = 17
+# What is read again: whole pages, so that no read brings what another one asks for.
+AGAIN_BLOCK_BYTES = 16 * KIB
 REGIONS_BYTES = tuple(MIB * 2**step for step in range(7))
 PASSES = 3
+UNCACHED = caches.UNCACHED
 # Of regions between those that are kept and not; of no multiple of the hop.
-REGION_STEP_BYTES = 16 * KIB
+REGION_STEP_BYTES = 64 * KIB
 REGIONS_BETWEEN = 4
 # Many times what is read again, and little to write.
 SPAN_BYTES = 2 * 1024 * MIB
@@ -31,7 +34,7 @@ PAUSED_PER_SECOND = 4.0
 
 # Sequences side by side, each with pauses in which a drive reads ahead; no two at the same pace, so
 # that a read seldom waits for another one's.
-SEQUENCES = (2, 3, 4, 5, 6, 7, 8, 9, 12, 16)
+SEQUENCES = (2, 3, 4, 5, 6, 7, 8, 9, 16)
 SEQUENCE_PER_SECOND = 15.0
 SEQUENCE_FASTER = 1.013
 
@@ -52,15 +55,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     span = min(SPAN_BYTES, probed_bytes(subject))
     area = subject.area_bytes if not subject.fills else span
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
+    again_block = max(AGAIN_BLOCK_BYTES, block)
 
-    def reads(pattern: str) -> Measurement:
-        stream = access("read", pattern, block, span_bytes=span)
+    def reads(id: str, label: str, pattern: str, size: int) -> Measurement:
+        stream = access("read", pattern, size, span_bytes=span)
         workload = Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed)
-        return Measurement(pattern, f"{pattern} reads", workload)
+        return Measurement(id, label, workload)
 
     def again(region: int) -> Measurement:
-        ios = PASSES * region // block
-        stream = access("read", strided(HOP_BLOCKS * block), block, span_bytes=region)
+        ios = PASSES * region // again_block
+        stream = access("read", strided(HOP_BLOCKS * again_block), again_block, span_bytes=region)
         workload = Workload([stream], seconds=parameters.time_s, ios=ios, seed=seed)
         label = f"{chosen_size(region)}, {PASSES} times over"
         axes = {"region_bytes": region, "wanted_ios": ios}
@@ -104,22 +108,23 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         seconds = {
             region: 1 / recording.iops
             for region, recording in done.items()
-            if recording.read.ios >= PASSES * region // block
+            if recording.read.ios >= PASSES * region // again_block
         }
-        if not seconds or "random" not in measured:
+        if not seconds or UNCACHED not in measured:
             return ()
-        step = max(REGION_STEP_BYTES, block)
-        region = caches.region_wanted(seconds, 1 / measured["random"].iops, step)
+        step = max(REGION_STEP_BYTES, again_block)
+        region = caches.region_wanted(seconds, 1 / measured[UNCACHED].iops, step)
         if region is None:
             return ()
-        if region // block % HOP_BLOCKS == 0:
+        if region // again_block % HOP_BLOCKS == 0:
             region += step
         return () if region in done else (again(region),)
 
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
     points = [
-        reads("sequential"),
-        reads("random"),
+        reads("sequential", "sequential reads", "sequential", block),
+        reads("random", "random reads", "random", block),
+        reads(UNCACHED, "random reads, as large as those again", "random", again_block),
         *(again(region) for region in REGIONS_BYTES if region <= span // 4),
         *(ahead(d) for d in DISTANCES_BYTES if d * reads_of_each <= area and d % block == 0),
     ]
@@ -127,7 +132,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     enough = span >= 4 * MIB
     return Plan(
         {
-            "reads": f"{chosen_size(block)}, queue depth 1",
+            "reads": f"{chosen_size(block)}, {chosen_size(again_block)} those again; queue depth 1",
             "regions": f"{chosen_size(REGIONS_BYTES[0])} to {chosen_size(REGIONS_BYTES[-1])}",
             "sequences": f"{SEQUENCES[0]} to {SEQUENCES[-1]} side by side",
             "distances": f"{chosen_size(DISTANCES_BYTES[0])} to "
