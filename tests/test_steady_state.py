@@ -82,6 +82,13 @@ def test_a_fresh_cliff_needs_a_turnover() -> None:
     assert verdict.written_bytes < verdict.needed_bytes
 
 
+def test_a_level_is_final_only_after_several_turnovers() -> None:
+    early = answer(noisy(cliff(10, 150), 0.01))
+    assert early.prepared
+    assert not early.settled
+    assert answer(noisy(cliff(10, 350), 0.01)).settled
+
+
 def test_a_decay_is_falling() -> None:
     seconds = np.arange(300)
     verdict = answer(noisy(4e6 * (1 + np.exp(-seconds / 150)), 0.02))
@@ -100,7 +107,7 @@ def test_an_oscillation_has_its_period_and_settles_on_its_mean() -> None:
 
 
 def test_online_as_offline() -> None:
-    value = noisy(cliff(10, 200), 0.05)
+    value = noisy(cliff(10, 400), 0.05)
     online = OnlineJudge(CAPACITY, spare_bytes_max=FREE)
     stopped = None
     for second, rate in enumerate(value):

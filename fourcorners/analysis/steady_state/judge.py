@@ -75,6 +75,14 @@ LAID_OUT_MAX = 8.0
 """Data that still lies as a sequential fill laid it out, over the spare area, up to which a rate
 may be final: blocks of such data become free otherwise than blocks of mixed data."""
 
+TURNOVERS = 8.0
+"""Times that the flash must have been collected since its spare area was used up: all blocks of a
+fill are of one age, which several generations of blocks inherit."""
+
+TURNOVERS_CAPACITIES_MAX = 1.5
+"""Capacities written after which those turnovers need not be waited for: a drive that collects
+little takes long for each."""
+
 SPARE_WANDER = 0.001
 """Spare area, in capacities, that comes and goes in a steady drive, as its dies do not hold equally
 much. A rate that collection limits is about proportional to spare area, so the less there is, the
@@ -235,7 +243,7 @@ class _Case:
             first,
             reason,
             settled=settled,
-            prepared=missing is None and state not in (State.FALLING, State.RISING),
+            prepared=self._unprepared(first) is None and state not in (State.FALLING, State.RISING),
             half_width=math.hypot(mean_half_width, decay, found.drift / 2, self._wander(first)),
             period=period,
         )
@@ -308,7 +316,7 @@ class _Case:
             first,
             f"it repeats itself, by {found.amplitude:.0%} up and down",
             settled=settled,
-            prepared=self._missing(first) is None,
+            prepared=self._unprepared(first) is None,
             half_width=math.hypot(along.half_width, self._wander(first)),
             period=found.period,
         )
@@ -348,6 +356,14 @@ class _Case:
         share = LAID_OUT_MAX * self._spare_share(first)
         return self._known.capacity_bytes * max(0.0, -math.log(share))
 
+    def _turnover_bytes(self, first: int) -> float:
+        """What must be written in all for :data:`TURNOVERS` since the spare area was used up."""
+        if self._known.spare_bytes_max == 0:
+            return 0.0
+        spare = self._spare_share(first)
+        capacities = spare + TURNOVERS * (1 + spare) / self._amplification(first)
+        return self._known.capacity_bytes * min(TURNOVERS_CAPACITIES_MAX, capacities)
+
     def _needed_bytes(self, first: int) -> float:
         """What has to be written since the last change, for every block of flash to be collected
         once: a turnover takes the whole flash over the write amplification. What is not known
@@ -379,7 +395,20 @@ class _Case:
         return most
 
     def _missing(self, first: int) -> str | None:
-        """What was not written yet, in words."""
+        """What was not written yet for the value to be final, in words."""
+        unprepared = self._unprepared(first)
+        if unprepared is not None or not self._parts.by_bytes:
+            return unprepared
+        total, needed = self._parts.work * len(self._parts.value), self._turnover_bytes(first)
+        if total < needed:
+            return (
+                f"{wording.chosen_size(round(total))} were written, and for blocks of all ages to "
+                f"be mixed it takes {wording.chosen_size(round(needed))}"
+            )
+        return None
+
+    def _unprepared(self, first: int) -> str | None:
+        """What was not written yet for the drive to be near its steady state, in words."""
         if not self._parts.by_bytes:
             return None
         total = self._parts.work * len(self._parts.value)

@@ -28,9 +28,9 @@ class Verdict:
     state: State
     settled: bool
     prepared: bool
-    """All that physics asks for has been written, and nothing falls or rises any more: the drive is
-    in its steady state, though its value may not be known well yet. Enough to end preconditioning,
-    which measures nothing."""
+    """The spare area and the order of a fill are used up, and nothing falls or rises any more: the
+    drive is near its steady state, though its value is not known well yet, and may still change by
+    some percent. Enough to end preconditioning, which measures nothing."""
     value: float
     low: float
     high: float

@@ -10,7 +10,6 @@ import numpy as np
 from fourcorners.arena.steady.contest import TAIL_CHANGE_MAX, Outcome, Score, by_kind, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
 from fourcorners.arena.steady.recipes import (
-    LONG_RUN_CAPACITIES,
     MEASURED_CAPACITIES,
     Compared,
 )
@@ -48,7 +47,7 @@ def render_markdown(outcomes: Sequence[Outcome], recipes: Sequence[Compared], *,
         saved=_percent(1 - _capacities(recipes, "fast") / _capacities(recipes, "customary")),
         recipe_redrawn=sum(one.attempts - 1 for one in recipes),
         measured_capacities=f"{MEASURED_CAPACITIES:g}",
-        long_run_capacities=f"{2 * LONG_RUN_CAPACITIES:g}",
+        long_run_capacities=f"{2 * MEASURED_CAPACITIES:g}",
         between=_three([one.between for one in recipes]),
         wander=_three([one.wander for one in recipes]),
     )
