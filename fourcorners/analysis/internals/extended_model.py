@@ -102,7 +102,9 @@ def find(run: RunData, unit_bytes: float | None) -> list[Finding]:
     alignment = _alignment(run, points)
     if alignment is None or unit_bytes % alignment or alignment >= unit_bytes:
         return unidentified("The writes were aligned to whole units: none was covered in part.")
-    return [_finding(points, unit_bytes, alignment, evidence)]
+    reads = [m for m in measured(run, points[0].test, "read") if m.point.get("sentinel") is None]
+    reads = sorted((m for m in reads if m.block_bytes), key=lambda m: m.block_bytes or 0)
+    return [_finding(points, reads, unit_bytes, alignment, evidence)]
 
 
 def _alignment(run: RunData, points: Sequence[Measured]) -> int | None:
@@ -118,8 +120,31 @@ def _alignment(run: RunData, points: Sequence[Measured]) -> int | None:
     return int(alignments.pop()) if len(alignments) == 1 else None
 
 
+def _blog_unit(writes: Sequence[Measured], reads: Sequence[Measured]) -> float | None:
+    """The blog's estimate of the unit, from what the smallest write costs and the rates of the
+    largest requests; ``None`` where no reads of several sizes were measured."""
+    if len({m.block_bytes for m in reads}) < 2:
+        return None
+    write, read = (
+        access_model.two_point_model(
+            np.array([m.block_bytes for m in points], dtype=np.float64),
+            np.array([1 / m.iops for m in points]),
+        )
+        for points in (writes, reads)
+    )
+    return access_model.cluster_bytes(
+        write.access_penalty_s,
+        write.sequential_rate_bytes_per_second,
+        read.sequential_rate_bytes_per_second,
+    )
+
+
 def _finding(
-    points: Sequence[Measured], unit_bytes: float, alignment: int, evidence: Sequence[str]
+    points: Sequence[Measured],
+    reads: Sequence[Measured],
+    unit_bytes: float,
+    alignment: int,
+    evidence: Sequence[str],
 ) -> Finding:
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     seconds = np.array([1 / m.iops for m in points])
@@ -167,6 +192,13 @@ def _finding(
         f"{wording.size(block_bytes[0])} pays {partial[0]:.3g} of it, one of "
         f"{wording.size(block_bytes[-1])} {partial[-1]:.3g}."
     )
+    blog_unit = _blog_unit(points, reads)
+    if blog_unit is not None:
+        detail["unit_bytes_by_rates"] = blog_unit
+        text += (
+            " By what a small write costs, and the rates of the largest requests, as the blog had "
+            f"it, a unit would be {wording.size(blog_unit)}; units are copied more slowly."
+        )
     interval = None
     if math.isfinite(log_half_width):
         stretch = math.exp(log_half_width)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SIZE, parameter
-from fourcorners.suites.probes.common import probed_bytes
+from fourcorners.suites.probes.common import interleaved, probed_bytes
 from fourcorners.suites.steps import Purge, Rest, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
@@ -51,12 +51,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return Measurement(id, label, workload, {"stage": id})
 
     waiting = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(WAITING_IOPS))
-    wait = Measurement(
-        "waiting",
-        "reads now and then",
-        Workload([waiting], seconds=WAITING_S, seed=seed),
-        {"stage": "waiting"},
-    )
+
+    def wait(id: str, sentinel: int) -> tuple[Measurement, ...]:
+        """Until the write buffer is empty; then the same small reads each time."""
+        now_and_then = Workload([waiting], seconds=WAITING_S, seed=seed)
+        measurement = Measurement(id, "reads now and then", now_and_then, {"stage": "waiting"})
+        return (
+            measurement,
+            *interleaved((), span_bytes=area, seed=seed, first=sentinel),
+        )
+
     return Plan(
         {
             "long burst": f"{chosen_size(area)} in {chosen_size(LONG_BLOCK_BYTES)}",
@@ -71,13 +75,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 (Purge(), settle()),
                 (
                     burst("long", "long burst", LONG_BLOCK_BYTES, area),
-                    wait,
+                    *wait("waiting", 1),
                     burst("short", "short burst", parameters.block_bytes, short),
                 ),
             ),
             Phase(
                 (Rest(parameters.rest_s),),
-                (burst("rested", "long burst after a pause", LONG_BLOCK_BYTES, area),),
+                (
+                    burst("rested", "long burst after a pause", LONG_BLOCK_BYTES, area),
+                    *wait("waiting-again", 2),
+                ),
                 continues=True,
             ),
         ),
