@@ -5,9 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from command import fourcorners
+from fault_runs import validate
 
 import fourcorners as fc
+from fourcorners import catalog
+from fourcorners.cli import main
 
 
 def test_characterize_two_drives_side_by_side(tmp_path: Path) -> None:
@@ -93,6 +97,23 @@ def test_drives_lists_and_shows() -> None:
     assert all(parameter["source"] for parameter in shown["parameters"])
     assert "ocz-core-64gb" in fourcorners("drives").stdout
     assert "link.line_rate" in fourcorners("drives", "ocz-core-64gb").stdout
+
+
+def test_drives_shows_a_file_of_ones_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    text = catalog.load("ocz-core-64gb").text
+    file.write_text(text.replace("OCZ Core 64GB", "My Drive"))
+    assert main(["drives", str(file)]) == 0
+    assert "My Drive" in capsys.readouterr().out
+    assert main(["drives", str(file), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("drive", document)
+    assert document["id"] == "mine"
+    file.write_text("name =")
+    assert main(["drives", str(file)]) == 2
+    assert main(["drives", str(tmp_path / "none.toml")]) == 2
 
 
 def test_version_and_help() -> None:

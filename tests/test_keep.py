@@ -15,6 +15,7 @@ from fault_runs import validate
 import fourcorners as fc
 from fourcorners.analysis.claims_table import claims_table
 from fourcorners.catalog.published import published, published_table
+from fourcorners.cli import main
 from fourcorners.errors import UserError
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.shelf import Choice, shelf
@@ -102,6 +103,12 @@ def test_every_table_can_be_asked_also_without_runs(name: str, tmp_path: Path) -
     runs = shelf([tmp_path])
     database = open_database(runs, claims_table(runs), published_table())
     assert query(database, f"SELECT * FROM {name}").num_columns > 2
+
+
+def test_the_help_names_every_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert [name for name in TABLES if name not in said] == []
 
 
 def test_mistakes_in_a_query_are_one_sentence(folder: Path) -> None:

@@ -314,7 +314,8 @@ def drives(name: str | None = None, /, *, json: Json = False) -> int:
     Parameters
     ----------
     name
-        The drive to show; a part of its name is enough. raid0:4xNAME shows an array.
+        The drive to show; a part of its name is enough. raid0:4xNAME shows an array, and
+        ./mydrive.toml a drive file of your own.
     """
     from fourcorners.cli import drives as drives_command
 
@@ -538,8 +539,8 @@ def query(
     Parameters
     ----------
     sql
-        One SELECT over runs, tests, recordings, series, histograms, findings, published,
-        four_corners, queue_depths, transfer_sizes and artefacts.
+        One SELECT over runs, tests, recordings, series, histograms, latency_over_time, ios,
+        findings, claims, published, four_corners, queue_depths, transfer_sizes and artefacts.
     folders
         Run folders, or folders of them: "runs" by default.
     out

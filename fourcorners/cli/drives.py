@@ -15,7 +15,8 @@ def run(name: str | None, json: bool) -> int:
     if name is None:
         _list([catalog.load(known) for known in catalog.names()], json)
     else:
-        _show(catalog.load(name.removeprefix("sim:")), json)
+        own = name.endswith(".toml")
+        _show(catalog.load_path(name) if own else catalog.load(name.removeprefix("sim:")), json)
     return 0
 
 
@@ -62,9 +63,8 @@ def _show(drive: catalog.DriveFile, json: bool) -> None:
     console.print()
     console.print(table)
     console.print()
-    console.print(
-        Text(f"Try: fourcorners characterize sim:{drive.id} --profile quick"), soft_wrap=True
-    )
+    target = f"sim:{drive.id}" if drive.folder is None else drive.folder / f"{drive.id}.toml"
+    console.print(Text(f"Try: fourcorners characterize {target} --profile quick"), soft_wrap=True)
 
 
 def _sentences(*parts: str) -> str:
