@@ -1,5 +1,9 @@
 """Results show themselves in Jupyter, whatever a drive is called."""
 
+from typing import Any
+
+import numpy as np
+import pytest
 from report_fixture import CORE, make_run
 
 import fourcorners as fc
@@ -35,3 +39,16 @@ def test_names_of_drives_stay_text() -> None:
     assert "Good at" in html
     assert "<script" not in html
     assert "&lt;script&gt;" in html
+
+
+def test_a_plot_has_latency_over_time_for_each_operation_that_took_seconds() -> None:
+    with fc.open_target("sim:ocz-core-64gb") as drive:
+        stream = fc.Stream(read_fraction=0.5, pattern="random", block_bytes=4096)
+        long = drive.run(fc.Workload([stream], seconds=5)).plot()
+        short = drive.run(fc.Workload([stream], ios=2)).plot()
+    labels = [axes.get_ylabel() for axes in long.axes]
+    assert {"read latency (ms)", "write latency (ms)"} <= set(labels)
+    [drawn] = [axes for axes in long.axes if axes.get_ylabel() == "write latency (ms)"]
+    shares: Any = np.ma.filled(np.ma.asarray(drawn.collections[0].get_array()), 0.0)
+    assert shares.sum(axis=0).tolist() == pytest.approx([1.0] * shares.shape[1])
+    assert "write latency (ms)" not in [axes.get_ylabel() for axes in short.axes]

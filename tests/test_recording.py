@@ -102,9 +102,10 @@ def test_plot_draws_what_was_recorded() -> None:
     pytest.importorskip("matplotlib")
     with fc.open_target("sim:ocz-core-64gb") as drive:
         figure = drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=2)).plot()
-    by_second, by_latency = figure.axes
+    by_second, by_latency, *over_time = figure.axes
     assert by_second.get_ylabel() == "IOPS"
     assert by_latency.get_xlabel() == "latency (ms)"
+    assert over_time[0].get_ylabel() == "read latency (ms)"
 
 
 def test_flushes_are_an_operation_of_their_own() -> None:
