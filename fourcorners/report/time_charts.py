@@ -123,7 +123,7 @@ def over_time(
     title = str(chart["title"])
     without = [names[i] for i in sorted({o.drive for o in placed} - {drive for drive, _ in found})]
     left_out = (
-        f"{wording.sentence_list(without)} {'has' if len(without) == 1 else 'have'} no latencies "
+        f" {wording.sentence_list(without)} {'has' if len(without) == 1 else 'have'} no latencies "
         "by the second: earlier versions and other programs keep none."
         if without
         else ""
@@ -131,7 +131,7 @@ def over_time(
     if len(found) > len(kept):
         left_out += f" The first {len(kept)} of {len(found)} are drawn."
     if not kept:
-        return [{"kind": "gap", "title": title, "text": left_out}] if without else []
+        return [{"kind": "gap", "title": title, "text": left_out.strip()}] if without else []
     to_s = max(one.start_s + (one.seconds or 1) for parts in kept.values() for one, _ in parts)
     column_s = latency_over_time.column_seconds(to_s)
     maps = {
@@ -175,12 +175,13 @@ def over_time(
             "caption": f"Each column is {'one' if column_s == 1 else 'a stretch of'} {width}, and "
             "its colours are the shares of the I/Os that completed in it, by how long they took. "
             "The lines are the median (solid), the 99th percentile (dashed) and the slowest single "
-            f"I/O (dotted) of each. {left_out}"
+            "I/O (dotted) of each."
             + (
                 " Every second by itself is in the run folder, in latency_over_time.parquet."
                 if column_s > 1
                 else ""
-            ),
+            )
+            + left_out,
         }
     ]
 

@@ -112,7 +112,8 @@ function curves(data, chart, state, id) {
           of: { ...s, label: [s.label, line.label].filter(Boolean).join(", ") }, label: several && !map ? null : line.label, over: Boolean(map),
         })),
       ]),
-      describe: series.map((s) => lineWords(named(s) || chart.title, map ? s.lines[0].points : s.points, x, y)).join(" "),
+      describe: series.flatMap((s) => (map ? s.lines : [s]).map((line) => (
+        lineWords([named(s) || chart.title, map ? line.label : ""].filter(Boolean).join(", "), line.points, x, y)))).join(" "),
       readout: (mark, [px, py, said]) => (mark.kind === "cells" ? [named(mark.of), said] : [named(mark.of), `${x(px)}: ${y(py)}`]).filter(Boolean).join("\n"),
     }));
   }
