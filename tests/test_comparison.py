@@ -227,6 +227,14 @@ def test_gates(text: str, outcome: str) -> None:
     assert {check.outcome for check in checks if check.subject == "B"} == {outcome}
 
 
+def test_a_check_is_told_in_the_units_of_its_quantity() -> None:
+    comparison = compared([run_at(100_000.0)], [run_at(100_000.0)])
+    (check, _) = parse_gate("read_iops < 200000").check(comparison)
+    assert re.fullmatch(r"99,986 IOPS \([0-9,]+ to [0-9,]+ IOPS\), limit 200,000 IOPS", check.words)
+    (check, _) = parse_gate("mean_read_latency > 2 ms").check(comparison)
+    assert re.match(r"10\.00 µs.*limit 2\.000 ms$", check.words)
+
+
 def test_what_cannot_be_told_from_the_limit_is_undecided() -> None:
     rng = np.random.default_rng(19)
     comparison = compared([run_of(1000, rng)], [run_of(1000, rng)])

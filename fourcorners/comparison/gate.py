@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from fourcorners import wording
 from fourcorners.analysis.quantity import ALL, Quantity
 from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.sure import values
@@ -99,12 +100,11 @@ class Check:
     @property
     def words(self) -> str:
         """Value and limit with their unit."""
-        unit = self.gate.quantity.unit
-        scale, name = {"s": (1e3, "ms"), "B/s": (1e-6, "MB/s"), "1/s": (1.0, "IOPS")}[unit]
-        value, limit, low, high = (
-            f"{number * scale:.4g}" for number in (self.value, self.limit, *self.interval)
-        )
-        return f"{value} {name} ({low} to {high}), limit {limit} {name}"
+        unit = "IOPS" if self.gate.quantity.unit == "1/s" else self.gate.quantity.unit
+        value, limit = (wording.quantity(one, unit, 4) for one in (self.value, self.limit))
+        bounds = wording.interval(self.interval, unit)
+        told = f" ({bounds})" if " to " in bounds else ""
+        return f"{value}{told}, limit {limit}"
 
     def to_dict(self) -> dict[str, object]:
         """The check as ``compare.schema.json`` has it."""
