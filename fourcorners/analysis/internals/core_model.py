@@ -23,7 +23,7 @@ TEST = "probe-sizes"
 
 _SIZES_MIN = 4
 
-_MISFIT_MAX = 0.5
+_MISFIT_MAX = 0.35
 """Root mean square of the logarithms of predicted over measured times above which two numbers do
 not describe the drive at all."""
 

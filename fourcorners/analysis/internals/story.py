@@ -145,7 +145,7 @@ def tell(findings: Sequence[Finding]) -> list[Finding]:
     disturbed = [f for f in unknown if f.text.startswith(DISTURBED)]
     if disturbed:
         text.append(
-            f"{DISTURBED} the probes of {len(disturbed)} of them: explain the drive again when "
+            f"{DISTURBED} what {len(disturbed)} of them rest on: explain the drive again when "
             "nothing else uses it, nor the machine."
         )
     if odd:

@@ -62,9 +62,15 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         workload = Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed)
         return Measurement(id, label, workload)
 
-    def again(region: int) -> Measurement:
+    def again(region: int, offset: int = 0) -> Measurement:
         ios = PASSES * region // again_block
-        stream = access("read", strided(HOP_BLOCKS * again_block), again_block, span_bytes=region)
+        stream = access(
+            "read",
+            strided(HOP_BLOCKS * again_block),
+            again_block,
+            offset_bytes=offset,
+            span_bytes=region,
+        )
         workload = Workload([stream], seconds=parameters.time_s, ios=ios, seed=seed)
         label = f"{chosen_size(region)}, {PASSES} times over"
         axes = {"region_bytes": region, "wanted_ios": ios}
@@ -118,7 +124,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             return ()
         if region // again_block % HOP_BLOCKS == 0:
             region += step
-        return () if region in done else (again(region),)
+        if region in done:
+            return ()
+        # Elsewhere than the one before, of which memory is full.
+        number = 1 + sum(size not in REGIONS_BYTES for size in done)
+        place = number * span // (2 * REGIONS_BETWEEN) // again_block * again_block
+        return (again(region, place),)
 
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
     points = [
