@@ -1,7 +1,7 @@
 """Links of the documents that can be checked without a network; `make linkcheck` tries the rest.
 
-Sphinx checks links between the pages of docs/ when it builds them. Here: files that documents link
-to are there, also from the documents outside of docs/, and addresses are such.
+Sphinx checks links between the pages of docs/ when it builds them. Here: files and headings that
+documents link to are there, also from the documents outside of docs/, and addresses are such.
 """
 
 import re
@@ -13,7 +13,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 _LINK = re.compile(r"\]\(<?([^()\s>]+(?:\([^()\s]*\)[^()\s]*)?)>?\)")
-_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_BLOCKS = re.MULTILINE | re.DOTALL
+_CODE = re.compile(r"^```.*?^```|`[^`\n]*`", _BLOCKS)
+
+
+def anchors(text: str) -> set[str]:
+    """What a link can follow a # with: the headings, in small letters with hyphens for spaces."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=_BLOCKS), re.M)
+    plain = (re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings)
+    return {re.sub(r"\s", "-", heading) for heading in plain}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -23,8 +31,11 @@ def test_links_lead_somewhere(document: Path) -> None:
         if parts.scheme:
             assert parts.scheme in ("http", "https"), link
             assert re.fullmatch(r"([a-z0-9-]+\.)+[a-z]{2,}", parts.netloc.lower()), link
-        elif parts.path:
-            assert (document.parent / parts.path).exists(), link
+            continue
+        there = document.parent / parts.path if parts.path else document
+        assert there.exists(), link
+        if parts.fragment and there.suffix == ".md":
+            assert parts.fragment in anchors(there.read_text("utf-8")), link
 
 
 def test_a_link_to_nothing_is_seen() -> None:
@@ -32,3 +43,5 @@ def test_a_link_to_nothing_is_seen() -> None:
         "docs/x.md",
         "https://a.org/b_(c)",
     ]
+    text = "# A title\n```sh\n# no heading\n```\n## `run TEST`: what it *does*\n"
+    assert anchors(text) == {"a-title", "run-test-what-it-does"}
