@@ -173,7 +173,14 @@ def test_the_sustained_rate_lies_below_the_first_that_is_not() -> None:
 
 def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:
     with fc.open_target(SMALL) as drive:
-        run = fc.run("snia-iops", drive, scale=0.0005, filled_share=0.01, out=tmp_path)
+        run = fc.run(
+            "snia-iops",
+            drive,
+            parameters={"rounds": 6},
+            scale=0.0005,
+            filled_share=0.01,
+            out=tmp_path,
+        )
     [averages] = [f for f in run.findings if f["name"] == "averages_snia-iops"]
     cells = {(c["read_percent"], c["block_bytes"]): c for c in averages["detail"]["cells"]}
     assert len(cells) == 7 * 8
