@@ -107,6 +107,8 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     _killed("run", 10, test, file, out, json.dumps(options), size)
     [folder] = out.iterdir()
     before = fc.open_run(str(folder))
+    with pytest.raises(fc.UserError, match="has not ended: go on with it by fourcorners resume"):
+        _ = fc.open_run(str(out / before.manifest["id"])).manifest
     first = before.manifest["tests"][0]["recordings"][0]["id"]
     kept = [row for row in before.recordings if row["recording"] == first]
     lost = [row for row in before.recordings if row["recording"] != first]

@@ -142,6 +142,12 @@ class Run:
         try:
             return cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
         except (FileNotFoundError, NotADirectoryError):
+            partial = self.path.with_name(f".{self.path.name}.partial")
+            if (partial / name).is_file():
+                raise UserError(
+                    f"{self.path} has not ended: go on with it by fourcorners resume {self.path}, "
+                    f"or name {partial} for what it has saved so far"
+                ) from None
             raise UserError(f"{self.path} is not a run folder: it has no {name}") from None
         except OSError as error:
             raise UserError(f"cannot read {path}: {os_reason(error)}") from error
