@@ -114,7 +114,7 @@ def test_single_ios_can_be_queried_and_exported(
     capsys.readouterr()
     sql = "SELECT count(*) AS ios, max(completed_ns - due_ns) AS slowest_ns FROM ios"
     assert main(["query", sql, out, "--json"]) == 0
-    [row] = json.loads(capsys.readouterr().out)
+    [row] = json.loads(capsys.readouterr().out)["rows"]
     assert 12 < row["ios"] <= 50
     assert row["slowest_ns"] > 1_000_000
     assert main(["export", str(tmp_path / "tables"), out]) == 0

@@ -111,7 +111,7 @@ def axis(key: str, log: str, which: str) -> dict[str, Any]:
 def operation_label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     label = label_of(row, keys)
     mixed = row["point"].get("operation") == "mixed"
-    return f"{label}, {row['operation']}s" if mixed else label
+    return ", ".join(part for part in (label, f"{row['operation']}s" if mixed else "") if part)
 
 
 def is_last_operation(row: Mapping[str, Any], run: Run) -> bool:

@@ -67,14 +67,12 @@ def _asked_for(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """
     charts: list[Mapping[str, Any]] = list(test.get("charts") or [])
     over_time = [c for c in charts if c["kind"] in ("seconds", "ios")]
-    maps = {
-        (c.get("x") or "", *(c.get("series") or []), c.get("ids") or ""): {
-            **c,
-            "kind": "density",
-            "title": "Latency over time",
-        }
-        for c in over_time
-    }
+    maps: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for chart in over_time:
+        # Recordings that follow one another are one map.
+        series = [] if chart.get("x") == "elapsed" else list(chart.get("series") or [])
+        key = (str(chart.get("x") or ""), *series, str(chart.get("ids") or ""))
+        maps[key] = {**chart, "kind": "density", "title": "Latency over time", "series": series}
     if test["name"] in SECTIONS:
         charts = [c for c in charts if c["kind"] == "seconds" and c["y"].startswith("latency")]
     else:

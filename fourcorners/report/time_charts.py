@@ -210,7 +210,11 @@ def _map_lines(
                 column = int((one.start_s + second + 0.5) // made.column_s)
                 worst[column] = max(worst.get(column, 0.0), float(latency))
     lines = {
-        label: zip(*made.percentile_s(percent), strict=True)
+        label: [
+            # Interpolated within its cell, a percentile may lie above the slowest I/O.
+            (column, min(latency_s, worst.get(int(column), math.inf)))
+            for column, latency_s in zip(*made.percentile_s(percent), strict=True)
+        ]
         for label, percent in latency_over_time.MAP_PERCENTILES.items()
     }
     return [

@@ -238,13 +238,14 @@ export class Panel {
       const last = this.inside(mark).at(-1);
       if (last) spots.push({ mark, y: this.y(last[1]), end: this.x(last[0]) });
     }
-    spots.sort((a, b) => a.y - b.y);
+    spots.sort((a, b) => a.y - b.y || marks.indexOf(b.mark) - marks.indexOf(a.mark));
     spots.forEach((spot, i) => { spot.at = Math.max(spot.y, frame.top, i ? spots[i - 1].at + 15 : -Infinity); });
     for (let i = spots.length - 1, limit = frame.bottom; i >= 0; i--, limit = spots[i + 1].at - 15) {
       spots[i].at = Math.min(spots[i].at, limit);
     }
     for (const { mark, at, end } of spots) {
-      const beside = Math.min(frame.right + 8, end + 9); // a line that ends early has its name where it ends
+      // A line that ends early has its name where it ends, but not over a map.
+      const beside = mark.over ? frame.right + 8 : Math.min(frame.right + 8, end + 9);
       svg.append("text").attr("x", beside).attr("y", at + 4).attr("class", `name series d${mark.drive % 8}${mark.over ? " over" : ""}`)
         .attr("data-series", seriesOf(mark)).attr("data-drive", mark.series === undefined ? mark.drive : null)
         .text(shortened(mark.label)).append("title").text(mark.label);
