@@ -95,6 +95,20 @@ def test_switches_out_of_turn_are_none_of_heads(noise_s: float) -> None:
     assert followed.in_turn is None
 
 
+@pytest.mark.parametrize(
+    "longer",
+    [np.arange(50) >= 20, (np.arange(50) >= 20) & (np.arange(50) % 2 == 0)],
+    ids=["once", "from then on in turn"],
+)
+def test_times_that_change_on_the_way_are_none_of_heads(longer: np.ndarray) -> None:
+    times = np.full(1000, 1e-3)
+    times[::20] += np.where(longer, 1.3e-3, 1e-3)
+    followed = tracks.Followed.of(times)
+    assert followed is not None
+    assert len(followed.switches) == 2
+    assert followed.in_turn is None
+
+
 def test_what_leaves_a_disks_cache_late_is_added() -> None:
     values = {
         "write_drain_rate": 1e8,

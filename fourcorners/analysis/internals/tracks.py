@@ -53,8 +53,8 @@ _GAP_DEVIATIONS, _GAP_SHARE = 10.0, 0.02
 """Gap between the times of two kinds: in standard deviations of reads that meet no switch, and as a
 share of the longest switch; the larger of both."""
 
-_HEADS_MAX = 20
-"""More surfaces no disk has."""
+_HEADS_MIN, _HEADS_MAX = 2, 20
+"""With one head all switches are alike; more surfaces no disk has."""
 
 _IN_TURN = 0.9
 """Least share of the rarer switches that come as many switches after the one before as the others
@@ -123,7 +123,11 @@ class Followed:
         if len(apart) < 2:
             return None
         heads = int(np.median(apart))
-        if np.mean(apart == heads) < _IN_TURN or heads > _HEADS_MAX:
+        if np.mean(apart == heads) < _IN_TURN or not _HEADS_MIN <= heads <= _HEADS_MAX:
+            return None
+        # From the first switch to the last: times that change once, as by a drift, are no turns.
+        count = len(common.numbers) + len(rare.numbers)
+        if abs(len(rare.numbers) * heads - count) > heads + (1 - _IN_TURN) * count:
             return None
         if heads == 2 and rare.numbers[0] == 0:
             common, rare = rare, common
