@@ -3,9 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 import pytest
+from analysis_fixture import FakeRun
 
+from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.intervals import ratio_interval
 from fourcorners.analysis.quantiles import Histogram, independent_ios, quantile_bounds_s
+from fourcorners.analysis.quantity import MEAN_LATENCY, QUANTILES
+from fourcorners.analysis.source import measured
 from fourcorners.recording import LatencyOverTime
 
 SHARES = (0.5, 0.9, 0.99)
@@ -40,25 +44,52 @@ def _recorded(latency_ns: Floats) -> tuple[Histogram, LatencyOverTime]:
     return (values, values, np.ones(len(values), np.int64)), over_time
 
 
+def _run(latency_ns: Floats) -> FakeRun:
+    """A run of one request at a time with these latencies."""
+    run, key = FakeRun(), ("four-corners/random-read", "read")
+    run.add(*key, iops=IOS, elapsed_s=SECONDS, queue_depth=1, series_iops=np.full(SECONDS, IOS))
+    run.all_series[key]["latency_mean_s"] = 1e-9 * latency_ns.mean(axis=1)
+    run.recordings[0]["latency_mean_s"] = 1e-9 * float(latency_ns.mean())
+    run.histograms[key], run.over_time[key] = _recorded(latency_ns)
+    for quantity in QUANTILES:
+        run.recordings[0][quantity.column] = 1e-9 * float(
+            np.quantile(latency_ns, (quantity.percentile or 0) / 100)
+        )
+    return run
+
+
 @pytest.mark.parametrize("correlated", [False, True])
 def test_intervals_cover_the_truth(correlated: bool) -> None:
     chance = np.random.default_rng(7)
     many = _latencies(chance, 10_000, correlated)
     truth_s = np.quantile(many, SHARES) * 1e-9
     told, covered, means, repeats = np.zeros(3), np.zeros(3), 0, 100
+    run_told, run_covered = np.zeros(3), np.zeros(3)
+    quantities = [one for one in QUANTILES if one.percentile in (50, 90, 99)]
     for _ in range(repeats):
         sample = _latencies(chance, SECONDS, correlated)
         bounds = quantile_bounds_s(*_recorded(sample), SHARES)
         assert bounds is not None
         told += np.isfinite(bounds[0])
         covered += (bounds[0] <= truth_s) & (truth_s <= bounds[1])
-        interval = ratio_interval(sample.sum(axis=1), np.full(SECONDS, float(IOS)))
-        assert interval is not None
-        means += interval[0] <= many.mean() <= interval[1]
+        run = _run(sample)
+        for place, quantity in enumerate(quantities):
+            if (estimate := of_run(run, measured(run)[0], quantity)) is not None:
+                low, high = estimate.interval()
+                run_told[place] += 1
+                run_covered[place] += low <= truth_s[place] <= high
+        mean = of_run(run, measured(run)[0], MEAN_LATENCY)
+        assert mean is not None
+        low, high = mean.interval()
+        means += low <= 1e-9 * many.mean() <= high
     # 90 %, within about three standard deviations of as many repeats.
     assert (told >= 0.7 * repeats).all(), told
     assert (covered / told >= 0.8).all(), covered / told
     assert (covered / told <= 0.99).all(), covered / told
+    # Gates and differences rest on these; as wide on either side as on the wider one.
+    assert (run_told == told).all(), run_told
+    assert (run_covered / told >= 0.8).all(), run_covered / told
+    assert (run_covered / told < 1).any(), run_covered / told
     assert 0.8 <= means / repeats <= 0.99
 
 

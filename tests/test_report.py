@@ -15,6 +15,9 @@ import report_fixture as made_up
 from rich.console import Console
 
 from fourcorners import wording
+from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.quantity import IOPS
+from fourcorners.analysis.source import measured
 from fourcorners.report import charts, render_html, render_summary, write_html
 from fourcorners.report.document import D3
 from fourcorners.report.payload import drive_names, report_payload
@@ -190,12 +193,16 @@ def test_intervals_are_those_of_the_analysis() -> None:
     bare = report_payload([run])
     assert bare["consistency"][0]["steady"] is None
     assert bare["models"][0]["band"] is None
-    # Of rates: batch means of enough whole seconds, or none.
+    # Of rates: those that the spec sheet has.
     lines = next(t for t in charts.tests([run]) if t["name"] == "matrix")["charts"][0]["series"]
     for _, mean, _, (low, high) in (point for line in lines for point in line["points"]):
         assert low < mean < high
-    assert all("rateInterval" in p for line in payload["queueDepth"] for p in line["points"])
-    assert all(p["rateInterval"] is None for line in payload["queueDepth"] for p in line["points"])
+    points = {p["id"]: p for line in payload["queueDepth"] for p in line["points"]}
+    for one in measured(run, "queue-depth"):
+        estimate = of_run(run, one, IOPS)
+        assert estimate is not None
+        factors = points[one.recording]["rateInterval"]
+        assert [f * one.iops for f in factors] == pytest.approx(estimate.interval(), rel=1e-4)
 
 
 def test_same_drive_twice_gets_two_names() -> None:

@@ -2,16 +2,18 @@
 
 Everything is a logarithm, since differences are told as ratios. Rates and latencies of neighbouring
 seconds resemble each other, so the error of one run is that of batch means (Law and Kelton,
-Simulation Modeling and Analysis), or of its seconds where it is too short for batches; latency
-quantiles get the order-statistics interval for as many independent I/Os as these leave (Woodruff,
-JASA 47, 1952). Several runs have the spread that they show, and never less than each has within.
+Simulation Modeling and Analysis), or of its seconds where it is too short for batches. Latency
+quantiles have the bounds of :mod:`~fourcorners.analysis.quantiles`; where the latencies of the
+seconds are not known or too few, the order-statistics interval for as many independent I/Os as the
+rate's error leaves (Woodruff, JASA 47, 1952). Several runs have the spread that they show, and
+never less than each has within.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +24,11 @@ from fourcorners.analysis.intervals import (
     BATCH_SECONDS_MIN,
     BATCHES,
     batch_means,
+    ratio_interval,
     two_sided_t,
 )
-from fourcorners.analysis.quantity import Quantity
+from fourcorners.analysis.quantiles import quantile_bounds_s
+from fourcorners.analysis.quantity import MEAN_LATENCY, Quantity
 from fourcorners.analysis.source import Measured, RunData
 
 _TAIL_IOS_MIN = 5
@@ -105,8 +109,20 @@ def of_run(run: RunData, point: Measured, quantity: Quantity) -> Estimate | None
     if scatter is None:
         return None
     if quantity.percentile is None:
+        if quantity.column == MEAN_LATENCY.column:
+            scatter = _with_latencies(run, point, scatter)
         return Estimate(math.log(value), scatter.error, scatter.degrees_of_freedom)
-    return _quantile(run, point, quantity.percentile, value, scatter)
+    histogram = run.histogram(point.recording, point.operation)
+    over_time = run.latency_over_time(point.recording, point.operation)
+    bounds = quantile_bounds_s(histogram, over_time, [quantity.percentile / 100])
+    if bounds is None:
+        return _quantile(run, point, quantity.percentile, value, scatter)
+    below, above = float(bounds[0][0]), float(bounds[1][0])
+    if not (below > 0 and above > 0):
+        return None
+    # A distribution's far side is the longer one: the ratio of two quantiles may go either way.
+    reach = max(math.log(value / below), math.log(above / value))
+    return Estimate(math.log(value), reach / two_sided_t(BATCHES - 1), BATCHES - 1)
 
 
 def of_series(per_second: npt.NDArray[np.float64]) -> Estimate | None:
@@ -152,6 +168,27 @@ def _scatter(run: RunData, point: Measured) -> _Scatter | None:
     return _Scatter(spread.error, spread.degrees_of_freedom, like_independent)
 
 
+def _with_latencies(run: RunData, point: Measured, scatter: _Scatter) -> _Scatter:
+    """The same, and no less than the error of the mean latency: in a closed loop the two are one,
+    but requests that come at their own times may wait longer while the rate stays."""
+    series = run.series(point.recording, point.operation)
+    ios, mean_s = (
+        full_seconds(
+            np.nan_to_num(np.asarray(series[column], np.float64)), point.number("elapsed_s") or 0.0
+        )
+        for column in ("ios", "latency_mean_s")
+    )
+    bounds = ratio_interval(ios * mean_s, ios)
+    if bounds is None or sum(bounds) <= 0:
+        return scatter
+    error = (bounds[1] - bounds[0]) / sum(bounds) / two_sided_t(BATCHES - 1)
+    return (
+        scatter
+        if error <= scatter.error
+        else replace(scatter, error=error, degrees_of_freedom=BATCHES - 1)
+    )
+
+
 def _spread(seconds: npt.NDArray[np.float64]) -> Estimate | None:
     """The rate by the I/Os of full seconds: by batch means or, if there are too few seconds for
     them, by the seconds themselves; ``None`` with less than two, or with few I/Os in each."""
@@ -167,6 +204,7 @@ def _spread(seconds: npt.NDArray[np.float64]) -> Estimate | None:
 def _quantile(
     run: RunData, point: Measured, percentile: float, value: float, scatter: _Scatter
 ) -> Estimate | None:
+    """Of a recording whose seconds do not tell how its latencies varied."""
     share = percentile / 100
     # I/Os that wait together are slow together: as many independent ones as queues full.
     ios = scatter.independent_ios / max(1, point.queue_depth or 1)

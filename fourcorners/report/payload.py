@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.intervals import batch_means_interval, ratio_interval
+from fourcorners.analysis.estimate import Estimate, of_run
 from fourcorners.analysis.quantiles import quantile_bounds_s
-from fourcorners.store.schema import PERCENTILES
+from fourcorners.analysis.quantity import ALL, IOPS, Quantity
+from fourcorners.analysis.source import Measured
 from fourcorners.wording import finite
 
 from .run import Array, Run
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "p99999", "max")
 CORNERS = ("random-read", "random-write", "sequential-read", "sequential-write")
+_BY_COLUMN = {quantity.column: quantity for quantity in ALL}
 STEPS_PER_DECADE = 16  # points of a percentile curve per factor of ten in 1-x
 
 
@@ -176,31 +177,24 @@ def curve_band(run: Run, row: Mapping[str, Any], tail: Sequence[float]) -> list[
 
 def latency_interval(run: Run, row: Mapping[str, Any], name: str) -> list[float] | None:
     """Bounds of the 90 % interval of ``mean`` or of a percentile such as ``p99``, in seconds; None
-    if the recording is too short."""
-    recording, operation = str(row.get("recording")), str(row.get("operation"))
-    bounds: tuple[Any, Any] | None
-    if name == "mean":
-        series = run.series(recording, operation)
-        ios, mean_s = (
-            full_seconds(
-                np.nan_to_num(np.asarray(series.get(key, ()), dtype=np.float64)),
-                finite(row.get("elapsed_s")) or 0.0,
-            )
-            for key in ("ios", "latency_mean_s")
-        )
-        if len(mean_s) != len(ios):
-            return None
-        bounds = ratio_interval(ios * mean_s, ios)
-    elif f"latency_{name}_s" in PERCENTILES:
-        share = PERCENTILES[f"latency_{name}_s"] / 100
-        over_time = run.latency_over_time(recording, operation)
-        arrays = quantile_bounds_s(_histogram(run, row), over_time, [share])
-        bounds = None if arrays is None else (arrays[0][0], arrays[1][0])
-    else:
+    where the recording cannot tell."""
+    quantity = _BY_COLUMN.get(f"latency_{name}_s")
+    estimate = None if quantity is None else _estimate(run, row, quantity)
+    return None if estimate is None else [float(f"{b:.5g}") for b in estimate.interval()]
+
+
+def _estimate(run: Run, row: Mapping[str, Any], quantity: Quantity) -> Estimate | None:
+    one = Measured(
+        recording=str(row.get("recording")),
+        test=str(row.get("test")),
+        operation=str(row.get("operation")),
+        point=row.get("point") or {},
+        row=row,
+    )
+    try:
+        return of_run(run, one, quantity)
+    except KeyError:  # neither series nor histogram: imported without
         return None
-    if bounds is None or finite(bounds[0]) is None or finite(bounds[1]) is None:
-        return None
-    return [float(f"{max(0.0, bound):.5g}") for bound in bounds]
 
 
 def _histogram(run: Run, row: Mapping[str, Any]) -> tuple[Array, Array, Array]:
@@ -245,19 +239,12 @@ def steady_part(run: Run, recording: str) -> dict[str, Any] | None:
 
 
 def rate_interval(run: Run, row: Mapping[str, Any]) -> list[float] | None:
-    """Bounds of the 90 % interval of a recording's rate, as factors of it, from batch means of its
-    seconds; None if it is too short."""
-    try:
-        series = run.series(str(row.get("recording")), str(row.get("operation")))
-    except KeyError:
+    """Bounds of the 90 % interval of a recording's rate, as factors of it; None where the recording
+    cannot tell."""
+    estimate = _estimate(run, row, IOPS)
+    if estimate is None:
         return None
-    counts = np.nan_to_num(np.asarray(series.get("ios", ()), dtype=np.float64))
-    seconds = full_seconds(counts, finite(row.get("elapsed_s")) or 0.0)
-    bounds = batch_means_interval(seconds)
-    mean = float(seconds.mean()) if len(seconds) else 0.0
-    if bounds is None or mean <= 0 or finite(row.get("iops")) is None:
-        return None
-    return [max(0.0, round(bound / mean, 5)) for bound in bounds]
+    return [round(bound / estimate.value, 5) for bound in estimate.interval()]
 
 
 def _intervals(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:

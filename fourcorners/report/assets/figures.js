@@ -64,8 +64,8 @@ const relative = (p, value, interval) => (interval && value !== null ? [p.x, val
 const whiskersOf = (points, value) => points.map((p) => relative(p, value(p), p.rateInterval)).filter(Boolean);
 const latencyWhiskers = (points, key) => points.filter((p) => p.latencyInterval[key]).map((p) => [p.x, ...p.latencyInterval[key]]);
 const anyInterval = (lines) => lines.some((line) => line.points.some((p) => p.rateInterval));
-const NO_INTERVALS = "No point has an interval: each was measured for too short a time.";
-const WHISKERS = "Strokes through points are 90 % intervals, from batches of the seconds; points without one were measured for too short a time.";
+const NO_INTERVALS = "No point has an interval: the recordings cannot tell how sure they are.";
+const WHISKERS = "Strokes through points are 90 % intervals; a point without one has too few I/Os to tell, or no series.";
 
 // What the bands around percentile curves are.
 export const bandWords = (bands) => (bands.some((band) => band?.length)
