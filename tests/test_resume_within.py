@@ -12,7 +12,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.store import schema
+from fourcorners.store import folder, schema
 
 DRIVE = "sim:ocz-core-64gb"
 # Saves the state after every step, and dies when the n-th manifest is about to be flushed.
@@ -189,11 +189,16 @@ def test_the_targets_that_were_to_follow_are_run_as_well(
     # A run that is over already has nothing to follow it any more.
     assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
     assert len([path for path in out.iterdir() if path.is_dir()]) == len(targets) + 1
+    # Nor has a copy of it that stands alone.
+    shutil.copytree(out / before["id"], tmp_path / "copied" / before["id"])
+    assert main(["resume", str(tmp_path / "copied" / before["id"]), "--quiet"]) == 0
+    assert len(list((tmp_path / "copied").iterdir())) == 1
     # As if the command had been killed between the second target and the third, or the second one
     # had been left out: only what is missing is run.
     for locator in (targets[2], targets[1]):
         missing = next(run for run in runs if run.manifest["target"]["locator"] == locator)
         shutil.rmtree(missing.path)
+        (out / before["id"] / folder.FOLLOWING).touch()
         assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
         shutil.rmtree(out / "another")
         runs = [fc.open_run(str(path)) for path in out.iterdir() if path.is_dir()]

@@ -11,6 +11,7 @@ from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.progress import choose_progress
 from fourcorners.report import write_html
 from fourcorners.store import Run
+from fourcorners.store.folder import end_command
 from fourcorners.suites import Suite
 from fourcorners.suites import run as run_suite
 from fourcorners.targets import open_target
@@ -51,7 +52,8 @@ class Each:
                 )
             runs.append(finished)
             if finished.manifest["status"] == "interrupted":
-                break
+                return runs
+        end_command(one.path for one in runs)
         return runs
 
     def compare(self, runs: Sequence[Run]) -> Path | None:

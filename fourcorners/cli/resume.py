@@ -12,13 +12,14 @@ from fourcorners.cli.outcome import show_runs
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
 from fourcorners.store import Run, schema
+from fourcorners.store.folder import end_command, is_followed
 from fourcorners.suites import resume
 from fourcorners.suites.suite import suite_of
 
 
 def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
-    """Goes on with the run, then with the other targets of its command, unless they were begun
-    already, and shows them as "characterize" does."""
+    """Goes on with the run, then with the other targets of its command where they were begun and
+    did not end, or where the command did not get to them; shows all as "characterize" does."""
     finished = _resumed(path, progress=progress, quiet=quiet)
     request = finished.manifest["request"]
     each = Each(
@@ -31,6 +32,7 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
         progress=progress,
         quiet=quiet,
     )
+    followed = is_followed(finished.path)
     runs, taken, to_begin = [finished], {finished.path}, []
     following = request.get("following", [])
     for place, opening in enumerate(following):
@@ -38,13 +40,16 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
             break
         begun = _begun(finished, opening, len(following) - 1 - place, taken)
         if begun is None:
-            to_begin.append(opening)
+            if followed:
+                to_begin.append(opening)
             continue
         taken.add(begun.path)
         if begun.manifest["status"] != "complete":
             runs.append(_resumed(begun.path, progress=progress, quiet=quiet))
     if runs[-1].manifest["status"] != "interrupted":
         runs += each.run([opening for opening in to_begin if _is_safe(opening)])
+    if runs[-1].manifest["status"] != "interrupted":
+        end_command({*taken, *(one.path for one in runs)})
     return show_runs(runs, each.compare(runs), json=json, quiet=quiet)
 
 

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ LOCK = ".lock"
 # A process that was killed gives up its lock when the kernel has taken it apart.
 _DYING_S = 3.0
 KILLED_REASON = "the run was killed"
+# In the folder of each run of a command that has more targets, until the command has ended.
+FOLLOWING = ".following"
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,20 @@ def recover(parent: str | Path) -> list[Path]:
         temporary.replace(manifest)
         recovered.append(killed.finish())
     return recovered
+
+
+def is_followed(path: Path) -> bool:
+    """Whether the command of the run in this folder was to go on with other targets and has not
+    come to its end."""
+    return (path / FOLLOWING).is_file()
+
+
+def end_command(paths: Iterable[Path]) -> None:
+    """Says in the folders of a command's runs that it has come to its end."""
+    for path in paths:
+        # Where nothing can be written, nothing could be begun either.
+        with contextlib.suppress(OSError):
+            (path / FOLLOWING).unlink(missing_ok=True)
 
 
 def _remove(partial: Path) -> None:

@@ -12,7 +12,7 @@ from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
 from fourcorners.identity import identify
 from fourcorners.store import Run, RunWriter
-from fourcorners.store.folder import timestamp
+from fourcorners.store.folder import FOLLOWING, timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.progress import Progress
@@ -60,7 +60,8 @@ def run(
         command: what the user typed, for the manifest.
         progress: told what happens.
         following: arguments of :func:`open_target` for targets that the caller runs afterwards, for
-            whoever goes on after an interruption.
+            whoever goes on after an interruption; at its end the caller says so with
+            :func:`fourcorners.store.folder.end_command`.
         claims: what the vendor claims of the drive; the run keeps it
             (:func:`fourcorners.catalog.claims.read_claims`).
 
@@ -93,6 +94,8 @@ def run(
             )
     plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
+    if following:
+        writer.text(FOLLOWING, "")
     manifest: dict[str, Any] = {
         "created": timestamp(time.time()),
         "status": "running",
