@@ -8,6 +8,7 @@ from command import fourcorners
 from fault_runs import validate
 
 import fourcorners as fc
+from fourcorners.cli import main
 from fourcorners.suites import Subject, find_suite
 
 
@@ -33,6 +34,26 @@ def test_a_run_is_explained_by_the_probes_that_it_lacks(tmp_path: Path) -> None:
     names = {finding.name for finding in explanation.findings}
     # From the first run, and from the second.
     assert {"link", "zones"} <= names
+
+
+def test_a_dry_run_of_a_run_shows_the_missing_probes_and_does_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = fc.run("probe-depth", "sim:wd6400aaks", out=tmp_path / "runs", scale=0.1)
+    words = ["explain", str(run.path), "--reads-only", "--out", str(tmp_path / "runs")]
+    capsys.readouterr()
+    assert main([*words, "--dry-run", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("plan", document)
+    [plan] = document["plans"]
+    assert plan["target"] == "sim:wd6400aaks"
+    assert "probe-depth" not in [test["name"] for test in plan["tests"]]
+    assert list((tmp_path / "runs").iterdir()) == [run.path]
+    # What is damaged is found before anything is probed.
+    (run.path / "series.parquet").write_bytes(b"PAR1")
+    assert main(words) == 2
+    assert "cannot read" in capsys.readouterr().err
+    assert list((tmp_path / "runs").iterdir()) == [run.path]
 
 
 def test_another_drive_is_not_probed_for_a_run(tmp_path: Path) -> None:

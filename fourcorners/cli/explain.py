@@ -8,10 +8,15 @@ from rich.console import Console
 from fourcorners.cli.outcome import EXIT_CODES
 from fourcorners.cli.output import print_document
 from fourcorners.cli.progress import choose_progress
-from fourcorners.cli.run import Options, open_one, preview_runs
+from fourcorners.cli.run import Options, open_one, preview_runs, show_previews
 from fourcorners.errors import UserError
 from fourcorners.report.explanation import render_explanation
-from fourcorners.suites.explanation import Explanation, explain, is_run_folder
+from fourcorners.suites.explanation import (
+    Explanation,
+    explain,
+    is_run_folder,
+    preview_missing,
+)
 
 
 def run(subject: str, reads_only: bool, options: Options) -> int:
@@ -22,7 +27,12 @@ def run(subject: str, reads_only: bool, options: Options) -> int:
             f"{subject} is a run, whose drive is only read: name the drive itself to have it "
             "written"
         )
-    if options.dry_run and not of_run:
+    if options.dry_run:
+        if of_run:
+            previews = preview_missing(subject, reads_only, options.seed)
+            if not previews and not options.json:
+                print(f"{subject} has all probes: nothing would be run")
+            return show_previews(previews, options)
         return preview_runs([subject], options)
     command = shlex.join(["fourcorners", *sys.argv[1:]])
     with choose_progress(options.quiet, options.progress) as progress:

@@ -88,9 +88,13 @@ def run(locators: Sequence[str], options: Options) -> int:
 
 def preview_runs(locators: Sequence[str], options: Options) -> int:
     """Says what would be done, and does nothing."""
-    previews = [_previewed(locator, locators, options) for locator in locators]
+    return show_previews([_previewed(locator, locators, options) for locator in locators], options)
+
+
+def show_previews(previews: Sequence[dict[str, Any]], options: Options) -> int:
+    """Prints plans as :func:`fourcorners.suites.preview.preview` gives them, and returns 0."""
     if options.json:
-        print_document("plan", {"plans": previews})
+        print_document("plan", {"plans": list(previews)})
     else:
         for one in previews:
             print_preview(one)

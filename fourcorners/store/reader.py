@@ -94,6 +94,17 @@ class Run:
             **{name: table[name].to_numpy() for name in IO_COLUMNS},
         )
 
+    def check(self) -> None:
+        """Reads every file of the run once, for what is to go on for hours after it.
+
+        Raises :class:`UserError` for the first that cannot be read.
+        """
+        _ = self.findings
+        for name in (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME):
+            self.table(name)
+        for log in sorted((self.path / schema.IOS).glob("[!.]*.parquet")):
+            self.table(f"{schema.IOS}/{log.name}")
+
     @property
     def findings(self) -> list[dict[str, Any]]:
         """What findings.json says; empty when the run has not been analysed."""

@@ -11,7 +11,9 @@ from fourcorners.errors import UserError
 from fourcorners.identity import check_path, check_simulated
 from fourcorners.store import Run
 from fourcorners.suites.begin import run as run_suite
+from fourcorners.suites.preview import preview
 from fourcorners.suites.progress import Progress
+from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.targets import Target, is_simulated, open_target
 
@@ -87,12 +89,31 @@ def explain(
     if not isinstance(subject, Run):
         with open_target(str(subject), seed=seed) as target:
             return explain(target, reads_only=reads_only, filled_share=filled_share, **arguments)
+    # Before hours go into the probes that are missing.
+    subject.check()
     names = missing_probes(subject, suite)
     if not names:
         return Explanation.of([subject], suite)
     with reopened(subject) as target:
         probed = run_suite(suite.only(names), target, **arguments)
     return Explanation.of([subject, probed], suite)
+
+
+def preview_missing(path: str | Path, reads_only: bool, seed: int) -> list[dict[str, Any]]:
+    """The plan of the probes that :func:`explain` would run for a run folder, as
+    :func:`fourcorners.suites.preview.preview` gives it; none where nothing is missing.
+
+    Raises :class:`UserError` as :func:`explain` does.
+    """
+    run = Run(Path(path))
+    run.check()
+    suite = find_suite(READING_SUITE if reads_only else SUITE)
+    names = missing_probes(run, suite)
+    if not names:
+        return []
+    with reopened(run) as target:
+        plan = suite.only(names).plan(Subject.of(target), seed)
+        return [preview(plan, target.locator, target.name, target.purge_plan)]
 
 
 def is_run_folder(path: str | Path) -> bool:

@@ -49,10 +49,12 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
             version of the program, or the target is not the same. Nothing was changed then.
     """
     found = folder.find(path)
-    manifest = Run(found).manifest
+    run = Run(found)
+    run.check()
+    manifest = run.manifest
     complete = manifest["status"] == "complete" and manifest.get("ended") is not None
     if complete and found == folder.named_path(found):
-        return Run(found)
+        return run
     claim = folder.claim(found)
     if complete:
         return Run(claim.finish())
