@@ -334,6 +334,7 @@ def test_a_preview_tells_time_writes_and_destruction_and_does_nothing(
     shown = capsys.readouterr().out
     assert "Destroyed: the content of file" in shown
     assert "drive writes" in shown
+    assert "Should it be interrupted: at most 33:26" in shown
     assert list(tmp_path.iterdir()) == [], "neither the file nor a run folder was made"
     assert main([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)

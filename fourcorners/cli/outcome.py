@@ -15,6 +15,7 @@ from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary
 from fourcorners.store import Run, schema
+from fourcorners.suites.preview import done_again
 
 EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
@@ -33,6 +34,8 @@ def print_preview(plan: dict[str, Any]) -> None:
     written = wording.chosen_size(plan["written_bytes"])
     line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
     line(f"Destroyed: {plan['destroys']}")
+    if plan["interruption"] is not None:
+        line(f"Should it be interrupted: {done_again(plan['interruption'])}")
     if plan["scale"] < 1:
         line(f"Shortened: all durations are {plan['scale']:g} of the tests' own")
     for test in plan["tests"]:

@@ -17,6 +17,7 @@ def preview(
 
     ``seconds`` are estimates on the target's clock, at 200 MB/s for what is not bounded by time;
     ``drive_writes`` is what is written over the capacity, at most, at the same rate.
+    ``interruption`` is the time that one can cost at most, and in which test.
     """
     capacity = plan.subject.capacity_bytes
     tests = [
@@ -43,6 +44,7 @@ def preview(
         "written_bytes": round(plan.written_bytes),
         "drive_writes": round(plan.written_bytes / capacity, 4),
         "destroys": destroyed(plan, locator, purge_plan),
+        "interruption": _interruption(plan.tests, plan.subject.kind),
         "tests": tests,
     }
 
@@ -65,15 +67,23 @@ def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s
 
 
 def lost_at_most(tests: Sequence[Test], target: Target) -> str:
-    """What an interruption costs, to follow how to go on after one; nothing of a simulated drive,
-    whose state is saved every two minutes."""
-    if target.kind == "simulated" or not tests:
-        return ""
+    """What an interruption costs, to follow how to go on after one."""
+    cost = _interruption(tests, target.kind)
+    return "" if cost is None else f"; {done_again(cost)}"
+
+
+def done_again(cost: dict[str, Any]) -> str:
+    """What an interruption costs, in words; ``cost`` as a plan's ``interruption`` has it."""
+    return f"at most {wording.clock(cost['seconds'])} of it are then done again ({cost['title']})"
+
+
+def _interruption(tests: Sequence[Test], kind: str) -> dict[str, Any] | None:
+    """The longest stretch that an interruption can cost, and its test; nothing of a simulated
+    drive, whose state is saved every two minutes."""
+    if kind == "simulated" or not tests:
+        return None
     worst = max(tests, key=longest_stretch_s)
-    return (
-        f"; at most {wording.clock(longest_stretch_s(worst))} of it are then done again "
-        f"({worst.title})"
-    )
+    return {"seconds": round(longest_stretch_s(worst), 3), "title": worst.title}
 
 
 def _phases(test: Test, plan: SuitePlan) -> list[dict[str, Any]]:
