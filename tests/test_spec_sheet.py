@@ -1,6 +1,8 @@
 """The report's top: remarks with their yardsticks, the spec sheet, claims beside it."""
 
 import json
+import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,14 @@ from fault_runs import validate
 from fourcorners import characterize
 from fourcorners.analysis import analyze
 from fourcorners.analysis.spec_sheet import lay_beside, rows_of
-from fourcorners.catalog.claims import QUANTITIES, Claim, claims_of, read_claims
+from fourcorners.catalog.claims import (
+    QUANTITIES,
+    Claim,
+    claims_about,
+    claims_of,
+    left_out,
+    read_claims,
+)
 from fourcorners.catalog.published import published
 from fourcorners.cli import main
 from fourcorners.errors import UserError
@@ -183,6 +192,29 @@ def test_of_times_the_share_is_claimed_over_measured() -> None:
     beside = {row.quantity: row for row in lay_beside(rows, [claim(5e-4, "read_access")])}
     assert beside["read_access"].share == pytest.approx(0.5)
     assert beside["read_access"].outcome == "not reached"
+
+
+def test_a_ratio_is_told_in_the_way_that_its_figure_reads() -> None:
+    rows = rows_of(analyze(run_with(20_000.0, noise=0.5)))
+    claims = [claim(5e-4, "read_access"), claim(40_000), claim(1e8, "sequential_write")]
+    said = {row.quantity: row.words for row in lay_beside(rows, claims) if row.claim}
+    assert said["read_access"] == "claimed 500 µs: 2.00 times, not reached"
+    assert re.fullmatch(
+        r"claimed 40,000 IOPS: [0-9.]+ % \([0-9.]+ to [0-9.]+ %\), not reached",
+        said["random_read"],
+    )
+    assert said["sequential_write"] == "claimed 100 MB/s: not measured"
+
+
+def test_the_catalog_claims_nothing_of_a_drive_that_settings_changed() -> None:
+    target = {"locator": "sim:ocz-core-64gb", "settings": {}}
+    assert claims_about({"target": target}) == claims_of("ocz-core-64gb")
+    assert left_out({"target": target}) == ""
+    changed = target | {"settings": {"link.line_rate": "1.5 Gb/s"}}
+    own = asdict(claim(20_000))
+    assert claims_about({"target": changed, "claims": [own]}) == [claim(20_000)]
+    assert "link.line_rate=1.5 Gb/s" in left_out({"target": changed})
+    assert left_out({"target": changed | {"locator": "my-drive.toml"}}) == ""
 
 
 def test_a_claim_without_a_measurement_says_so() -> None:

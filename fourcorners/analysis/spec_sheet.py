@@ -88,6 +88,43 @@ class Beside:
     share_interval: tuple[float, float] | None
     outcome: Outcome
 
+    @property
+    def ratio_words(self) -> str:
+        """Measured over claimed, with its interval where it has one that shows: "76.3 %" of a
+        rate, "1.32 times" of a time; empty without both."""
+        return ratio_words([self])
+
+    @property
+    def words(self) -> str:
+        """What stands after the figure: "claimed below 350 µs: 1.32 times, not reached"."""
+        return claim_words([self], self.outcome)
+
+
+def ratio_words(rows: Sequence[Beside]) -> str:
+    """Measured over claimed of one or several runs; see :attr:`Beside.ratio_words`."""
+    shares = [bound for row in rows for bound in row.share_interval or ()]
+    shares += [row.share for row in rows if row.share is not None]
+    if not shares:
+        return ""
+    of_time = any(row.row is not None and row.row["unit"] == "s" for row in rows)
+    unit = "times" if of_time else "fraction"
+    ratios = [1 / share if of_time else share for share in shares]
+    spread = wording.interval((min(ratios), max(ratios)), unit)
+    if len(rows) > 1:
+        return spread
+    value = wording.quantity(ratios[-1], unit)
+    low, high = (wording.quantity(bound, unit) for bound in (min(ratios), max(ratios)))
+    return value if low == high else f"{value} ({spread})"
+
+
+def claim_words(rows: Sequence[Beside], outcome: str) -> str:
+    """What one or several runs have of one claim; see :attr:`Beside.words`."""
+    claim = rows[0].claim
+    if claim is None:
+        return ""
+    ratio = ratio_words(rows)
+    return f"claimed {claim.words}: {ratio}{', ' if ratio else ''}{outcome}"
+
 
 def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
     """The sheet of a run; none where nothing that a sheet has was measured."""

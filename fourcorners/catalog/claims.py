@@ -113,11 +113,29 @@ def _of_published(figure: Published) -> Claim:
 
 
 def claims_about(manifest: Mapping[str, Any]) -> list[Claim]:
-    """What is claimed of a run's drive: by the catalog, of one of its drives, and what the run
-    keeps (``claims`` of ``manifest.json``)."""
-    locator = str((manifest.get("target") or {}).get("locator") or "")
+    """What is claimed of a run's drive: by the catalog, of one of its drives as its file has it,
+    and what the run keeps (``claims`` of ``manifest.json``)."""
     kept = [Claim(**entry) for entry in manifest.get("claims") or []]
-    return [*claims_of(locator.removeprefix("sim:")), *kept]
+    return [*([] if _settings(manifest) else _of_catalog(manifest)), *kept]
+
+
+def left_out(manifest: Mapping[str, Any]) -> str:
+    """Says that the catalog's claims are not about a run's drive, as settings changed it; empty
+    where there are no such claims, or no settings."""
+    settings = _settings(manifest)
+    if not settings or not _of_catalog(manifest):
+        return ""
+    changed = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return f"The vendor's claims are left out: they are not about a drive with {changed}."
+
+
+def _of_catalog(manifest: Mapping[str, Any]) -> list[Claim]:
+    locator = str((manifest.get("target") or {}).get("locator") or "")
+    return claims_of(locator.removeprefix("sim:"))
+
+
+def _settings(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (manifest.get("target") or {}).get("settings") or {}
 
 
 def read_claims(path: Path) -> list[Claim]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fourcorners.analysis.spec_sheet import Beside, claims_beside
+from fourcorners import wording
+from fourcorners.analysis.spec_sheet import Beside, claim_words, claims_beside
 from fourcorners.catalog.claims import Claim
 from fourcorners.comparison.subject import Subject
 
@@ -18,27 +19,31 @@ class Claimed:
     subject: str
     title: str
     claim: Claim
-    shares: tuple[float, ...]
-    """Of each run that measured it."""
-    reached: int
-    """How many runs reach it, see :data:`fourcorners.analysis.spec_sheet.REACHED`."""
+    rows: tuple[Beside, ...]
+    """Of each run."""
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """How much of the claim each run has that measured it."""
+        return tuple(row.share for row in self.rows if row.share is not None)
 
     @property
     def outcome(self) -> str:
         """Reached, not reached, reached in 2 of 3 runs, or not measured."""
         if not self.shares:
             return "not measured"
-        if 0 < self.reached < len(self.shares):
-            return f"reached in {self.reached} of {len(self.shares)} runs"
-        return "reached" if self.reached else "not reached"
+        reached = sum(row.outcome == "reached" for row in self.rows)
+        if 0 < reached < len(self.shares):
+            return f"reached in {reached} of {len(self.shares)} runs"
+        return "reached" if reached else "not reached"
 
     @property
     def words(self) -> str:
-        """Large reads, 3,500 MB/s claimed: 97 to 99 % of it, not reached."""
-        ends = dict.fromkeys(f"{100 * end(self.shares):.0f}" for end in (min, max) if self.shares)
-        share = f"{' to '.join(ends)} % of it, " if ends else ""
+        """Large reads: 3,220 to 3,290 MB/s, claimed 3,500 MB/s: 92.0 to 94.0 %, not reached."""
         title = self.title[:1].upper() + self.title[1:]
-        return f"{title}, {self.claim.words} claimed: {share}{self.outcome}"
+        values = [float(row.row["value"]) for row in self.rows if row.row is not None]
+        shown = wording.interval((min(values), max(values)), self.claim.unit) if values else ""
+        return f"{title}: {shown}{', ' if shown else ''}{claim_words(self.rows, self.outcome)}"
 
     def to_dict(self) -> dict[str, Any]:
         """As ``compare.schema.json`` has it."""
@@ -48,6 +53,11 @@ class Claimed:
             "claimed": self.claim.value,
             "source": self.claim.source,
             "shares": list(self.shares),
+            "share_intervals": [
+                None if row.share_interval is None else list(row.share_interval)
+                for row in self.rows
+                if row.share is not None
+            ],
             "outcome": self.outcome,
         }
 
@@ -68,8 +78,7 @@ def _of(subject: Subject) -> list[Claimed]:
             subject.label,
             rows[0].title,
             claim,
-            tuple(row.share for row in rows if row.share is not None),
-            sum(row.outcome == "reached" for row in rows),
+            tuple(rows),
         )
         for claim, rows in found.items()
     ]

@@ -9,6 +9,7 @@ from typing import Any
 from fourcorners.analysis.estimate import Estimate
 from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.analysis.source import Measured, RunData
+from fourcorners.catalog.claims import left_out
 from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
@@ -213,6 +214,9 @@ def _cautions(subjects: Sequence[Subject]) -> list[str]:
         seen = {str(run.manifest.get(what)) for subject in subjects for run in subject.runs}
         if len(seen) > 1:
             cautions.append(f"The runs differ in their {what}: {', '.join(sorted(seen))}.")
+    for subject in subjects:
+        said = dict.fromkeys(left_out(run.manifest) for run in subject.runs)
+        cautions += [f"{subject.label}: {sentence}" for sentence in said if sentence]
     misled = [
         f"{subject.label}: {finding['title']}"
         for subject in subjects

@@ -84,8 +84,9 @@ def _texts(row: Beside) -> dict[str, str]:
         "conditions": str(measured.get("conditions") or ""),
         "tests": ", ".join(tests),
         "claimed": "" if row.claim is None else row.claim.words,
-        "share": "" if row.share is None else f"{100 * row.share:.0f} %",
+        "share": row.ratio_words,
         "outcome": row.outcome,
+        "claim": row.words,
         "source": "" if row.claim is None else row.claim.source,
         "url": row.claim.url
         if row.claim is not None and row.claim.url.startswith("https://")

@@ -50,7 +50,7 @@ def render_summary(
     if any(corner["blocks"] for corner in view["corners"]):
         parts += [Text(""), _corners(view)]
     if drive["spec"]:
-        parts += [Text(""), _spec(drive["spec"])]
+        parts += [Text(""), _spec(drive["spec"], drive["left_out"])]
     maps = {test["name"]: _maps(test) for test in charts.tests([run])}
     for name, title, rows in _own_tables(view):
         for table in maps.get(name) or [_recordings(title, rows)]:
@@ -143,17 +143,25 @@ def _corners(view: dict[str, Any]) -> Table:
     return table
 
 
-def _spec(rows: list[dict[str, str]]) -> Table:
-    """Figures, intervals and claims; without claims there are no columns of them."""
-    claimed = any(row["claimed"] for row in rows)
-    more = ("claimed", "of it") if claimed else ()
-    table = _table("Spec sheet", "", "measured", "90 % interval", *more)
-    for row in rows:
-        cells = [row["measured"], row["interval"]]
-        cells += [row["claimed"], row["share"]] if claimed else []
+def _spec(rows: list[dict[str, str]], left_out: str) -> Group:
+    """Figures and intervals, and below them what is claimed of the drive."""
+    table = _table("Spec sheet", "", "measured", "90 % interval")
+    # A figure stands once, however many claims there are of it.
+    for row in {row["quantity"]: row for row in rows}.values():
         title = row["title"] if row["title"][0].isupper() else f"  {row['title']}"
-        table.add_row(title, *cells)
-    return table
+        table.add_row(title, row["measured"], row["interval"])
+    claims = [row for row in rows if row["claim"]]
+    if not claims and not left_out:
+        return Group(table)
+    heading = Text("What is claimed", style="bold")
+    lines = [Text(left_out, style="dim")] if left_out else []
+    lines += [Text(_claimed(row)) for row in claims]
+    return Group(table, Text(""), heading, *(Padding(line, (0, 0, 0, 2)) for line in lines))
+
+
+def _claimed(row: dict[str, str]) -> str:
+    figure = "" if row["outcome"] == "not measured" else f"{row['measured']}, "
+    return f"{row['title'][:1].upper()}{row['title'][1:]}: {figure}{row['claim']}"
 
 
 def _models(view: dict[str, Any]) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
-from fourcorners.catalog.claims import Claim
+from fourcorners.catalog.claims import Claim, left_out
 
 from .charts import SECTIONS
 from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
@@ -47,7 +47,8 @@ def report_view(
     sheets = [spec_view(spec_sheet(run, published, claims)) for run in runs]
     return {
         "drives": [
-            _drive(run, name, index) | {"spec": sheets[index]}
+            _drive(run, name, index)
+            | {"spec": sheets[index], "claimed": any(row["claimed"] for row in sheets[index])}
             for index, (run, name) in enumerate(zip(runs, names, strict=True))
         ],
         "specs": side_by_side(sheets),
@@ -75,6 +76,7 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "summary": str(target.get("summary") or ""),
         "capacity": wording.amount(target.get("capacity_bytes")),
         "verdict": [str(f["text"]) for f in said if f.get("text")],
+        "left_out": left_out(manifest),
         "misleading": _misleading(run),
         "sides": [
             (title, key, lines)
