@@ -123,6 +123,24 @@ fn cost_benefit_tells_hot_from_cold() {
     assert_near("cost-benefit", measure(&rule), 2.303, 3.0);
 }
 
+#[test]
+fn dies_that_share_rows_with_the_collector_do_not_drift_apart() {
+    // Rows of two units: a collector that has moved an odd number leaves room for one.
+    let rule = r#"
+        [garbage_collection]
+        start_free_blocks = { value = 3, source = "test" }
+        burst_blocks = { value = 0, source = "test" }
+        policy = { value = "cost-benefit", source = "test" }
+        shared_stream = { value = true, source = "test" }"#;
+    let units = units_with_spare(980, 64, 0.27) * 2;
+    let mut draw = uniform(units);
+    let mut map = overwritten(&drive_file(2, 2, 980, 32, units, rule), units, 2, &mut draw);
+    let early = amplification(&mut map, 2 * units, &mut draw);
+    amplification(&mut map, 6 * units, &mut draw);
+    let late = amplification(&mut map, 2 * units, draw);
+    assert_near("ten capacities later", late, early, 2.0);
+}
+
 /// Greatest difference between the distributions of two samples.
 fn distance(a: &[u32], b: &[u32]) -> f64 {
     let most = a.iter().chain(b).copied().max().unwrap();

@@ -68,6 +68,8 @@ struct Pool {
     /// before the next write.
     units_written: u32,
     credit: f64,
+    /// Bytes that the collector put into rows that were the host's turn.
+    turn_taken_bytes: u32,
     /// Collects: free blocks ran low, and are not yet plenty again.
     bursting: bool,
     /// It is collecting because it ran out of free blocks.
@@ -349,8 +351,21 @@ impl Translation {
     #[inline(never)]
     fn close_host_row(&mut self, stream: Stream, work: &mut Vec<RowWork>) {
         let pool = *self.write_pool(stream);
+        let row = self.frontier(pool, stream);
+        let (row_bytes, taken_bytes) = (self.geometry.row_bytes, row.bytes - row.host_bytes);
         self.close_row(pool, stream, work);
         self.collect(pool, work);
+        // All pools take as much of the host's: one whose rows are shared with the
+        // collector has another turn once a row of them is missing. Else pools
+        // that move more would be given less, and drift apart.
+        let space = self.pool(pool);
+        space.turn_taken_bytes += taken_bytes;
+        if space.turn_taken_bytes >= row_bytes {
+            space.turn_taken_bytes -= row_bytes;
+            if self.has_room(pool) {
+                return;
+            }
+        }
         let mut next = pool;
         for _ in 0..self.geometry.pools {
             next = self.next_pool(next);
@@ -487,6 +502,7 @@ impl Pool {
             frontiers,
             victim: None,
             units_written: 0,
+            turn_taken_bytes: 0,
             credit: 0.0,
             bursting: false,
             collecting: false,
