@@ -171,6 +171,23 @@ def test_a_stall_is_no_departure() -> None:
     assert all(watch.add(value) is None for value in later)
 
 
+@pytest.mark.parametrize("swing", [0.0, 0.3])
+@pytest.mark.parametrize("period", [None, 3, 8])
+@pytest.mark.parametrize("stall", [0.0, 0.1, 5.0, 30.0])
+def test_a_round_alone_is_no_departure_in_batches_either(
+    stall: float, period: int | None, swing: float
+) -> None:
+    def rounds(count: int, seed: int) -> np.ndarray:
+        phase = 2 * np.pi * np.arange(count) / (period or 1)
+        return noisy(1e3 * (1 + swing * np.sin(phase)), 0.01, seed=seed)
+
+    watch = DepartureWatch(rounds(240, 1), period_rounds=period)
+    later = rounds(960, 2)
+    later[[200, 500, 501, 703]] = 1e3 * stall
+    assert all(watch.add(value) is None for value in later)
+    assert any(watch.add(0.6 * value) is not None for value in later)
+
+
 @pytest.mark.parametrize(("share", "verb"), [(0.6, "fell"), (1.5, "rose")])
 def test_a_departure_is_noticed_soon_and_dated(share: float, verb: str) -> None:
     value = noisy(np.full(400, 1e4), 0.03)

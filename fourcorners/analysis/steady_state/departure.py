@@ -15,9 +15,9 @@ DEVIATIONS = 8.0
 """Threshold of the sum: a share of the level, or so many standard deviations of a batch, whichever
 is more."""
 
-ROUND_SHARE_MAX = 0.5
-"""Of the threshold, how much a batch may add for each of its rounds: one or two rounds alone are a
-stall or two and not another level, however slow they are."""
+ROUND_SHARE_MAX = 0.45
+"""Of the threshold, how much a round may add that is outside of what the steady stretch had: one or
+two rounds alone are a stall or two and not another level, however slow or fast they are."""
 
 BATCHES = 12
 """Batches in the steady stretch that the watch learns from, at least."""
@@ -48,8 +48,8 @@ class DepartureWatch:
     """Watches the rounds that follow a steady stretch, at a constant cost for each.
 
     Page's cumulative sums, one for each direction (Page, Biometrika 41, 1954), over means of
-    batches of rounds: what exceeds :data:`ALLOWANCE` adds up, each batch by no more than
-    :data:`ROUND_SHARE_MAX` of each of its rounds, until chance does not explain it.
+    batches of rounds, each of which counts for no more than :data:`ROUND_SHARE_MAX` allows: what
+    exceeds :data:`ALLOWANCE` adds up until chance does not explain it.
     """
 
     def __init__(
@@ -64,8 +64,13 @@ class DepartureWatch:
             period_rounds: of an oscillation: batches become whole periods.
         """
         self._level = float(np.mean(steady)) if level is None else level
-        self._batch, noise = _batches(steady / self._level, period_rounds)
+        shares = steady / self._level
+        self._batch, noise = _batches(shares, period_rounds)
         self._threshold = max(THRESHOLD_MIN, DEVIATIONS * noise)
+        reach = ALLOWANCE + ROUND_SHARE_MAX * self._batch * self._threshold
+        # An oscillation's own rounds count in full: its mean would be another one without.
+        self._least = min(float(shares.min()), 1 - reach)
+        self._most = max(float(shares.max()), 1 + reach)
         self._sides = {-1: _Side(), +1: _Side()}
         self._rounds = 0
         self._waiting: list[float] = []
@@ -78,10 +83,10 @@ class DepartureWatch:
         if self._departure is not None or len(self._waiting) < self._batch:
             return self._departure
         mean = float(np.mean(self._waiting))
+        counted = float(np.mean(np.clip(self._waiting, self._least, self._most)))
         self._waiting.clear()
-        most = ROUND_SHARE_MAX * self._batch * self._threshold
         for sign, side in self._sides.items():
-            side.sum += min(max(sign * (mean - 1) - ALLOWANCE, -most), most)
+            side.sum += sign * (counted - 1) - ALLOWANCE
             if side.sum <= 0:
                 self._sides[sign] = _Side(start=self._rounds)
                 continue
