@@ -126,13 +126,18 @@ def of_run(run: RunData, point: Measured, quantity: Quantity) -> Estimate | None
 
 
 def of_series(per_second: npt.NDArray[np.float64]) -> Estimate | None:
-    """The mean of a series, shape (seconds,), by its batch means; ``None`` if it is too short or
-    its mean is zero."""
+    """The mean of a series, shape (seconds,): by its batch means or, if there are too few seconds
+    for them, by the seconds themselves. ``None`` with less than two, if these hold few I/Os each,
+    or if the mean is zero."""
     means = batch_means(per_second)
-    if means is None or not means.mean():
+    if means is None:
+        if len(per_second) < 2 or per_second.mean() < _SECOND_IOS_MIN:
+            return None
+        means = per_second
+    if not means.mean():
         return None
-    error = float(means.std(ddof=1)) / math.sqrt(BATCHES) / float(means.mean())
-    return Estimate(math.log(float(per_second.mean())), error, BATCHES - 1)
+    error = float(means.std(ddof=1)) / math.sqrt(len(means)) / float(means.mean())
+    return Estimate(math.log(float(per_second.mean())), error, len(means) - 1)
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ def _scatter(run: RunData, point: Measured) -> _Scatter | None:
     independent = relative_deviation / math.sqrt(ios)
     series = np.asarray(run.series(point.recording, point.operation)["ios"], np.float64)
     seconds: npt.NDArray[np.float64] = full_seconds(series, point.number("elapsed_s") or 0.0)
-    spread, degrees_of_freedom = _spread(seconds), float(max(ios - 1, 1))
+    spread, degrees_of_freedom = of_series(seconds), float(max(ios - 1, 1))
     if len(seconds) < BATCHES * BATCH_SECONDS_MIN:
         # A few seconds may happen to agree, and one says nothing about the next.
         degrees_of_freedom = max(1.0, min(degrees_of_freedom, len(seconds) - 1))
@@ -187,18 +192,6 @@ def _with_latencies(run: RunData, point: Measured, scatter: _Scatter) -> _Scatte
         if error <= scatter.error
         else replace(scatter, error=error, degrees_of_freedom=BATCHES - 1)
     )
-
-
-def _spread(seconds: npt.NDArray[np.float64]) -> Estimate | None:
-    """The rate by the I/Os of full seconds: by batch means or, if there are too few seconds for
-    them, by the seconds themselves; ``None`` with less than two, or with few I/Os in each."""
-    if len(seconds) >= BATCHES * BATCH_SECONDS_MIN:
-        return of_series(seconds)
-    if len(seconds) < 2 or seconds.mean() < _SECOND_IOS_MIN:
-        return None
-    mean = float(seconds.mean())
-    error = float(seconds.std(ddof=1)) / math.sqrt(len(seconds)) / mean
-    return Estimate(math.log(mean), error, len(seconds) - 1)
 
 
 def _quantile(

@@ -3,12 +3,18 @@ fast."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from fourcorners import wording
+from fourcorners.analysis.consistency import full_seconds
+from fourcorners.analysis.estimate import of_series
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.remark import spread
 from fourcorners.analysis.source import Array, Measured, RunData, measured
 
 HAMMERED_MAX = 0.9
@@ -19,33 +25,50 @@ FRESH_S, HAMMERED_S = 10, 60
 last."""
 
 BACK_SHARE = 0.5
-"""Of the fresh drive's rate: from here on a drive is back."""
+"""Of the rate that the hammering took: from here on a drive is back."""
+
+
+@dataclass(frozen=True)
+class _Pause:
+    """How much of the lost rate came back in a pause: all of it is 1, none of it 0."""
+
+    idle_s: float
+    share: float
+    interval: tuple[float, float] | None
+    evidence: tuple[str, str]
 
 
 def find(run: RunData) -> list[Finding]:
     """The rate after a pause or TRIM over that of the hammered drive just before it, where the
     hammering had slowed it; and after how long a pause it is back."""
-    fresh = before = None
-    pauses: dict[float, tuple[float, Measured]] = {}
+    fresh_s = before = None
+    pauses: list[_Pause] = []
     findings = []
     for one in measured(run, "recovery", "write"):
         variant = str(one.point.get("variant"))
-        rates = _whole_seconds(run, one)
+        after_s = _whole_seconds(run, one)
+        if not len(after_s):
+            after_s = np.array([one.iops])
         if variant == "hammered":
-            before, reference = one, float(rates[-HAMMERED_S:].mean()) if len(rates) else one.iops
+            before, hammered_s = one, after_s[-HAMMERED_S:]
             if "/hammer" in one.recording:
-                fresh = float(rates[:FRESH_S].mean()) if len(rates) else one.iops
+                fresh_s = after_s[:FRESH_S]
             continue
-        if before is None or fresh is None:
+        if before is None or fresh_s is None:
             continue
+        fresh, reference = float(fresh_s.mean()), float(hammered_s.mean())
+        evidence = (before.recording, one.recording)
         slowed = reference <= HAMMERED_MAX * fresh
         idle_s = one.point.get("idle_s")
         if slowed and idle_s is not None:
-            pauses[float(idle_s)] = (one.iops / fresh, one)
-        gain = one.iops / reference if reference and slowed else None
-        said = f"{variant[0].upper()}{variant[1:]}: {wording.number(one.iops)} IOPS"
+            share, bounds = _share_back(after_s, hammered_s, fresh_s)
+            pauses.append(_Pause(float(idle_s), share, bounds, evidence))
+        gain = float(after_s.mean()) / reference if reference and slowed else None
+        interval = _ratio_interval(after_s, hammered_s) if gain is not None else None
+        said = f"{variant[0].upper()}{variant[1:]}: {wording.number(float(after_s.mean()))} IOPS"
         if gain is not None:
-            said += f", {wording.times(gain)} the hammered drive's {wording.number(reference)}."
+            times = spread(wording.times(gain), interval, "1")
+            said += f", {times} the hammered drive's {wording.number(reference)}."
         elif slowed:
             said += "; hammered, the drive stalls."
         else:
@@ -62,43 +85,113 @@ def find(run: RunData) -> list[Finding]:
                 text=said,
                 value=gain,
                 unit="1",
-                evidence=[before.recording, one.recording],
+                interval=interval,
+                evidence=evidence,
             )
         )
-    return [*findings, *_time(pauses)]
+    return [*findings, *_time(sorted(pauses, key=lambda pause: pause.idle_s))]
 
 
-def _time(pauses: Mapping[float, tuple[float, Measured]]) -> list[Finding]:
-    """The shortest pause after which the next minute reaches half of the fresh drive's rate."""
+def _time(pauses: Sequence[_Pause]) -> list[Finding]:
+    """The shortest pause from which on half of the lost rate comes back."""
     if not pauses:
         return []
-    back = [idle_s for idle_s, (share, _) in sorted(pauses.items()) if share >= BACK_SHARE]
-    best_s, (best, _) = max(pauses.items(), key=lambda item: item[1][0])
+    back = _from_which_on(pauses, [pause.share >= BACK_SHARE for pause in pauses])
+    most = max(pauses, key=lambda pause: pause.share)
     half = wording.percent(BACK_SHARE)
-    text = (
-        f"A pause of {back[0]:g} s brings the drive back to {half} of its fresh rate or more."
-        if back
-        else f"No pause up to {max(pauses):g} s brings the drive back to {half} of its fresh rate: "
-        f"the most is {wording.percent(best)}, after {best_s:g} s."
-    )
+    lost = "the rate that the hammering took"
+    if back is None:
+        comes = any(pause.share >= BACK_SHARE for pause in pauses)
+        text = (
+            f"{_said(most)} come back in a pause of {most.idle_s:g} s, but not in all longer ones: "
+            "the pauses do not tell how fast the drive comes back."
+            if comes
+            else f"No pause up to {pauses[-1].idle_s:g} s gives back {half} of {lost}: the most is "
+            f"{_said(most)}, after {most.idle_s:g} s."
+        )
+    elif back == 0:
+        text = f"A pause of {pauses[0].idle_s:g} s gives back {_said(pauses[0])} of {lost}."
+    else:
+        text = (
+            f"{half} of {lost} come back between the pauses of {pauses[back - 1].idle_s:g} s "
+            f"({_said(pauses[back - 1])}) and {pauses[back].idle_s:g} s ({_said(pauses[back])})."
+        )
     return [
         Finding(
             name="recovery_time",
             title="How fast the drive comes back",
             verdict="measured",
             text=text,
-            value=back[0] if back else None,
+            value=None if back is None else pauses[back].idle_s,
             unit="s",
-            evidence=[one.recording for _, one in pauses.values()],
+            interval=_time_interval(pauses),
+            evidence=list(dict.fromkeys(id for pause in pauses for id in pause.evidence)),
             detail={
-                "idle_s": list(pauses),
-                "share_of_fresh": [share for share, _ in pauses.values()],
+                "idle_s": [pause.idle_s for pause in pauses],
+                "share_of_lost": [pause.share for pause in pauses],
+                "share_of_lost_interval": [pause.interval for pause in pauses],
             },
         )
     ]
 
 
+def _from_which_on(pauses: Sequence[_Pause], holds: Sequence[bool]) -> int | None:
+    """The first pause that holds with all longer ones."""
+    fails = [place for place in range(len(pauses)) if not holds[place]]
+    first = fails[-1] + 1 if fails else 0
+    return first if first < len(pauses) else None
+
+
+def _time_interval(pauses: Sequence[_Pause]) -> tuple[float, float] | None:
+    """From the longest pause in which the drive is surely not back (none: 0) to the shortest from
+    which on it surely is; ``None`` where no pause is long enough or the shares have no intervals.
+    """
+    bounds = [pause.interval for pause in pauses if pause.interval is not None]
+    if len(bounds) < len(pauses):
+        return None
+    surely = _from_which_on(pauses, [low >= BACK_SHARE for low, _ in bounds])
+    if surely is None:
+        return None
+    not_back = [
+        pause.idle_s for pause, (_, high) in zip(pauses, bounds, strict=True) if high < BACK_SHARE
+    ]
+    return max(not_back, default=0.0), pauses[surely].idle_s
+
+
+def _said(pause: _Pause) -> str:
+    """The share that came back; less than nothing is nothing."""
+    low, high = pause.interval or (pause.share, pause.share)
+    bounds = max(0.0, low), max(0.0, high)
+    return spread(wording.percent(max(0.0, pause.share)), bounds, "fraction")
+
+
+def _share_back(
+    after_s: Array, hammered_s: Array, fresh_s: Array
+) -> tuple[float, tuple[float, float] | None]:
+    """(after - hammered) / (fresh - hammered) with its interval, by the first derivatives."""
+    after, hammered, fresh = (float(one.mean()) for one in (after_s, hammered_s, fresh_s))
+    lost = fresh - hammered
+    share = (after - hammered) / lost
+    weights = ((after_s, 1.0), (hammered_s, share - 1), (fresh_s, -share))
+    variance, freedom = 0.0, math.inf
+    for seconds, weight in weights:
+        estimate = of_series(seconds)
+        if estimate is not None:
+            variance += (weight * estimate.error * estimate.value) ** 2
+            freedom = min(freedom, estimate.degrees_of_freedom)
+        elif seconds.any():  # of a stall nothing is unsure
+            return share, None
+    half = 0.0 if math.isinf(freedom) else two_sided_t(freedom) * math.sqrt(variance) / lost
+    return share, (share - half, share + half)
+
+
+def _ratio_interval(above_s: Array, below_s: Array) -> tuple[float, float] | None:
+    above, below = of_series(above_s), of_series(below_s)
+    return None if above is None or below is None else above.minus(below).interval()
+
+
 def _whole_seconds(run: RunData, one: Measured) -> Array:
     """IOPS of the whole seconds of a recording, shape (seconds,)."""
-    series = run.series(one.recording, one.operation)["ios"]
-    return np.asarray(series, dtype=np.float64)[: int(one.number("elapsed_s") or 0)]
+    series = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
+    seconds: Array = full_seconds(series, one.number("elapsed_s") or 0.0)
+    return seconds

@@ -3,10 +3,14 @@ sequential writes come back after random ones."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fourcorners import wording
+from fourcorners.analysis.estimate import of_series
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.remark import spread
 from fourcorners.analysis.source import Array, Measured, RunData, measured
 
 IDLE, CROSS = "snia-host-idle-recovery", "snia-cross-stimulus-recovery"
@@ -43,16 +47,21 @@ def _pauses(run: RunData) -> list[Finding]:
             continue
         elapsed_s = sum(burst.number("elapsed_s") or 0.0 for burst in mine)
         iops = sum(burst.ios for burst in mine) / elapsed_s
+        interval = _ratio_interval(
+            np.array([burst.iops for burst in mine]), _seconds(run, one, "ios")[-LEVEL_S:]
+        )
+        times = spread(wording.times(iops / level), interval, "1")
         findings.append(
             Finding(
                 name=f"host_idle_{idle_s:g}",
                 title=f"Bursts with pauses of {idle_s:g} s",
                 verdict="measured",
                 text=f"{wording.count(len(mine), 'burst')} with pauses of {idle_s:g} s: "
-                f"{wording.number(iops)} IOPS, {wording.times(iops / level)} the "
+                f"{wording.number(iops)} IOPS, {times} the "
                 f"{wording.number(level)} without a pause.",
                 value=iops / level,
                 unit="1",
+                interval=interval,
                 evidence=[mine[0].recording, mine[-1].recording, one.recording],
             )
         )
@@ -74,8 +83,12 @@ def _stimuli(run: RunData) -> list[Finding]:
     first = f"The first minute after the random writes has {wording.rate(float(minutes[0]))}, "
     first += f"{wording.percent(float(minutes[0]) / level)} of the {wording.rate(level)} before"
     share = wording.percent(BACK_SHARE)
+    interval = None
     if len(back):
+        interval = _back_interval(course, minutes, _seconds(run, before, "bytes")[-LEVEL_S:])
         told = f"{share} are reached again after {wording.clock(float(back[0]))}"
+        if interval is not None and interval[0] < interval[1]:
+            told += " ({} to {})".format(*(wording.clock(bound) for bound in interval))
     else:
         told = (
             f"{share} are not reached again in {wording.clock(len(course))}: the most is "
@@ -89,10 +102,32 @@ def _stimuli(run: RunData) -> list[Finding]:
             text=f"{first}; {told}.",
             value=float(back[0]) if len(back) else None,
             unit="s",
+            interval=interval,
             evidence=[before.recording, after.recording],
             detail={"first_minute_share": float(minutes[0]) / level},
         )
     ]
+
+
+def _back_interval(course: Array, minutes: Array, level_s: Array) -> tuple[float, float] | None:
+    """When the rate may be back at the earliest and is at the latest: where it reaches the least
+    and the most that the scatter of a minute and of the level leaves open."""
+    threshold = BACK_SHARE * float(level_s.mean())
+    # The scatter is that of the minute after: the one that reaches the threshold still rises.
+    after = int(np.flatnonzero(minutes >= threshold)[0]) + LOOK_S
+    bounds = _ratio_interval(course[after : after + LOOK_S], level_s)
+    if bounds is None:
+        return None
+    middle = math.sqrt(bounds[0] * bounds[1])
+    reached = [np.flatnonzero(minutes >= threshold * bound / middle) for bound in bounds]
+    if not all(map(len, reached)):
+        return None
+    return float(reached[0][0]), float(reached[1][0])
+
+
+def _ratio_interval(above: Array, below: Array) -> tuple[float, float] | None:
+    one, other = of_series(above), of_series(below)
+    return None if one is None or other is None else one.minus(other).interval()
 
 
 def _level(run: RunData, one: Measured, column: str) -> float:
