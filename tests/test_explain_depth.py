@@ -101,22 +101,47 @@ def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
     assert finding.interval[0] <= units <= finding.interval[1]
 
 
+def _conflicting(dies: int) -> queue_curve.Conflicting:
+    return queue_curve.Conflicting(dies, 1e6 / 70, ["conflicts"])
+
+
 def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
     busy = _network(32, 70, 10, 20)
-    [finding] = queue_curve.told(busy, None, None, ())
+    [finding] = queue_curve.told(busy, None, None, ["queue"])
     assert finding.verdict == "not identifiable"
-    [finding] = queue_curve.told(busy, None, 32, ())
+    [finding] = queue_curve.told(busy, None, _conflicting(32), ["queue"])
     assert (finding.value, finding.interval) == (32, None)
+    assert finding.evidence == ["conflicts", "queue"]
+    assert finding.text.startswith("By conflicts alone: 32 dies")
 
 
 def test_dies_that_conflict_are_the_units_where_the_curve_agrees() -> None:
-    [finding] = queue_curve.told(_network(16, 70, 1, 20), None, 18, ())
+    [finding] = queue_curve.told(_network(16, 70, 1, 20), None, _conflicting(18), ["queue"])
     assert (finding.value, finding.interval) == (18, None)
+    assert finding.evidence == ["conflicts", "queue"]
 
 
 def test_two_ways_that_disagree_are_told() -> None:
-    found = queue_curve.told(_network(16, 70, 1, 20), None, 64, ())
+    found = queue_curve.told(_network(16, 70, 1, 20), None, _conflicting(64), ["queue"])
     assert [f.name for f in found] == ["parallel_units", "disagreement_parallel_units"]
+
+
+@pytest.mark.parametrize("station_us", [1, 5])
+def test_more_reads_than_the_dies_can_serve_contradict_them(station_us: int) -> None:
+    units, odd = queue_curve.told(
+        _network(32, 70, station_us, 20), None, _conflicting(10), ["queue"]
+    )
+    assert (units.name, units.verdict) == ("parallel_units", "not identifiable")
+    assert odd.name == "disagreement_parallel_units"
+    assert odd.evidence == ["conflicts", "queue"]
+
+
+def test_a_gain_above_the_dies_is_none_that_contradicts_them() -> None:
+    # One read alone spends more time elsewhere than on its die.
+    curve = _network(8, 70, 1, 100)
+    assert curve[256] > 12 * curve[1]
+    found = queue_curve.told(curve, None, _conflicting(8), ["queue"])
+    assert [(f.name, f.value) for f in found] == [("parallel_units", 8)]
 
 
 def test_a_queue_that_gains_nothing_is_one_unit() -> None:

@@ -83,22 +83,35 @@ def find(run: RunData, known: Mapping[str, float | None]) -> list[Finding]:
     if command_queue.is_disk(by_depth):
         text = "Not applicable: a mechanical disk, whose one arm serves one read at a time."
         return [Finding(NAME, TITLE, "not applicable", text, evidence=evidence)]
+    return told(by_depth, known.get("command_queue_depth"), _conflicting(run, known), evidence)
+
+
+@dataclass(frozen=True)
+class Conflicting:
+    """Dies that were counted by reads that conflict, what one of them reads per second, and the
+    recordings that show it."""
+
+    dies: float
+    one_die_iops: float
+    recordings: Sequence[str]
+
+    def allow(self, iops: float) -> bool:
+        """Whether so many dies can serve as many reads."""
+        return iops <= (1 + _MODEL_SHARE) * self.dies * self.one_die_iops
+
+
+def _conflicting(run: RunData, known: Mapping[str, float | None]) -> Conflicting | None:
     dies = known.get("dies")
-    seen, _ = conflicts.seen(run)
-    if (
-        seen is not None
-        and dies is not None
-        and max(by_depth.values()) > (dies * seen.one_die * (1 + _MODEL_SHARE))
-    ):
-        # More than so many dies can serve.
-        dies = None
-    return told(by_depth, known.get("command_queue_depth"), dies, evidence)
+    seen, recordings = conflicts.seen(run)
+    if dies is None or seen is None:
+        return None
+    return Conflicting(dies, seen.one_die, [*recordings["window"], *recordings["pair"]])
 
 
 def told(
     by_depth: Mapping[int, float],
     queue_depth: float | None,
-    dies: float | None,
+    conflicting: Conflicting | None,
     evidence: Sequence[str],
 ) -> list[Finding]:
     """The findings about a drive without an arm.
@@ -106,8 +119,8 @@ def told(
     Args:
         by_depth: random reads per second by how many are outstanding, 1 the first.
         queue_depth: commands that the drive accepts at once, if that is known.
-        dies: how many were seen to conflict, if that is known.
-        evidence: recordings.
+        conflicting: dies that were seen to conflict, if they were.
+        evidence: recordings of the random reads.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -127,6 +140,8 @@ def told(
                 detail=detail | {"goodness": {"gain": gain}},
             )
         ]
+    if conflicting is not None and not conflicting.allow(float(rates.max())):
+        return _more_than_dies(float(rates.max()), conflicting, evidence, detail)
     # What the drive does not accept waits at the host.
     inside = np.minimum(depths, queue_depth or depths.max())
     fit = fit_network(inside, rates)
@@ -164,11 +179,16 @@ def told(
             f"{wording.number(low)} units would have the same curve as {wording.number(high)}: "
             "the queue ends, or something that every command passes is busy, before the units are."
         )
-    if reason is not None and dies is not None:
+    if reason is not None and conflicting is not None:
+        # A read alone spends time outside its die that a queue hides.
+        more = (
+            ", of which one alone waits for more than its die," if gain > conflicting.dies else ""
+        )
         text = (
-            f"{wording.count(round(dies), 'die')} conflict: so many reads are served at the same "
-            f"time where nothing else limits them. A queue gains {wording.times(gain)}, which "
-            f"alone would not tell: {reason[0].lower()}{reason[1:]}"
+            f"By conflicts alone: {wording.count(round(conflicting.dies), 'die')} conflict, and so "
+            "many reads are served at the same time where nothing else limits them. That reads"
+            f"{more} gain {wording.times(gain)} from a queue does not contradict it, and would not "
+            f"tell it: {reason[0].lower()}{reason[1:]}"
         )
         return [
             Finding(
@@ -176,9 +196,9 @@ def told(
                 TITLE,
                 "measured",
                 text,
-                value=dies,
+                value=conflicting.dies,
                 unit="1",
-                evidence=evidence,
+                evidence=[*conflicting.recordings, *evidence],
                 detail=detail,
             )
         ]
@@ -186,9 +206,11 @@ def told(
         return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence, detail=detail)]
     low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS)
     high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
+    dies = None if conflicting is None else conflicting.dies
     agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < _DISAGREES)
     # Conflicts count dies, the curve estimates them.
     value = dies if agrees and dies is not None else units
+    both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
     alike = (
         f"as of {units:.0f} units that serve one read in {wording.duration(fit.unit_s)} each "
         f"(off by {wording.percent(fit.misfit)})"
@@ -202,23 +224,50 @@ def told(
         value=value,
         unit="1",
         interval=None if agrees else (low, high),
-        evidence=evidence,
+        evidence=both if agrees else evidence,
         detail=detail | {"interval": RESOLUTION},
     )
     if dies is None or agrees:
         return [found]
-    odd = Finding(
+    text = (
+        f"{wording.count(round(dies), 'die')} conflict, but the queue gains as much as "
+        f"{units:.0f} units would: dies share what makes reads wait, or serve several at a time."
+    )
+    return [found, _odd(text, units / dies, both)]
+
+
+def _more_than_dies(
+    iops: float, conflicting: Conflicting, evidence: Sequence[str], detail: Mapping[str, Any]
+) -> list[Finding]:
+    """Where the drive is faster than so many dies are: either way to their number is in doubt."""
+    served = iops / conflicting.one_die_iops
+    both = [*conflicting.recordings, *evidence]
+    dies = wording.count(round(conflicting.dies), "die")
+    text = (
+        f"{dies} conflict, but the drive serves as many random reads as {served:.0f} would: other "
+        "dies do not take turns with these, or what conflicts are no dies, or reads come out of "
+        "memory."
+    )
+    reason = (
+        f"The conflicts of {dies} and a queue that gains as much as {served:.0f} contradict each "
+        "other."
+    )
+    return [
+        Finding(NAME, TITLE, "not identifiable", reason, evidence=both, detail=detail),
+        _odd(text, served / conflicting.dies, both),
+    ]
+
+
+def _odd(text: str, value: float, evidence: Sequence[str]) -> Finding:
+    return Finding(
         "disagreement_parallel_units",
         "Two ways to the units that serve reads",
         "measured",
-        f"{wording.count(round(dies), 'die')} conflict, but the queue gains as much as "
-        f"{units:.0f} units would: dies share what makes reads "
-        "wait, or serve several at a time.",
-        value=units / dies,
+        text,
+        value=value,
         unit="1",
         evidence=evidence,
     )
-    return [found, odd]
 
 
 @dataclass(frozen=True)
