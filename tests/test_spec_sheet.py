@@ -103,6 +103,15 @@ def test_a_gain_that_may_be_chance_is_not_told() -> None:
     assert not any("outstanding" in r["text"] for side in remarks.values() for r in side)
 
 
+@pytest.mark.parametrize(("noise", "told"), [(0.05, 1), (0.9, 0)])
+def test_advice_on_queueing_says_what_the_finding_does(noise: float, told: int) -> None:
+    findings = analyze(run_with(950.0, noise=noise))
+    text = named(findings, "queue_depth_read")["text"]
+    assert ("does not show" in text) == (not told)
+    remarks = named(findings, "summary")["detail"]["remarks"]["weaknesses"]
+    assert len([r for r in remarks if "gain nothing from" in r["text"]]) == told
+
+
 def sentences(run: FakeRun, side: str) -> list[str]:
     # What is told needs a test of the reviews beside it.
     run.add("queue-depth/read/1", "read", iops=100.0, pattern="random", block_bytes=4096)

@@ -27,7 +27,6 @@ HALF_SPEED_GOOD_BYTES = 256 * 2**10
 HALF_SPEED_BAD_BYTES = 2**20
 
 QUEUE_GAIN_GOOD = 1.5
-QUEUE_GAIN_NONE = 1.1
 EVEN_WORST_SHARE = 0.7
 UNEVEN_WORST_SHARE = 0.25
 CLIFF_LEFT_BAD = 0.5
@@ -67,7 +66,7 @@ def advise(run: RunData, traits: Traits, kind: str) -> Advice:
     _sustained(run, traits, advice)
     _evenness(traits, advice)
     _tails(run, advice)
-    _queueing(run, advice)
+    _queueing(run, traits, advice)
     _content(run, traits, advice)
     _straddling(run, advice)
     _positions(run, advice)
@@ -267,22 +266,22 @@ def _tails(run: RunData, advice: Advice) -> None:
             advice.strengths.append(ratio.remark(f"No long waits: {text}", yardstick, "1"))
 
 
-def _queueing(run: RunData, advice: Advice) -> None:
-    for operation in ("read", "write"):
+def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
+    for operation, seen in (("read", traits.read), ("write", traits.write)):
+        if seen.queue_effect is None:
+            continue
         points = sorted(
             (one for one in measured(run, "queue-depth", operation) if one.queue_depth),
             key=lambda one: one.queue_depth or 0,
         )
-        if not points or points[0].queue_depth == points[-1].queue_depth:
-            continue
         gain = ratio_of(run, points[-1], points[0], IOPS)
         if gain is None:
             continue
         depth, yardstick = points[-1].queue_depth, "the drive's own rate of one request at a time"
-        if gain.value >= QUEUE_GAIN_GOOD and gain.differs:
+        if seen.queue_effect == "gain" and gain.value >= QUEUE_GAIN_GOOD:
             text = f"Random {operation}s become {gain.times} as fast with {depth} outstanding."
             advice.strengths.append(gain.remark(text, yardstick, "1"))
-        elif gain.value < QUEUE_GAIN_NONE and gain.highest < QUEUE_GAIN_GOOD:
+        elif seen.queue_effect != "gain":
             text = (
                 f"Random {operation}s gain nothing from {depth} outstanding requests: "
                 f"{gain.times} the rate of one."

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import chance_log_ratio
+from fourcorners.analysis.quantity import IOPS
+from fourcorners.analysis.remark import Ratio, ratio_of
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "queue-depth"
@@ -21,6 +24,8 @@ NEARLY_ALL = 0.9
 
 GAIN_NOTED = 1.1
 """Deepest over shallowest rate from which queueing is said to help."""
+
+Effect = Literal["gain", "none", "loss"]
 
 
 def find(run: RunData) -> list[Finding]:
@@ -32,11 +37,11 @@ def find(run: RunData) -> list[Finding]:
             key=lambda m: m.queue_depth or 0,
         )
         if points:
-            findings.append(_finding(operation, points))
+            findings.append(_finding(run, operation, points))
     return findings
 
 
-def _finding(operation: str, points: Sequence[Measured]) -> Finding:
+def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Finding:
     name, title = f"queue_depth_{operation}", f"Queue depth, {operation}s"
     evidence = [m.recording for m in points]
     detail = {
@@ -56,26 +61,27 @@ def _finding(operation: str, points: Sequence[Measured]) -> Finding:
             evidence=evidence,
             detail=detail,
         )
-    gain = deep.iops / shallow.iops
+    ratio = ratio_of(run, deep, shallow, IOPS)
+    assert ratio is not None  # both have I/Os
+    gain, effect = ratio.value, _effect(ratio, chance_log_ratio(shallow.ios, deep.ios))
     highest = max(points, key=lambda m: m.iops)
     nearly = next(m for m in points if m.iops >= NEARLY_ALL * highest.iops)
     change = (
         f"from {wording.number(shallow.iops)} IOPS at queue depth {shallow.queue_depth} to "
         f"{wording.number(deep.iops)} at {deep.queue_depth}"
     )
-    chance = chance_log_ratio(shallow.ios, deep.ios)
-    if GAIN_NOTED < 1 / gain < math.exp(chance) or GAIN_NOTED < gain < math.exp(chance):
+    if effect is None:
         text = (
-            f"What queueing does for {operation}s does not show in so few I/Os "
-            f"({shallow.ios} and {deep.ios}): {change}."
+            f"What queueing does for {operation}s does not show in so few I/Os ({shallow.ios} and "
+            f"{deep.ios}) or such uneven ones: {ratio.times} the rate, {change}."
         )
-    elif gain >= GAIN_NOTED:
+    elif effect == "gain":
         text = (
-            f"Queueing makes {operation}s {wording.times(gain)} as fast, {change}; "
+            f"Queueing makes {operation}s {ratio.times} as fast, {change}; "
             f"{wording.percent(NEARLY_ALL, 1)} of the highest rate is reached at queue depth "
             f"{nearly.queue_depth}."
         )
-    elif gain > 1 / GAIN_NOTED:
+    elif effect == "none":
         text = f"Queueing does nothing for {operation}s: {change}."
     else:
         text = f"{operation.capitalize()}s slow down as the queue deepens, {change}."
@@ -91,12 +97,28 @@ def _finding(operation: str, points: Sequence[Measured]) -> Finding:
         text=text,
         value=gain,
         unit="1",
+        interval=ratio.interval,
         evidence=evidence,
         detail=detail
         | {
             "gain": gain,
+            "effect": effect,
             "highest_iops": highest.iops,
             "highest_queue_depth": highest.queue_depth,
             "nearly_all_queue_depth": nearly.queue_depth,
         },
     )
+
+
+def _effect(ratio: Ratio, chance: float) -> Effect | None:
+    """What queueing surely does; ``None`` where a gain or a loss worth noting may be there or not,
+    by the interval and by the number of I/Os, whose chance is the logarithm given."""
+    low, high = ratio.interval or (ratio.value, ratio.value)
+    noted = max(GAIN_NOTED, math.exp(chance))
+    if ratio.value >= noted and low > 1:
+        return "gain"
+    if ratio.value <= 1 / noted and high < 1:
+        return "loss"
+    if low > 1 / GAIN_NOTED and high < GAIN_NOTED:
+        return "none"
+    return None

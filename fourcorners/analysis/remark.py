@@ -51,11 +51,6 @@ class Ratio:
         return self.interval is None or not self.interval[0] <= 1 <= self.interval[1]
 
     @property
-    def highest(self) -> float:
-        """The upper end of the interval."""
-        return self.value if self.interval is None else self.interval[1]
-
-    @property
     def share(self) -> str:
         """As a share of the yardstick, with the interval."""
         return spread(wording.percent(self.value), self.interval, "fraction")

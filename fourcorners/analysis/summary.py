@@ -105,7 +105,7 @@ def classify(traits: Traits) -> tuple[str, str]:
 def _disk_signs(traits: Traits) -> str:
     signs = ""
     gain = traits.read.queue_gain
-    if gain is not None and gain >= REORDERING_GAIN_MIN:
+    if traits.read.queue_effect == "gain" and gain is not None and gain >= REORDERING_GAIN_MIN:
         signs += (
             f", and queueing makes reads {wording.times(gain)} as fast at queue depth "
             f"{traits.read.queue_deepest}, as reordering does"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.queue_depth import Effect
 from fourcorners.analysis.source import Measured, RunData, measured
 
 SMALL_BYTES = 4096
@@ -27,6 +28,8 @@ class Operation:
     cost_interval_s: tuple[float, float] | None
     cost_evidence: tuple[str, ...]
     """Recordings that the cost is from."""
+    queue_effect: Effect | None
+    """What queueing surely does."""
     queue_gain: float | None
     queue_deepest: int | None
 
@@ -99,6 +102,7 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
             None if model.get("largest_is_outpaced") else model.get("half_speed_bytes")
         ),
         fastest_bytes_per_second=max((rate for rate in rates if rate), default=None),
+        queue_effect=queue.get("effect"),
         queue_gain=queue.get("gain"),
         queue_deepest=depths[-1] if depths and "gain" in queue else None,
     )
