@@ -140,3 +140,20 @@ def test_a_finding_turns_what_json_lacks_into_null() -> None:
 def test_a_finding_refuses_what_json_cannot_hold() -> None:
     with pytest.raises(TypeError, match="set"):
         Finding("x", "X", "measured", "x.", detail={"a": {1}}).to_dict()
+
+
+def test_where_the_access_model_fails_what_was_measured_is_told() -> None:
+    # Of a drive that rewrites clusters the model's half-speed size does not reach half the rate.
+    findings = analyze(core_run())
+    detail = named(findings, "access_model_write")["detail"]
+    rate = dict(zip(detail["block_bytes"], detail["measured_bytes_per_second"], strict=True))
+    assert rate[32 * MIB] < max(rate.values()) / 2 < rate[64 * MIB]
+    [remark] = [
+        one
+        for one in named(findings, "summary")["detail"]["remarks"]["avoid"]
+        if "Half the write rate" in one["text"]
+    ]
+    assert "requests of 64 MiB as measured, since the access model fails here" in remark["text"]
+    assert remark["evidence"] == ["transfer-size/write/4096"]
+    low, high = remark["interval"]
+    assert low < 4096 / rate[4096] == pytest.approx(remark["value"]) < high

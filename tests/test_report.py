@@ -22,6 +22,7 @@ from fourcorners.report import charts, render_html, render_summary, write_html
 from fourcorners.report.document import D3
 from fourcorners.report.payload import drive_names, report_payload
 from fourcorners.report.published import published_view
+from fourcorners.report.view import report_view
 
 CSS = Path(__file__).parents[1] / "fourcorners/report/assets/report.css"
 SECTIONS = [
@@ -203,6 +204,14 @@ def test_intervals_are_those_of_the_analysis() -> None:
         assert estimate is not None
         factors = points[one.recording]["rateInterval"]
         assert [f * one.iops for f in factors] == pytest.approx(estimate.interval(), rel=1e-4)
+
+
+def test_the_table_of_the_access_model_says_where_it_fails() -> None:
+    run = made_up.whole_run(made_up.X25M, 100)
+    detail = next(f for f in run.findings if f["name"] == "access_model_write")["detail"]
+    detail |= {"misfit_range_block_bytes": [2**19, 2**26], "largest_misfit": -0.446}
+    read, write = report_view([run])["models"]
+    assert (read["fails"], write["fails"]) == (wording.NOTHING, "512 KiB to 64 MiB (-45 %)")
 
 
 def test_same_drive_twice_gets_two_names() -> None:

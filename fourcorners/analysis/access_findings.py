@@ -98,10 +98,11 @@ def _finding(
             "interval_method": "covariance of the M-estimator, 90 %",
         },
     }
+    reach = "reach" if np.abs(misfit).max() <= MISFIT_NOTED else "would reach"
     text = [
         f"Every {operation} costs {wording.duration(blog.access_penalty_s)} plus its transfer at "
         f"{wording.binary_rate(blog.sequential_rate_bytes_per_second)}; requests of "
-        f"{wording.size(blog.half_speed_bytes)} reach half that rate.",
+        f"{wording.size(blog.half_speed_bytes)} {reach} half that rate.",
         _fit_sentence(fitted, len(points)),
         _misfit_sentence(block_bytes, misfit, detail),
         *_largest_sentence(points, detail),

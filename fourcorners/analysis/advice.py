@@ -89,7 +89,7 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
             )
         )
         half = (
-            f" Half the write rate takes requests of {wording.size(write.half_speed_bytes)}."
+            f" Half the write rate takes requests of {_half(write)}."
             if write.half_speed_bytes is not None
             else ""
         )
@@ -127,11 +127,11 @@ def _half_speed(seen: Operation, operation: str, cost: str, advice: Advice) -> N
     if seen.half_speed_bytes is None:
         return
     yardstick = f"half of the drive's own rate of large {operation}s"
-    half = wording.size(seen.half_speed_bytes)
+    half = _half(seen)
     if seen.half_speed_bytes <= HALF_SPEED_GOOD_BYTES:
         text = (
-            f"Random {operation}s are cheap: {cost} each, and requests of {half} reach half the "
-            f"{operation} rate."
+            f"Random {operation}s are cheap: {cost} each, and half the {operation} rate takes "
+            f"requests of {half}."
         )
         advice.strengths.append(_of_cost(seen, text, yardstick))
     elif seen.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
@@ -140,6 +140,11 @@ def _half_speed(seen: Operation, operation: str, cost: str, advice: Advice) -> N
             f"{half}."
         )
         advice.weaknesses.append(_of_cost(seen, text, yardstick))
+
+
+def _half(seen: Operation) -> str:
+    measured_only = " as measured, since the access model fails here" if seen.model_fails else ""
+    return f"{wording.size(seen.half_speed_bytes)}{measured_only}"
 
 
 def _of_cost(seen: Operation, text: str, yardstick: str) -> Remark:

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fourcorners.analysis.access_findings import TEST
+from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.queue_depth import Effect
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -19,10 +22,14 @@ class Operation:
     """What the tests say of one operation; ``None`` where no test says it."""
 
     cost_s: float | None
-    """Time that one small random I/O takes of the drive: the access penalty, or else elapsed time
-    per I/O at the shallowest queue measured."""
+    """Time that one small random I/O takes of the drive: the access penalty or, where there is none
+    or the model fails, elapsed time per I/O at the shallowest queue measured."""
     half_speed_bytes: float | None
-    """``None`` also where smaller requests outpaced the largest, which makes it meaningless."""
+    """The model's; where that fails the smallest size measured that reaches, with all larger ones,
+    half of the fastest's rate. ``None`` also where smaller requests outpaced the largest, which
+    makes it meaningless."""
+    model_fails: bool
+    """Whether the access model fails at some size: what stands here is then measured."""
     fastest_bytes_per_second: float | None
     """Highest rate of large or sequential requests."""
     cost_interval_s: tuple[float, float] | None
@@ -88,24 +95,51 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
     finding = by_name.get(f"access_model_{operation}")
     small = _smallest_random(run, operation)
     modelled = model.get("access_penalty_s")
-    if modelled:
+    fails = model.get("misfit_range_block_bytes") is not None
+    half = model.get("half_speed_bytes")
+    if fails:
+        small = _of_transfer_sizes(run, operation) or small
+        half = _half_speed_measured(model)
+    if modelled and not fails:
         assert finding is not None
         cost, interval, evidence = modelled, finding.interval, tuple(finding.evidence)
+    elif small:
+        cost, interval, evidence = 1 / small.iops, _time_interval(run, small), (small.recording,)
     else:
-        cost, interval = (1 / small.iops, None) if small else (None, None)
-        evidence = (small.recording,) if small else ()
+        cost, interval, evidence = None, None, ()
     return Operation(
         cost_s=cost,
         cost_interval_s=interval,
         cost_evidence=evidence,
-        half_speed_bytes=(
-            None if model.get("largest_is_outpaced") else model.get("half_speed_bytes")
-        ),
+        half_speed_bytes=None if model.get("largest_is_outpaced") else half,
+        model_fails=fails,
         fastest_bytes_per_second=max((rate for rate in rates if rate), default=None),
         queue_effect=queue.get("effect"),
         queue_gain=queue.get("gain"),
         queue_deepest=depths[-1] if depths and "gain" in queue else None,
     )
+
+
+def _of_transfer_sizes(run: RunData, operation: str) -> Measured | None:
+    """The small request of the measurement that the access model is about."""
+    points = [m for m in measured(run, TEST, operation) if m.block_bytes]
+    return next((m for m in points if m.block_bytes == SMALL_BYTES), None)
+
+
+def _half_speed_measured(model: Mapping[str, Any]) -> float | None:
+    """The smallest size that reaches, with all larger ones, half of the fastest one's rate."""
+    sizes, rates = model["block_bytes"], model["measured_bytes_per_second"]
+    slow = [size for size, rate in zip(sizes, rates, strict=True) if rate < max(rates) / 2]
+    return min((size for size in sizes if size > max(slow, default=0)), default=None)
+
+
+def _time_interval(run: RunData, point: Measured) -> tuple[float, float] | None:
+    """Interval of the elapsed time per I/O, in seconds."""
+    estimate = of_run(run, point, IOPS)
+    if estimate is None:
+        return None
+    low, high = estimate.interval()
+    return 1 / high, 1 / low
 
 
 def _smallest_random(run: RunData, operation: str) -> Measured | None:

@@ -165,9 +165,12 @@ def _claimed(row: dict[str, str]) -> str:
 
 
 def _models(view: dict[str, Any]) -> Table:
-    table = _table("Access model", "", "MB/s", "per access", "half speed at", "cluster, at most")
+    table = _table(
+        "Access model", "", "MB/s", "per access", "half speed at", "cluster, at most", "fails at"
+    )
     for row in view["models"]:
-        table.add_row(row["operation"], row["rate"], row["penalty"], row["half"], row["cluster"])
+        columns = ("operation", "rate", "penalty", "half", "cluster", "fails")
+        table.add_row(*(row[column] for column in columns))
     return table
 
 

@@ -288,12 +288,23 @@ def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
                         "penalty": wording.duration(detail.get("access_penalty_s")),
                         "half": wording.size(detail.get("half_speed_bytes")),
                         "cluster": _cluster(detail),
+                        "fails": _fails(detail),
                         "verdict": str(finding.get("verdict") or ""),
                         "method": str(detail.get("method") or ""),
                         "text": str(finding.get("text") or ""),
                     }
                 )
     return rows
+
+
+def _fails(detail: Mapping[str, Any]) -> str:
+    """The sizes at which the model fails, and by how much the worst of them."""
+    sizes = detail.get("misfit_range_block_bytes")
+    if not sizes:
+        return wording.NOTHING
+    low, high = (wording.size(size) for size in sizes)
+    worst = wording.finite(detail.get("largest_misfit")) or 0.0
+    return f"{low if low == high else f'{low} to {high}'} ({100 * worst:+.0f} %)"
 
 
 def _cluster(detail: Mapping[str, Any]) -> str:
