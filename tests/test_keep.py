@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -117,6 +118,64 @@ def test_mistakes_in_a_query_are_one_sentence(folder: Path) -> None:
         assert done.returncode == 2
         assert reason in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY (SELECT 1) TO 'x.csv'",
+        "COPY (SELECT 1) TO '{folder}/series.parquet'",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT 1; SELECT 2",
+        "SET enable_external_access = true",
+        "SELECT * FROM recording",
+    ],
+)
+def test_a_query_only_reads_and_only_the_runs(sql: str, folder: Path) -> None:
+    runs = shelf([folder])
+    path = runs[0].run.path
+    before = {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
+    database = open_database(runs, claims_table(runs), published_table())
+    with pytest.raises(UserError) as complaint:
+        query(database, sql.format(folder=str(path).replace("'", "''")))
+    assert "pg_" not in str(complaint.value)
+    assert {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()} == before
+    pivot = "PIVOT recordings ON operation USING count(*) GROUP BY drive"
+    assert query(database, pivot).num_rows == 2
+
+
+def test_a_damaged_run_is_named_and_the_others_are_there(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = shelf([folder])[0].run.path
+    kept = tmp_path / "kept"
+    for name in ("types", "json", "table", "findings", "unfound", "whole"):
+        shutil.copytree(whole, kept / name)
+    manifest = json.loads((whole / "manifest.json").read_text())
+    (kept / "types" / "manifest.json").write_text(json.dumps({**manifest, "tests": [1, 2]}))
+    (kept / "json" / "manifest.json").write_text("{")
+    (kept / "table" / "series.parquet").write_bytes(b"PAR1")
+    (kept / "findings" / "findings.json").write_text('{"findings": 1}')
+    (kept / "unfound" / "findings.json").unlink()
+    damaged = ("findings", "json", "table", "types")
+    for words in (["runs"], ["query", "SELECT ios FROM series"], ["export", str(tmp_path / "to")]):
+        assert main([*words, str(kept)]) == 0
+        said = capsys.readouterr().err.splitlines()
+        assert [line.split(str(kept))[1].split("/")[1] for line in said] == list(damaged)
+    assert main(["runs", str(kept), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("runs", document)
+    found = {Path(run["path"]).name: run["has_findings"] for run in document["runs"]}
+    assert found == {"unfound": False, "whole": True}
+    commands = ("runs", "report", "resume", "compare", "explain", "export")
+    for command in commands:
+        where = {"export": [str(tmp_path / "not")], "compare": [str(whole)]}.get(command, [])
+        for name in damaged:
+            assert main([command, *where, str(kept / name)]) == 2, (command, name)
+            said = capsys.readouterr().err.splitlines()
+            assert len(said) == 1
+            assert str(kept / name) in said[0]
+            assert "unexpected" not in said[0]
 
 
 def test_results_are_printed_and_written(folder: Path, tmp_path: Path) -> None:

@@ -1,19 +1,67 @@
 """Run folders: what goes in comes out, and a failure leaves the last checkpoint whole."""
 
+import copy
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
+from fault_runs import SCHEMAS
 
 from fourcorners.errors import UserError
 from fourcorners.recording import OperationRecording, Recording
-from fourcorners.store import Run, RunWriter
+from fourcorners.store import Run, RunWriter, schema
+from fourcorners.store.validity import fault
 from fourcorners.store.writer import run_name
 
-MANIFEST = {"status": "complete", "tests": []}
+MANIFEST: dict[str, Any] = {
+    "created": "2026-11-21T12:00:00Z",
+    "status": "complete",
+    "version": "0",
+    "command": None,
+    "suite": "a",
+    "profile": "standard",
+    "seed": 1,
+    "target": {
+        "kind": "simulated",
+        "locator": "sim:a",
+        "name": "A",
+        "capacity_bytes": 1,
+        "summary": "",
+        "settings": {},
+        "specification_sha256": None,
+    },
+    "environment": {},
+    "notes": [],
+    "tests": [],
+}
+FINDING: dict[str, Any] = {
+    "name": "x",
+    "title": "X",
+    "verdict": "measured",
+    "value": 1.5,
+    "unit": None,
+    "interval": None,
+    "evidence": [],
+    "text": "",
+    "detail": {},
+}
+TEST: dict[str, Any] = {
+    "name": "a",
+    "title": "A",
+    "source": None,
+    "reason": None,
+    "purpose": "",
+    "wall_s": None,
+    "preparation": [],
+    "parameters": {},
+    "recordings": [],
+}
 
 
 def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
@@ -42,7 +90,7 @@ def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
 def test_round_trip(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, "a-run")
     writer.add("transfer-size/read/4096", "transfer-size", _recording([1000, 2000, 2000, 9000]))
-    writer.findings([{"name": "x", "value": 1.5}])
+    writer.findings([FINDING])
     writer.checkpoint(MANIFEST)
     run = writer.finish()
 
@@ -62,7 +110,7 @@ def test_round_trip(tmp_path: Path) -> None:
     low, _, count = run.histogram("transfer-size/read/4096", "read")
     assert low.tolist() == [1000, 2000, 9000]
     assert count.tolist() == [1, 2, 1]
-    assert run.findings == [{"name": "x", "value": 1.5}]
+    assert run.findings == [FINDING]
     with pytest.raises(KeyError):
         run.series("transfer-size/read/4096", "write")
 
@@ -79,7 +127,7 @@ def test_the_columns_are_the_documented_ones(tmp_path: Path) -> None:
 
 def test_a_run_appears_under_its_name_only_when_finished(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, "a-run")
-    writer.checkpoint({"status": "running", "tests": []})
+    writer.checkpoint({**MANIFEST, "status": "running"})
     assert [path.name for path in tmp_path.iterdir()] == [".a-run.partial"]
     assert Run(tmp_path / ".a-run.partial").recordings == []
     writer.finish()
@@ -123,6 +171,50 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
         Run(tmp_path)
 
 
+def test_what_is_checked_on_reading_is_what_the_schema_says() -> None:
+    """As a library for all of JSON Schema judges, of one part at a time put wrong."""
+    whole = {"schema": "fourcorners/run", "schema_version": 1, "id": "a", **MANIFEST}
+    claim = {"quantity": "random_read", "value": 1.0, "high": None, "relation": "is"}
+    whole["claims"] = [{**claim, "source": "", "url": ""}]
+    logged = {"ios": 1, "of": 1, "one_in": 1}
+    recording = {"id": "a", "label": "", "point": {}, "workload": {}, "partial": False}
+    recordings = [{**recording, "logged": logged, "conditions": {"a": 1}}]
+    whole["tests"] = [{**TEST, "status": "complete", "recordings": recordings}]
+    published = json.loads((SCHEMAS / "run.schema.json").read_text())
+    judge = jsonschema.Draft202012Validator(published)
+    assert fault(whole, "run") is None
+    wrong = 0
+    for path in _places(whole):
+        for value in (1, -1, 1.5, "x", [1], {}, {"x": {}}, None, True, _GONE):
+            document = _with(whole, path, value)
+            assert (fault(document, "run") is None) == judge.is_valid(document), (path, value)
+            wrong += not judge.is_valid(document)
+    assert wrong > 100
+
+
+_GONE = object()
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in parts:
+        yield (*path, key)
+        if isinstance(part, dict | list):
+            yield from _places(part, (*path, key))
+
+
+def _with(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    changed = copy.deepcopy(document)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    if value is _GONE:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return changed
+
+
 def test_run_names_are_plain() -> None:
     assert re.fullmatch(r"\d{8}-\d{6}-ocz-core-64gb", run_name("OCZ Core 64GB"))
     assert re.fullmatch(r"\d{8}-\d{6}-a-b-img", run_name("/tmp/../a b.img").replace("tmp-", ""))
@@ -134,15 +226,20 @@ def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) ->
         killed = RunWriter.create(tmp_path, f"killed-{saved}")
         if saved:
             killed.add("a/read/1", "a", _recording([1000]))
-            tests = [{"status": "complete"}, {"status": "running"}]
+            tests = [{**TEST, "status": "complete"}, {**TEST, "status": "running"}]
             killed.checkpoint({**MANIFEST, "status": "running", "tests": tests})
         os.close(killed._claim.lock)
     alive = RunWriter.create(tmp_path, "alive")
     (tmp_path / ".somebody-else.partial").mkdir()
+    damaged = tmp_path / ".damaged.partial"
+    damaged.mkdir()
+    (damaged / ".lock").touch()
+    (damaged / schema.MANIFEST).write_text("{")
     RunWriter.create(tmp_path, "next")
 
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"killed-True", ".alive.partial", ".next.partial", ".somebody-else.partial"}
+    left = {".damaged.partial", ".somebody-else.partial"}
+    assert names == {"killed-True", ".alive.partial", ".next.partial", *left}
     run = Run(tmp_path / "killed-True")
     assert run.manifest["status"] == "interrupted"
     assert [test["status"] for test in run.manifest["tests"]] == ["complete", "interrupted"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -38,9 +39,16 @@ _COLUMNS_FOLDED_MAX = 6
 
 def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
     """Lists the runs that ``choice`` takes, oldest first."""
-    found = shelf(folders, choice)
+    found = shelf(folders, choice, damaged=_told)
     if json:
-        rows = [{**shelved.to_dict(), "claims": _claims(shelved)} for shelved in found]
+        rows = [
+            {
+                **shelved.to_dict(),
+                "has_findings": shelved.run.has_findings,
+                "claims": _claims(shelved),
+            }
+            for shelved in found
+        ]
         print_document("runs", {"runs": rows})
         return 0
     if not found:
@@ -59,6 +67,8 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
 def _cells(shelved: ShelvedRun) -> list[str]:
     row = shelved.to_dict()
     marks = [] if row["status"] == "complete" else [str(row["status"])]
+    if not shelved.run.has_findings:
+        marks.append("no findings.json")
     claims = _claims(shelved)
     if claims["measured"]:
         marks.append(f"reaches {claims['reached']} of {claims['measured']} claims")
@@ -129,8 +139,12 @@ def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
 
 
 def _database(folders: Sequence[Path]) -> DuckDBPyConnection:
-    runs = shelf(folders)
+    runs = shelf(folders, damaged=_told)
     return open_database(runs, claims_table(runs), published_table())
+
+
+def _told(sentence: str) -> None:
+    print(sentence, file=sys.stderr)
 
 
 def _format_of(path: Path) -> Format:

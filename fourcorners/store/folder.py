@@ -14,6 +14,7 @@ from typing import Any
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
+from fourcorners.store.reader import Run
 
 # In the folder of a run that goes on. Its time of change is the run's last sign of life.
 LOCK = ".lock"
@@ -145,7 +146,12 @@ def recover(parent: str | Path) -> list[Path]:
             _remove(partial)
             os.close(killed.lock)
             continue
-        document = json.loads(manifest.read_text("utf-8"))
+        try:
+            document = Run(partial).manifest
+        except UserError:
+            # Damaged, or of another version: not ours to bring to an end.
+            os.close(killed.lock)
+            continue
         conclude(document, killed.last_sign_s)
         temporary = partial / f".{schema.MANIFEST}.partial"
         temporary.write_text(to_json(document), "utf-8")

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from fourcorners.errors import UserError, os_reason
 from fourcorners.recording import IO_COLUMNS, IoLog, LatencyOverTime
 from fourcorners.store import schema
+from fourcorners.store.validity import fault
 
 Integers = npt.NDArray[np.int64]
 
@@ -24,18 +26,20 @@ class Run:
     def __init__(self, path: str | Path) -> None:
         """Opens the folder at ``path``.
 
-        Raises :class:`UserError` when it is not a run folder or is newer than this version.
+        Raises :class:`UserError` when it is not a run folder, is newer than this version, or its
+        manifest is not what the published schema says.
         """
         self.path = Path(path)
-        self.manifest: dict[str, Any] = self._json(schema.MANIFEST)
-        if self.manifest.get("schema") != schema.RUN_SCHEMA:
+        manifest = self._json(schema.MANIFEST)
+        if not isinstance(manifest, dict) or manifest.get("schema") != schema.RUN_SCHEMA:
             raise UserError(f"{self.path} is not a run folder: its manifest is of another kind")
-        version = self.manifest.get("schema_version")
+        version = manifest.get("schema_version")
         if version != schema.SCHEMA_VERSION:
             raise UserError(
                 f"{self.path} was written in format {version}, this version reads format "
                 f"{schema.SCHEMA_VERSION}: use the version of fourcorners that wrote it"
             )
+        self.manifest: dict[str, Any] = self._sound(schema.MANIFEST, manifest, "run")
 
     @functools.cached_property
     def recordings(self) -> list[dict[str, Any]]:
@@ -94,23 +98,33 @@ class Run:
             **{name: table[name].to_numpy() for name in IO_COLUMNS},
         )
 
-    def check(self) -> None:
-        """Reads every file of the run once, for what is to go on for hours after it.
+    def check(self, *, whole: bool = True) -> None:
+        """Reads every file of the run once, for what is to go on for hours after it, or of the
+        tables only what stands at their ends.
 
         Raises :class:`UserError` for the first that cannot be read.
         """
         _ = self.findings
-        for name in (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME):
-            self.table(name)
-        for log in sorted((self.path / schema.IOS).glob("[!.]*.parquet")):
-            self.table(f"{schema.IOS}/{log.name}")
+        over_time = self.path / schema.LATENCY_OVER_TIME
+        names = [schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS]
+        # Earlier versions did not keep it.
+        names += [schema.LATENCY_OVER_TIME] if over_time.exists() else []
+        logs = sorted((self.path / schema.IOS).glob("[!.]*.parquet"))
+        for name in (*names, *(f"{schema.IOS}/{log.name}" for log in logs)):
+            self._read(name, pq.read_table if whole else pq.read_metadata)
+
+    @property
+    def has_findings(self) -> bool:
+        """Whether the run has been analysed, and what was found is still there."""
+        return (self.path / schema.FINDINGS).exists()
 
     @property
     def findings(self) -> list[dict[str, Any]]:
         """What findings.json says; empty when the run has not been analysed."""
-        if not (self.path / schema.FINDINGS).exists():
+        if not self.has_findings:
             return []
-        return cast("list[dict[str, Any]]", self._json(schema.FINDINGS)["findings"])
+        document = self._sound(schema.FINDINGS, self._json(schema.FINDINGS), "findings")
+        return cast("list[dict[str, Any]]", document["findings"])
 
     def _repr_html_(self) -> str:
         from fourcorners.notebook import run_html
@@ -143,15 +157,31 @@ class Run:
         if name == schema.LATENCY_OVER_TIME and not (self.path / name).exists():
             # Earlier versions did not keep it.
             return schema.LATENCY_OVER_TIME_SCHEMA.empty_table()
-        try:
-            return pq.read_table(self.path / name)
-        except (OSError, pa.ArrowException) as error:
-            raise UserError(f"cannot read {self.path / name}: {_first_line(error)}") from error
+        return self._read(name, pq.read_table)
 
-    def _json(self, name: str) -> dict[str, Any]:
+    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
+        try:
+            return read(self.path / name)
+        except OSError as error:
+            raise UserError(f"cannot read {self.path / name}: {_first_line(error)}") from error
+        except pa.ArrowException as error:
+            raise UserError(
+                f"cannot read {self.path / name}: {_first_line(error)}; put it back from a copy "
+                "of the run"
+            ) from error
+
+    def _sound(self, name: str, document: Any, form: str) -> dict[str, Any]:
+        """The document of a file; raises :class:`UserError` unless it is as its schema says."""
+        if (found := fault(document, form)) is not None:
+            raise UserError(
+                f"{self.path / name} is damaged: {found}; put it back from a copy of the run"
+            )
+        return cast("dict[str, Any]", document)
+
+    def _json(self, name: str) -> Any:
         path = self.path / name
         try:
-            return cast("dict[str, Any]", json.loads(path.read_text("utf-8")))
+            return json.loads(path.read_text("utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             partial = self.path.with_name(f".{self.path.name}.partial")
             if (partial / name).is_file():
@@ -163,7 +193,9 @@ class Run:
         except OSError as error:
             raise UserError(f"cannot read {path}: {os_reason(error)}") from error
         except ValueError as error:
-            raise UserError(f"cannot read {path}: it is not JSON ({error})") from error
+            raise UserError(
+                f"{path} is damaged: it is not JSON ({error}); put it back from a copy of the run"
+            ) from error
 
 
 class _Parts:

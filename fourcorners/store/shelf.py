@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,31 @@ class Choice:
         )
 
 
-def shelf(folders: Iterable[Path], choice: Choice | None = None) -> list[ShelvedRun]:
+def shelf(
+    folders: Iterable[Path],
+    choice: Choice | None = None,
+    *,
+    damaged: Callable[[str], object] = warnings.warn,
+) -> list[ShelvedRun]:
     """The runs in ``folders`` (each a run folder, or a folder of run folders), oldest first.
 
-    Raises :class:`UserError` for a folder that is not there or a run that cannot be read.
+    A run in a folder of runs that cannot be read is left out, and ``damaged`` is told in a sentence
+    which one it is.
+
+    Raises :class:`UserError` for a folder that is not there or is a run that cannot be read.
     """
     wanted = choice or Choice()
-    runs = [ShelvedRun(Run(path), read_notes(path)) for folder in folders for path in _runs(folder)]
+    runs = []
+    for folder in folders:
+        for path in _runs(folder):
+            try:
+                run = Run(path)
+                run.check(whole=False)
+                runs.append(ShelvedRun(run, read_notes(path)))
+            except UserError as error:
+                if path == folder:
+                    raise
+                damaged(f"left out: {error}")
     return sorted(
         (shelved for shelved in runs if wanted.takes(shelved)),
         key=lambda shelved: (shelved.created, str(shelved.run.path)),

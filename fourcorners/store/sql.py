@@ -80,6 +80,8 @@ TABLES = (
     *("findings", "claims", "published"),
 )
 """What docs/query.md describes and ``export`` writes; the views are made of these."""
+VIEWS = ("four_corners", "queue_depths", "transfer_sizes", "latency_seconds", "artefacts")
+"""What docs/query.md describes beside them."""
 
 _VIEWS = """
 CREATE VIEW four_corners AS
@@ -120,10 +122,36 @@ def open_database(
         runs: what is queried.
         claims: what is claimed of the runs' drives, for the table of that name.
         published: the catalog's published figures, for the table of that name.
+
+    The database reads the files of these runs and no others, and writes none.
+
+    Raises:
+        UserError: a table of a run that cannot be read.
     """
     import duckdb
 
     database = duckdb.connect(":memory:")
+    try:
+        files = _fill(database, runs, claims, published)
+    except duckdb.Error as error:
+        raise UserError(f"cannot read the tables of the runs: {_reason(error)}") from error
+    allowed = ", ".join(_quoted(path) for path in files)
+    database.execute(f"SET allowed_paths = [{allowed}]")
+    # Python's variables are no tables.
+    database.execute("SET python_enable_replacements = false")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET lock_configuration = true")
+    return database
+
+
+def _fill(
+    database: duckdb.DuckDBPyConnection,
+    runs: Sequence[ShelvedRun],
+    claims: pa.Table,
+    published: pa.Table,
+) -> list[str]:
+    """Makes the tables and views, and returns the files that these read when they are asked."""
+    files: list[str] = []
     _keep(database, "runs", pa.Table.from_pylist([run.to_dict() for run in runs], schema=_RUNS))
     _keep(database, "tests", _table(runs, _tests, _TESTS))
     _keep(database, "findings", _table(runs, _findings, _FINDINGS))
@@ -135,38 +163,54 @@ def open_database(
         ("series", schema.SERIES, schema.SERIES_SCHEMA),
         ("histograms", schema.HISTOGRAMS, schema.HISTOGRAMS_SCHEMA),
     ):
-        _attach(database, name, [(run, run.run.path / file) for run in runs], columns)
+        files += _attach(database, name, [(run, run.run.path / file) for run in runs], columns)
     over_time = [(run, run.run.path / schema.LATENCY_OVER_TIME) for run in runs]
     kept = [(run, path) for run, path in over_time if path.exists()]  # not by earlier versions
-    _attach(database, "latency_over_time", kept, schema.LATENCY_OVER_TIME_SCHEMA)
+    files += _attach(database, "latency_over_time", kept, schema.LATENCY_OVER_TIME_SCHEMA)
     logs = [
         (run, log) for run in runs for log in sorted((run.run.path / schema.IOS).glob("*.parquet"))
     ]
-    _attach(database, "ios", logs, schema.IOS_SCHEMA)
+    files += _attach(database, "ios", logs, schema.IOS_SCHEMA)
     database.execute(
         "CREATE VIEW recordings AS SELECT drive, measured.*, label, pattern, block_bytes, "
         "queue_depth, content FROM measured JOIN runs USING (run) "
         "LEFT JOIN points USING (run, recording)"
     )
     database.execute(_VIEWS)
-    return database
+    return files
 
 
 def query(database: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
-    """The result of one statement.
+    """The result of one statement, which may only read.
 
     Raises :class:`UserError` with the database's own reason for a mistake in it.
     """
     import duckdb
 
+    # PIVOT is made of several.
+    reading = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
     try:
+        statements = duckdb.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type not in reading:
+            raise UserError("a query is one statement that only reads: write a SELECT")
         relation = database.sql(sql)
-        if relation is None:
-            raise UserError("the query returns nothing: write a SELECT")
         return relation.to_arrow_table()
-    except duckdb.Error as error:
-        reason = " ".join(str(error).split("\n\n")[0].split())
+    except duckdb.CatalogException as error:
+        reason = _reason(error)
+        if reason.startswith("Catalog Error: Table with name"):
+            # What DuckDB means that was meant are tables of its own.
+            reason = f"{reason.split(' Did you mean ')[0]} There are {', '.join((*TABLES, *VIEWS))}"
         raise UserError(f"the query does not work: {reason}") from error
+    except duckdb.Error as error:
+        raise UserError(f"the query does not work: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split("\n\n")[0].split())
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _keep(database: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
@@ -180,21 +224,22 @@ def _attach(
     name: str,
     files: Sequence[tuple[ShelvedRun, Path]],
     columns: pa.Schema,
-) -> None:
-    """A view over files of runs; a table without rows where there are none."""
+) -> list[str]:
+    """A view over files of runs, which are returned; a table without rows where there are none."""
     if not files:
         empty = pa.schema([("run", pa.string()), *columns]).empty_table()
         _keep(database, name, empty)
-        return
+        return []
     paths = [str(path) for _, path in files]
     keys = pa.table({"filename": paths, "run": [run.to_dict()["run"] for run, _ in files]})
     _keep(database, f"{name}_files", keys)
-    listed = ", ".join("'" + path.replace("'", "''") + "'" for path in paths)
+    listed = ", ".join(map(_quoted, paths))
     database.execute(
         f"CREATE VIEW {name} AS SELECT run, * EXCLUDE (run, filename) "
         f"FROM read_parquet([{listed}], filename = true, union_by_name = true) "
         f"JOIN {name}_files USING (filename)"
     )
+    return paths
 
 
 def _table(runs: Sequence[ShelvedRun], rows: Any, columns: pa.Schema) -> pa.Table:
