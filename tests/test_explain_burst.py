@@ -8,8 +8,9 @@ from explain_fixture import MIB, probed, small_ssd
 
 from fourcorners.analysis.internals.bend import find_bends
 from fourcorners.analysis.internals.curve import Curve
+from fourcorners.analysis.internals.slc_cache import may_be_buffer
 from fourcorners.analysis.internals.write_buffer import read_curve
-from fourcorners.arena.drive_text import Bytes, Seconds
+from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
 PROBE = "probe-burst"
 # Four dies, a row of 16 KiB each, fed in 82 us and programmed in 600 us.
@@ -49,6 +50,19 @@ def test_the_slc_cache_follows_the_drive(size_mib: int, tmp_path: Path) -> None:
     assert found["slc_recovered_share"]["value"] == pytest.approx(1, abs=0.1)
 
 
+def test_a_buffer_that_fills_late_is_no_slc_cache(tmp_path: Path) -> None:
+    # Flash writes at 0.82 of the link's rate.
+    late = small_ssd(
+        link={"line_rate": GigabitsPerSecond(1.5)},
+        write_buffer={"size": Bytes(11 * MIB)},
+        flash={"program_time": Seconds(0.505e-3)},
+    )
+    found = probed(PROBE, late, tmp_path)
+    assert found["write_buffer_bytes"]["value"] is None
+    assert found["slc_cache_bytes"]["verdict"] == "not identifiable"
+    assert "write buffer of 11" in found["slc_cache_bytes"]["text"]
+
+
 def _curve(*pieces: tuple[float, float]) -> Curve:
     """Amounts, each with its rate."""
     amounts, rates = np.array(pieces).T
@@ -77,3 +91,16 @@ def test_a_cache_ends_where_a_drive_becomes_slower_in_two_steps(between: float) 
     bends = find_bends(_curve((300e6, 300e6), (between, 60e6), (350e6 - between, 53e6)))
     bend = next(bend for bend in bends if bend.is_one)
     assert bend.count_bytes == pytest.approx(300e6, rel=0.003)
+
+
+def test_a_bend_is_a_cache_where_a_buffer_would_have_shown_or_is_not_there() -> None:
+    bend, _ = find_bends(_curve((186e6, 273e6), (888e6, 224e6)))
+    assert may_be_buffer(bend, None)
+    assert may_be_buffer(bend, _curve((268e6, 254e6)))
+    # Without a write buffer the first writes wait for flash.
+    assert not may_be_buffer(bend, _curve((2e6, 100e6), (266e6, 273e6)))
+    # The short burst would have been slower from 56 MB on.
+    steep, _ = find_bends(_curve((60e6, 273e6), (440e6, 120e6)))
+    assert not may_be_buffer(steep, _curve((268e6, 254e6)))
+    large, _ = find_bends(_curve((700e6, 273e6), (900e6, 200e6)))
+    assert not may_be_buffer(large, None)

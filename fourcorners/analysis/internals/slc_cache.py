@@ -12,7 +12,7 @@ from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.internals import write_buffer
 from fourcorners.analysis.internals.bend import SLOWER_MIN, Bend, find_bends
-from fourcorners.analysis.internals.curve import completion_curve
+from fourcorners.analysis.internals.curve import Curve, completion_curve
 from fourcorners.analysis.internals.write_buffer import Buffer
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -39,6 +39,12 @@ _FASTER_SEEN = 1 / _BELOW_LINK
 _MARGIN_SHARE, _SIZE_MARGIN, _BUFFER_MARGIN = 0.002, 0.003, 0.06
 """How far off the direct rate may be, and the cache, over itself and over the write buffer."""
 
+_BUFFER_MAX = 128 * 1024 * 1024
+"""A solid-state drive's write buffer is no larger."""
+
+_BUFFER_FULL_SHARE = 0.5
+"""Of the short burst, within which a write buffer has to be full to be seen there."""
+
 _AGAIN_MIN = 0.1
 """Share of a cache that shows again after a pause, without which there may be none."""
 
@@ -52,6 +58,30 @@ def cache_bytes(bend: Bend, buffer: Buffer | None) -> float:
         # The buffer fills up after the bend, at the link's rate, while it drains.
         held /= 1 - bend.slow_rate / buffer.link_rate
     return bend.count_bytes - held
+
+
+def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
+    """Whether a write buffer alone explains a bend, although the short burst did not show one.
+
+    A buffer that fills at the fast rate while it drains at the slow one holds the bytes before the
+    bend, times 1 - slow / fast. Drives without one take their first writes as slowly as they
+    program.
+
+    Args:
+        bend: of a long burst.
+        short: the short burst, if it was measured.
+    """
+    held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
+    if held > _BUFFER_MAX:
+        return False
+    if short is None:
+        return True
+    first = short.rate(*write_buffer.FIRST_BYTES)
+    if first < _BELOW_LINK * bend.fast_rate:
+        return False
+    left = 1 - bend.slow_rate / first
+    seen_bytes = _BUFFER_FULL_SHARE * float(short.count_bytes[-1])
+    return first < write_buffer.FASTER_MIN * bend.slow_rate or held > left * seen_bytes
 
 
 def find(run: RunData, link_rate: float | None) -> list[Finding]:
@@ -68,8 +98,11 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         return []
     buffer = _buffer(run, bursts.get("short"))
     evidence = [m.recording for m in long]
+    short = bursts.get("short")
+    short_curve = None if short is None else completion_curve(run, short)
+    doubtful: list[Bend] = []
     for m in long:
-        soon_again = _soon_again(run, bursts.get("short"), buffer)
+        soon_again = _soon_again(run, short, buffer)
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
             _SHARE_MIN * float(m.row["bytes"]),
@@ -78,19 +111,20 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         for bend in find_bends(completion_curve(run, m)):
             size = cache_bytes(bend, buffer) - soon_again
             if bend.is_one and size > least:
+                if buffer is None and may_be_buffer(bend, short_curve):
+                    doubtful.append(bend)
+                    continue
                 rested = bursts.get("rested") if m is bursts.get("long") else None
                 return _found(run, bend, size, buffer, m, rested)
+    if doubtful:
+        return _unidentified(_like_a_buffer(doubtful[0]), evidence)
     hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
     if hidden and not _slower_than_link(run, long, link_rate):
         reason = (
             "Writes are as fast at their end as at their start, and may be as fast as the link: a "
             "faster kind of cell would not show."
         )
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence)
-            for name, title in _TITLES.items()
-            if name == "slc_cache_bytes"
-        ]
+        return _unidentified(reason, evidence)
     bends = [_last_bend(run, m) for m in long]
     # A larger fall that was no cache is the write buffer's.
     falls = [bend.fast_rate / bend.slow_rate for bend in bends]
@@ -100,15 +134,7 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
             f"A long burst becomes slower by {wording.percent(1 - 1 / fall)}: more than chance, "
             "and too little for a cache to be told."
         )
-        return [
-            Finding(
-                "slc_cache_bytes",
-                _TITLES["slc_cache_bytes"],
-                "not identifiable",
-                reason,
-                evidence=evidence,
-            )
-        ]
+        return _unidentified(reason, evidence)
     return [
         Finding(
             "slc_cache_bytes",
@@ -127,6 +153,21 @@ _TITLES = {
     "slc_direct_rate": "Rate past the SLC cache",
     "slc_recovered_share": "SLC cache after a pause",
 }
+
+
+def _unidentified(reason: str, evidence: Sequence[str]) -> list[Finding]:
+    name = "slc_cache_bytes"
+    return [Finding(name, _TITLES[name], "not identifiable", reason, evidence=evidence)]
+
+
+def _like_a_buffer(bend: Bend) -> str:
+    slower = bend.slow_rate / bend.fast_rate
+    return (
+        f"A long burst becomes slower by {wording.percent(1 - slower)} after "
+        f"{wording.amount(bend.count_bytes)}: so it does with a cache of that size, or with a "
+        f"write buffer of {wording.amount((1 - slower) * bend.count_bytes)} that drains while it "
+        "fills, and is full too late for the short burst to show it."
+    )
 
 
 def _buffer(run: RunData, short: Measured | None) -> Buffer | None:
