@@ -139,6 +139,13 @@ PLANTED: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def test_a_test_that_means_to_begin_with_an_erased_drive_is_not_blamed_for_it() -> None:
+    fresh = {"written_before_bytes": 0, "purged": True}
+    assert [one.name for one in artefacts(case(fresh))] == ["preconditioning"]
+    for id in ("probe-overwrite/write", "snia-write-saturation/write"):
+        assert not artefacts(case(fresh, id=id))
+
+
 @pytest.mark.parametrize("planted", PLANTED)
 def test_what_is_planted_is_found_and_nothing_else(planted: str) -> None:
     name, conditions = PLANTED[planted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -18,7 +19,9 @@ from fourcorners.analysis.estimate import Estimate, of_run, pooled
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
 from fourcorners.comparison import Comparison, Subject, compare, parse_gate, strip
+from fourcorners.comparison.documents import markdown
 from fourcorners.comparison.forest import WIDTH, axis_of
+from fourcorners.comparison.gate import by_gate
 from fourcorners.comparison.page import render_page
 from fourcorners.comparison.verdict import verdicts
 from fourcorners.errors import UserError
@@ -258,6 +261,21 @@ def test_a_gate_that_could_not_fail_is_refused() -> None:
     comparison = compared([run_of(1000, rng)], [run_of(1000, rng)])
     with pytest.raises(UserError, match="could not fail"):
         parse_gate("write_iops < 3").check(comparison)
+
+
+def test_of_a_gate_the_worst_are_told_and_the_rest_counted() -> None:
+    runs = [FakeRun(), FakeRun()]
+    for run, step in zip(runs, (0.0, 10.0), strict=True):
+        for point in range(8):
+            run.add(f"t/{point}", "read", iops=1000.0 - step * point, pattern="random")
+    comparison = compare([Subject(name, [run]) for name, run in zip("ab", runs, strict=True)])
+    [tried] = by_gate(parse_gate("read_iops < 1.0 * baseline").check(comparison))
+    assert [check.recording for check in tried.worst] == [f"t/{n}" for n in (7, 6, 5, 4, 3)]
+    assert tried.words == "8 checks: 7 failed, 1 passed"
+    assert tried.rest == "and 2 more, in --json and --junit"
+    assert markdown(comparison, tried.checks).count("**failed**") == 5
+    exact = replace(tried.worst[0], value=1000.0, interval=(999.99, 1000.01))
+    assert exact.words == "1,000 IOPS, limit 1,000 IOPS"
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -144,6 +144,20 @@ def test_says_what_is_missing() -> None:
     assert "No findings were drawn" in text
 
 
+def test_a_note_of_what_was_to_come_is_in_the_past() -> None:
+    run = made_up.make_run(seconds=100)
+    run.manifest["notes"] = ["the content of a.img will be overwritten"]
+    [drive] = report_view([run])["drives"]
+    assert drive["notes"] == ["the content of a.img was overwritten"]
+
+
+def test_only_what_is_written_carries_data() -> None:
+    corners = report_view([made_up.make_run(seconds=100)])["corners"]
+    kinds = {corner["title"].rpartition(" ")[2]: corner["kinds"] for corner in corners}
+    assert kinds["read"] == [""]
+    assert "incompressible" in kinds["write"]
+
+
 def test_status_errors_and_notes_are_on_top() -> None:
     text = render_html([made_up.broken_run()])
     top = text[: text.index('id="corners"')]

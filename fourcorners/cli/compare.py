@@ -15,6 +15,7 @@ from fourcorners.cli.output import print_json
 from fourcorners.comparison import Check, Comparison, compare, parse_gate, parse_subject
 from fourcorners.comparison.documents import junit, markdown, to_dict
 from fourcorners.comparison.forest import axis_of
+from fourcorners.comparison.gate import by_gate
 from fourcorners.comparison.page import render_page
 from fourcorners.comparison.ranking import Rank
 from fourcorners.comparison.strip import labels, row, span
@@ -178,16 +179,16 @@ def _throughput(comparison: Comparison, subject: str) -> Table:
 
 
 def _gates(checks: Sequence[Check]) -> list[RenderableType]:
-    passed = sum(check.outcome == "passed" for check in checks)
-    lines: list[RenderableType] = [
-        Text(f"Gates: {passed} of {len(checks)} checks passed", style="bold")
-    ]
-    for check in checks:
-        if check.outcome != "passed":
-            lines.append(
-                Text.assemble(
-                    (check.outcome, _OUTCOME_STYLES[check.outcome]),
-                    f"  {check.gate.text}  {check.subject}, {check.recording}: {check.words}",
-                )
+    lines: list[RenderableType] = [Text("Gates", style="bold")]
+    for tried in by_gate(checks):
+        lines.append(Text(f"{tried.gate.text}, {tried.words}"))
+        told = [
+            Text.assemble(
+                (check.outcome, _OUTCOME_STYLES[check.outcome]),
+                f"  {check.subject}, {check.recording}: {check.words}",
             )
+            for check in tried.worst
+        ]
+        told += [Text(tried.rest, style="dim")] if tried.rest else []
+        lines += [Padding(line, (0, 0, 0, 2), expand=False) for line in told]
     return lines

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from fourcorners.comparison.comparison import Comparison
-from fourcorners.comparison.gate import Check
+from fourcorners.comparison.gate import Check, by_gate
 from fourcorners.comparison.verdict import NOTHING_SHOWN, verdicts
 
 SCHEMA = "fourcorners/compare"
@@ -98,14 +98,14 @@ def markdown(comparison: Comparison, checks: Sequence[Check]) -> str:
             "| gate | recording | subject | measured | |",
             "| --- | --- | --- | --- | --- |",
         ]
-        shown = [check for check in checks if check.outcome != "passed"]
-        lines += [
-            f"| `{check.gate.text}` | {check.recording} | {_cell(check.subject)} "
-            f"| {check.words} | **{check.outcome}** |"
-            for check in shown
-        ]
-        passed = len(checks) - len(shown)
-        lines.append(f"| {passed} of {len(checks)} checks | | | | passed |")
+        for tried in by_gate(checks):
+            lines += [
+                f"| `{check.gate.text}` | {check.recording} | {_cell(check.subject)} "
+                f"| {check.words} | **{check.outcome}** |"
+                for check in tried.worst
+            ]
+            more = f" ({tried.rest})" if tried.rest else ""
+            lines.append(f"| `{tried.gate.text}` | {tried.words}{more} | | | |")
     return "\n".join(lines) + "\n"
 
 

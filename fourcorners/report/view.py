@@ -27,6 +27,10 @@ DRIVE_FILE_LIMIT_BYTES = 100_000
 OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 LITTLES_LAW = "littles_law"  # about recordings as such, not about a test
 ARTEFACT = "artefact_"  # findings that have a list of their own
+_ANNOUNCED = (
+    ("will be overwritten", "was overwritten"),
+    ("that will be destroyed", "that was destroyed"),
+)
 # Findings whose sentence repeats what a figure writes out.
 IN_THE_FIGURE = ("corner_", "rounds_")
 
@@ -93,11 +97,18 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "version": str(manifest.get("version") or ""),
         "command": str(manifest.get("command") or ""),
         "status": str(manifest.get("status") or "unknown"),
-        "notes": [str(note) for note in manifest.get("notes") or []],
+        "notes": [_happened(str(note)) for note in manifest.get("notes") or []],
         "tests": _tests(run),
         "trouble": [t for t in _tests(run) if t["status"] not in ("complete", "skipped")],
         "drive_file": _drive_file(run),
     }
+
+
+def _happened(note: str) -> str:
+    """A note that announces what a run does, in the past: its report comes after."""
+    for announced, done in _ANNOUNCED:
+        note = note.replace(announced, done)
+    return note
 
 
 def _remarks(detail: Mapping[str, Any], key: str) -> list[dict[str, str]]:
