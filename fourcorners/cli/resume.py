@@ -21,7 +21,10 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
     """Goes on with the run, then with the other targets of its command where they were begun and
     did not end, or where the command did not get to them; shows all as "characterize" does."""
     finished = _resumed(path, progress=progress, quiet=quiet)
-    request = finished.manifest["request"]
+    request = finished.manifest.get("request", {})
+    following = request.get("following", [])
+    if not following:
+        return show_runs([finished], None, json=json, quiet=quiet)
     each = Each(
         suite=suite_of(request["suite"], finished.manifest["suite"]),
         filled_share=request["subject"]["filled_share"],
@@ -34,7 +37,6 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
     )
     followed = is_followed(finished.path)
     runs, taken, to_begin = [finished], {finished.path}, []
-    following = request.get("following", [])
     for place, opening in enumerate(following):
         if runs[-1].manifest["status"] == "interrupted":
             break
