@@ -63,6 +63,31 @@ def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
     assert "random_write" not in rows
 
 
+def _of_sweep(iops: dict[int, float]) -> dict[str, Any]:
+    run = FakeRun(capacity_bytes=10**9)
+    run.add_queue_depths("write", iops)
+    [row] = [row for row in rows_of(analyze(run)) if row["quantity"] == "random_write"]
+    return dict(row)
+
+
+def test_no_single_lucky_depth_is_the_highest_rate() -> None:
+    around = (17, 20, 22, 18, 34.4, 21, 19, 22, 17, 20)
+    row = _of_sweep({4 + 3 * place: 1000 * rate for place, rate in enumerate(around)})
+    assert 20_000 <= row["value"] <= 22_000
+    low, high = row["interval"]
+    assert low < 17_000
+    assert high > 24_000
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
+def test_a_rise_to_the_deepest_queue_is_kept(exponent: float) -> None:
+    depths = (2, 4, 8, 16, 32, 64)
+    row = _of_sweep({depth: 1000.0 * depth**exponent for depth in depths})
+    assert row["value"] == pytest.approx(1000 * 64**exponent)
+    low, high = row["interval"]
+    assert high / low < 1.01
+
+
 def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
     run = FakeRun(capacity_bytes=10**9)
     at: dict[str, Any] = {"pattern": "random", "block_bytes": 4096, "queue_depth": 1}

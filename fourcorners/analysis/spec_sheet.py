@@ -9,12 +9,13 @@ vendor's claims against it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from fourcorners import wording
 from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.highest import highest
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY, QUANTILES, THROUGHPUT, Quantity
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.analysis.traits import SMALL_BYTES, busiest
@@ -296,8 +297,9 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
                 key = "sequential_write_incompressible"
                 rows.append(_row(run, key, honest, THROUGHPUT, "B/s"))
         if small:
-            best = max(small, key=lambda one: one.iops)
-            rows.append(_row(run, f"random_{operation}", best, IOPS, "IOPS"))
+            found = highest(run, small)
+            row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
+            rows.append(None if row is None else replace(row, interval=found.interval))
     return [row for row in rows if row is not None]
 
 
