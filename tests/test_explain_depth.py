@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
+from explain_fixture import small_ssd
 
 import fourcorners as fc
 from fourcorners.analysis.internals import command_queue, link, queue_curve
+from fourcorners.analysis.spec_sheet import rows_of
+from fourcorners.arena.drive_text import drive_file
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import find_suite
@@ -44,6 +47,29 @@ def test_a_disks_queue_follows_the_drives(depth: int, tmp_path: Path) -> None:
     found = _values("wd6400aaks", tmp_path, **{"link.queue_depth": str(depth)})
     assert found["command_queue_depth"] == depth
     assert found["reordering"] == (depth > 1)
+
+
+def test_no_rate_of_the_spec_sheet_exceeds_what_flash_and_link_carry(tmp_path: Path) -> None:
+    """Reads of what was never written, or of one place over and over, come over the link alone:
+    they are no figure of the drive."""
+    path = tmp_path / "drive.toml"
+    path.write_text(drive_file("drive", "page-mapped-ssd", small_ssd()).text, "utf-8")
+    with fc.open_target(str(path)) as target:
+        tests = ("probe-depth", "probe-sizes")
+        run = fc.run("explain", target, tests=tests, out=tmp_path / "runs")
+    rate = {row["recording"]: row["bytes_per_second"] for row in run.recordings}
+    [ceiling] = [one["value"] for one in run.findings if one["name"] == "link_ceiling"]
+    written = max(rate[one] for one in rate if "link/written/" in one)
+    assert max(rate[one] for one in rate if "link/erased/" in one) > 1.2 * written
+    told = {
+        row["quantity"]: row["value"] * (4096 if row["unit"] == "IOPS" else 1)
+        for row in rows_of(run.findings)
+        if row["unit"] in ("IOPS", "B/s")
+    }
+    assert {"sequential_read", "sequential_write", "random_read"} <= told.keys()
+    for quantity, value in told.items():
+        assert value <= min(1.05 * written, ceiling), quantity
+    assert told["random_read"] <= told["sequential_read"]
 
 
 def _large(run: FakeRun, of: str, rate: float) -> None:
