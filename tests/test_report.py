@@ -151,10 +151,19 @@ def test_a_note_of_what_was_to_come_is_in_the_past() -> None:
     assert drive["notes"] == ["the content of a.img was overwritten"]
 
 
-def test_only_what_is_written_carries_data() -> None:
+def test_bars_tell_intervals_and_of_writes_their_data() -> None:
     corners = report_view([made_up.make_run(seconds=100)])["corners"]
     kinds = {corner["title"].rpartition(" ")[2]: corner["kinds"] for corner in corners}
     assert kinds["read"] == [""]
+    bars = [
+        bar
+        for corner in corners
+        for block in corner["blocks"]
+        for group in block["groups"]
+        for bar in group["bars"]
+    ]
+    assert any(" to " in bar["intervals"]["iops"] for bar in bars)
+    assert all("within" not in text for bar in bars for text in bar["intervals"].values())
     assert "incompressible" in kinds["write"]
 
 

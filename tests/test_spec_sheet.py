@@ -25,7 +25,7 @@ from fourcorners.catalog.claims import (
 from fourcorners.catalog.published import published
 from fourcorners.cli import main
 from fourcorners.errors import UserError
-from fourcorners.report.spec import _interval
+from fourcorners.report.spec import interval_beside
 
 
 def run_with(rate: float, noise: float = 0.0, swing: float = 0.0, seconds: int = 60) -> FakeRun:
@@ -378,5 +378,5 @@ def test_claims_are_about_one_drive(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_an_interval_keeps_its_units_where_they_differ() -> None:
-    assert _interval((0.0009, 0.0011), "s", "1.00 ms") == "900 µs to 1.10 ms"
-    assert _interval((0.0011, 0.0012), "s", "1.15 ms") == "1.10 to 1.20"
+    assert interval_beside((0.0009, 0.0011), "s", "1.00 ms") == "900 µs to 1.10 ms"
+    assert interval_beside((0.0011, 0.0012), "s", "1.15 ms") == "1.10 to 1.20"

@@ -80,7 +80,7 @@ def _texts(row: Beside) -> dict[str, str]:
         "quantity": row.quantity,
         "title": row.title,
         "measured": shown,
-        "interval": _interval(measured.get("interval"), unit, shown),
+        "interval": interval_beside(measured.get("interval"), unit, shown),
         "conditions": str(measured.get("conditions") or ""),
         "tests": ", ".join(tests),
         "claimed": "" if row.claim is None else row.claim.words,
@@ -94,7 +94,7 @@ def _texts(row: Beside) -> dict[str, str]:
     }
 
 
-def _interval(bounds: object, unit: object, shown: str) -> str:
+def interval_beside(bounds: object, unit: object, shown: str) -> str:
     """The interval beside its value, without a unit that is the value's; of what is known better
     than anybody asks only that it is; empty where it is one point, as a simulated drive may have
     it."""

@@ -11,10 +11,19 @@ from fourcorners import wording
 from fourcorners.catalog.claims import Claim, left_out
 
 from .charts import SECTIONS
-from .payload import CORNERS, LATENCIES, corner_of, drive_names, findings, joined
+from .payload import (
+    CORNERS,
+    LATENCIES,
+    corner_of,
+    drive_names,
+    findings,
+    joined,
+    latency_interval,
+    rate_interval,
+)
 from .published import published_view
 from .run import Run
-from .spec import side_by_side, spec_sheet, spec_view
+from .spec import interval_beside, side_by_side, spec_sheet, spec_view
 
 CORNER_TITLES = {
     "random-read": "random read",
@@ -216,6 +225,7 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
                     "mean": wording.duration(row.get("latency_mean_s")),
                     "p99": wording.duration(row.get("latency_p99_s")),
                     "max": wording.duration(row.get("latency_max_s")),
+                    "intervals": _bar_intervals(run, row),
                 }
             )
     size = wording.size(block_bytes) if block_bytes else ""
@@ -240,6 +250,21 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
             for depth, block in sorted(blocks.items())
         ],
     }
+
+
+def _bar_intervals(run: Run, row: Mapping[str, Any]) -> dict[str, str]:
+    """Intervals beside a bar's IOPS, mean and p99; empty where there is none that shows."""
+    factors, iops = rate_interval(run, row), wording.finite(row.get("iops"))
+    rates = None if factors is None or iops is None else [iops * factor for factor in factors]
+    bounds = {"iops": (rates, "IOPS", iops)} | {
+        key: (latency_interval(run, row, key), "s", row.get(f"latency_{key}_s"))
+        for key in ("mean", "p99")
+    }
+    texts = {
+        key: interval_beside(own, unit, wording.quantity(value, unit))
+        for key, (own, unit, value) in bounds.items()
+    }
+    return {key: text if " to " in text else "" for key, text in texts.items()}
 
 
 def _set_shares(corners: Sequence[Mapping[str, Any]]) -> None:
