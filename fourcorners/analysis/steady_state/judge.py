@@ -79,7 +79,7 @@ TURNOVERS = 8.0
 """Times that the flash must have been collected since its spare area was used up: all blocks of a
 fill are of one age, which several generations of blocks inherit."""
 
-TURNOVERS_CAPACITIES_MAX = 1.5
+TURNOVERS_CAPACITIES_MAX = 1.25
 """Capacities written after which those turnovers need not be waited for: a drive that collects
 little takes long for each."""
 
