@@ -209,6 +209,9 @@ class RealTarget:
     def purge(self) -> None:
         """Discards a device; gives a file's room back and takes it anew."""
 
+    def trim(self, offset_bytes: int, length_bytes: int) -> None:
+        """Gives whole blocks back; raises what ``purge`` does, and ``ValueError`` for others."""
+
     def filled(self) -> None:
         """Says that all of the capacity has been written."""
 

@@ -93,8 +93,9 @@ class Target(ABC):
     def trim(self, offset: int, count: int) -> None:
         """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM).
 
-        Raises :class:`UserError` where it is not possible; of a file or device only all of it can
-        be trimmed, and a device only where ``purge_method`` is ``"discard"``.
+        Of a file, the room is given back and taken anew. Raises :class:`UserError` where it is not
+        possible: of a file or device whole blocks can be trimmed, and a device only where
+        ``purge_method`` is ``"discard"``.
         """
 
     @abstractmethod
@@ -527,10 +528,8 @@ class RealTarget(Target):
     def trim(self, offset: int, count: int) -> None:
         if self.no_trim_reason is not None:
             raise UserError(self.no_trim_reason)
-        if (offset, count) != (0, self.capacity_bytes):
-            raise UserError(f"of {self.locator} only all can be trimmed: give its whole capacity")
         with _preparing():
-            self._held.purge()
+            self._held.trim(offset, count)
 
     def _erase(self, method: Method) -> None:
         """Lets go of the device, so that a tool can have it, and claims the same one again."""

@@ -130,6 +130,12 @@ impl RealTarget {
         py.detach(|| self.file.purge(limit)).map_err(preparation_error)
     }
 
+    fn trim(&mut self, py: Python<'_>, offset_bytes: u64, length_bytes: u64) -> PyResult<()> {
+        let limit = Duration::from_nanos(self.io_limit_ns);
+        let part = offset_bytes..offset_bytes.saturating_add(length_bytes);
+        py.detach(|| self.file.trim(part, limit)).map_err(preparation_error)
+    }
+
     fn filled(&mut self, py: Python<'_>) -> PyResult<()> {
         let limit = Duration::from_nanos(self.io_limit_ns);
         py.detach(|| self.file.filled(limit)).map_err(preparation_error)

@@ -24,7 +24,16 @@ from fourcorners.suites.past import Past
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.preview import announcement, lost_at_most
 from fourcorners.suites.progress import Estimate, Pace, Progress, Status
-from fourcorners.suites.steps import Fill, Purge, Rest, Restore, SteadyWrites, Step, Trim
+from fourcorners.suites.steps import (
+    Fill,
+    Purge,
+    Rest,
+    Restore,
+    SteadyWrites,
+    Step,
+    Trim,
+    TrimParts,
+)
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Test
 from fourcorners.suites.waypoint import Drive, GoingOn, Waypoint, begins_anew
@@ -362,9 +371,10 @@ class Runner:
             case Rest():
                 self._show(text, 0.0, 0.0)
                 self._target.idle(step.seconds)
-            case Trim():
+            case Trim() | TrimParts():
                 self._show(text, 0.0, 0.0)
-                self._target.trim(0, self._target.capacity_bytes)
+                for offset, count in step.ranges(self._target.capacity_bytes):
+                    self._target.trim(offset, count)
             case Restore():
                 self._show(text, 0.0, 0.0)
                 self._target.restore()

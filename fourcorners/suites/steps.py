@@ -108,6 +108,37 @@ class Trim:
         """One phrase, as a manifest's ``preparation`` has it."""
         return "TRIM of the whole drive"
 
+    def ranges(self, capacity_bytes: int) -> list[tuple[int, int]]:
+        """Offset and length of what is trimmed, in bytes."""
+        return [(0, capacity_bytes)]
+
+
+@dataclass(frozen=True)
+class TrimParts:
+    """TRIM of ``part_bytes`` in every ``distance_bytes`` from ``offset`` on, ``parts`` times."""
+
+    offset: int
+    part_bytes: int
+    distance_bytes: int
+    parts: int
+
+    seconds = 0.1
+    written_bytes = 0
+
+    def describe(self, subject: Subject) -> str:
+        """One phrase, as a manifest's ``preparation`` has it."""
+        return (
+            f"TRIM of {self.parts} times {wording.chosen_size(self.part_bytes)}, every "
+            f"{wording.chosen_size(self.distance_bytes)}"
+        )
+
+    def ranges(self, capacity_bytes: int) -> list[tuple[int, int]]:
+        """Offset and length of what is trimmed, in bytes."""
+        return [
+            (self.offset + number * self.distance_bytes, self.part_bytes)
+            for number in range(self.parts)
+        ]
+
 
 @dataclass(frozen=True)
 class Restore:
@@ -149,4 +180,4 @@ class SteadyWrites:
         return f"4 KiB random writes to {subject.extent(self.count)} until steady"
 
 
-Step = Purge | Fill | SteadyWrites | Rest | Trim | Restore
+Step = Purge | Fill | SteadyWrites | Rest | Trim | TrimParts | Restore

@@ -12,6 +12,7 @@ from fourcorners.suites.steps import (
     Restore,
     Step,
     Trim,
+    TrimParts,
 )
 from fourcorners.suites.subject import Subject
 from fourcorners.workload import CLOSED_LOOP, Stream, Workload
@@ -243,7 +244,8 @@ class Test:
             if subject.state is not None and not phase.continues:
                 steps = (Restore(subject.state), *steps)
             kept = tuple(m for m in phase.measurements if subject.writable or not m.writes)
-            if subject.no_trim_reason is not None and any(isinstance(s, Trim) for s in steps):
+            trims = any(isinstance(step, Trim | TrimParts) for step in steps)
+            if subject.no_trim_reason is not None and trims:
                 left_out.append(subject.no_trim_reason)
                 continue
             if isinstance(phase, Phase) and kept:

@@ -128,42 +128,62 @@ impl RealFile {
         )
     }
 
-    /// Gives the whole content back: discards every block of a device; of a
-    /// file, frees its room and allocates it anew, which reaches the drive
-    /// only where the file system is mounted with `discard`. Afterwards
-    /// reads do not reach the medium until it has been filled.
+    /// Gives the whole content back, as [`RealFile::trim`] does a part of it.
     ///
     /// # Errors
-    /// A plan without permission to write; a device that cannot discard; a GiB
-    /// that takes longer than `limit`.
+    /// Those of `trim`.
     pub fn purge(&mut self, limit: Duration) -> Result<(), Unprepared> {
+        self.trim(0..self.plan.capacity_bytes, limit)
+    }
+
+    /// Gives a part of the content back: discards the blocks of a device; of a
+    /// file, frees its room and allocates it anew, which reaches the drive
+    /// only where the file system is mounted with `discard`. Afterwards
+    /// reads of it do not reach the medium until it has been filled.
+    ///
+    /// # Errors
+    /// A plan without permission to write; a part that ends beyond the content,
+    /// or does not consist of whole blocks; a device that cannot discard; a GiB
+    /// that takes longer than `limit`.
+    pub fn trim(&mut self, part: Range<u64>, limit: Duration) -> Result<(), Unprepared> {
         let path = self.plan.path.display();
         if !self.plan.writable {
             let refused =
                 format!("{path} was opened for reading only: its content is not discarded");
             return Err(TargetError(refused).into());
         }
+        let block_bytes = u64::from(self.plan.request_alignment_bytes);
+        let is_whole = part.start.is_multiple_of(block_bytes)
+            && (part.end.is_multiple_of(block_bytes) || part.end == self.plan.capacity_bytes);
+        if part.end > self.plan.capacity_bytes || part.start >= part.end || !is_whole {
+            let (start, end, capacity_bytes) = (part.start, part.end, self.plan.capacity_bytes);
+            return Err(TargetError(format!(
+                "{path} cannot be trimmed from byte {start} to {end}: use whole blocks of {block_bytes} B within its {capacity_bytes} B"
+            ))
+            .into());
+        }
         // From here on, whether it succeeds or not.
         self.plan.needs_fill = true;
         match self.plan.kind {
-            Kind::Device => self.part_by_part("discarding", limit, device::discard),
+            Kind::Device => self.part_by_part("discarding", part, limit, device::discard),
             Kind::File => {
-                self.part_by_part("freeing", limit, room::free)?;
-                self.part_by_part("allocating", limit, room::allocate)
+                self.part_by_part("freeing", part.clone(), limit, room::free)?;
+                self.part_by_part("allocating", part, limit, room::allocate)
             }
         }
     }
 
-    /// Does something with the whole content, and names what hangs.
+    /// Does something with a part of the content, and names what hangs.
     fn part_by_part(
         &self,
         doing: &str,
+        whole: Range<u64>,
         limit: Duration,
         call: impl Fn(&File, &Range<u64>) -> std::io::Result<()> + Copy + Send + 'static,
     ) -> Result<(), Unprepared> {
-        let (path, capacity_bytes) = (&self.plan.path, self.plan.capacity_bytes);
-        for start in (0..capacity_bytes).step_by(PART_BYTES as usize) {
-            let part = start..capacity_bytes.min(start + PART_BYTES);
+        let path = &self.plan.path;
+        for start in whole.clone().step_by(PART_BYTES as usize) {
+            let part = start..whole.end.min(start + PART_BYTES);
             let (file, count) = (Arc::clone(&self.file), part.end - start);
             match within(limit, move || call(&file, &part)) {
                 Some(Ok(())) => {}

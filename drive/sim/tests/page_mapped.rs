@@ -433,6 +433,35 @@ fn reads_suspend_programs() {
 }
 
 #[test]
+fn trim_forgets_whole_parts_only() {
+    let read_us = |granularity: &str, offset: u64, length: u64| {
+        let line = format!("trim_granularity = {{ value = \"{granularity}\", source = \"test\" }}");
+        let mut drive = with_lines("ocz-vector-256gb", "translation", &line);
+        let mut write = workload(Operation::Write, Pattern::Sequential, 64 * KIB, 1);
+        write.stop.bytes = Some(MIB);
+        run(&mut drive, &write);
+        drive.idle(SECOND_NS);
+        drive.trim(offset, length);
+        let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1);
+        reads.streams[0].offset_bytes = 64 * KIB;
+        reads.streams[0].span_bytes = Some(4 * KIB);
+        reads.stop.ios = Some(100);
+        run(&mut drive, &reads).operations[0].latencies.sum_ns() / 100_000
+    };
+    let written_us = read_us("0 B", 0, MIB);
+    for (granularity, offset_kib, length_kib, forgotten) in [
+        ("0 B", 64, 64, false),
+        ("64 KiB", 64, 64, true),
+        ("64 KiB", 0, 256, true),
+        ("64 KiB", 64, 60, false),
+        ("64 KiB", 60, 60, false),
+    ] {
+        let us = read_us(granularity, offset_kib * KIB, length_kib * KIB);
+        assert_eq!(2 * us < written_us, forgotten, "{granularity}: {us} of {written_us} us");
+    }
+}
+
+#[test]
 fn what_was_trimmed_does_not_come_back_from_the_data_path() {
     let mut drive = drive("ocz-vertex-le-100gb", &[]);
     let mut write = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 8);

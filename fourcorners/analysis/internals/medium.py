@@ -19,7 +19,7 @@ NO_ARM = "Not applicable: nothing moves."
 NO_UNITS = "Not applicable: a mechanical disk, which overwrites sectors where they are."
 
 
-_OF_FLASH = ("slc_cache_bytes", "slc_direct_rate", "slc_recovered_share")
+_OF_FLASH = ("slc_cache_bytes", "slc_direct_rate", "slc_recovered_share", "trim_granularity")
 """Findings from writes that are about what only flash has."""
 
 

@@ -14,6 +14,7 @@ from fourcorners.analysis.internals import (
     spare_area,
     stalls,
     stored_data,
+    trim,
     write_buffer,
 )
 from fourcorners.analysis.source import RunData
@@ -37,6 +38,7 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         *slc_cache.find(run, link_rate),
         *stored_data.find(run, carried),
         *flushes,
+        *trim.find(run),
     ]
 
 

@@ -139,6 +139,12 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
         sections["slc_cache"] = cached
     if chance.random() < 0.1:
         sections["read_cache"] = {"size": Bytes(round(_between(chance, 2, 24)) * MIB)}
+    heeds = chance.random()
+    if heeds < 0.15:
+        sections["translation"]["trim_granularity"] = Bytes(0)
+    elif heeds < 0.5:
+        coarser = unit * 2 ** int(chance.integers(1, 7))
+        sections["translation"]["trim_granularity"] = Bytes(coarser)
     return sections
 
 

@@ -125,7 +125,15 @@ def _compression_floor(hidden: Hidden) -> float | None:
 
 
 def _trim_effect(hidden: Hidden) -> float | None:
-    return None if hidden.get("flash.dies") is None else 1
+    return None if hidden.get("flash.dies") is None else float(bool(_trim_granularity(hidden)))
+
+
+def _trim_granularity(hidden: Hidden) -> float | None:
+    """Zero of a drive that maps clusters, which knows no TRIM."""
+    if hidden.kind == "disk":
+        return None
+    granularity = hidden.get("translation.trim_granularity")
+    return float(hidden.get("translation.unit") or 0 if granularity is None else granularity)
 
 
 def _idle_recovery(hidden: Hidden) -> float | None:
@@ -152,5 +160,6 @@ FLASH_TRUTHS = (
     Truth("compression_floor", False, _compression_floor),
     Truth("deduplication", True, _deduplicates),
     Truth("trim_effect", True, _trim_effect),
+    Truth("trim_granularity", True, _trim_granularity),
     Truth("idle_recovery", True, _idle_recovery),
 )

@@ -17,6 +17,7 @@ from fourcorners.suites.probes import (
     positions,
     seeks,
     sizes,
+    trim,
 )
 
 PROBES = (
@@ -31,4 +32,5 @@ PROBES = (
     positions.DEFINITION,
     seeks.DEFINITION,
     sizes.DEFINITION,
+    trim.DEFINITION,
 )

@@ -412,12 +412,21 @@ impl Device for PageMapped {
     }
 
     fn trim(&mut self, at_ns: u64, offset_bytes: u64, length_bytes: u64) {
-        self.store_data_path(at_ns);
-        // Only units that lie in the range as a whole hold nothing else.
+        // Only parts that lie in the range as a whole hold nothing else.
         let unit_bytes = self.units.unit_bytes;
-        let first = offset_bytes.div_ceil(unit_bytes);
-        let end = (offset_bytes + length_bytes) / unit_bytes;
-        for unit in first..end {
+        let part_bytes = match &self.specification.translation.trim_granularity {
+            Some(granularity) if granularity.0 == 0 => return,
+            granularity => granularity.as_ref().map_or(unit_bytes, |granularity| granularity.0),
+        };
+        self.store_data_path(at_ns);
+        let units = part_bytes / unit_bytes;
+        let end_bytes = offset_bytes + length_bytes;
+        let end = match end_bytes == self.capacity_bytes {
+            // The last part may be shorter.
+            true => end_bytes / unit_bytes,
+            false => end_bytes / part_bytes * units,
+        };
+        for unit in offset_bytes.div_ceil(part_bytes) * units..end {
             if let Some(cache) = &mut self.slc_cache
                 && self.translation.slot(unit as u32).is_some()
             {

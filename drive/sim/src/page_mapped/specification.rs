@@ -136,6 +136,9 @@ pub struct Translation {
     /// Dies whose blocks are erased and collected together as superblocks.
     /// Absent: each die collects by itself.
     pub superblock_dies: Option<Parameter<u32>>,
+    /// TRIM forgets only whole parts of so many bytes; 0: it forgets nothing.
+    /// Absent: whole mapping units.
+    pub trim_granularity: Option<Parameter<Bytes>>,
 }
 
 /// Reclaiming of blocks, in each pool of dies by itself (see
@@ -406,6 +409,12 @@ impl Specification {
             superblock >= 1 && flash.dies.value.is_multiple_of(superblock),
             "translation.superblock_dies: use a divisor of flash.dies",
         )?;
+        if let Some(granularity) = &self.translation.trim_granularity {
+            require(
+                granularity.0.is_multiple_of(unit),
+                "translation.trim_granularity: use a multiple of translation.unit, or 0",
+            )?;
+        }
         let collection = &self.garbage_collection;
         let draws = collection.policy.as_ref().is_some_and(|p| p.value == Policy::DChoices);
         let candidates = collection.candidates.as_ref().map(|c| c.value);

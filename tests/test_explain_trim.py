@@ -1,0 +1,75 @@
+"""What a drive forgets by TRIM, as the probe finds it."""
+
+from pathlib import Path
+
+import pytest
+from explain_fixture import KIB, probed, small_ssd
+
+import fourcorners as fc
+from fourcorners.arena.drive_text import Bytes, Seconds
+from fourcorners.errors import UserError
+from fourcorners.suites import steps
+from fourcorners.suites.probes import trim
+from fourcorners.suites.subject import Subject
+
+
+@pytest.mark.parametrize(
+    ("translation", "truth"),
+    [
+        ({}, 4 * KIB),
+        ({"unit": Bytes(8 * KIB)}, 8 * KIB),
+        ({"trim_granularity": Bytes(256 * KIB)}, 256 * KIB),
+        ({"trim_granularity": Bytes(0)}, 0),
+    ],
+)
+def test_the_granularity_is_the_drives(
+    translation: dict[str, object], truth: int, tmp_path: Path
+) -> None:
+    found = probed("probe-trim", small_ssd(translation=translation), tmp_path)
+    assert found["trim_granularity"]["value"] == truth
+
+
+def test_a_drive_that_answers_both_alike_shows_nothing(tmp_path: Path) -> None:
+    slow = {"read_overhead": Seconds(0.8e-3)}
+    found = probed("probe-trim", small_ssd(controller=slow), tmp_path)
+    assert found["trim_granularity"]["verdict"] == "not identifiable"
+
+
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [
+        (Subject("device", 10**10, writable=False), "reading only"),
+        (Subject("device", 10**10, no_trim_reason="TRIM needs --purge discard"), "--purge discard"),
+    ],
+)
+def test_where_it_shows_nothing_it_is_left_out(subject: Subject, reason: str) -> None:
+    skipped = trim.plan(subject, trim.Parameters(), seed=1).skip_reason
+    assert skipped is not None
+    assert reason in skipped
+
+
+def test_of_a_file_it_is_the_file_system_that_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "SETTLE_S", 0.0)
+    with fc.open_target(str(tmp_path / "file"), size=2**23) as target:
+        run = fc.run("probe-trim", target, out=tmp_path / "runs")
+    [found] = [finding for finding in run.findings if finding["name"] == "trim_granularity"]
+    assert found["verdict"] == "not identifiable"
+    assert "file system" in found["text"]
+
+
+def test_a_part_of_a_file_is_given_back(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with fc.open_target(str(path), size=2**20) as target:
+        target.run(
+            fc.Workload([fc.Stream.write("sequential", 65536)], transfer_bytes=2**20, seed=1)
+        )
+        target.trim(65536, 131072)
+        content = path.read_bytes()
+        assert content[65536:196608] == bytes(131072)
+        assert content[:4096] != bytes(4096) != content[196608:200704]
+        with pytest.raises((UserError, ValueError), match="whole blocks"):
+            target.trim(100, 1000)
+        with pytest.raises((UserError, ValueError), match="whole blocks"):
+            target.trim(0, 2**21)
