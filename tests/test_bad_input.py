@@ -171,11 +171,14 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
-    # A small drive is filled at once, so that the interrupt meets a measurement.
+    # A small drive is filled at once, and one measurement takes minutes: the interrupt meets it.
     small = ["--set", "flash.blocks_per_plane=128", "--set", "capacity.user=12 GiB"]
-    tests = ["--tests", "queue-depth,consistency", "--profile", "full"]
+    (tmp_path / "long.toml").write_text(
+        'schema_version = 1\nname = "long"\n[[test]]\nuse = "queue-depth"\ntime = "100000 s"\n'
+        '[[test]]\nuse = "consistency"\n'
+    )
     process = subprocess.Popen(
-        [*COMMAND, "characterize", "sim:ocz-vector-256gb", *small, *tests],
+        [*COMMAND, "run", "long.toml", "sim:ocz-vector-256gb", *small],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
