@@ -20,7 +20,15 @@ from fourcorners.arena.drive_text import (
 )
 from fourcorners.catalog import DriveFile
 
-KINDS = ("SATA SSD", "NVMe SSD", "compressing SSD", "SLC-cached SSD", "cluster-mapped SSD", "disk")
+KINDS = (
+    "SATA SSD",
+    "NVMe SSD",
+    "compressing SSD",
+    "SLC-cached SSD",
+    "cluster-mapped SSD",
+    "log-block SSD",
+    "disk",
+)
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 _US, _MS = 1e-6, 1e-3
@@ -51,6 +59,8 @@ def draw(seed: int, index: int) -> Hidden:
             file_kind, sections = "disk", _disk(chance)
         case "cluster-mapped SSD":
             file_kind, sections = "block-mapped-ssd", _cluster_mapped(chance)
+        case "log-block SSD":
+            file_kind, sections = "log-block-ssd", _log_block(chance)
         case _:
             file_kind, sections = "page-mapped-ssd", _page_mapped(chance, kind)
     drive = drive_file(f"hidden-{seed}-{index}", file_kind, sections)
@@ -123,7 +133,7 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     if kind == "SLC-cached SSD":
         cached: dict[str, Any] = {
             "program_time": Seconds(program / _between(chance, 4, 8)),
-            "when_full": "direct",
+            "when_full": "direct" if chance.random() < 0.7 else "fold",
             "idle_delay": Seconds(1.0),
         }
         if chance.random() < 0.35:
@@ -145,6 +155,16 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     elif heeds < 0.5:
         coarser = unit * 2 ** int(chance.integers(1, 7))
         sections["translation"]["trim_granularity"] = Bytes(coarser)
+    collection = sections["garbage_collection"]
+    match chance.choice(["greedy", "d-choices", "cost-benefit", "fifo"], p=[0.6, 0.2, 0.1, 0.1]):
+        case "d-choices":
+            collection |= {"policy": "d-choices", "candidates": int(chance.integers(4, 33))}
+        case policy:
+            collection["policy"] = str(policy)
+    if chance.random() < 0.2 and "slc_cache" not in sections:
+        collection["shared_stream"] = True
+    if chance.random() < 0.3:
+        sections["translation"]["superblock_dies"] = dies
     return sections
 
 
@@ -172,6 +192,44 @@ def _cluster_mapped(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
             "program_time": Seconds(_between(chance, 0.6, 1.6) * _MS),
             "erase_time": Seconds(_between(chance, 1.5, 3) * _MS),
             "bus_rate": BytesPerSecond(_between(chance, 25, 50) * 1e6),
+        },
+    }
+
+
+def _log_block(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
+    channels, planes = int(chance.choice([2, 4])), int(chance.choice([1, 2]))
+    dies = channels * int(chance.choice([1, 2, 4]))
+    page = int(chance.choice([4, 8])) * KIB
+    pages_per_block = int(chance.choice([64, 128]))
+    user = int(chance.choice([4, 8])) * GIB
+    together = dies // int(chance.choice([1, 2]))
+    log_blocks = int(chance.choice([4, 8, 16, 32]))
+    blocks = math.ceil(user / (dies * planes * page * pages_per_block))
+    return {
+        "host": {"overhead": Seconds(_between(chance, 4, 20) * _US)},
+        "link": _sata_link(chance),
+        "capacity": {"user": Bytes(user)},
+        "controller": {
+            "read_overhead": Seconds(_between(chance, 5, 40) * _US),
+            "write_overhead": Seconds(_between(chance, 5, 40) * _US),
+            "buffer": Bytes(dies * planes * page * int(chance.choice([1, 2, 4]))),
+        },
+        "flash": {
+            "channels": channels,
+            "dies": dies,
+            "planes": planes,
+            "page_size": Bytes(page),
+            "pages_per_block": pages_per_block,
+            "blocks_per_plane": blocks + log_blocks + 8,
+            "read_time": Seconds(_between(chance, 40, 80) * _US),
+            "program_time": Seconds(_between(chance, 0.5, 1.6) * _MS),
+            "erase_time": Seconds(_between(chance, 1.5, 3) * _MS),
+            "bus_rate": BytesPerSecond(_between(chance, 40, 200) * 1e6),
+        },
+        "translation": {
+            "dies_per_block": together,
+            "log_blocks": log_blocks,
+            "sharing": str(chance.choice(["shared", "per-block"])),
         },
     }
 

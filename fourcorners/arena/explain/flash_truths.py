@@ -58,7 +58,7 @@ def _flash_rate(hidden: Hidden) -> float | None:
     """What all dies program: the channel feeds them in turn, each of them programs meanwhile. Not
     of a buffer that holds no more than a row of each, so that some of them have to wait."""
     flash = hidden.sections["flash"]
-    if "dies" not in flash:
+    if hidden.get("write_buffer.size") is None:
         return None
     row = flash["page_size"] * flash["planes"]
     if hidden.get("write_buffer.size") <= flash["dies"] * row:
@@ -84,13 +84,14 @@ def _slc_cache(hidden: Hidden) -> float | None:
 
 def _direct_rate(hidden: Hidden) -> float | None:
     """Of cells that are no cache; one made of free space shrinks on, and rows have to leave it."""
-    return _flash_rate(hidden) if hidden.get("slc_cache.static_size") else None
+    direct = hidden.get("slc_cache.when_full") == "direct" and hidden.get("slc_cache.static_size")
+    return _flash_rate(hidden) if direct else None
 
 
 def _volatile(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         return float(hidden.get("cache.write_back"))
-    if hidden.get("flash.dies") is None:
+    if hidden.get("write_buffer.size") is None:
         return None
     protected = hidden.get("write_buffer.power_loss_protection")
     return float(hidden.get("write_buffer.write_back") and not protected)
@@ -125,11 +126,13 @@ def _compression_floor(hidden: Hidden) -> float | None:
 
 
 def _trim_effect(hidden: Hidden) -> float | None:
-    return None if hidden.get("flash.dies") is None else float(bool(_trim_granularity(hidden)))
+    if hidden.get("garbage_collection.burst_blocks") is None:
+        return None
+    return float(bool(_trim_granularity(hidden)))
 
 
 def _trim_granularity(hidden: Hidden) -> float | None:
-    """Zero of a drive that maps clusters, which knows no TRIM."""
+    """Zero of a drive that maps clusters or has log blocks, which knows no TRIM."""
     if hidden.kind == "disk":
         return None
     granularity = hidden.get("translation.trim_granularity")
@@ -138,7 +141,7 @@ def _trim_granularity(hidden: Hidden) -> float | None:
 
 def _idle_recovery(hidden: Hidden) -> float | None:
     """An SLC cache that a pause empties makes the first writes after it fast."""
-    if hidden.get("flash.dies") is None or _slc_cache(hidden):
+    if hidden.get("garbage_collection.burst_blocks") is None or _slc_cache(hidden):
         return None
     return float(hidden.get("garbage_collection.idle_free_blocks") is not None)
 

@@ -9,6 +9,8 @@ from fourcorners.arena.explain.truth import Truth
 def _mapping_unit(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         return 0
+    if hidden.kind == "log-block SSD":
+        return _stripe(hidden)  # Logs are mapped by row.
     unit = hidden.get("translation.unit")
     return cluster_bytes(hidden) if unit is None else float(unit)
 
