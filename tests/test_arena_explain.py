@@ -6,8 +6,9 @@ import math
 import pytest
 from fault_runs import validate
 
-from fourcorners.arena.explain.contest import Answer, Outcome, score
+from fourcorners.arena.explain.contest import Answer, Outcome, Score, score
 from fourcorners.arena.explain.drives import KINDS, draw
+from fourcorners.arena.explain.goals import all_intervals, judge
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
 from fourcorners.cli.arena import explain_document
@@ -77,3 +78,30 @@ def test_every_hidden_drive_can_be_opened_and_has_truths(index: int) -> None:
     assert [truth for truth in TRUTHS if truth.of(hidden) is not None]
     target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
     assert target.capacity_bytes == hidden.get("capacity.user")
+
+
+def test_goals_name_who_misses_them_and_leave_chance_to_few_drives() -> None:
+    def continuous(name: str, held: int, count: int, error: float) -> Score:
+        answers = [
+            Answer(name, 10, 10 * (1 + error), (9, 20) if index < held else (90, 91))
+            for index in range(count)
+        ]
+        outcomes = [Outcome(index, "disk", (answer,), ()) for index, answer in enumerate(answers)]
+        return score(Truth(name, False, lambda _: None), outcomes)
+
+    discrete = score(Truth("x", True, lambda _: None), _outcomes((4, 8, None), (0, 1, None)))
+    scores = [
+        discrete,
+        continuous("few", held=10, count=10, error=0.01),
+        continuous("wide", held=300, count=300, error=0.01),
+        continuous("narrow", held=200, count=300, error=0.2),
+    ]
+    exact, median, percentile, coverage, bounded, false, missed = judge(scores)
+    assert exact.missed == ("x 0 %",)
+    assert median.met == percentile.met == ("few", "wide")
+    assert coverage.met == ("few",)
+    assert coverage.missed == ("wide 100 %", "narrow 66.7 %")
+    assert bounded.asked == 0
+    assert false.missed == ("x 100 %",)
+    assert missed.asked == 4
+    assert all_intervals(scores) == (510, 610)

@@ -60,8 +60,8 @@ def explain(drives: int, seed: int, jobs: int, write: Path | None, json: bool) -
         print_document("arena-explain", explain_document(seed, scores, outcomes))
     else:
         _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
-        print(hidden_document.LEGEND.replace("*", ""))
-        for line in hidden_document.failures(outcomes):
+        print(hidden_document.LEGEND.replace("*", ""), end="\n\n")
+        for line in (*hidden_document.goals(scores), *hidden_document.failures(outcomes)):
             print(line)
     if write is not None:
         text = hidden_document.render_markdown(scores, outcomes, seed=seed)

@@ -66,6 +66,8 @@ class Score:
     """Of the relative errors; of continuous findings."""
     coverage: float
     """Share of the 90 % intervals that hold the truth, of those that are about chance."""
+    intervals: int
+    """How many those are."""
     bounded: float
     """The same of those that lie between two points of a sweep, or are a tolerance."""
     missed: float
@@ -156,6 +158,7 @@ def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
         error_median=math.nan if truth.discrete else _quantile(errors, 0.5),
         error_95=math.nan if truth.discrete else _quantile(errors, 0.95),
         coverage=math.nan if truth.discrete else _share(covered[False]),
+        intervals=0 if truth.discrete else len(covered[False]),
         bounded=math.nan if truth.discrete else _share(covered[True]),
         missed=_share([a.value == 0 for a in said]),
         inapplicable=_share([not a.applies for a in answers]),

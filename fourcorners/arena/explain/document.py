@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from fourcorners.arena.explain.contest import Outcome, Score
 from fourcorners.arena.explain.drives import KINDS
+from fourcorners.arena.explain.goals import FINDINGS_MIN, all_intervals, judge
 
 NAME = "explain-arena.md"
 
@@ -52,6 +53,23 @@ def row(score: Score) -> tuple[str, ...]:
     return (score.finding, str(score.drives), *map(_percent, shares))
 
 
+def goals(scores: Sequence[Score]) -> list[str]:
+    """What the findings achieve, a sentence for each goal."""
+    held, intervals = all_intervals(scores)
+    right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
+    lines = [
+        f"{len(scores)} findings were asked for; the goal is {FINDINGS_MIN}.",
+        f"Of all 90 % intervals that are about chance, {right} hold the truth.",
+    ]
+    for goal in judge(scores):
+        missed = f"; missed by {', '.join(goal.missed)}" if goal.missed else ""
+        lines.append(
+            f"{goal.wanted[0].upper()}{goal.wanted[1:]}: "
+            f"met by {len(goal.met)} of {goal.asked}{missed}."
+        )
+    return lines
+
+
 def failures(outcomes: Sequence[Outcome]) -> list[str]:
     """Probes that failed, each in a sentence."""
     return [
@@ -75,6 +93,10 @@ def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, see
         LEGEND,
         "",
         *(f"| {' | '.join(cells)} |" for cells in rows),
+        "",
+        "The goals (fourcorners/arena/explain/goals.py):",
+        "",
+        *(f"- {line}" for line in goals(scores)),
         "",
         *failures(outcomes),
     ]
