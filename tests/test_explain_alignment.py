@@ -7,7 +7,7 @@ import pytest
 from analysis_fixture import FakeRun
 
 import fourcorners as fc
-from fourcorners.analysis.internals import extended_model, mapping_unit
+from fourcorners.analysis.internals import core_model, extended_model, mapping_unit
 from fourcorners.analysis.internals.extended_model import partly_covered
 from fourcorners.store import Run
 
@@ -93,3 +93,21 @@ def test_the_tax_explains_the_misfit_of_the_core(tmp_path: Path) -> None:
     assert off["relative_rms"] < 0.05 < 0.15 < off["relative_rms_without_tax"]
     [without] = extended_model.find(run, None)
     assert without.verdict == "not identifiable"
+
+
+def test_with_the_tax_writes_transfer_as_fast_as_in_sequence(tmp_path: Path) -> None:
+    with fc.open_target("sim:ocz-core-64gb") as target:
+        run = fc.run("probe-sizes", target, out=tmp_path)
+    plain = {f.name: f for f in core_model.find(run)}
+    taxed = extended_model.corrected([*plain.values(), *extended_model.find(run, 4 * MIB)])
+    found = {f.name: f for f in taxed}
+    rate, interval = found["write_sequential_rate"].value, found["write_sequential_rate"].interval
+    assert rate is not None
+    assert interval is not None
+    # What it writes in sequence; the access model takes the tax of large writes for transfer.
+    assert rate == pytest.approx(82e6, rel=0.05)
+    assert interval[0] < 82e6 < interval[1]
+    assert (plain["write_sequential_rate"].value or 0) < 30e6
+    assert found["write_access_penalty"].value == pytest.approx(0.2457, rel=0.05)
+    assert "misfit_write" in plain
+    assert "misfit_write" not in found

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from fourcorners import wording
 from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import measured
 from fourcorners.report import charts, render_html, render_summary, write_html
@@ -174,6 +175,20 @@ def test_status_errors_and_notes_are_on_top() -> None:
     assert "stopped by Ctrl-C" in top
     assert "results include the page cache" in top
     assert "recordings contain I/O errors" in top
+
+
+def test_an_explanation_begins_with_its_figures_and_their_intervals() -> None:
+    run = made_up.make_run(seconds=100)
+    told = {"kind": "cluster-mapped", "figures": ["mapping_unit"]}
+    run.findings += [
+        Finding("explanation", "", "measured", "It maps clusters.", detail=told).to_dict(),
+        Finding("mapping_unit", "Mapping unit", "measured", "", 2**22, "B", (2e6, 5e6)).to_dict(),
+    ]
+    text = render_html([run])
+    top = text[: text.index('id="corners"')]
+    for part in ("It maps clusters.", "Mapping unit", "4 MiB", "1.91 to 4.77 MiB"):
+        assert part in top
+    assert Outline(text).open == []
 
 
 def test_size() -> None:

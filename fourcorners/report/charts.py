@@ -277,11 +277,14 @@ def _model(
             evidence = [str(item).split("/") for item in finding.get("evidence") or []]
             if not evidence or {parts[0] for parts in evidence} != {test}:
                 continue
+            extended = finding.get("name") == "extended_model"
+            if extended and finding.get("verdict") != "measured":
+                continue
             points = _modelled(finding.get("detail") or {})
             operation = evidence[0][1] if len(evidence[0]) > 1 else ""
             # Findings about parts of one model carry it alike.
-            extended = ", extended model" if "extended" in str(finding.get("name")) else ""
-            label = f"{operation}s{extended}" if operation in OPERATIONS else finding["title"]
+            taxed = ", with the tax of partly covered units" if extended else ""
+            label = f"{operation}s{taxed}" if operation in OPERATIONS else finding["title"]
             if points:
                 series.setdefault((drive, label), {"points": points})
     if not series:
@@ -293,7 +296,8 @@ def _model(
             "x": axis("block_bytes", "x", "x"),
             "y": {"key": "latency_mean", "title": "time of a request", "log": True},
             "series": [
-                {"drive": drive, "label": label, **made} for (drive, label), made in series.items()
+                {"drive": drive, "label": label, **made}
+                for (drive, label), made in sorted(series.items())
             ],
         }
     ]

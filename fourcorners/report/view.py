@@ -89,6 +89,7 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "summary": str(target.get("summary") or ""),
         "capacity": wording.amount(target.get("capacity_bytes")),
         "verdict": [str(f["text"]) for f in said if f.get("text")],
+        "figures": _figures(run),
         "left_out": left_out(manifest),
         "misleading": _misleading(run),
         "sides": [
@@ -111,6 +112,24 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "trouble": [t for t in _tests(run) if t["status"] not in ("complete", "skipped")],
         "drive_file": _drive_file(run),
     }
+
+
+def _figures(run: Run) -> list[dict[str, str]]:
+    """What an explanation is made of: quantities with their intervals, in its order."""
+    told = [
+        name
+        for finding in findings(run, "explanation")
+        for name in (finding.get("detail") or {}).get("figures") or []
+    ]
+    return [
+        {
+            "title": str(found["title"]),
+            "value": wording.finding_value(found),
+            "interval": wording.finding_interval(found),
+        }
+        for name in told
+        for found in findings(run, name)
+    ]
 
 
 def _happened(note: str) -> str:

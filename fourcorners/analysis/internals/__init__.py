@@ -52,9 +52,7 @@ def find(run: RunData) -> list[Finding]:
     written = writing.find(run, ceiling)
     found += [*links, *(medium.without_flash(written) if medium.is_disk(run) else written)]
     found = first_turn.added([*found, *zones.find(run, ceiling), *arm.find(run)])
-    if any(f.name == "extended_model" and f.verdict == "measured" for f in found):
-        # The tax explains what the access model alone misses.
-        found = [f for f in found if f.name != "misfit_write"]
+    found = extended_model.corrected(found)
     drifts = drift.find(run)
     found = [*drift.doubted(found, drifts, drift.watched(run)), *drifts]
     return [*(story.tell(found) if found else []), *found]

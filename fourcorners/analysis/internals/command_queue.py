@@ -95,8 +95,9 @@ def _queue(
             name,
             title,
             "measured",
-            f"The drive accepts {depth} commands at once: a read of one place finds the queue full "
-            f"as soon as {depth} of another one are outstanding, and waits longer with each more.",
+            f"The drive accepts {depth:,} commands at once: a read of one place finds the queue "
+            f"full as soon as {depth:,} of another one are outstanding, and waits longer with each "
+            "more.",
             value=float(depth),
             unit="1",
             evidence=beside,

@@ -172,7 +172,7 @@ def told(
     ):
         reason = (
             "Something that every command passes, or several share, is busy before the units are: "
-            f"it may be more or fewer than {units:.0f}."
+            "how many these are does not show."
         )
     elif high > _FACTOR_MAX * low or high >= _UNITS_MAX:
         reason = (

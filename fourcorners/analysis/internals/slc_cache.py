@@ -229,8 +229,8 @@ def _found(
             _TITLES["slc_cache_bytes"],
             "measured",
             f"The erased drive takes {wording.amount(size)} at "
-            f"{wording.binary_rate(bend.fast_rate)} and then no more than "
-            f"{wording.binary_rate(bend.slow_rate)}: so does a drive that "
+            f"{wording.rate(bend.fast_rate)} and then no more than "
+            f"{wording.rate(bend.slow_rate)}: so does a drive that "
             "writes one bit per cell first, or a cache or rate limit in front of it.",
             value=size,
             unit="B",
@@ -242,7 +242,7 @@ def _found(
             "slc_direct_rate",
             _TITLES["slc_direct_rate"],
             "measured",
-            f"Past the cache it writes {wording.binary_rate(bend.slow_rate)}.",
+            f"Past the cache it writes {wording.rate(bend.slow_rate)}.",
             value=bend.slow_rate,
             unit="B/s",
             interval=(bend.slow_rate * (1 - _MARGIN_SHARE), bend.slow_rate * (1 + _MARGIN_SHARE)),

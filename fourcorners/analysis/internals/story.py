@@ -34,11 +34,13 @@ def _reads(f: Finding, all: _Measured) -> str:
 
 def _tax(f: Finding, all: _Measured) -> str:
     goodness = f.detail["goodness"]
+    rate = f.detail["sequential_rate_bytes_per_second"]
     return (
-        f"Each unit that a write covers only in part costs {wording.duration(f.value)}, once for a "
-        "small write and up to twice for a large one: with that the access model misses writes by "
-        f"{wording.percent(goodness['relative_rms'])}, without it by "
-        f"{wording.percent(goodness['relative_rms_without_tax'])}."
+        f"Each unit that a write covers only in part costs {wording.duration(f.value)}: one for a "
+        f"small write, mostly two for a large one, beside a transfer at {wording.rate(rate)}. That "
+        "tax is what the access model does not know: without it the model misses writes by "
+        f"{wording.percent(goodness['relative_rms_without_tax'])}, with it by "
+        f"{wording.percent(goodness['relative_rms'])}."
     )
 
 
@@ -126,6 +128,32 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
 )
 """What each finding says in the story, in its order."""
 
+_FIGURES = (
+    "rotation_rpm",
+    "zones",
+    "outer_rate",
+    "inner_rate",
+    "seek_stroke",
+    "mapping_unit",
+    "read_access_penalty",
+    "read_sequential_rate",
+    "extended_model",
+    "write_sequential_rate",
+    "over_provisioning",
+    "superblock_bytes",
+    "slc_cache_bytes",
+    "slc_direct_rate",
+    "write_buffer_bytes",
+    "write_drain_rate",
+    "compression_floor",
+    "dies",
+    "channels",
+    "page_bytes",
+    "command_queue_depth",
+    "link",
+)
+"""What a person asks for first of a drive, with its interval, in the story's order."""
+
 
 def tell(findings: Sequence[Finding]) -> list[Finding]:
     """The finding; none where nothing was probed."""
@@ -157,9 +185,21 @@ def tell(findings: Sequence[Finding]) -> list[Finding]:
             "not identifiable" if kind == "unknown" else "measured",
             " ".join(text),
             evidence=[recording for name, _ in told for recording in measured[name].evidence],
-            detail={"kind": kind, "from": [name for name, _ in told]},
+            detail={
+                "kind": kind,
+                "from": [name for name, _ in told],
+                "figures": [name for name in _FIGURES if _holds(name, measured)],
+            },
         )
     ]
+
+
+def _holds(name: str, measured: _Measured) -> bool:
+    """Whether there is such a thing (one zone is none), and no model behind it that fails."""
+    operation, _, part = name.partition("_")
+    if part in ("access_penalty", "sequential_rate") and f"misfit_{operation}" in measured:
+        return False
+    return name in measured and (measured[name].value or 0) > (1 if name == "zones" else 0)
 
 
 def _whole(finding: Finding | None) -> int:

@@ -124,7 +124,7 @@ def find(run: RunData) -> list[Finding]:
             titles[0],
             "measured",
             f"A burst fills {wording.size(size)} of buffer at "
-            f"{wording.binary_rate(buffer.link_rate)} before it has to wait for the medium.",
+            f"{wording.rate(buffer.link_rate)} before it has to wait for the medium.",
             value=size,
             unit="B",
             interval=(size - buffer.margin_bytes, size + buffer.margin_bytes),
@@ -135,7 +135,7 @@ def find(run: RunData) -> list[Finding]:
             names[1],
             titles[1],
             "measured",
-            f"What is in the buffer goes to the medium at {wording.binary_rate(rate)}.",
+            f"What is in the buffer goes to the medium at {wording.rate(rate)}.",
             value=rate,
             unit="B/s",
             interval=(rate - buffer.drain_margin, rate + buffer.drain_margin),
