@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from typing import Any
 
 from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding, Verdict
+from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
 from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -29,12 +29,16 @@ UNCACHED = "random-large"
 _AHEAD_GAIN = 1.15
 """Random over sequential time of a small read from which a drive reads ahead."""
 
-_HIT_SHARE = 0.3
-"""Share of a random read's time below which a disk had the data."""
-
 _HITS = 0.9
 """Share of the reads in memory from which all sequences are read ahead of; of one more than that,
 one in so many is not."""
+
+_NOT_ALL = 0.8
+"""Share up to which only what lies beside other reads is: of four reads of a page, three."""
+
+_DISTANT_HITS = 0.7
+"""Share of reads at a distance that are in memory from which a disk reads so far; the first never
+is, and others only if other sequences take turns."""
 
 _AGAIN_GAIN = 1.3
 """Random time over that of a region read thrice from which two of three passes came out of memory;
@@ -44,17 +48,7 @@ _REFINED = 1.07
 """Ratio of what is not kept to what is, from which no region between them is read."""
 
 _AHEAD_TITLE = "How far it reads ahead"
-_AHEAD_TITLES = {
-    "read_ahead": "Reading ahead",
-    "read_ahead_streams": "Sequences that it reads ahead of at a time",
-    "read_ahead_bytes": _AHEAD_TITLE,
-}
-
-_NEIGHBOURS = (
-    "What was read is kept, with what lies beside it: reads in sequence gain from that, so that "
-    "reading ahead does not show."
-)
-
+_NOT_AHEAD = "Not applicable: the drive does not read ahead."
 _CACHE_TITLE = "Memory that keeps what was read"
 
 
@@ -66,68 +60,74 @@ def find(run: RunData) -> list[Finding]:
     random_s, sequential_s = 1 / points["random"].iops, 1 / points["sequential"].iops
     disk = moves_an_arm(random_s)
     cache = None if disk else _kept(points, random_s)
-    gain = random_s / sequential_s
-    ahead = gain > _AHEAD_GAIN
     keeps = cache is not None and cache.value != 0 and bool(cache.detail["region_bytes"])
-    if ahead and keeps and cache is not None and not _all_in_memory(run, points, random_s):
-        evidence = [points["random"].recording, points["sequential"].recording]
-        return [
-            *(
-                Finding(name, title, "not identifiable", _NEIGHBOURS, evidence=evidence)
-                for name, title in _AHEAD_TITLES.items()
-            ),
-            cache,
-        ]
-    found = [
-        Finding(
-            "read_ahead",
-            "Reading ahead",
-            "measured",
+    ahead = _reads_ahead(run, points, random_s, sequential_s, keeps)
+    streams = _streams(run, points, ahead, sequential_s, random_s)
+    if ahead.value == 0:
+        reach = Finding(
+            "read_ahead_bytes", _AHEAD_TITLE, "not applicable", _NOT_AHEAD, evidence=ahead.evidence
+        )
+    elif disk:
+        reach = _ahead(run, points, math.sqrt(sequential_s * random_s))
+    else:
+        far = (
+            "What flash has read ahead is only given to the sequence that it belongs to: how far "
+            "that is does not show."
+        )
+        reach = Finding(
+            "read_ahead_bytes", _AHEAD_TITLE, "not identifiable", far, evidence=ahead.evidence
+        )
+    return [ahead, streams, reach, cache or _segments(streams, reach)]
+
+
+def _reads_ahead(
+    run: RunData, points: Mapping[str, Measured], random_s: float, sequential_s: float, keeps: bool
+) -> Finding:
+    """Whether reads in sequence are quicker than at random; where memory keeps what was read, with
+    what lies beside it, whether nearly all are, and not only those of what was read beside."""
+    name, title = "read_ahead", "Reading ahead"
+    evidence = [points["random"].recording, points["sequential"].recording]
+    gain = random_s / sequential_s
+    detail: dict[str, Any] = {"discrete": True, "gain": gain, "goodness": {"gain": gain}}
+    ahead = gain > _AHEAD_GAIN
+    share = None
+    if ahead and keeps:
+        regions = [m for m in points.values() if m.point.get("region_bytes")]
+        smallest = min(regions, key=lambda m: int(m.point["region_bytes"]))
+        quick_s = smallest.number("latency_p50_s") or random_s
+        share = _share_below(run, points["sequential"], math.sqrt(quick_s * random_s))
+        detail["in_memory"] = share
+        ahead = share > _HITS
+        if _NOT_ALL < share <= _HITS:
+            reason = (
+                f"{wording.percent(share)} of small reads in sequence are in memory: what was read "
+                "is kept with what lies beside it, which may be all."
+            )
+            return Finding(
+                name, title, "not identifiable", reason, evidence=evidence, detail=detail
+            )
+    if ahead:
+        text = (
             f"The drive reads ahead: small reads in sequence are {wording.times(gain)} as fast as "
             "at random."
-            if ahead
-            else "The drive does not read ahead: small ones take as long in sequence as at random.",
-            value=float(ahead),
-            unit=PRESENCE,
-            evidence=[points["random"].recording, points["sequential"].recording],
-            detail={"discrete": True, "gain": gain, "goodness": {"gain": gain}},
         )
-    ]
-    found.append(_streams(run, points, ahead, sequential_s, random_s))
-    if ahead and keeps:
-        # Each sequence finds what those before it have read of its places.
-        found[-1] = replace(found[-1], verdict="not identifiable", value=None, text=_NEIGHBOURS)
-    streams = found[-1]
-    if cache is None:
-        paused = {
-            int(m.point["distance_bytes"]): float(p50)
-            for m in points.values()
-            if m.point.get("distance_bytes") and (p50 := m.number("latency_p50_s")) is not None
-        }
-        evidence = [m.recording for m in points.values() if m.point.get("distance_bytes")]
-        reach = _ahead(paused, random_s, evidence)
-        return [*found, reach, _segments(streams, reach)]
-    far = (
-        "What flash has read ahead is only given to the sequence that it belongs to: how far that "
-        "is does not show."
-        if ahead
-        else "Not applicable: the drive does not read ahead."
+    elif share is None:
+        text = "The drive does not read ahead: small ones take as long in sequence as at random."
+    else:
+        text = (
+            f"The drive does not read ahead: of small reads in sequence {wording.percent(share)} "
+            "are in memory, those of what was kept beside others."
+        )
+    return Finding(
+        name,
+        title,
+        "measured",
+        text,
+        value=float(ahead),
+        unit=PRESENCE,
+        evidence=evidence,
+        detail=detail,
     )
-    verdict: Verdict = "not identifiable" if ahead else "not applicable"
-    return [
-        *found,
-        Finding("read_ahead_bytes", _AHEAD_TITLE, verdict, far, evidence=cache.evidence),
-        cache,
-    ]
-
-
-def _all_in_memory(run: RunData, points: Mapping[str, Measured], random_s: float) -> bool:
-    """Whether reads in sequence are nearly all as quick as those of what is kept; of what was only
-    kept with its neighbours the first of each page is not."""
-    regions = [m for m in points.values() if m.point.get("region_bytes")]
-    smallest = min(regions, key=lambda m: int(m.point["region_bytes"]))
-    quick_s = smallest.number("latency_p50_s") or random_s
-    return _share_below(run, points["sequential"], math.sqrt(quick_s * random_s)) > _HITS
 
 
 def _kept(points: Mapping[str, Measured], random_s: float) -> Finding:
@@ -145,7 +145,7 @@ def _kept(points: Mapping[str, Measured], random_s: float) -> Finding:
 def _streams(
     run: RunData,
     points: Mapping[str, Measured],
-    ahead: bool,
+    ahead: Finding,
     sequential_s: float,
     random_s: float,
 ) -> Finding:
@@ -154,9 +154,10 @@ def _streams(
     name, title = "read_ahead_streams", "Sequences that it reads ahead of at a time"
     side = {int(m.point["sequences"]): m for m in points.values() if m.point.get("sequences")}
     evidence = [m.recording for m in side.values()]
-    if not ahead:
-        reason = "Not applicable: the drive does not read ahead."
-        return Finding(name, title, "not applicable", reason, evidence=evidence)
+    if ahead.value == 0:
+        return Finding(name, title, "not applicable", _NOT_AHEAD, evidence=evidence)
+    if ahead.value is None:
+        return Finding(name, title, "not identifiable", ahead.text, evidence=evidence)
     between_s = math.sqrt(sequential_s * random_s)
     hit = {count: _share_below(run, m, between_s) for count, m in sorted(side.items())}
     last, missed = bracket({1: True} | {count: share > _HITS for count, share in hit.items()})
@@ -204,18 +205,26 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
     return last, None
 
 
-def _ahead(paused: dict[int, float], random_s: float, evidence: list[str]) -> Finding:
+def _ahead(run: RunData, points: Mapping[str, Measured], between_s: float) -> Finding:
+    """How far a disk reads on: the largest distance at which reads take less than ``between_s``,
+    what a read in memory and one of the platters take in the geometric mean."""
     name, title = "read_ahead_bytes", _AHEAD_TITLE
-    last, missed = bracket({d: s < _HIT_SHARE * random_s for d, s in paused.items()})
+    paused = {
+        int(m.point["distance_bytes"]): m for m in points.values() if m.point.get("distance_bytes")
+    }
+    evidence = [m.recording for m in paused.values()]
+    hit = {d: _share_below(run, paused[d], between_s) for d in sorted(paused)}
+    last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
     detail = {
-        "distance_bytes": sorted(paused),
-        "latency_p50_s": [paused[distance] for distance in sorted(paused)],
-        "goodness": {"hit_to_random": None if last is None else paused[last] / random_s},
+        "distance_bytes": list(hit),
+        "latency_p50_s": [paused[distance].number("latency_p50_s") for distance in hit],
+        "in_memory": list(hit.values()),
+        "goodness": {"in_memory_beyond": hit.get(missed or 0)},
         "interval": RESOLUTION,
     }
     if last is None or missed is None:
         reason = (
-            f"Reads {wording.size(max(paused))} on were still in memory: it reads further ahead."
+            f"Reads {wording.size(max(hit))} on were still in memory: it reads further ahead."
             if last is not None
             else "No distance that was tried was in memory after a pause."
         )

@@ -35,6 +35,11 @@ PAUSED_PER_SECOND = 4.0
 # Sequences side by side, each with pauses in which a drive reads ahead; no two at the same pace, so
 # that a read seldom waits for another one's.
 SEQUENCES = (2, 3, 4, 5, 6, 7, 8, 9, 16)
+# Where they begin, in parts of the span: behind all regions that are read again, and before what
+# was written last, since memory may keep either. The single sequence comes behind them.
+PARTS = 64
+SEQUENCES_FROM_PART = 40
+SEQUENCE_FROM_PART = 56
 SEQUENCE_PER_SECOND = 15.0
 SEQUENCE_FASTER = 1.013
 
@@ -57,8 +62,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     again_block = max(AGAIN_BLOCK_BYTES, block)
 
-    def reads(id: str, label: str, pattern: str, size: int) -> Measurement:
-        stream = access("read", pattern, size, span_bytes=span)
+    part = subject.rounded(span // PARTS)
+
+    def reads(id: str, label: str, pattern: str, size: int, offset: int = 0) -> Measurement:
+        stream = access("read", pattern, size, offset_bytes=offset, span_bytes=span - offset)
         workload = Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed)
         return Measurement(id, label, workload)
 
@@ -89,14 +96,15 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return Measurement(f"ahead/{distance}", label, workload, {"distance_bytes": distance})
 
     def side_by_side(count: int) -> Measurement:
-        part = subject.rounded(span // SEQUENCES[-1])
+        # Not where those of another number have read.
+        begins = SEQUENCES.index(count) * subject.rounded(part // len(SEQUENCES))
         streams = [
             access(
                 "read",
                 "sequential",
                 block,
-                offset_bytes=number * part,
-                span_bytes=part,
+                offset_bytes=(SEQUENCES_FROM_PART + number) * part + begins,
+                span_bytes=part - begins,
                 arrival=fixed_rate(SEQUENCE_PER_SECOND * SEQUENCE_FASTER**number),
             )
             for number in range(count)
@@ -133,7 +141,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     reads_of_each = int(PAUSED_PER_SECOND * parameters.time_s) + 1
     points = [
-        reads("sequential", "sequential reads", "sequential", block),
+        reads("sequential", "sequential reads", "sequential", block, SEQUENCE_FROM_PART * part),
         reads("random", "random reads", "random", block),
         reads(UNCACHED, "random reads, as large as those again", "random", again_block),
         *(again(region) for region in REGIONS_BYTES if region <= span // 4),
