@@ -29,12 +29,13 @@ UNCACHED = "random-large"
 _AHEAD_GAIN = 1.15
 """Random over sequential time of a small read from which a drive reads ahead."""
 
-_HITS = 0.9
-"""Share of the reads in memory from which all sequences are read ahead of; of one more than that,
-one in so many is not."""
+_HITS = 0.8
+"""Share of the reads in memory from which all sequences are read ahead of: the first reads of each
+are not, and of one sequence more than are read ahead of, one in so many is not."""
 
-_NOT_ALL = 0.8
-"""Share up to which only what lies beside other reads is: of four reads of a page, three."""
+_ALL, _NOT_ALL = 0.9, 0.8
+"""Share of the reads of a single sequence from which all are in memory, and up to which only what
+lies beside other reads is: of four reads of a page, three."""
 
 _DISTANT_HITS = 0.7
 """Share of reads at a distance that are in memory from which a disk reads so far; the first never
@@ -97,8 +98,8 @@ def _reads_ahead(
         quick_s = smallest.number("latency_p50_s") or random_s
         share = _share_below(run, points["sequential"], math.sqrt(quick_s * random_s))
         detail["in_memory"] = share
-        ahead = share > _HITS
-        if _NOT_ALL < share <= _HITS:
+        ahead = share > _ALL
+        if _NOT_ALL < share <= _ALL:
             reason = (
                 f"{wording.percent(share)} of small reads in sequence are in memory: what was read "
                 "is kept with what lies beside it, which may be all."
@@ -160,7 +161,12 @@ def _streams(
         return Finding(name, title, "not identifiable", ahead.text, evidence=evidence)
     between_s = math.sqrt(sequential_s * random_s)
     hit = {count: _share_below(run, m, between_s) for count, m in sorted(side.items())}
-    last, missed = bracket({1: True} | {count: share > _HITS for count, share in hit.items()})
+    # Of so many that none is read ahead of, what was read beside others is in memory nevertheless.
+    beside = min(hit.values(), default=0.0)
+    all_hit = {c: share > beside + _HITS * (1 - beside) for c, share in hit.items()}
+    if beside > _HITS:
+        all_hit = dict.fromkeys(hit, True)
+    last, missed = bracket({1: True} | all_hit)
     detail = {
         "discrete": True,
         "sequences": list(hit),
