@@ -9,10 +9,11 @@ from fourcorners.analysis.internals.channels import Waits
 from fourcorners.analysis.internals.layout import Seen
 
 DRIVE = "intel-x25-m-g2-80gb"
+LOG_BLOCKS = str(Path(__file__).parents[1] / "drive/sim/tests/support/log_block.toml")
 
 
-def _values(folder: Path, drive: str = DRIVE, **settings: str) -> dict[str, float | None]:
-    with fc.open_target(f"sim:{drive}", settings=settings) as target:
+def _values(folder: Path, drive: str = f"sim:{DRIVE}", **settings: str) -> dict[str, float | None]:
+    with fc.open_target(drive, settings=settings) as target:
         run = fc.run("probe-conflicts", target, out=folder)
     return {finding["name"]: finding["value"] for finding in run.findings}
 
@@ -44,14 +45,14 @@ def test_findings_follow_the_drive(
 def test_channels_follow_the_drive(channels: int, tmp_path: Path) -> None:
     # A page takes longer on such a channel than the next command does to come.
     settings = {"flash.channels": str(channels), "flash.bus_rate": "200 MB/s"}
-    found = _values(tmp_path, "class-tlc-nvme-consumer-1tb", **settings)
+    found = _values(tmp_path, "sim:class-tlc-nvme-consumer-1tb", **settings)
     assert found["dies"] == 16
     assert found["channels"] == channels
 
 
 def test_channels_that_are_faster_than_commands_come_do_not_show(tmp_path: Path) -> None:
     settings = {"flash.channels": "4", "controller.read_overhead": "30 us"}
-    found = _values(tmp_path, "class-tlc-nvme-consumer-1tb", **settings)
+    found = _values(tmp_path, "sim:class-tlc-nvme-consumer-1tb", **settings)
     assert found["dies"] == 16
     assert found["channels"] is None
 
@@ -66,7 +67,7 @@ def test_waits_at_all_multiples_of_a_distance_are_channels() -> None:
 
 
 def test_a_drive_that_serves_one_read_at_a_time_does_not_show_them(tmp_path: Path) -> None:
-    found = _values(tmp_path, "ocz-core-64gb")
+    found = _values(tmp_path, "sim:ocz-core-64gb")
     assert found["dies"] is None
     assert found["stripe_bytes"] is None
 
@@ -95,6 +96,44 @@ def test_pairs_are_wanted_until_one_conflicts() -> None:
     seen = _seen(stripe, 6, dict(sorted(all_pairs.items())))
     assert seen.dies == 6
     assert seen.distances_wanted(100 * stripe) == []
+
+
+def _in_banks(stripe: int, turn: int, bank: int, banks: int, distance: int) -> float:
+    """Rate of two places, the first of them at the start."""
+    same_bank = distance // bank % banks == 0
+    return 1.0 if same_bank and distance // stripe % turn == 0 else 2.0
+
+
+@pytest.mark.parametrize(("banks", "dies"), [(1, 8), (2, 16), (3, 24), (7, None)])
+def test_banks_of_dies_are_counted(banks: int, dies: int | None) -> None:
+    stripe, bank, seen = 8192, 4 << 20, _seen(8192, 8, {})
+    for _ in range(4):
+        wanted = seen.distances_wanted(255 << 20)
+        pair = dict(seen.pair) | {d: _in_banks(stripe, 8, bank, banks, d) for d in wanted}
+        seen = _seen(stripe, 8, dict(sorted(pair.items())))
+    assert seen.distances_wanted(255 << 20) == []
+    assert seen.dies == dies
+    if dies is not None:
+        offsets = [seen.die_offset_bytes(die) for die in range(dies)]
+        assert offsets == [b * bank + k * stripe for b in range(banks) for k in range(8)]
+
+
+def test_dies_that_shift_from_turn_to_turn_are_not_counted() -> None:
+    stripe = 8192
+    turns = {stripe << k: 1.0 if k in (3, 4, 5) else 2.0 for k in range(9)}
+    # The next turn begins with the second die.
+    shifted = {(64 * 8 + place) * stripe: 1.0 if place == 7 else 2.0 for place in range(1, 8)}
+    seen = _seen(stripe, 8, dict(sorted((turns | shifted).items())))
+    assert seen.turn == 8
+    assert seen.dies is None
+
+
+def test_dies_of_a_drive_with_log_blocks_are_those_of_all_banks(tmp_path: Path) -> None:
+    # A block is written whole before one of the other bank is.
+    settings = {"flash.dies": "8", "translation.dies_per_block": "4", "flash.bus_rate": "100 MB/s"}
+    found = _values(tmp_path, LOG_BLOCKS, **settings)
+    assert found["dies"] == 8
+    assert found["channels"] == 4
 
 
 def test_more_dies_than_take_turns_are_noticed() -> None:

@@ -162,24 +162,43 @@ def _dies(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
     stripe, dies = seen.stripe_bytes, seen.dies
     if stripe is None:
         reason = _no_stripe(seen)
-    elif dies is None:
+    elif seen.turn is None:
         reason = "No two places conflict, as far apart as was tried: dies do not take turns."
+    elif dies is None:
+        reason = (
+            f"Places {seen.turn} stripes apart conflict, but not all multiples of that: other dies "
+            "take part, and how many does not show."
+        )
     elif not seen.takes_turns:
         reason = (
             f"Places {dies} stripes apart conflict, but reads of a larger part are faster than of "
             "so many stripes: there are more dies, which do not take turns."
         )
     else:
+        again = seen.die_offset_bytes(dies)
         return Finding(
             name,
             title,
             "measured",
-            f"{dies} dies take stripes in turn: of two places that many stripes "
-            f"({wording.size(stripe * dies)}) apart reads are as slow as of one, of nearer ones "
-            "they are not.",
+            _turns(seen, stripe, dies),
             value=float(dies),
             unit="1",
             evidence=seen_in,
-            detail=detail | {"goodness": {"together": seen.pair[stripe * dies] / seen.one_die - 1}},
+            detail=detail | {"goodness": {"together": seen.pair[again] / seen.one_die - 1}},
         )
     return Finding(name, title, "not identifiable", reason, evidence=seen_in, detail=detail)
+
+
+def _turns(seen: Seen, stripe: int, dies: int) -> str:
+    """How the dies take turns."""
+    turn, bank = seen.turn, seen.bank_bytes
+    if turn is None or bank is None:
+        return (
+            f"{dies} dies take stripes in turn: of two places that many stripes "
+            f"({wording.size(stripe * dies)}) apart reads are as slow as of one, of nearer ones "
+            "they are not."
+        )
+    return (
+        f"{dies} dies, of which {turn} take stripes in turn, and after {wording.size(bank)} the "
+        f"next {turn}: places {wording.size(dies // turn * bank)} apart are on one die again."
+    )

@@ -24,6 +24,9 @@ DIES_MAX = 128
 DEPTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
 """Reads of the other place that are tried first."""
 
+BANKS_MAX = 4
+"""Banks of dies that are tried."""
+
 _TOGETHER = 1.1
 """Rate over that of one die up to which two places are on the same one."""
 
@@ -129,8 +132,8 @@ class Seen:
         return stripe
 
     @property
-    def dies(self) -> int | None:
-        """Dies that take stripes in turn; ``None`` where no distance conflicts."""
+    def turn(self) -> int | None:
+        """Stripes after which the first die comes again; ``None`` where no distance conflicts."""
         stripe = self.stripe_bytes
         if stripe is None:
             return None
@@ -139,12 +142,70 @@ class Seen:
         return None if distance is None or distance == stripe else distance // stripe
 
     @property
+    def bank_bytes(self) -> int | None:
+        """What lies on the dies of one turn before other dies take their turn, a power of two
+        turns; ``None`` where as far as was tried none do."""
+        stripe, turn = self.stripe_bytes, self.turn
+        if stripe is None or turn is None:
+            return None
+        turns = _doubled(stripe * turn, max(self.pair))
+        return next(
+            (d for d in turns if d in self.pair and not self._conflicts(self.pair[d])), None
+        )
+
+    @property
+    def dies(self) -> int | None:
+        """Dies that take stripes in turn, and banks of them that take turns; ``None`` where no
+        distance conflicts, or the banks' number does not show."""
+        turn, bank = self.turn, self.bank_bytes
+        if turn is None or bank is None:
+            return turn
+        if not self._is_bank(bank):
+            return None
+        banks = next((n for n in self._banks(bank) if self._conflicts(self.pair[n * bank])), None)
+        return None if banks is None else banks * turn
+
+    def die_offset_bytes(self, number: int) -> int:
+        """Where a stripe of the die of that number begins; the first die comes again after the
+        last. Needs :attr:`dies`."""
+        assert self.stripe_bytes is not None
+        assert self.turn is not None
+        bank, within = divmod(number, self.turn)
+        return (
+            bank * (self.bank_bytes or self.turn * self.stripe_bytes) + within * self.stripe_bytes
+        )
+
+    def _in_bank(self, bank_bytes: int) -> list[int]:
+        """Distances that show whether so much is a bank: the last turn before its end, which has to
+        conflict, and then all places of its next turn but the first, none of which may."""
+        stripe, turn = self.stripe_bytes, self.turn
+        assert stripe is not None
+        assert turn is not None
+        next_turn = [bank_bytes + place * stripe for place in range(1, turn)]
+        return [bank_bytes - turn * stripe, *next_turn]
+
+    def _is_bank(self, bank_bytes: int) -> bool:
+        """Whether another bank's dies follow: no die of this one is met in the next."""
+        last, *following = (self.pair.get(d) for d in self._in_bank(bank_bytes))
+        return (
+            last is not None
+            and self._conflicts(last)
+            and all(iops is not None and not self._conflicts(iops) for iops in following)
+        )
+
+    def _banks(self, bank_bytes: int) -> list[int]:
+        """Numbers of banks whose distance was measured."""
+        return [n for n in range(2, BANKS_MAX + 1) if n * bank_bytes in self.pair]
+
+    @property
     def takes_turns(self) -> bool:
         """Whether a window over all dies is as fast as a larger one."""
         stripe, dies = self.stripe_bytes, self.dies
         if stripe is None or dies is None:
             return False
-        all_dies = [iops for window, iops in self.window.items() if window >= stripe * dies]
+        # The dies of all banks.
+        least = self.die_offset_bytes(dies - 1) + stripe
+        all_dies = [iops for window, iops in self.window.items() if window >= least]
         return len(all_dies) < 2 or max(all_dies[1:]) < _GROWS * all_dies[0]
 
     def _conflicts(self, iops: float) -> bool:
@@ -152,18 +213,26 @@ class Seen:
 
     def distances_wanted(self, distance_max: int) -> list[int]:
         """Distances to measure next: powers of two stripes until one conflicts; where none does,
-        all numbers of stripes. Empty when the dies are known, or nothing is left to try."""
+        all numbers of stripes; powers of two turns, of which one that does not conflict shows banks
+        of dies, which are then counted. Empty when the dies are known, or nothing is left to
+        try."""
         stripe = self.stripe_bytes
         if stripe is None:
             return []
         limit = min(DIES_MAX, distance_max // stripe)
         powers = [2**k * stripe for k in range(limit.bit_length()) if 2**k <= limit]
-        if missing := [distance for distance in powers if distance not in self.pair]:
+        if missing := self._missing(powers, distance_max):
             return missing
-        if self.dies is not None:
-            return []
-        every = [count * stripe for count in range(3, limit + 1)]
-        return [distance for distance in every if distance not in self.pair]
+        turn, bank = self.turn, self.bank_bytes
+        if turn is None:
+            return self._missing([count * stripe for count in range(3, limit + 1)], distance_max)
+        if bank is None:
+            return self._missing(_doubled(stripe * turn, distance_max), distance_max)
+        banks = [n * bank for n in range(2, BANKS_MAX + 1)]
+        return self._missing([*self._in_bank(bank), *banks], distance_max)
+
+    def _missing(self, distances: list[int], distance_max: int) -> list[int]:
+        return [d for d in distances if d not in self.pair and d <= distance_max]
 
     @property
     def flat_depths(self) -> tuple[int | None, int | None]:
@@ -220,3 +289,8 @@ class Seen:
             start = waits - (waiting_s - alone_s) * other
             other = slowest / (1 + 1 / (alone_s * other + deepest - start))
         return start + 2 - alone_s * other
+
+
+def _doubled(number: int, most: int) -> list[int]:
+    """Twice that number, four times and so on, up to the most."""
+    return [number * 2**k for k in range(1, (most // number).bit_length())]

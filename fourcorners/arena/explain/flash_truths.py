@@ -7,14 +7,17 @@ from fourcorners.arena.explain.truth import Truth
 
 
 def _stripe_bytes(hidden: Hidden) -> int:
-    """Of a page-mapped drive: one block of every plane of every die."""
+    """One block of every plane of every die."""
     flash = hidden.sections["flash"]
     stripe = flash["dies"] * flash["planes"] * flash["page_size"] * flash["pages_per_block"]
     return int(stripe)
 
 
 def _reclaimed_bytes(hidden: Hidden) -> float | None:
-    """What is erased at a time: a burst begins one block below where it ends."""
+    """What is erased at a time: a burst begins one block below where it ends. Banks of a drive with
+    log blocks take their turn of a sequence, and erase, after each other."""
+    if hidden.kind == "log-block SSD":
+        return float(_stripe_bytes(hidden))
     burst = hidden.get("garbage_collection.burst_blocks")
     if burst is None:
         return None
@@ -35,6 +38,8 @@ def _spare_share(hidden: Hidden) -> float | None:
 
 def _stall_spacing(hidden: Hidden) -> float | None:
     burst = hidden.get("garbage_collection.burst_blocks")
+    if burst is None:
+        return None
     return 0 if burst == 0 else _reclaimed_bytes(hidden)
 
 
@@ -91,6 +96,8 @@ def _direct_rate(hidden: Hidden) -> float | None:
 def _volatile(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         return float(hidden.get("cache.write_back"))
+    if hidden.kind == "log-block SSD":
+        return 1.0  # A write is complete when its data is in the buffer.
     if hidden.get("write_buffer.size") is None:
         return None
     protected = hidden.get("write_buffer.power_loss_protection")
@@ -98,7 +105,7 @@ def _volatile(hidden: Hidden) -> float | None:
 
 
 def _protected(hidden: Hidden) -> float | None:
-    if hidden.kind == "disk":
+    if hidden.kind in ("disk", "log-block SSD"):
         return 0
     protected = hidden.get("write_buffer.power_loss_protection")
     return None if protected is None else float(protected)

@@ -10,9 +10,20 @@ def _mapping_unit(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         return 0
     if hidden.kind == "log-block SSD":
-        return _stripe(hidden)  # Logs are mapped by row.
+        return block_bytes(hidden)  # Of what logs hold, rows: until it is merged.
     unit = hidden.get("translation.unit")
     return cluster_bytes(hidden) if unit is None else float(unit)
+
+
+def _row_bytes(hidden: Hidden) -> float:
+    """One page of every plane of a die."""
+    return float(hidden.get("flash.page_size") * hidden.get("flash.planes"))
+
+
+def block_bytes(hidden: Hidden) -> float:
+    """Of a drive with log blocks: one block of every plane of a bank's dies."""
+    pages = hidden.get("flash.pages_per_block") * hidden.get("translation.dies_per_block")
+    return float(pages * _row_bytes(hidden))
 
 
 def cluster_bytes(hidden: Hidden) -> float:
@@ -26,14 +37,19 @@ def cluster_bytes(hidden: Hidden) -> float:
 def _stripe(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         return 0
-    page = hidden.get("flash.page_size")
-    return page * hidden.get("flash.planes") if hidden.get("flash.dies") else None
+    if hidden.get("flash.dies") is None:
+        return None
+    if hidden.get("translation.dies_per_block") == 1:
+        return block_bytes(hidden)  # The next die's turn comes with the next block.
+    return _row_bytes(hidden)
 
 
 def _page(hidden: Hidden) -> float | None:
     # How a controller that compresses packs units into pages is not in its drive file.
     if hidden.kind == "compressing SSD" or hidden.kind == "cluster-mapped SSD":
         return None
+    if hidden.kind == "log-block SSD":
+        return _row_bytes(hidden)  # A die reads from all of its planes at once.
     return 0 if hidden.kind == "disk" else float(hidden.get("flash.page_size"))
 
 

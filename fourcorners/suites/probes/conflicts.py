@@ -106,7 +106,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         stream = Stream.read("random", size, span_bytes=size, arrival=arrival)
         return due(f"alone/{size}", f"{chosen_size(size)} alone", [stream], alone_bytes=size)
 
-    def on_channels(page: int, stripe: int, dies: int) -> tuple[Measurement, ...]:
+    def on_channels(page: int, seen: layout.Seen, dies: int) -> tuple[Measurement, ...]:
         # All of a page but its end, so that no read begins where another one ends: long on its
         # channel. The short one is over on the link before it, unless it waits for the channel.
         short = subject.request_alignment_bytes
@@ -118,7 +118,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             arrival = fixed_rate(PAIRS_PER_SECOND)
             streams = [
                 Stream.read("random", size, offset_bytes=at, span_bytes=size, arrival=arrival)
-                for at, size in ((0, long), (apart * stripe, short))
+                for at, size in ((0, long), (seen.die_offset_bytes(apart), short))
             ]
             return due(f"together/{apart}", f"two, {apart} stripes apart", streams, stripes=apart)
 
@@ -158,7 +158,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         wanted = tuple(beside(depth, stripe) for depth in seen.depths_wanted())
         if seen.together or seen.dies is None or seen.page_bytes is None:
             return wanted
-        return (*wanted, *on_channels(seen.page_bytes, stripe, seen.dies))
+        return (*wanted, *on_channels(seen.page_bytes, seen, seen.dies))
 
     fill = timed(
         "fill",
