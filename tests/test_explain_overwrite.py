@@ -11,7 +11,7 @@ import fourcorners as fc
 from fourcorners.analysis.internals.amplification import moved_units
 from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
 from fourcorners.analysis.internals.spare_area import find_cliff
-from fourcorners.arena.drive_text import GigabitsPerSecond, Seconds
+from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB
@@ -52,6 +52,17 @@ def test_a_drive_that_collects_when_idle_recovers(tmp_path: Path) -> None:
     assert found["over_provisioning"]["value"] == pytest.approx(_spare(300), rel=0.06)
     assert found["idle_recovery"]["value"] == 1
     assert found["trim_effect"]["value"] == 1
+
+
+def test_what_a_pause_gave_is_not_taken_for_an_effect_of_trim(tmp_path: Path) -> None:
+    sections = small_ssd(
+        garbage_collection={"idle_free_blocks": 24, "idle_delay": Seconds(0.2)},
+        flash={"blocks_per_plane": 310},
+        translation={"trim_granularity": Bytes(0)},
+    )
+    found = probed(PROBE, sections, tmp_path)
+    assert found["idle_recovery"]["value"] == 1
+    assert found["trim_effect"]["value"] == 0
 
 
 def test_a_link_that_hides_collection_leaves_the_spare_area_unknown(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 What follows a pause is held against what follows as long a time in which the drive was read from:
 a write buffer is empty after either, and stalls may or may not be due after either. What follows
-TRIM is held against all stretches of the slowed drive that are as long.
+TRIM is held against what was written right before it, once the drive was slow again after the
+pauses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,9 @@ import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.erase_unit import Part, parts_of
-from fourcorners.analysis.internals.spare_area import Cliff, find_cliff
-from fourcorners.analysis.source import RunData
+from fourcorners.analysis.internals.erase_unit import TEST, Part, parts_of
+from fourcorners.analysis.internals.spare_area import find_cliff
+from fourcorners.analysis.source import RunData, measured
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,61 +28,141 @@ _BEFORE = 32
 
 _BEFORE_MIN = 16
 
+_RIGHT_BEFORE = 4
+"""Parts right before TRIM that count where the pace is even."""
+
+_EVEN = 0.2
+"""Scatter of the slowed drive's parts over their mean up to which its pace is even: no stalls."""
+
+_AFTER_TRIM = 3
+"""Parts that follow TRIM and do not count: what a write buffer held before is written first."""
+
 _RECOVERED_MIN, _UNCHANGED_MAX = 0.5, 0.25
 """Share of the slowing down that is gone, from which and up to which it is said."""
 
-_SURE = 0.99
+_SURE = 0.95
 """How sure a recovery has to be, from the scatter of the pauses."""
+
+_LEFT_MIN = 0.25
+"""Share of a pause that a drive must have left when its write buffer is empty."""
 
 _NOT_SLOWED = "The drive had not slowed down before, or not clearly."
 
 
+@dataclass(frozen=True)
+class _Slowed:
+    """The drive after its cliff, in seconds per byte."""
+
+    fresh: float
+    parts: Floats
+    """Of each of the last parts."""
+    part_bytes: int
+
+    @property
+    def pace(self) -> float:
+        return float(self.parts.mean())
+
+    @property
+    def lost(self) -> float:
+        return self.pace - self.fresh
+
+    @property
+    def is_even(self) -> bool:
+        return float(self.parts.std()) <= _EVEN * self.pace
+
+    def by_itself(self, count: int) -> float:
+        """Share of the slowing down that is gone in the fastest stretch of so many parts."""
+        count = min(count, len(self.parts))
+        stretches = np.convolve(self.parts, np.ones(count) / count, mode="valid")
+        return float(np.max((self.pace - stretches) / self.lost))
+
+
 def find(run: RunData) -> list[Finding]:
     """Both findings, if the probe came that far."""
-    parts, _ = parts_of(run, "overwrite")
-    cliff = find_cliff(parts)
+    stages = {
+        stage: parts_of(run, stage)
+        for stage in ("overwrite", "waited", "rested", "again", "trimmed")
+    }
+    paces = {stage: _paces(parts) for stage, (parts, _) in stages.items()}
+    slowed = _slowed(stages["overwrite"][0])
     found = []
-    (waited, reading), (rested, pausing) = (parts_of(run, stage) for stage in ("waited", "rested"))
-    if waited and rested:
-        found.append(_by_pauses(parts, cliff, rested, waited, [*reading, *pausing]))
-    after, evidence = parts_of(run, "trimmed")
-    if after:
-        found.append(_by_trim(parts, cliff, after, evidence))
+    if len(paces["waited"]) > 1 and len(paces["rested"]) > 1:
+        evidence = [*stages["waited"][1], *stages["rested"][1]]
+        found.append(_by_pauses(run, slowed, paces["waited"], paces["rested"], evidence))
+    if len(paces["again"]) >= _RIGHT_BEFORE and len(paces["trimmed"]) > _AFTER_TRIM:
+        evidence = [*stages["again"][1], *stages["trimmed"][1]]
+        found.append(_by_trim(slowed, paces["again"], paces["trimmed"], evidence))
     return found
 
 
-def _slowed(parts: Sequence[Part], cliff: Cliff | None) -> Floats | None:
-    """Seconds of each of the last parts of the slowed drive."""
+def _paces(parts: Sequence[Part]) -> Floats:
+    return np.array([elapsed / max(count, 1) for count, elapsed in parts])
+
+
+def _slowed(parts: Sequence[Part]) -> _Slowed | None:
+    cliff = find_cliff(parts)
     if cliff is None:
         return None
-    slowed = np.array([elapsed for _, elapsed in parts[cliff.part + 1 :][-_BEFORE:]])
-    return slowed if len(slowed) >= _BEFORE_MIN else None
+    slowed = _paces(parts[cliff.part + 1 :][-_BEFORE:])
+    if len(slowed) < _BEFORE_MIN:
+        return None
+    part_bytes = parts[0][0]
+    return _Slowed(cliff.fresh_s / part_bytes, slowed, part_bytes)
 
 
 def _by_pauses(
-    parts: Sequence[Part],
-    cliff: Cliff | None,
-    rested: Sequence[Part],
-    waited: Sequence[Part],
+    run: RunData,
+    slowed: _Slowed | None,
+    waited: Floats,
+    rested: Floats,
     evidence: Sequence[str],
 ) -> Finding:
     name, title = "idle_recovery", "Recovery by a pause"
-    slowed = _slowed(parts, cliff)
-    if slowed is None or cliff is None or min(len(rested), len(waited)) < 2:
+    if slowed is None:
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    lost_s = (float(slowed.mean()) - cliff.fresh_s) * waited[0][0] / parts[0][0]
-    reading, pausing = (
-        np.array([elapsed / lost_s for _, elapsed in some]) for some in (waited, rested)
-    )
-    share = float(reading.mean() - pausing.mean())
-    error = float(np.hypot(*(one.std(ddof=1) / len(one) ** 0.5 for one in (reading, pausing))))
-    reach = float(scipy.stats.t.ppf(_SURE, min(len(rested), len(waited)) - 1)) * error
-    detail = {"share": share, "goodness": {"standard_error": error}}
+    reads = [m for m in measured(run, TEST, "read") if m.point.get("stage") == "pausing"]
+    pause_s = min((m.number("elapsed_s") or 0.0 for m in reads), default=0.0)
+    part_bytes = parts_of(run, "rested")[0][0][0]
+    # What a write buffer took of it is not slow; it was written to flash in the pause before.
+    from_flash = min(float(waited.mean()) / slowed.pace, 1.0)
+    emptying_s = (1 - from_flash) * part_bytes * slowed.pace
+    left_s = pause_s - emptying_s
+    most = min(from_flash * slowed.lost, max(left_s, 0.0) / part_bytes)
+    detail: dict[str, object] = {"pause_s": pause_s, "emptying_s": emptying_s}
+    if left_s < _LEFT_MIN * pause_s:
+        text = (
+            f"Of a pause of {wording.duration(pause_s)} the drive needs "
+            f"{wording.duration(emptying_s)} to write what is in its buffer: too short to see "
+            "whether it collects then."
+        )
+        return _finding(name, title, None, text, evidence, detail)
+    share = float(waited.mean() - rested.mean()) / most
+    errors = [float(one.std(ddof=1)) / len(one) ** 0.5 / most for one in (waited, rested)]
+    degrees = min(len(waited), len(rested)) - 1
+    reach = float(scipy.stats.t.ppf(_SURE, degrees)) * float(np.hypot(*errors))
+    detail |= {"share": share, "goodness": {"reach": reach}}
+    unchanged = share < _UNCHANGED_MAX and share + reach < _RECOVERED_MIN
+    if not slowed.is_even:
+        # One that stands still at times may not do so by chance, but does not by chance.
+        still = (float(rested.mean()) - slowed.fresh) / slowed.lost
+        unchanged = share < _UNCHANGED_MAX <= still
+        together = round(part_bytes * len(rested) / slowed.part_bytes)
+        if not unchanged and slowed.by_itself(together) >= _RECOVERED_MIN:
+            text = (
+                "The drive stands still so seldom that as much as was written after the pauses is "
+                "fast by itself."
+            )
+            return _finding(name, title, None, text, evidence, detail)
+        if not unchanged and share < _RECOVERED_MIN:
+            text = (
+                "The drive stood still too seldom, after reads and after pauses, to compare them."
+            )
+            return _finding(name, title, None, text, evidence, detail)
     shown = wording.percent(min(max(share, 0.0), 1.0))
-    if share - reach > 0 and share >= _RECOVERED_MIN:
+    if share >= _RECOVERED_MIN and share - reach > 0:
         text = f"A pause takes away {shown} of the slowing down, other than reading for as long."
         return _finding(name, title, True, text, evidence, detail)
-    if share + reach < _RECOVERED_MIN and share < _UNCHANGED_MAX:
+    if unchanged:
         text = "After a pause the drive is as slow as after reading for as long."
         return _finding(name, title, False, text, evidence, detail)
     text = (
@@ -91,27 +173,34 @@ def _by_pauses(
 
 
 def _by_trim(
-    parts: Sequence[Part], cliff: Cliff | None, after: Sequence[Part], evidence: Sequence[str]
+    slowed: _Slowed | None, again: Floats, trimmed: Floats, evidence: Sequence[str]
 ) -> Finding:
     name, title = "trim_effect", "TRIM"
-    slowed = _slowed(parts, cliff)
-    if slowed is None or cliff is None:
+    if slowed is None:
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    # The first half may go into a write buffer.
-    late = np.array([elapsed for _, elapsed in after[len(after) // 2 :]])
-    lost_s = float(slowed.mean()) - cliff.fresh_s
-    share = float((slowed.mean() - late.mean()) / lost_s)
-    stretches = np.convolve(slowed, np.ones(len(late)) / len(late), mode="valid")
-    by_itself = float(np.max((slowed.mean() - stretches) / lost_s))
+    right_before = float(again[-_RIGHT_BEFORE:].mean())
+    if right_before - slowed.fresh < _RECOVERED_MIN * slowed.lost and slowed.is_even:
+        text = (
+            "After pauses the drive was as fast as after TRIM, and for as long as it was written."
+        )
+        return _finding(name, title, None, text, evidence, {})
+    late = trimmed[_AFTER_TRIM:]
+    # Between stalls a drive is fast by itself: all of what was written before counts.
+    before = right_before if slowed.is_even else float(np.append(slowed.parts, again).mean())
+    lost = before - slowed.fresh
+    share = (before - float(late.mean())) / lost
+    by_itself = slowed.by_itself(len(late))
     detail = {"share": share, "goodness": {"largest_by_itself": by_itself}}
-    gone = f"After TRIM of everything {wording.percent(min(max(share, 0.0), 1.0))} of the slowing"
+    text = (
+        f"After TRIM of everything {wording.percent(min(max(share, 0.0), 1.0))} of the slowing "
+        "down is gone."
+    )
     if share >= _RECOVERED_MIN and by_itself < _RECOVERED_MIN:
-        return _finding(name, title, True, f"{gone} down is gone.", evidence, detail)
+        return _finding(name, title, True, text, evidence, detail)
     if share < _UNCHANGED_MAX:
-        return _finding(name, title, False, f"{gone} down is gone.", evidence, detail)
-    text = f"{gone} down is gone."
+        return _finding(name, title, False, text, evidence, detail)
     if by_itself >= _RECOVERED_MIN:
-        text = f"{gone} down is gone, but as long stretches before it were as fast by themselves."
+        text = f"{text[:-1]}, but as long stretches before it were as fast by themselves."
     return _finding(name, title, None, text, evidence, detail)
 
 

@@ -1,14 +1,15 @@
 """A whole drive filled, overwritten at random, trimmed: spare area, erase unit, stalls."""
 
+import itertools
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED, find_cliff
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
-from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Rest, Trim
+from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Trim
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 
@@ -29,17 +30,23 @@ CHUNKS = 256
 """A drive is written in so many parts, each a recording."""
 BURST_IOS_MAX = 2**20
 AT_ONCE_IOPS = 1e9
-PAUSES = 4
-"""Pauses, and as many times as long with the drive in use, in turns."""
-AFTER_PAUSE = 2
-AFTER_TRIM = 12
-"""Parts overwritten at random after each, and after TRIM."""
+PAUSES = 3
+"""Pauses, and as many times as long with the drive in use."""
 AFTER_PAUSE_BYTES_MIN = 64 * MIB
 """More than a write buffer takes."""
+AGAIN, AGAIN_MAX = 4, 24
+"""Parts overwritten at random after all pauses, so many at a time, until what they gave is used."""
+AFTER_TRIM = 12
+"""Parts overwritten at random after TRIM."""
 LOGGED_IOS = 2**19
 WAITING_IOPS = 500.0
 """Of the reads that keep a drive from being idle."""
+ENDS = 1.001
+"""Reads in a pause: one where it begins and one where it ends, as long as a measurement lasts."""
 _BATCH = 8
+_SLOW_AGAIN = 0.9
+"""Time of a part over one of as many bytes after reads, from which the drive is as slow again: all
+of the former waits for flash, and of the latter what a write buffer does not take."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Parameters:
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
     time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
     read_time_s: float = parameter(SECONDS, 90.0, "longest for reads beside writes")
-    rest_s: float = parameter(PAUSE, 10.0, "pause, to see whether it makes the drive faster")
+    rest_s: float = parameter(PAUSE, 20.0, "pause, to see whether it makes the drive faster")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
@@ -63,7 +70,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     block = FILL_BLOCK_BYTES
     area = subject.area_bytes // block * block
     chunk = max(area // CHUNKS // block, 1) * block
-    paused = max(AFTER_PAUSE * chunk, min(AFTER_PAUSE_BYTES_MIN, area // 64 // block * block))
+    paused = max(chunk, min(AFTER_PAUSE_BYTES_MIN, area // 64 // block * block))
     fill_block = block
     while area // fill_block > BURST_IOS_MAX:
         fill_block *= 2
@@ -95,18 +102,37 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         label = _LABELS[stage]
         return Measurement(f"{stage}/{number}", label, workload, {"stage": stage, **axes})
 
-    def after_pauses() -> tuple[Phase, ...]:
+    def after_pauses() -> Adaptive:
         """Times in which the drive is read from, then pauses as long: what a pause gives may last
-        beyond what is written after it."""
-        phases = []
-        for turn in range(1, PAUSES + 1):
-            part = overwrite(CHUNKS + turn, "waited", paused, turn=turn)
-            waiting = _waiting(area, parameters.rest_s, seed, turn)
-            phases.append(Phase((), (waiting, part), continues=True))
-        for turn in range(1, PAUSES + 1):
-            part = overwrite(CHUNKS + PAUSES + turn, "rested", paused, turn=turn)
-            phases.append(Phase((Rest(parameters.rest_s),), (part,), continues=True))
-        return tuple(phases)
+        beyond what is written after it. In the end it is used up, or what follows would have it."""
+        numbers = itertools.count(CHUNKS)
+        first = []
+        for before, stage, iops in (
+            ("waiting", "waited", WAITING_IOPS),
+            ("pausing", "rested", ENDS / parameters.rest_s),
+        ):
+            for turn in range(1, PAUSES + 1):
+                first.append(_reads(before, area, iops, parameters.rest_s, seed, turn))
+                first.append(overwrite(next(numbers), stage, paused, turn=turn))
+        again = [overwrite(next(numbers), "again") for _ in range(AGAIN_MAX)]
+
+        def following(measured: Measured) -> tuple[Measurement, ...]:
+            waited, used = (_pace(measured, stage) for stage in ("waited", "again"))
+            done = len(used)
+            if done >= AGAIN_MAX or sum(used[-AGAIN:]) >= _SLOW_AGAIN * AGAIN * min(waited):
+                return ()
+            return tuple(again[done : done + AGAIN])
+
+        return Adaptive(
+            (),
+            tuple(first),
+            following,
+            batches_max=1 + AGAIN_MAX // AGAIN,
+            what="parts",
+            later=again[0],
+            later_count=AGAIN_MAX,
+            continues=True,
+        )
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
         parts = [
@@ -154,7 +180,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"{chosen_size(chunk)}, until {CLIFFS_WATCHED:g} times as much is written as it took "
             f"to the cliff, at most {show_percent(parameters.in_all)} of the drive",
             "pauses": f"{PAUSES} times {parameters.rest_s:g} s of reads, then as many pauses; "
-            f"{chosen_size(paused)} at random after each",
+            f"{chosen_size(paused)} at random after each, and up to {AGAIN_MAX} parts more "
+            "until it is as slow as before",
             "TRIM": f"of everything, then {AFTER_TRIM} parts more",
             "erasures": f"at most {show_percent(parameters.in_sequence)} of the drive in sequence, "
             f"with reads of {chosen_size(READ_BLOCK_BYTES)} beside",
@@ -171,7 +198,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 later=overwrite(0),
                 later_count=round(parameters.in_all * CHUNKS),
             ),
-            *after_pauses(),
+            after_pauses(),
             Adaptive(
                 (Trim(),),
                 after_trim,
@@ -191,14 +218,21 @@ _LABELS = {
     "overwrite": "overwritten at random",
     "waited": "overwritten after small reads",
     "rested": "overwritten after a pause",
+    "again": "overwritten again",
     "trimmed": "overwritten after TRIM",
 }
 
 
-def _waiting(area: int, seconds: float, seed: int, turn: int) -> Measurement:
-    stream = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(WAITING_IOPS))
+def _pace(measured: Measured, stage: str) -> list[float]:
+    """Seconds per byte of the parts of a stage so far, in order."""
+    writes = [one.write for id, one in measured.items() if id.startswith(f"{stage}/")]
+    return [write.elapsed_s / max(write.bytes, 1) for write in writes]
+
+
+def _reads(stage: str, area: int, iops: float, seconds: float, seed: int, turn: int) -> Measurement:
+    stream = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(iops))
     workload = Workload([stream], seconds=seconds, seed=seed + turn)
-    return Measurement(f"waiting/{turn}", "small reads", workload, {"stage": "waiting"})
+    return Measurement(f"{stage}/{turn}", "small reads", workload, {"stage": stage})
 
 
 def _beside_reads(
