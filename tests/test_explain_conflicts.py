@@ -6,6 +6,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.analysis.internals.channels import Waits
+from fourcorners.analysis.internals.crossings import crossings
 from fourcorners.analysis.internals.layout import Seen
 
 DRIVE = "intel-x25-m-g2-80gb"
@@ -70,6 +71,33 @@ def test_a_drive_that_serves_one_read_at_a_time_does_not_show_them(tmp_path: Pat
     found = _values(tmp_path, "sim:ocz-core-64gb")
     assert found["dies"] is None
     assert found["stripe_bytes"] is None
+
+
+@pytest.mark.parametrize(("planes", "page_kib"), [(1, 16), (4, 4)])
+def test_a_queue_of_one_command_shows_stripe_and_page(
+    planes: int, page_kib: int, tmp_path: Path
+) -> None:
+    found = _values(
+        tmp_path,
+        **{
+            "link.queue_depth": "1",
+            "flash.bus_rate": "200 MB/s",
+            "flash.planes": str(planes),
+            "flash.page_size": f"{page_kib} KiB",
+            "flash.blocks_per_plane": str(80 * 2**30 * 5 // (4 * 20 * planes * page_kib * 2**17)),
+        },
+    )
+    assert found["stripe_bytes"] == planes * page_kib * 1024
+    assert found["page_bytes"] == page_kib * 1024
+    assert found["dies"] is None
+
+
+def test_reads_that_become_longer_for_good_show_no_stripe() -> None:
+    assert crossings({4096: 1.0, 8192: 1.0, 16384: 1.6, 32768: 1.6, 65536: 1.6}, 0.9) is None
+    assert crossings(dict.fromkeys((4096, 8192, 16384), 1.0), 0.9) is None
+    shown = crossings({4096: 1.7, 8192: 1.0, 16384: 1.0, 32768: 1.0}, 0.9)
+    assert shown is not None
+    assert (shown.stripe_bytes, shown.page_bytes) == (8192, 4096)
 
 
 def test_a_disk_has_none(tmp_path: Path) -> None:

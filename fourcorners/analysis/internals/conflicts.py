@@ -75,7 +75,7 @@ def _stripe(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
         return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     stripe = seen.stripe_bytes
     if stripe is None:
-        return Finding(
+        return _by_crossings(seen, name, title, evidence["across"]) or Finding(
             name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
         )
     beyond = next(w for w in seen.window if w > stripe)
@@ -90,6 +90,53 @@ def _stripe(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
         unit="B",
         evidence=seen_in,
         detail=detail | {"goodness": {"spread_within": _spread(seen, stripe)}},
+    )
+
+
+def _across(seen: Seen) -> dict[str, Any]:
+    return {
+        "discrete": True,
+        "boundary_bytes": list(seen.across),
+        "across_s": [1 / iops for iops in seen.across.values()],
+        "one_page_s": 1 / seen.one_die,
+    }
+
+
+def _by_crossings(seen: Seen, name: str, title: str, evidence: list[str]) -> Finding | None:
+    """The stripe or the page of a drive that serves one read at a time."""
+    shown = seen.crossings
+    if shown is None:
+        return None
+    value = shown.stripe_bytes if name == "stripe_bytes" else shown.page_bytes
+    if value is None:
+        return None
+    longer = wording.times(shown.longest)
+    if name == "stripe_bytes":
+        text = (
+            f"Data written in sequence goes to the next die every {wording.size(value)}: reads "
+            "come one at a time, but one across a multiple of that has two dies work side by "
+            f"side, and within it takes up to {longer} as long."
+        )
+    elif value < shown.stripe_bytes:
+        text = (
+            f"One read of a die brings {wording.size(value)}: a read across a multiple of that "
+            f"takes {longer} as long as across two dies; a stripe has "
+            f"{shown.stripe_bytes // value} such pages."
+        )
+    else:
+        text = (
+            f"One read of a die brings {wording.size(value)}, all that it has before the next die "
+            "begins: no read within has the array read twice."
+        )
+    return Finding(
+        name,
+        title,
+        "measured",
+        text,
+        value=float(value),
+        unit="B",
+        evidence=evidence,
+        detail=_across(seen) | {"goodness": {"longest_within": shown.longest}},
     )
 
 
@@ -115,16 +162,11 @@ def _page(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
     name, title = "page_bytes", "Page: what one read of a die brings"
     seen_in = [*evidence["window"], *evidence["across"]]
     stripe, page = seen.stripe_bytes, seen.page_bytes
-    detail = {
-        "discrete": True,
-        "boundary_bytes": list(seen.across),
-        "across_s": [1 / iops for iops in seen.across.values()],
-        "one_page_s": 1 / seen.one_die,
-    }
+    detail = _across(seen)
     if disk:
         return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     if stripe is None or page is None:
-        return Finding(
+        return _by_crossings(seen, name, title, evidence["across"]) or Finding(
             name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
         )
     if page <= seen.grid_bytes:

@@ -18,6 +18,8 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fourcorners.analysis.internals.crossings import Crossings, crossings
+
 DIES_MAX = 128
 """Dies up to which distances are tried."""
 
@@ -111,6 +113,15 @@ class Seen:
         # two, three or four planes.
         inside = beyond * self.one_die / self.window[beyond]
         return min((beyond // 2, beyond * 3 // 4), key=lambda stripe: abs(stripe - inside))
+
+    @property
+    def crossings(self) -> Crossings | None:
+        """What reads across boundaries tell where reads come one at a time, so that no window is
+        faster than a single place; ``None`` elsewhere."""
+        if max(self.window.values()) > _TOGETHER * min(self.window.values()):
+            return None
+        across_s = {boundary: 1 / iops for boundary, iops in self.across.items()}
+        return crossings(across_s, 1 / self.one_die)
 
     def _steady(self, beyond: int) -> bool:
         """Whether rates within the stripe are the same, and those beyond do not fall."""
