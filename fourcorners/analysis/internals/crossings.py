@@ -18,10 +18,10 @@ _ALIKE = 0.015
 _LONGER = 0.03
 """Least relative difference that tells a read within a stripe from one across two."""
 
-_TWO_READS = 0.66
+_TWO_READS = 0.6
 """Added time, in times of a read of one place, from which it is another array read's."""
 
-_ONE_READ = 0.5
+_ONE_READ = 0.42
 """The same up to which it is a transfer's."""
 
 
