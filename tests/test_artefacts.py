@@ -205,6 +205,8 @@ def test_a_write_cache_that_ends() -> None:
     assert long.evidence["bytes_until_fall"] == pytest.approx(8 * 500e6, rel=0.05)
     assert long.evidence["slow_bytes_per_second"] == pytest.approx(150e6, rel=0.05)
     assert short.title == "Write cache only"
+    # A probe says itself what a cache took.
+    assert len(artefacts(both[0], writes("probe-content/plain", [490e6] * 4))) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fourcorners.analysis.finding import Finding, Verdict
+from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
 from fourcorners.analysis.internals import drift
 
 
@@ -42,3 +42,16 @@ def test_reads_of_sizes_are_doubted_but_not_the_writes_after_them() -> None:
     )
     found = drift.doubted([read, write], [_drift("probe-sizes", 0.8)], ["probe-sizes"])
     assert [f.verdict for f in found] == ["not identifiable", "measured"]
+
+
+def test_other_load_makes_nothing_quick() -> None:
+    still = Finding(
+        "rotation_rpm",
+        "",
+        "measured",
+        "",
+        value=0.0,
+        evidence=("probe-seeks/near",),
+        detail={UNDER_LOAD: True},
+    )
+    assert drift.doubted([still], [_drift("probe-seeks", 0.8)], ["probe-seeks"]) == [still]

@@ -56,3 +56,18 @@ def test_each_says_what_it_rests_on_and_what_is_no_question_stands_apart() -> No
     order += ["What does not fit", "it changed"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
+
+
+def test_what_may_mislead_comes_before_what_is_said_of_the_drive() -> None:
+    text = _text(
+        Finding("a", "A", "measured", "it is", 1.0, PRESENCE),
+        Finding(
+            "artefact_page_cache",
+            "Page cache in the way",
+            "measured",
+            "Reads came out of memory.",
+            detail={"severity": "severe"},
+        ),
+    )
+    assert "Page cache in the way (severe): Reads came out of memory." in text
+    assert text.index("What may mislead") < text.index("it is")

@@ -16,6 +16,8 @@ PRESENCE = "yes/no"
 RESOLUTION = "resolution"
 ODD = ("drift_", "misfit_", "disagreement_")
 """Beginnings of the names of findings about what no model of the drive explains."""
+UNDER_LOAD = "under_load"
+"""Key of ``detail`` of what holds whatever else uses the drive: load makes it slow, never quick."""
 
 
 @dataclass(frozen=True)

@@ -16,25 +16,33 @@ from fourcorners.analysis.finding import ODD
 
 STORY = "explanation"
 # Findings that the report draws, and that say nothing of what is inside.
+MISLEADING = "artefact_"
 DRAWN = ("latency_over_time_", "averages_")
 
 
 def render_explanation(
     name: str, findings: Sequence[Mapping[str, Any]], missing: Sequence[tuple[str, str]]
 ) -> RenderableType:
-    """The story, a table of values with their intervals, what each means and rests on, what is not
-    known, what is no question of this drive, and what does not fit.
+    """The story and what may mislead about it, a table of values with their intervals, what each
+    means and rests on, what is not known, what is no question of this drive, and what does not fit.
 
     Args:
         name: of the drive.
         findings: as ``findings.json`` has them.
         missing: probes that did not run to their end, with the reason.
     """
-    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith((*ODD, *DRAWN))]
+    misleading = [f for f in findings if f["name"].startswith(MISLEADING)]
+    besides = (*ODD, *DRAWN, MISLEADING)
+    told = [f for f in findings if f["name"] != STORY and not f["name"].startswith(besides)]
     odd = [f for f in findings if f["name"].startswith(ODD)]
     measured = [f for f in told if f["verdict"] == "measured" and f["value"] is not None]
     parts: list[RenderableType] = [Text(name, style="bold")]
     parts += [Text(f["text"]) for f in findings if f["name"] == STORY]
+    if misleading:
+        parts += [Text(""), Text("What may mislead", style="bold yellow")]
+        parts += [
+            _item(f"{f['title']} ({f['detail']['severity']}): {f['text']}") for f in misleading
+        ]
     if measured:
         parts += [Text(""), _values(measured), Text(""), Text("Why", style="bold")]
         for finding in measured:

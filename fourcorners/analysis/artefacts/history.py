@@ -27,8 +27,11 @@ SIDE_SHARE_MIN = 0.9
 
 SECONDS_MIN = 6
 
+_PROBE = "probe-"
+"""How the ids of recordings of probes begin: what they show says itself what a cache took."""
+
 _ERASED_BY_DESIGN = (
-    "probe-",
+    _PROBE,
     "snia-write-saturation/",
     "snia-host-idle-recovery/",
     "snia-cross-stimulus-recovery/",
@@ -75,6 +78,8 @@ def write_caches(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
     for case in cases:
         written = case.bytes.get("write", 0)
         if case.id in fallen or not _sequential_writes(case) or written >= size:
+            continue
+        if case.id.startswith(_PROBE):
             continue
         if case.bytes_per_second < fast / FALL_MIN:
             continue

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import UNDER_LOAD, Finding
 from fourcorners.analysis.internals import tracks, zones
 from fourcorners.analysis.internals.medium import NO_ARM, moves_an_arm
 from fourcorners.analysis.intervals import two_sided_t
@@ -59,10 +59,17 @@ def find(run: RunData) -> list[Finding]:
                 value=0.0,
                 unit="1/min",
                 evidence=[near.recording],
-                detail={"discrete": True},
+                detail={"discrete": True, UNDER_LOAD: True},
             ),
             *(
-                Finding(name, title, "not applicable", NO_ARM, evidence=[near.recording])
+                Finding(
+                    name,
+                    title,
+                    "not applicable",
+                    NO_ARM,
+                    evidence=[near.recording],
+                    detail={UNDER_LOAD: True},
+                )
                 for name, title in {"seek_stroke": _TITLES["seek_stroke"], **tracks.TITLES}.items()
             ),
         ]

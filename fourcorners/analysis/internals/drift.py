@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from fourcorners import wording
-from fourcorners.analysis.finding import ODD, Finding
+from fourcorners.analysis.finding import ODD, UNDER_LOAD, Finding
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import RunData, measured
 
@@ -98,7 +98,7 @@ def _doubt(finding: Finding, disturbed: Mapping[str, Finding]) -> Finding:
 
 
 def _not_taken(finding: Finding, reason: str) -> Finding:
-    if finding.verdict not in ("measured", "not applicable"):
+    if finding.verdict not in ("measured", "not applicable") or finding.detail.get(UNDER_LOAD):
         return finding
     return replace(
         finding,

@@ -103,7 +103,7 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("superblock_bytes", lambda f, _: f"It erases about {wording.size(f.value)} at a time."),
     (
         "slc_cache_bytes",
-        lambda f, _: f"The first {wording.amount(f.value)} of a burst go to an SLC cache.",
+        lambda f, _: f"The first {wording.size(f.value)} of a burst go to an SLC cache.",
     ),
     (
         "write_buffer_bytes",
