@@ -3,7 +3,7 @@
 import pytest
 
 from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
-from fourcorners.analysis.internals import drift
+from fourcorners.analysis.internals import drift, unreached
 
 
 def _drift(probe: str, change: float) -> Finding:
@@ -55,3 +55,17 @@ def test_other_load_makes_nothing_quick() -> None:
         detail={UNDER_LOAD: True},
     )
     assert drift.doubted([still], [_drift("probe-seeks", 0.8)], ["probe-seeks"]) == [still]
+
+
+def test_what_the_host_answered_is_not_the_drives() -> None:
+    read, other = (
+        Finding("x", "X", "measured", "so it is", value=1.0, evidence=(f"probe-seeks/{which}",))
+        for which in ("near", "far")
+    )
+    holes = Finding(
+        "artefact_unwritten_blocks", "Never written", "measured", "", evidence=["probe-seeks/near"]
+    )
+    doubted, kept = unreached.doubted([read, other], [holes])
+    assert (doubted.verdict, doubted.value, kept) == ("not identifiable", None, other)
+    assert doubted.text.startswith("Never written: the host answered")
+    assert "so it is" in doubted.text

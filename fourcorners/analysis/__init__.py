@@ -38,6 +38,7 @@ def find(run: RunData) -> list[Finding]:
     """All findings of a run: the summary, what may mislead about it, and what the tests showed.
 
     Tests that did not run leave theirs out."""
+    misleading = artefacts.find(run)
     findings = [
         *corners.find(run),
         *power.find(run),
@@ -51,13 +52,13 @@ def find(run: RunData) -> list[Finding]:
         *latency_over_time.find(run),
         *rounds.find(run),
         *snia_recovery.find(run),
-        *internals.find(run),
+        *internals.find(run, misleading),
         *littles_law.find(run),
     ]
     return [
         *summary.find(run, findings),
         *spec_sheet.find(run, findings),
-        *artefacts.find(run),
+        *misleading,
         *findings,
     ]
 

@@ -89,12 +89,15 @@ def _page_cache(case: Case) -> Artefact | None:
 
 
 def _reached_share(case: Case) -> float | None:
-    """Bytes that were passed on to a device, of the bytes read, ramp left out by its time."""
+    """Bytes that were passed on to a device, of the bytes read; at most 1.
+
+    What was passed on in the ramp counts with it: how much that was is not known, and under other
+    load the ramp may be far slower than what follows.
+    """
     own, read = case.conditions.own_read_bytes, case.bytes.get("read", 0)
     if own is None or not read:
         return None
-    measured = case.elapsed_s / (case.elapsed_s + case.ramp_s)
-    return min(own * measured / read, 1.0)
+    return min(own / read, 1.0)
 
 
 def _unwritten(case: Case) -> Artefact | None:

@@ -24,14 +24,20 @@ from fourcorners.analysis.internals import (
     medium,
     queue_curve,
     story,
+    unreached,
     writing,
     zones,
 )
 from fourcorners.analysis.source import RunData
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings of all probes that ran, and what they say together."""
+def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
+    """The findings of all probes that ran, and what they say together.
+
+    Args:
+        run: the run.
+        misleading: what may mislead about it.
+    """
     units = mapping_unit.find(run)
     unit = next(
         (
@@ -54,7 +60,8 @@ def find(run: RunData) -> list[Finding]:
     found = first_turn.added([*found, *zones.find(run, ceiling), *arm.find(run)])
     found = extended_model.corrected(found)
     drifts = drift.find(run)
-    found = [*drift.doubted(found, drifts, drift.watched(run)), *drifts]
+    found = unreached.doubted(drift.doubted(found, drifts, drift.watched(run)), misleading)
+    found += drifts
     return [*(story.tell(found) if found else []), *found]
 
 
