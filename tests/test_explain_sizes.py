@@ -47,6 +47,33 @@ def test_an_odd_size_does_not_bend_the_model_and_is_told() -> None:
     assert "256 KiB should take 33" in odd.text
 
 
+def test_intervals_hold_what_single_sizes_scatter_about() -> None:
+    chance = np.random.default_rng(5)
+    sizes = 512.0 * 2 ** np.arange(16)
+    held = []
+    for _ in range(150):
+        # A disk's: half a turn and seeks, rates by place, few large requests.
+        ios = np.where(sizes < 2**20, 200, 24)
+        times = [
+            chance.uniform(8e-3, 16e-3, count) + size / chance.uniform(60e6, 120e6, count)
+            for size, count in zip(sizes, ios, strict=True)
+        ]
+        run = _probed(np.array([each.mean() for each in times]))
+        for size, each in zip(sizes, times, strict=True):
+            nanoseconds = (each * 1e9).astype(np.int64)
+            key = (f"probe-sizes/read/{size:.0f}", "read")
+            run.histograms[key] = (nanoseconds, nanoseconds, np.ones_like(nanoseconds))
+        penalty, rate, *_ = core_model.find(run)
+        per_byte_s = np.log(2) / 60e6
+        assert penalty.interval is not None
+        assert rate.interval is not None
+        held += [
+            penalty.interval[0] <= 12e-3 <= penalty.interval[1],
+            rate.interval[0] <= 1 / per_byte_s <= rate.interval[1],
+        ]
+    assert 0.85 <= np.mean(held) <= 0.95
+
+
 def test_few_sizes_are_no_model() -> None:
     found = core_model.find(_probed(np.array([1e-4, 1.1e-4])))
     assert {finding.verdict for finding in found} == {"not identifiable"}

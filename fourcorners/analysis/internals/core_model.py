@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 
 from fourcorners import wording
 from fourcorners.analysis import access_model
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.intervals import histogram_mean_error
+from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-sizes"
@@ -26,6 +27,9 @@ _SIZES_MIN = 4
 _MISFIT_MAX = 0.35
 """Root mean square of the logarithms of predicted over measured times above which two numbers do
 not describe the drive at all."""
+
+_CHANCE = 0.95
+"""Probability of no more scatter about the model than the errors of the single sizes make."""
 
 _MISFIT_NOTED = 0.10
 """Relative misfit from which a size counts as one where the model fails."""
@@ -98,6 +102,7 @@ def _findings(
         ]
     penalty, rate = titles.items()
     halves = _half_widths(model, block_bytes, errors)
+    chance_alone = _is_chance(np.log1p(misfit), errors)
     return [
         Finding(
             penalty[0],
@@ -108,7 +113,12 @@ def _findings(
             + _misfit_sentence(block_bytes, misfit),
             value=model.access_penalty_s,
             unit="s",
-            interval=_wider(model.access_penalty_s, fitted.access_penalty_interval_s, halves[0]),
+            interval=_interval(
+                model.access_penalty_s,
+                halves[0],
+                fitted.access_penalty_interval_s,
+                chance_alone,
+            ),
             evidence=evidence,
             detail=detail,
         ),
@@ -121,10 +131,11 @@ def _findings(
             f"costs. {_blog_sentence(block_bytes, blog)}",
             value=model.sequential_rate_bytes_per_second,
             unit="B/s",
-            interval=_wider(
+            interval=_interval(
                 model.sequential_rate_bytes_per_second,
-                fitted.sequential_rate_interval,
                 halves[1],
+                fitted.sequential_rate_interval,
+                chance_alone,
             ),
             evidence=evidence,
             detail=detail,
@@ -179,14 +190,32 @@ def _half_widths(
     return np.asarray(np.sqrt(effect**2 @ errors**2))
 
 
-def _wider(
-    value: float, interval: tuple[float, float] | None, log_half_width: float
+def _is_chance(residuals: access_model.Floats, errors: access_model.Floats) -> bool:
+    """Whether the errors of the single sizes explain the scatter about the model, by chi-square.
+
+    Args:
+        residuals: logarithms of predicted over measured times, shape (sizes,).
+        errors: half widths of 90 % intervals, shape (sizes,).
+    """
+    if not np.all(errors > 0):
+        return False
+    deviations = residuals / errors * two_sided_t(math.inf)
+    most = scipy.stats.chi2.ppf(_CHANCE, len(residuals) - 2)
+    return float(deviations @ deviations) <= float(most)
+
+
+def _interval(
+    value: float,
+    log_half_width: float,
+    by_scatter: tuple[float, float] | None,
+    chance_alone: bool,
 ) -> tuple[float, float] | None:
-    """The interval, at least as wide as that; ``None`` stays."""
-    if interval is None:
-        return None
+    """The interval that the errors of the single sizes make; where these do not explain the scatter
+    about the model at least as wide as that makes it, ``None`` if that is unknown."""
     low, high = value * math.exp(-log_half_width), value * math.exp(log_half_width)
-    return min(low, interval[0]), max(high, interval[1])
+    if chance_alone:
+        return low, high
+    return by_scatter and (min(low, by_scatter[0]), max(high, by_scatter[1]))
 
 
 def _blog_sentence(block_bytes: access_model.Floats, blog: access_model.AccessModel) -> str:

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.source import RunData, measured
 
 TEST = "probe-positions"
@@ -132,7 +131,10 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
         [rate[start:end] / mean - 1 for (start, end), mean in zip(zones, means, strict=True)]
     )
     freedom = max(len(rate) - len(zones), 1)
-    goodness = {"scatter_within_zones": float(np.sqrt(residuals @ residuals / freedom))}
+    goodness = {
+        "scatter_within_zones": float(np.sqrt(residuals @ residuals / freedom)),
+        "spread_within_zones": float(np.ptp(residuals)),
+    }
     detail |= {"zone_starts": [offset[start] for start, _ in zones], "zone_rates": means}
     if len(zones) == 1:
         return [
@@ -149,7 +151,7 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
             )
         ]
     edges = [
-        _edge("inner_rate", rate, zones[-1], "At its end", evidence, goodness, freedom),
+        _edge("inner_rate", rate, zones[-1], "At its end", evidence, goodness),
     ]
     if link_bytes_per_second is not None and means[0] > _LINK_NEAR * link_bytes_per_second:
         hidden = "The first zones are as fast as the link, which hides how many there are."
@@ -167,7 +169,7 @@ def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
             evidence=evidence,
             detail=detail | {"discrete": True, "goodness": goodness},
         ),
-        _edge("outer_rate", rate, zones[0], "At its start", evidence, goodness, freedom),
+        _edge("outer_rate", rate, zones[0], "At its start", evidence, goodness),
         *edges,
     ]
 
@@ -186,13 +188,12 @@ def _edge(
     where: str,
     evidence: list[str],
     goodness: dict[str, float],
-    freedom: int,
 ) -> Finding:
-    inside = rate[zone[0] : zone[1]]
-    value = float(inside.mean())
-    # Of all zones together: few places have too little of it by chance.
-    scatter = goodness["scatter_within_zones"] * value
-    half = two_sided_t(freedom) * scatter / math.sqrt(len(inside))
+    value = float(rate[zone[0] : zone[1]].mean())
+    # A measurement has one switch of tracks more or less in it, by where it begins: places of one
+    # zone differ by that or agree, so that their number does not make the mean more exact. Of all
+    # zones together: the places of one may happen to agree.
+    half = goodness["spread_within_zones"] * value
     return Finding(
         name,
         _TITLES[name],
@@ -202,5 +203,5 @@ def _edge(
         unit="B/s",
         interval=(value - half, value + half),
         evidence=evidence,
-        detail={"goodness": goodness},
+        detail={"goodness": goodness, "interval": RESOLUTION},
     )

@@ -34,6 +34,24 @@ def _read_rate(hidden: Hidden) -> float | None:
     return float(_zone_rates(hidden).mean()) if hidden.kind == "disk" else None
 
 
+def _writes_through(hidden: Hidden) -> bool:
+    return hidden.kind == "disk" and not hidden.get("cache.write_back")
+
+
+def _write_penalty(hidden: Hidden) -> float | None:
+    """Of a disk that writes through: a read's, a longer settling, and its firmware's part. A write
+    cache chooses among what waits, and what that saves follows from no parameter alone."""
+    read_s = _read_penalty(hidden)
+    if read_s is None or not _writes_through(hidden):
+        return None
+    settle_s = float(hidden.get("seek.write_settle"))
+    return read_s + settle_s + float(hidden.get("controller.write_through_overhead"))
+
+
+def _write_rate(hidden: Hidden) -> float | None:
+    return _read_rate(hidden) if _writes_through(hidden) else None
+
+
 def _zone_rates(hidden: Hidden) -> np.ndarray:
     """Rate of each zone of a disk, from the outer edge, in bytes per second."""
     geometry = hidden.sections["geometry"]
@@ -120,6 +138,8 @@ DISK_TRUTHS = (
     Truth("reordering", True, _reordering),
     Truth("read_access_penalty", False, _read_penalty),
     Truth("read_sequential_rate", False, _read_rate),
+    Truth("write_access_penalty", False, _write_penalty),
+    Truth("write_sequential_rate", False, _write_rate),
     Truth("zones", True, _zones),
     Truth("outer_rate", False, _outer_rate),
     Truth("inner_rate", False, _inner_rate),
