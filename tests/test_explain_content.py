@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from explain_fixture import KIB, probed, small_ssd
+from explain_fixture import KIB, MIB, probed, small_ssd
 
 import fourcorners as fc
-from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond
+from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
 
 @pytest.mark.parametrize("smallest", [None, 0.5, 0.25])
@@ -59,8 +59,24 @@ def test_durability_follows_the_drive(
     found = probed("probe-flush", small_ssd(write_buffer=buffer), tmp_path)
     assert found["volatile_write_cache"]["value"] == volatile
     assert found["power_loss_protection"]["value"] == protected
-    # A unit has to be programmed before the flush is complete, or nothing has.
-    assert (found["flush_cost"]["value"] > 0.5e-3) == bool(volatile)
+    # A unit has to be transferred and programmed before the flush is complete, or nothing has.
+    cost = 20e-6 + volatile * (0.6e-3 + 4096 / 200e6)
+    assert found["flush_cost"]["value"] == pytest.approx(cost, rel=0.01)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("protected", [False, True])
+def test_programs_faster_than_reads_are_no_buffer(
+    protected: bool, cached: bool, tmp_path: Path
+) -> None:
+    sections = small_ssd(
+        write_buffer={"write_back": protected, "power_loss_protection": protected},
+        flash={"program_time": Seconds(90e-6), "read_time": Seconds(120e-6)},
+    )
+    if cached:
+        sections["read_cache"] = {"size": Bytes(8 * MIB)}
+    found = probed("probe-flush", sections, tmp_path)
+    assert found["power_loss_protection"]["value"] == protected
 
 
 def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:

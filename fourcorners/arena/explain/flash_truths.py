@@ -5,6 +5,9 @@ import math
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.truth import Truth
 
+_FLUSHED_BYTES = 4096
+"""Written between two flushes."""
+
 
 def _stripe_bytes(hidden: Hidden) -> int:
     """One block of every plane of every die."""
@@ -111,6 +114,31 @@ def _protected(hidden: Hidden) -> float | None:
     return None if protected is None else float(protected)
 
 
+def _flush_cost(hidden: Hidden) -> float | None:
+    """Mean after a write of 4 KiB: what is open is programmed, unless nothing has to be. A larger
+    unit is read first, unless a read cache has it, and a flush that needs that die, or its channel,
+    waits for it."""
+    if hidden.get("write_buffer.size") is None:
+        return None
+    taken_up_s = sum(
+        hidden.get(part) or 0.0
+        for part in ("host.overhead", "link.command_latency", "controller.write_overhead")
+    )
+    if not _volatile(hidden):
+        return taken_up_s
+    flash, unit = hidden.sections["flash"], hidden.sections["translation"]["unit"]
+    feeding_s = unit / flash["bus_rate"]
+    programming_s = hidden.get("slc_cache.program_time") or flash["program_time"]
+    # A row of a single unit is full, and programmed before the flush comes.
+    start_s = 0.0 if flash["page_size"] * flash["planes"] == unit else taken_up_s
+    read_first_s = 0.0
+    if unit > _FLUSHED_BYTES and "read_cache" not in hidden.sections:
+        same, others = 1 / flash["dies"], 1 / flash["channels"] - 1 / flash["dies"]
+        read_first_s = same * max(feeding_s + flash["read_time"] - start_s, 0)
+        read_first_s += others * max(feeding_s - start_s, 0)
+    return float(max(start_s + read_first_s + feeding_s + programming_s, taken_up_s))
+
+
 def _compresses(hidden: Hidden) -> float:
     return float(hidden.get("compression.smallest") is not None)
 
@@ -166,6 +194,7 @@ FLASH_TRUTHS = (
     Truth("slc_direct_rate", False, _direct_rate),
     Truth("volatile_write_cache", True, _volatile),
     Truth("power_loss_protection", True, _protected),
+    Truth("flush_cost", False, _flush_cost),
     Truth("compression", True, _compresses),
     Truth("compression_floor", False, _compression_floor),
     Truth("deduplication", True, _deduplicates),

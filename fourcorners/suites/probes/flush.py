@@ -1,6 +1,8 @@
 """Small writes, flushed and forced ones: is what is written durable, and what does it take."""
 
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
@@ -14,7 +16,7 @@ from fourcorners.workload import Stream, Workload, fixed_rate
 
 FILLED_BYTES_MAX = 2**30
 ROUNDS = 3
-LONGEST_S = 10.0
+LONGEST_S, FLUSHED_S = 10.0, 0.5
 
 
 @dataclass(frozen=True)
@@ -23,42 +25,56 @@ class Parameters:
 
     block_bytes: int = parameter(SIZE, 4 * KIB, "block size")
     apart_s: float = parameter(SECONDS, 0.025, "from one plain write or read to the next")
-    writes: int = parameter(COUNT, 40, "of each kind, in each of three rounds")
+    writes: int = parameter(COUNT, 40, "plain, forced, or reads, in each of three rounds")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
-    """Random writes, one at a time: so far apart that a buffer is empty again; each followed by a
-    flush; each forced. And reads, as far apart."""
+    """Writes, one at a time: plain ones so far apart that a buffer is empty again; forced ones; and
+    random ones that are each followed by a flush. And random reads, as far apart; without pauses
+    reads of a single place, between writes to it and without such."""
     span = min(probed_bytes(subject), FILLED_BYTES_MAX)
     block = max(parameters.block_bytes, subject.request_alignment_bytes)
     apart = fixed_rate(1 / parameters.apart_s)
     kinds = {
-        "plain": Stream.write("random", block, span_bytes=span, arrival=apart),
+        # In sequence, which costs no drive more than the writes themselves.
+        "plain": Stream.write("sequential", block, span_bytes=span, arrival=apart),
+        "forced": Stream.write("sequential", block, span_bytes=span, arrival=apart, fua=True),
         "flushed": Stream.write("random", block, span_bytes=span, flush_every_writes=1),
-        "forced": Stream.write("random", block, span_bytes=span, fua=True),
         "read": Stream.read("random", block, span_bytes=span, arrival=apart),
+        "just written": Stream(
+            read_fraction=0.5, pattern="random", block_bytes=block, span_bytes=block
+        ),
+        "just read": Stream.read("random", block, span_bytes=block),
     }
+    counted: dict[str, Any] = {
+        "seconds": LONGEST_S,
+        "transfer_bytes": parameters.writes * block,
+    }
+    # What was written before is on the medium when the first one counts.
+    flushed: dict[str, Any] = {"seconds": FLUSHED_S, "ramp_s": parameters.apart_s}
+    # Each kind has places of its own: what was just written would be on dies in a fixed order.
     points = [
         Measurement(
-            f"{kind}/{number}",
-            f"{kind}, round {number}",
+            f"{kind.replace(' ', '-')}/{turn}",
+            f"{kind}, round {turn}",
             Workload(
                 [stream],
-                seconds=LONGEST_S,
-                transfer_bytes=parameters.writes * block,
                 seed=seed + number,
+                **(flushed if kind == "flushed" else counted),
             ),
-            {"kind": kind, "turn": number},
+            {"kind": kind, "turn": turn},
         )
-        for number in range(1, ROUNDS + 1)
-        for kind, stream in kinds.items()
+        for number, (turn, (kind, stream)) in enumerate(
+            itertools.product(range(1, ROUNDS + 1), kinds.items())
+        )
     ]
     return Plan(
         {
-            "writes": f"{chosen_size(block)}, random, one at a time, {parameters.writes} of each "
-            f"kind in each of {ROUNDS} rounds",
-            "kinds": f"plain, {parameters.apart_s:g} s apart; each flushed; each forced (FUA); and "
-            "reads",
+            "writes": f"{chosen_size(block)}, one at a time, in {ROUNDS} rounds: "
+            f"{parameters.writes} plain and {parameters.writes} forced ones (FUA) in sequence, "
+            f"{parameters.apart_s:g} s apart; random ones, each flushed, for {FLUSHED_S:g} s",
+            "reads": f"random, {parameters.apart_s:g} s apart; of one place without pauses, "
+            "between writes to it and without such",
             "span": subject.alone(span, ", filled"),
         },
         (
