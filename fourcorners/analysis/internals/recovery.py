@@ -129,7 +129,7 @@ def _by_pauses(
     left_s = pause_s - emptying_s
     most = min(from_flash * slowed.lost, max(left_s, 0.0) / part_bytes)
     detail: dict[str, object] = {"pause_s": pause_s, "emptying_s": emptying_s}
-    if left_s < _LEFT_MIN * pause_s:
+    if left_s <= _LEFT_MIN * pause_s:
         text = (
             f"Of a pause of {wording.duration(pause_s)} the drive needs "
             f"{wording.duration(emptying_s)} to write what is in its buffer: too short to see "
