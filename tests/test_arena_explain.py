@@ -2,15 +2,19 @@
 
 import json
 import math
+from functools import partial
 
 import pytest
 from fault_runs import validate
 
 from fourcorners.arena.explain.contest import Answer, Outcome, Score, score
+from fourcorners.arena.explain.document import wrong
 from fourcorners.arena.explain.drives import KINDS, draw
-from fourcorners.arena.explain.goals import all_intervals, judge
+from fourcorners.arena.explain.goals import all_intervals, is_wrong, judge
+from fourcorners.arena.explain.known import known
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
+from fourcorners.catalog import names
 from fourcorners.cli.arena import explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.targets import SimulatedTarget
@@ -78,6 +82,50 @@ def test_every_hidden_drive_can_be_opened_and_has_truths(index: int) -> None:
     assert [truth for truth in TRUTHS if truth.of(hidden) is not None]
     target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
     assert target.capacity_bytes == hidden.get("capacity.user")
+
+
+def test_drives_of_the_catalog_have_truths_in_numbers() -> None:
+    truths = {truth.finding: truth for truth in TRUTHS}
+    drives = {drive.drive.id: drive for drive in map(partial(known, seed=1), range(len(names())))}
+    assert list(drives) == names()
+    for drive in drives.values():
+        values = [truth.of(drive) for truth in TRUTHS]
+        assert all(value is None or math.isfinite(value) for value in values)
+    cached = drives["class-tlc-nvme-consumer-1tb"]
+    # 6 GB that are always there, and 0.4 of the free space at a third of its bytes.
+    full = truths["slc_cache_bytes"].of(cached)
+    assert full == pytest.approx(6e9 + 0.4 / 3 * (1000204886016 - (full or 0)))
+    assert truths["write_drain_rate"].of(drives["samsung-830-256gb"]) == 400e6  # The data path.
+    assert truths["link"].of(drives["ocz-core-64gb"]) == 300e6
+
+
+def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:
+    outcomes = _outcomes((4, 4, None), (4, 8, (7, 9)), (4, 0, None), (4, None, None), (0, 2, None))
+    said = wrong([Truth("x", True, lambda _: None)], outcomes)
+    first, second, third, *_ = names()[1:]
+    assert said[:2] == [
+        f"{first}: x is 4, said was 8 (7 to 9).",
+        f"{second}: x is 4, said was 0.",
+    ]
+    assert third not in " ".join(said)
+    assert len(said) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Answer("x", 10, 11, (9, 12)), False),
+        (Answer("x", 10, 12, (9, 13)), True),
+        (Answer("x", 10, 12, (9, 13), bounds=True), False),
+        (Answer("x", 10, 10, (10.1, 13), bounds=True), True),
+        (Answer("x", 0, 0, None, applies=False), False),
+        (Answer("x", 10, 0, None, applies=False), True),
+    ],
+)
+def test_a_continuous_value_is_wrong_off_the_goal_or_out_of_its_bounds(
+    answer: Answer, expected: bool
+) -> None:
+    assert is_wrong(answer, discrete=False) == expected
 
 
 def test_goals_name_who_misses_them_and_leave_chance_to_few_drives() -> None:

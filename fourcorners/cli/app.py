@@ -86,11 +86,13 @@ def arena_steady(
     name="explain",
     help_epilogue=examples(
         "arena explain --drives 4 --json",
+        "arena explain --catalog",
     ),
 )
 def arena_explain(
     *,
     drives: int = 100,
+    catalog: Annotated[bool, Parameter(negative=())] = False,
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
@@ -102,12 +104,14 @@ def arena_explain(
     ----------
     drives
         How many drives are drawn; kinds take turns.
+    catalog
+        All drives of the catalog instead, and what was said of them and is wrong.
     write
-        Folder to write explain-arena.md to.
+        Folder to write explain-arena.md to, or explain-catalog.md.
     """
     from fourcorners.cli import arena as arena_command
 
-    return arena_command.explain(drives, seed, jobs, write, json)
+    return arena_command.explain(drives, catalog, seed, jobs, write, json)
 
 
 def _run(

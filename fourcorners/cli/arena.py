@@ -48,22 +48,32 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) ->
     return 0
 
 
-def explain(drives: int, seed: int, jobs: int, write: Path | None, json: bool) -> int:
-    """Runs the contest of the probes, prints its tables and writes the document."""
+def explain(
+    drives: int, catalog: bool, seed: int, jobs: int, write: Path | None, json: bool
+) -> int:
+    """Runs the contest of the probes, on hidden drives or the catalog's, prints its tables and
+    writes the document."""
     _check("--drives", drives, seed, jobs, write)
+    progress = _telling("drives")
     with _executor(jobs) as executor:
-        outcomes = hidden.run_contest(
-            executor, drives=drives, seed=seed, progress=_telling("drives")
-        )
+        if catalog:
+            outcomes = hidden.run_catalog(executor, seed=seed, progress=progress)
+        else:
+            outcomes = hidden.run_contest(executor, drives=drives, seed=seed, progress=progress)
     scores = [hidden.score(truth, outcomes) for truth in TRUTHS]
+    wrong = hidden_document.wrong(TRUTHS, outcomes) if catalog else []
     if json:
         print_document("arena-explain", explain_document(seed, scores, outcomes))
     else:
         _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
         print(hidden_document.LEGEND.replace("*", ""), end="\n\n")
-        for line in (*hidden_document.goals(scores), *hidden_document.failures(outcomes)):
+        said = wrong if catalog else hidden_document.goals(scores)
+        for line in (*said, *hidden_document.failures(outcomes)):
             print(line)
-    if write is not None:
+    if write is not None and catalog:
+        text = hidden_document.render_catalog(scores, outcomes, wrong, seed=seed)
+        _write(text, write / hidden_document.CATALOG_NAME, quiet=json)
+    elif write is not None:
         text = hidden_document.render_markdown(scores, outcomes, seed=seed)
         _write(text, write / hidden_document.NAME, quiet=json)
     return 0

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from fourcorners import catalog
 from fourcorners.analysis.finding import RESOLUTION
-from fourcorners.arena.explain.drives import draw
+from fourcorners.arena.explain.drives import Hidden, draw
+from fourcorners.arena.explain.known import known
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
 from fourcorners.arena.side_by_side import run_all
@@ -19,6 +21,9 @@ from fourcorners.suites import run
 from fourcorners.targets import open_target
 
 SUITE = "explain"
+
+EXACT = 1e-9
+"""Relative error below which two numbers are the same."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,24 @@ def run_contest(
     return run_all(executor, run_drive, count=drives, seed=seed, progress=progress)
 
 
+def run_catalog(
+    executor: Executor, *, seed: int, progress: Callable[[int, int], None] | None = None
+) -> list[Outcome]:
+    """The same of all drives of the catalog, in the order of their names."""
+    return run_all(executor, run_known, count=len(catalog.names()), seed=seed, progress=progress)
+
+
 def run_drive(seed: int, index: int) -> Outcome:
     """Probes one hidden drive, of which the probes see what any drive shows."""
-    hidden = draw(seed, index)
+    return _probed(draw(seed, index), index)
+
+
+def run_known(seed: int, index: int) -> Outcome:
+    """Probes one drive of the catalog."""
+    return _probed(known(index, seed), index)
+
+
+def _probed(hidden: Hidden, index: int) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{hidden.drive.id}.toml"
         path.write_text(hidden.drive.text, "utf-8")
@@ -154,7 +174,7 @@ def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
         finding=truth.finding,
         discrete=truth.discrete,
         drives=len(answers),
-        exact=_share(list(errors < 1e-9)) if truth.discrete else math.nan,
+        exact=_share(list(errors < EXACT)) if truth.discrete else math.nan,
         error_median=math.nan if truth.discrete else _quantile(errors, 0.5),
         error_95=math.nan if truth.discrete else _quantile(errors, 0.95),
         coverage=math.nan if truth.discrete else _share(covered[False]),

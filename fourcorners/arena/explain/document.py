@@ -1,13 +1,26 @@
-"""docs/explain-arena.md: how right the probes were about hidden drives."""
+"""docs/explain-arena.md and explain-catalog.md: how right the probes were."""
 
 import math
 from collections.abc import Sequence
 
+from fourcorners import catalog
 from fourcorners.arena.explain.contest import Outcome, Score
 from fourcorners.arena.explain.drives import KINDS
-from fourcorners.arena.explain.goals import FINDINGS_MIN, all_intervals, judge
+from fourcorners.arena.explain.goals import (
+    ERROR_95_MAX,
+    FINDINGS_MIN,
+    all_intervals,
+    is_wrong,
+    judge,
+)
+from fourcorners.arena.explain.truth import Truth
 
-NAME = "explain-arena.md"
+NAME, CATALOG_NAME = "explain-arena.md", "explain-catalog.md"
+
+_HOW = (
+    "Every probe runs on each of them as on any drive; the estimators see recordings only. All "
+    "figures are of simulated drives."
+)
 
 LEGEND = (
     "All in percent but *of*, the drives that were asked of. *exact*: right values among those of "
@@ -70,6 +83,19 @@ def goals(scores: Sequence[Score]) -> list[str]:
     return lines
 
 
+def wrong(truths: Sequence[Truth], outcomes: Sequence[Outcome]) -> list[str]:
+    """What was said of drives of the catalog and is not so, each in a sentence."""
+    drives, by_name = catalog.names(), {truth.finding: truth for truth in truths}
+    return [
+        f"{drives[outcome.index]}: {answer.finding} is {answer.truth:.4g}, said was "
+        + (f"{answer.value:.4g}" if answer.applies else "that it is no question")
+        + ("." if answer.interval is None else " ({:.4g} to {:.4g}).".format(*answer.interval))
+        for outcome in outcomes
+        for answer in outcome.answers
+        if is_wrong(answer, discrete=by_name[answer.finding].discrete)
+    ]
+
+
 def failures(outcomes: Sequence[Outcome]) -> list[str]:
     """Probes that failed, each in a sentence."""
     return [
@@ -81,18 +107,16 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
 
 def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, seed: int) -> str:
     """The document for the drives of that seed."""
-    rows = [header(), ("---", *["---:"] * (len(header()) - 1)), *map(row, scores)]
     lines = [
         "# What the probes find in drives that nobody told them of",
         "",
         f"Written by `fourcorners arena explain --drives {len(outcomes)} --seed {seed} "
         "--write docs`. Drives are drawn at random (fourcorners/arena/explain/drives.py): "
-        f"{', '.join(KINDS)}, in turns. Every probe runs on each of them as on any drive; the "
-        "estimators see recordings only. All figures are of simulated drives.",
+        f"{', '.join(KINDS)}, in turns. {_HOW}",
         "",
         LEGEND,
         "",
-        *(f"| {' | '.join(cells)} |" for cells in rows),
+        *_table(scores),
         "",
         "The goals (fourcorners/arena/explain/goals.py):",
         "",
@@ -101,6 +125,36 @@ def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, see
         *failures(outcomes),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def render_catalog(
+    scores: Sequence[Score], outcomes: Sequence[Outcome], sentences: Sequence[str], *, seed: int
+) -> str:
+    """The document for the catalog's drives; ``sentences`` are what :func:`wrong` says."""
+    lines = [
+        "# What the probes find in the catalog's drives",
+        "",
+        f"Written by `fourcorners arena explain --catalog --seed {seed} --write docs`, for the "
+        f"{len(outcomes)} drives of the catalog at their full size. {_HOW} What a drive file does "
+        "not say in a number (where firmware limits, say) has no truth here.",
+        "",
+        LEGEND,
+        "",
+        *_table(scores),
+        "",
+        "Of these values are wrong: another number, bounds that do not hold the truth, or more "
+        f"than {ERROR_95_MAX:.0%} off:",
+        "",
+        *(f"- {sentence}" for sentence in sentences or ("none.",)),
+        "",
+        *failures(outcomes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(scores: Sequence[Score]) -> list[str]:
+    rows = [header(), ("---", *["---:"] * (len(header()) - 1)), *map(row, scores)]
+    return [f"| {' | '.join(cells)} |" for cells in rows]
 
 
 def _percent(share: float) -> str:

@@ -41,8 +41,8 @@ def _spare_share(hidden: Hidden) -> float | None:
 
 def _stall_spacing(hidden: Hidden) -> float | None:
     burst = hidden.get("garbage_collection.burst_blocks")
-    if burst is None:
-        return None
+    if burst is None or hidden.get("garbage_collection.burst_pace"):
+        return None  # With a pace, writes go on during a burst.
     return 0 if burst == 0 else _reclaimed_bytes(hidden)
 
 
@@ -63,8 +63,9 @@ def _buffer(hidden: Hidden) -> float | None:
 
 
 def _flash_rate(hidden: Hidden) -> float | None:
-    """What all dies program: the channel feeds them in turn, each of them programs meanwhile. Not
-    of a buffer that holds no more than a row of each, so that some of them have to wait."""
+    """What all dies program: the channel feeds them in turn, each of them programs meanwhile; or
+    what the data path carries to them. Not of a buffer that holds no more than a row of each, so
+    that some of them have to wait."""
     flash = hidden.sections["flash"]
     if hidden.get("write_buffer.size") is None:
         return None
@@ -74,26 +75,31 @@ def _flash_rate(hidden: Hidden) -> float | None:
     feeding_s = row / flash["bus_rate"]
     dies = flash["dies"] / flash["channels"]
     round_s = max(feeding_s + flash["program_time"], dies * feeding_s)
-    return float(flash["channels"] * dies * row / round_s)
+    rate = flash["channels"] * dies * row / round_s
+    return float(min(rate, hidden.get("controller.write_data_rate") or rate))
 
 
 def _drain_rate(hidden: Hidden) -> float | None:
-    return _flash_rate(hidden) if hidden.kind != "disk" and _buffer(hidden) else None
+    """Of cells that are no cache: one that the long burst does not fill takes the short one."""
+    if hidden.kind == "disk" or not _buffer(hidden):
+        return None
+    long_burst = min(hidden.get("capacity.user") / 8, 8e9)
+    return None if (_slc_cache(hidden) or 0) > long_burst else _flash_rate(hidden)
 
 
 def _slc_cache(hidden: Hidden) -> float | None:
     """What an erased drive takes: free space, of which cache is made, becomes less meanwhile."""
-    share = hidden.get("slc_cache.dynamic_share")
-    if share is not None:
-        gain = share / hidden.get("slc_cache.bits_per_cell")
-        return float(hidden.get("capacity.user") * gain / (1 + gain))
-    return float(hidden.get("slc_cache.static_size") or 0)
+    static = hidden.get("slc_cache.static_size") or 0
+    share = hidden.get("slc_cache.dynamic_share") or 0
+    gain = share / (hidden.get("slc_cache.bits_per_cell") or 1)
+    return float((static + hidden.get("capacity.user") * gain) / (1 + gain))
 
 
 def _direct_rate(hidden: Hidden) -> float | None:
     """Of cells that are no cache; one made of free space shrinks on, and rows have to leave it."""
-    direct = hidden.get("slc_cache.when_full") == "direct" and hidden.get("slc_cache.static_size")
-    return _flash_rate(hidden) if direct else None
+    direct = hidden.get("slc_cache.when_full") == "direct"
+    shrinks = hidden.get("slc_cache.dynamic_share")
+    return _flash_rate(hidden) if direct and not shrinks else None
 
 
 def _volatile(hidden: Hidden) -> float | None:

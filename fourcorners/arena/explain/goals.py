@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from fourcorners.arena.explain.contest import Score
+from fourcorners.arena.explain.contest import EXACT, Answer, Score
 
 FINDINGS_MIN = 20
 EXACT_MIN = 0.95
@@ -31,6 +31,21 @@ class Goal:
     def asked(self) -> int:
         """Findings that could be counted."""
         return len(self.met) + len(self.missed)
+
+
+def is_wrong(answer: Answer, *, discrete: bool) -> bool:
+    """Whether what was said is not so: another number, "none" or "no question" of what is there,
+    what is not there, bounds that do not hold the truth, or an error beyond the goal's."""
+    if answer.value is None:
+        return False
+    if not answer.truth or not answer.value:
+        return bool(answer.truth) != bool(answer.value)
+    error = answer.error or 0.0
+    if discrete:
+        return error >= EXACT
+    if answer.bounds and answer.interval is not None:
+        return not answer.interval[0] <= answer.truth <= answer.interval[1]
+    return error > ERROR_95_MAX
 
 
 def judge(scores: Sequence[Score]) -> list[Goal]:
