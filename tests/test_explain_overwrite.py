@@ -8,7 +8,13 @@ import pytest
 from explain_fixture import MIB, probed, small_ssd
 
 import fourcorners as fc
-from fourcorners.analysis.internals.amplification import moved_units
+from fourcorners.analysis.internals.amplification import (
+    SHARES,
+    Collector,
+    Prior,
+    likely_share,
+    moved_units,
+)
 from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
@@ -19,7 +25,8 @@ ERASED_BYTES = 4 * MIB
 
 
 def _spare(blocks: int) -> float:
-    """Spare area of the small drive: three blocks are kept free, and one is being written."""
+    """What the small drive takes when it is full: three blocks are kept free, and one is open for
+    what is collected."""
     return (blocks - 4) * ERASED_BYTES / (1024 * MIB) - 1
 
 
@@ -114,8 +121,43 @@ def test_a_cliff_lies_within_its_part() -> None:
     assert find_cliff([(100, elapsed) for elapsed in chance.exponential(1.0, 120)]) is None
 
 
-def test_the_model_ends_at_the_steady_state_that_is_known() -> None:
-    written, moved = moved_units(0.10, 512, 1.0)
-    late = float(np.subtract(*np.interp([1.0, 0.6], written, moved))) / 0.4
-    # docs/theory.md: 5.619 with 512 pages in a block.
-    assert 1 + late == pytest.approx(5.62, rel=0.03)
+@pytest.mark.parametrize(
+    ("collector", "amplification"),
+    # docs/theory.md, 20 % of spare area.
+    [
+        (Collector(128), 3.1188),
+        (Collector(256, candidates=10), 3.2337),
+        (Collector(None), 3.1877),
+    ],
+)
+def test_the_model_ends_at_the_steady_state_that_is_known(
+    collector: Collector, amplification: float
+) -> None:
+    written, moved = moved_units(collector)
+    late = [float(np.diff(np.interp([0.5, 0.6], written, one))[0]) / 0.1 for one in moved]
+    assert 1 + np.interp(0.2, SHARES, late) == pytest.approx(amplification, rel=0.03)
+
+
+def test_how_amplification_falls_tells_the_spare_area_whatever_was_written_before() -> None:
+    collector = Collector(128)
+    edges = np.linspace(0.01, 0.3, 13)
+    index = int(np.argmin(abs(SHARES - 0.12)))
+    moved = np.interp(edges, moved_units(collector)[0], moved_units(collector)[1][index])
+    per_write = np.diff(moved) / np.diff(edges)
+    erase = 0.04
+    longer = 1.05 * per_write + erase * (1 + per_write)
+    known = Prior(cost=1.13, cost_spread=0.08, drift=0.03, erase=erase)
+    likely = likely_share(edges, longer, scatter=0.03, ahead=0.0, prior=known)
+    assert likely.low < SHARES[index] < likely.high
+    assert likely.share == pytest.approx(SHARES[index], rel=0.1)
+    # Where the cost of moving may be anything, less is known.
+    unknown = likely_share(edges, longer, 0.03, 0.0, replace(known, cost_spread=0.5, drift=0.3))
+    assert unknown.high - unknown.low > likely.high - likely.low
+
+
+def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
+    # The block into which is collected is empty at first.
+    times = [1.0] * 20 + [2.1, 1.0, 1.0] + [5.0] * 20
+    cliff = find_cliff([(100, elapsed) for elapsed in times])
+    assert cliff is not None
+    assert cliff.written_bytes == pytest.approx(2050)

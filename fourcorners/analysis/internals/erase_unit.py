@@ -58,6 +58,12 @@ _COHERENCE_MIN = 0.8
 """Mean cosine of the phases by which waits of one place are apart: 0 by chance, 1 where all are
 whole periods apart."""
 
+_FOUND_MIN = 0.75
+"""Least such mean of the period that is found: half of it has more where waits come in between."""
+
+_ERASE_MAX_S = 0.02
+"""Longest wait for an erasure, of two blocks of 10 ms; longer ones are for data to be moved."""
+
 _SURE_MIN = 8.0
 """Least sureness: a chance of 1 in 3000, of which each level has its own."""
 
@@ -183,6 +189,9 @@ def _period(
     top = lowest + int(np.argmax(coherence[lowest:] >= _FIRST_SHARE * best))
     while top + 1 < len(coherence) and coherence[top + 1] > coherence[top]:
         top += 1
+    wait_s = float(np.median(waits.seconds))
+    if coherence[top] < _FOUND_MIN or wait_s > _ERASE_MAX_S:
+        return None
     # Sums of exponential variables, nearly a gamma distribution; as many were tried as are lower.
     scale = float(np.sum(counts**2)) / total
     shape = harmonics * total / scale
@@ -203,7 +212,6 @@ def _period(
         return None
     error = two_sided_t(len(numbers) - 1) * math.sqrt(float(np.mean(off**2)) / spread)
     # A wait does not say where in it the erasure began.
-    wait_s = float(np.median(waits.seconds))
     resolution = waits.pace_bytes_per_second * wait_s / float(np.ptp(numbers))
     return Cycle(
         unit,

@@ -2,8 +2,8 @@
 
 ``op_by_cliff``: a full drive takes new data at its full pace until the spare area is written; then
 each write has to wait for others to be moved. ``op_by_amplification``: how much slower it becomes,
-and how that changes while the drive goes through its blocks, follows from the share of spare area
-alone, up to the pace of writing and the cost of moving, which are fitted (:mod:`.amplification`).
+and how that changes while the drive goes through its blocks, whatever was written before
+(:mod:`.amplification`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.amplification import moved_units
+from fourcorners.analysis.internals.amplification import WRITTEN_MAX, Prior, likely_share
 from fourcorners.analysis.internals.curve import Curve, completion_curve
 from fourcorners.analysis.internals.erase_unit import TEST, Part, parts_of
+from fourcorners.analysis.internals.moving_cost import cost_of_moving
 from fourcorners.analysis.source import RunData, measured
 
 Floats = npt.NDArray[np.float64]
@@ -35,10 +36,13 @@ Erasing empty blocks costs less."""
 _FIRST_SHARE = 0.2
 """The same, of the largest such mean: what comes before may have been blocks that held little."""
 
-_PARTS_AHEAD = 8
+_PARTS_AHEAD, _PARTS_BACK = 8, 6
 
 _ONSET_SHARE = 0.3
 """Share of the largest rise nearby that the first part of the cliff has."""
+
+_SEEN_SHARE = 0.1
+"""The same of a slower part before it, which other parts are followed by that are not."""
 
 _FRESH_PARTS = 4
 
@@ -49,44 +53,84 @@ none to be seen."""
 _USUAL_QUANTILE, _USUAL_FACTOR, _RISE_SEEN = 0.9, 1.5, 0.02
 """What parts before the cliff vary by, and how far beyond it the first of the cliff lies."""
 
-_UNITS_UNCERTAIN, _UNKNOWN_UNIT = 1.0, 0.025
-"""Erase units by which the cliff may be off, the ones that are being written; where the unit is not
-known, share of what it took to the cliff."""
+_PART_UNCERTAIN, _BURST_UNCERTAIN = 0.3, 0.45
+"""Parts by which the cliff may be off: of a drive that takes the new pace at once, and of one that
+first stands still anywhere in one."""
 
-_ONSET_UNCERTAIN = 0.012
+_UNITS_UNCERTAIN, _UNKNOWN_UNIT = 0.5, 0.012
+"""Erase units by which the cliff may be off, since the block into which is collected is empty at
+first; where the unit is not known, share of what it took to the cliff."""
+
+_ONSET_UNCERTAIN = 0.003
 """The same for drives whose pace falls little by little."""
 
-_BUFFER_UNCERTAIN = 0.3
-"""Share of the write buffer by which the cliff may be off: it need not have been full before."""
+_BUFFER_UNCERTAIN, _UNKNOWN_BUFFER_BYTES = 0.1, 12 * 2**20
+"""Share of the write buffer by which the cliff may be off: it need not have been full before; where
+its size is not known, bytes."""
 
-_FIRST_BYTES = (128 * 1024, 1024 * 1024)
-_FASTER_MIN = 1.1
-"""Factor by which the first bytes into the write buffer have to be faster than writing is in the
-long run: flash, then, is what limits."""
+_FIRST_BYTES = ((128 * 1024, 512 * 1024), (128 * 1024, 1024 * 1024), (256 * 1024, 512 * 1024))
+_SAME_PACE = (0.9, 1.1)
+"""Rate of the first bytes, over that of the end of the fill, between which no write buffer took
+them faster than flash does: something else limits. It may be too small to show."""
 
-_COST, _COST_SPREAD = 1.3, 0.16
-"""What it takes to move a unit, in times of writing it, and the standard deviation of its logarithm
-over drives: besides the program a page read and a transfer."""
+_LATE_SHARE = 0.9
+_PACE = (0.985, 1.015)
+"""Rate of random writes, over that of the end of the fill, between which both are the flash's: a
+command costs time wherever else the limit is, and large requests need fewer."""
 
-_WATCHED_MIN = 2.2
-"""What must be written in all, in times of what it took to the cliff."""
+_COST, _COST_SPREAD = 1.13, 0.08
+_COST_SEEN_SPREAD = 0.045
+"""What moving a unit takes in times of writing one, and the standard deviation of its logarithm: of
+drives with page reads of 40 to 120 us and programs of 0.3 to 2 ms; and where reads beside writes
+have shown both (:mod:`.moving_cost`)."""
+
+_COST_IN_BURSTS, _BURST_SPREAD = 1.05, 0.07
+"""Factor to it, and the spread beside: in bursts dies wait for each other."""
+
+_COST_CACHED, _CACHED_SPREAD = 0.9, 0.13
+"""The same for an SLC cache: what goes through it is written twice, and data that is moved once."""
+
+_DRIFT, _DRIFT_IN_BURSTS = 0.02, 0.06
+_ERASE = 0.03
+"""Time of an erasure, over that of writing what it erases, where it was not seen."""
+
+_ERASE_MAX = 0.2
 
 _MISFIT_MAX = 3.0
 """Chi squared of the model over its degrees of freedom, beyond which it is not this drive's."""
 
-_MODEL_SCATTER = 0.05
-"""Relative standard deviation of what is moved in a bin about the model, which knows neither how
-many units a block holds nor the drive's policy."""
+_MODEL_SCATTER = 0.025
+"""Relative standard deviation of what is moved in a stretch about the model."""
 
-_BINS = 10
-_UNITS_PER_BLOCK = 128
-_SHARES = np.geomspace(0.4, 2.5, 19)
-"""Shares of spare area that are tried, in times of the one by the cliff."""
+_UNIT_SCATTER, _BURST_SCATTER = 0.2, 0.4
+"""The same for what is erased at a time, over what is written in a stretch: as many blocks begin in
+it more or less, and a burst comes whole."""
+
+_STRETCHES = 12
+_UNITS_PASSED = 2.0
+"""Erase units after the cliff, from which the pace is that of collection: the block into which is
+collected is still empty before."""
 
 _UNSURE = 0.25
 """Half an interval over the value, above which nothing is said."""
 
 _DISAGREEMENT_MAX = 0.25
+
+
+@dataclass(frozen=True)
+class Known:
+    """What other probes say of the drive; ``None`` where they do not."""
+
+    erased_bytes: float | None
+    """What is erased at a time: it bounds how sure the findings are."""
+    erase_s: float | None
+    """How long that takes."""
+    buffer_bytes: float | None
+    """Size of the write buffer: a slower pace of the flash shows when what was in it has gone."""
+    in_bursts: bool
+    """Whether it stands still to collect."""
+    slc_cache: bool
+    """Whether it has an SLC cache, through which writes may go even where it is full."""
 
 
 @dataclass(frozen=True)
@@ -121,20 +165,35 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
         return None
     near = rise[risen[0] : risen[0] + _PARTS_AHEAD]
     part = int(risen[0]) + int(np.argmax(near >= _ONSET_SHARE * near.max()))
+    part = _first_slower(rise, part, float(near.max()))
     if part + 2 >= len(parts) or _varies(times[:part]):
         return None
     count = float(parts[part][0])
     before = float(sum(part[0] for part in parts[:part]))
     in_bursts = bool(rise[part + 1] < 0.5 * rise[part])
     if in_bursts:
-        return Cliff(part, before + count / 2, count / 2, fresh, True)
-    # The first blocks to be collected may hold little, so that the pace falls over some parts.
+        return Cliff(part, before + count / 2, _BURST_UNCERTAIN * count, fresh, True)
+    share = min(float(rise[part]) / float(rise[part + 1]), 1.0)
+    written = float(sum(part[0] for part in parts[:part])) + count * (1 - share)
+    return Cliff(part, written, _PART_UNCERTAIN * count, fresh, False)
+
+
+def _first_slower(rise: Floats, part: int, most: float) -> int:
+    """The first slower part of a cliff that is seen in ``part``: the block into which is collected
+    is still empty then, so that little has to be collected to go on for some parts."""
+    while part > 1:
+        near = max(part - _PARTS_BACK, 1)
+        earlier = np.abs(rise[:near])
+        seen = max(_USUAL_FACTOR * float(earlier.max()), _SEEN_SHARE * most)
+        slower = np.flatnonzero(rise[near:part] > seen)
+        if not len(slower):
+            break
+        part = near + int(slower[0])
+    # The pace may fall over some parts.
     usual = float(np.quantile(np.abs(rise[: max(part - 2, 1)]), _USUAL_QUANTILE))
     while part > 1 and rise[part - 1] > _USUAL_FACTOR * usual + _RISE_SEEN:
         part -= 1
-    share = min(float(rise[part]) / float(rise[part + 1]), 1.0)
-    written = float(sum(part[0] for part in parts[:part])) + count * (1 - share)
-    return Cliff(part, written, count / 2, fresh, False)
+    return part
 
 
 def _varies(times: Floats) -> bool:
@@ -144,15 +203,8 @@ def _varies(times: Floats) -> bool:
     return bool(high - low > _VARIES_MIN * middle)
 
 
-def find(run: RunData, erased_bytes: float | None, buffer_bytes: float | None) -> list[Finding]:
-    """The findings, if the probe ran.
-
-    Args:
-        run: the run.
-        erased_bytes: what is erased at a time, if that is known: it bounds how sure they are.
-        buffer_bytes: size of the write buffer, if that is known: a slower pace of the flash shows
-            when what was in it before has gone.
-    """
+def find(run: RunData, known: Known) -> list[Finding]:
+    """The findings, if the probe ran."""
     parts, evidence = parts_of(run, "overwrite")
     filled = [m for m in measured(run, TEST, "write") if m.point.get("stage") == "fill"]
     if not filled:
@@ -166,9 +218,9 @@ def find(run: RunData, erased_bytes: float | None, buffer_bytes: float | None) -
             Finding(name, title, "not identifiable", reason, evidence=evidence)
             for name, title in _TITLES.items()
         ]
-    by_cliff = _by_cliff(cliff, user, erased_bytes, buffer_bytes or 0.0, evidence)
+    by_cliff = _by_cliff(cliff, user, known, evidence)
     fill = completion_curve(run, filled[0])
-    by_amplification = _by_amplification(parts, cliff, user, fill, evidence)
+    by_amplification = _by_amplification(run, parts, cliff, user, fill, known, evidence)
     return [_combined(by_cliff, by_amplification), by_cliff, by_amplification]
 
 
@@ -194,14 +246,12 @@ def _no_cliff(parts: Sequence[Part], user: float) -> str:
     )
 
 
-def _by_cliff(
-    cliff: Cliff, user: float, unit: float | None, buffer_bytes: float, evidence: Sequence[str]
-) -> Finding:
+def _by_cliff(cliff: Cliff, user: float, known: Known, evidence: Sequence[str]) -> Finding:
+    unit, buffer_bytes = known.erased_bytes, known.buffer_bytes or 0.0
     written = max(cliff.written_bytes - buffer_bytes, 0.0)
     share = written / user
-    # Blocks are begun before the ones before them are full.
     begun = _UNKNOWN_UNIT * written if unit is None else _UNITS_UNCERTAIN * unit
-    buffered = _BUFFER_UNCERTAIN * buffer_bytes
+    buffered = _BUFFER_UNCERTAIN * buffer_bytes or _UNKNOWN_BUFFER_BYTES
     margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
     if margin > _UNSURE * share:
         return Finding(
@@ -227,10 +277,12 @@ def _by_cliff(
 
 
 def _by_amplification(
+    run: RunData,
     parts: Sequence[Part],
     cliff: Cliff,
     user: float,
     fill: Curve,
+    known: Known,
     evidence: Sequence[str],
 ) -> Finding:
     name = "op_by_amplification"
@@ -238,32 +290,54 @@ def _by_amplification(
     def unidentified(reason: str) -> Finding:
         return Finding(name, _TITLES[name], "not identifiable", reason, evidence=evidence)
 
-    count = float(parts[0][0])
-    if fill.rate(*_FIRST_BYTES) < _FASTER_MIN * count / cliff.fresh_s:
+    fresh = float(parts[0][0]) / cliff.fresh_s
+    late = fill.rate(_LATE_SHARE * user, user)
+    first_rate = max(fill.rate(*bytes) for bytes in _FIRST_BYTES)
+    same = _PACE[0] <= fresh / late <= _PACE[1]
+    if not same or _SAME_PACE[0] <= first_rate / late <= _SAME_PACE[1]:
         return unidentified(
             "Something else than flash limits the pace of writing, so the pace after the cliff "
             "does not tell how much is written to flash."
         )
-    if sum(count for count, _ in parts) < _WATCHED_MIN * cliff.written_bytes:
+    unit = (known.erased_bytes or 0.0) / user
+    written = np.append(0.0, np.cumsum([float(count) for count, _ in parts])) / user
+    elapsed_s = np.append(0.0, np.cumsum([elapsed for _, elapsed in parts]))
+    since = written - cliff.written_bytes / user
+    first = max(float(since[cliff.part + 2]), _UNITS_PASSED * unit)
+    last = min(float(since[-1]), WRITTEN_MAX)
+    if last <= first:
         return unidentified(
-            "Too little was written after the cliff to tell the cost of moving data from the "
-            "amount that is moved."
+            "Too little was written after the cliff, beside what is erased at a time, to tell how "
+            "much is moved."
         )
-    shares = cliff.written_bytes / user * _SHARES
-    fitted = _fit_amplification(parts, cliff, user, shares)
-    best = int(np.argmin(fitted.misfit))
-    # Where the model fits worse than its scatter should have it, it says so much less.
-    scatter = max(fitted.misfit[best] / (_BINS - 2), 1.0)
-    likely = np.exp((fitted.misfit[best] - fitted.misfit) / 2 / scatter)
-    likely /= likely.sum()
-    value = float(np.exp(likely @ np.log(shares)))
-    low, high = np.exp(np.interp([0.05, 0.95], np.cumsum(likely) - likely / 2, np.log(shares)))
-    if scatter > _MISFIT_MAX:
+    edges = np.linspace(first, last, _STRETCHES + 1)
+    longer = np.diff(np.interp(edges, since, elapsed_s * fresh / user)) / np.diff(edges) - 1
+    scatter = (_BURST_SCATTER if known.in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
+    seen = cost_of_moving(run)
+    cost, spread = (_COST, _COST_SPREAD) if seen is None else (seen, _COST_SEEN_SPREAD)
+    drift = _DRIFT
+    if known.slc_cache:
+        cost, spread = cost * _COST_CACHED, math.hypot(spread, _CACHED_SPREAD)
+    if known.in_bursts:
+        cost, spread = cost * _COST_IN_BURSTS, math.hypot(spread, _BURST_SPREAD)
+        drift = _DRIFT_IN_BURSTS
+    prior = Prior(cost, spread, drift, _ERASE)
+    if known.erase_s and known.erased_bytes:
+        erase = min(known.erase_s * fresh / known.erased_bytes, _ERASE_MAX)
+        prior = replace(prior, erase=erase)
+    likely = likely_share(
+        edges,
+        longer,
+        scatter=math.hypot(_MODEL_SCATTER, scatter),
+        ahead=unit / 2 if known.in_bursts else 0.0,
+        prior=prior,
+    )
+    if likely.misfit > _MISFIT_MAX:
         return unidentified(
             "The pace after the cliff does not change as that of a drive which moves what is still "
             "valid: stalls are few, or something else limits it."
         )
-    if (high - low) / 2 > _UNSURE * value or best in (0, len(shares) - 1):
+    if likely.high - likely.low > 2 * _UNSURE * likely.share:
         return unidentified(
             "What was written after the cliff does not tell the cost of moving data from the "
             "amount that is moved."
@@ -272,54 +346,19 @@ def _by_amplification(
         name,
         _TITLES[name],
         "measured",
-        f"After the cliff {wording.number(fitted.amplification[best])} bytes go to flash for each "
-        f"that is written, and less as blocks are gone through: as with a spare area of "
-        f"{wording.percent(value)}.",
-        value=value,
+        f"After the cliff {wording.number(likely.amplification)} bytes go to flash for each that "
+        "is written, and less as blocks are gone through: as with a spare area of "
+        f"{wording.percent(likely.share)}.",
+        value=likely.share,
         unit="of user area",
-        interval=(float(low), float(high)),
+        interval=(likely.low, likely.high),
         evidence=evidence,
         detail={
-            "amplification": fitted.amplification[best],
-            "cost_of_moving": fitted.cost[best],
-            "goodness": {"chi_squared": fitted.misfit[best], "bins": _BINS},
+            "amplification": likely.amplification,
+            "cost_of_moving": likely.cost,
+            "goodness": {"chi_squared_per_stretch": likely.misfit, "stretches": _STRETCHES},
         },
     )
-
-
-@dataclass(frozen=True)
-class _Fitted:
-    """For each share of spare area: chi squared, cost of moving, mean amplification."""
-
-    misfit: Floats
-    cost: Floats
-    amplification: Floats
-
-
-def _fit_amplification(parts: Sequence[Part], cliff: Cliff, user: float, shares: Floats) -> _Fitted:
-    """How well each share explains the time after the cliff, with its best cost of moving.
-
-    Right after the cliff every block has lost the same to the writes since the fill, whatever the
-    spare area is, which shows the cost; what comes later shows the spare area.
-    """
-    counts = np.array([count for count, _ in parts], dtype=np.float64)
-    times = np.array([elapsed for _, elapsed in parts])
-    ends = np.append(0.0, np.cumsum(counts)) / user
-    longer = np.append(0.0, np.cumsum(times / cliff.fresh_s * counts[0] - counts)) / user
-    edges = np.linspace(ends[cliff.part + 2], ends[-1], _BINS + 1)
-    extra = np.diff(np.interp(edges, ends, longer))
-    rows = []
-    for share in shares:
-        written, total = moved_units(float(share), _UNITS_PER_BLOCK, float(edges[-1]))
-        moved = np.maximum(np.diff(np.interp(edges, written, total)), 1e-9)
-        # Logarithms: the cost is their mean difference, drawn towards what is usual.
-        ratio = np.log(np.maximum(extra, 1e-9) / moved)
-        weights = np.append(np.full(_BINS, _MODEL_SCATTER**-2), _COST_SPREAD**-2)
-        values = np.append(ratio, math.log(_COST))
-        mean = float(np.average(values, weights=weights))
-        amplification = 1 + float(moved.sum()) / float(edges[-1] - edges[0])
-        rows.append((float(weights @ (values - mean) ** 2), math.exp(mean), amplification))
-    return _Fitted(*np.array(rows).T)
 
 
 def _combined(by_cliff: Finding, by_amplification: Finding) -> Finding:

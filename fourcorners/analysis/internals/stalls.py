@@ -29,8 +29,13 @@ _EXPLAINED, _EXPLAINED_NOT = (0.5, 1.5), 0.2
 """What stalls last in all, in times of what writes take longer than before the cliff: within these
 they are what slows the drive down, below the last they are not."""
 
+_EXPLAINED_ALONE = 0.75
+"""The same from which they are counted rightly, where nothing else shows their distance: else dies
+collect at different times, and requests wait for some of them."""
+
 _LONG_SHARE = 0.35
-"""Of the usual longest latency of a part, from which a request met a stall: stalls differ."""
+"""Of the latency that half of all long waiting is in, from which a request met a stall: stalls
+differ."""
 
 _WAITING_MAX, _ALL_WAIT = 0.17, 0.28
 """Shares of the requests that meet a stall, up to which and from which on it is one, or all
@@ -75,11 +80,13 @@ def find_stalls(run: RunData) -> Stalls | None:
     usual_s = cliff.fresh_s * float(written.sum()) / float(before[0].row["bytes"])
     if elapsed_s - usual_s < _LONGER_SHARE_MIN * usual_s:
         return None
-    longest = [m.number("latency_max_s") or 0.0 for m in after]
-    stalled = [latency for latency in longest if latency >= _LONGER_MIN * usual]
-    if not stalled:
+    waits = np.concatenate([_waits(run, m) for m in after])
+    waits = waits[waits[:, 0] >= _LONGER_MIN * usual]
+    if not len(waits):
         return Stalls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    threshold = _LONG_SHARE * float(np.median(stalled))
+    waits = waits[np.argsort(waits[:, 0])]
+    waited = np.cumsum(waits[:, 0] * waits[:, 1])
+    threshold = _LONG_SHARE * float(waits[np.searchsorted(waited, waited[-1] / 2), 0])
     met = np.array([_above(run, m, threshold) for m in after])
     depth = float(after[0].queue_depth or 1)
     counts = met[:, 0] / depth
@@ -112,12 +119,18 @@ def _distance(written: Floats, counts: Floats) -> tuple[float, float]:
     return spacing, 1.645 * (0.41 * within / (count - 1) + 0.01 * spacing)
 
 
-def _above(run: RunData, m: Measured, threshold_s: float) -> tuple[int, float]:
+def _above(run: RunData, m: Measured, threshold_s: float) -> tuple[float, float]:
     """How many requests took longer, and how long these took together."""
+    waits = _waits(run, m)
+    over = waits[waits[:, 0] > threshold_s]
+    return float(over[:, 1].sum()), float(over[:, 0] @ over[:, 1])
+
+
+def _waits(run: RunData, m: Measured) -> Floats:
+    """Latencies in seconds, and how many requests took them, shape (buckets, 2)."""
     low, high, count = run.histogram(m.recording, m.operation)
-    middle = (low + high) / 2 * 1e-9
-    over = middle > threshold_s
-    return int(count[over].sum()), float(np.sum(middle[over] * count[over]))
+    waits: Floats = np.stack([(low + high) / 2 * 1e-9, count], axis=1)
+    return waits
 
 
 def find(run: RunData, erased: Finding) -> list[Finding]:
@@ -163,6 +176,12 @@ def _found(stalls: Stalls, erased: Finding, evidence: Sequence[str]) -> list[Fin
         reason = (
             f"Some writes wait long, once for every {wording.size(spacing)}, which does not go "
             f"with the {wording.size(at_a_time)} that are erased at a time."
+        )
+        return _unidentified(reason, evidence)
+    elif stalls.explained < _EXPLAINED_ALONE:
+        reason = (
+            f"Some writes wait for {wording.duration(stalls.length_s)} and more, which is not all "
+            "that slows the drive down: parts of it may collect at different times."
         )
         return _unidentified(reason, evidence)
     elif margin > _UNSURE * spacing or not spacing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from fourcorners import wording
@@ -30,26 +31,36 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     carried = link_rate or write_buffer.link_rate(run)
     buffers = write_buffer.find(run)
     flushes = durability.find(run)
-    known = {finding.name: finding.value for finding in (*buffers, *flushes)}
+    caches = slc_cache.find(run, link_rate)
+    known = {finding.name: finding.value for finding in (*buffers, *flushes, *caches)}
     through = known.get("volatile_write_cache") == 0 and known.get("power_loss_protection") == 0
     return [
-        *_overwritten(run, known.get("write_buffer_bytes"), through),
+        *_overwritten(run, known, through),
         *buffers,
-        *slc_cache.find(run, link_rate),
+        *caches,
         *stored_data.find(run, carried),
         *flushes,
         *trim.find(run),
     ]
 
 
-def _overwritten(run: RunData, buffer_bytes: float | None, through: bool) -> list[Finding]:
-    """``through``: writes wait until they are on the medium."""
+def _overwritten(run: RunData, written: Mapping[str, float | None], through: bool) -> list[Finding]:
+    """``written``: values of the other findings about writes. ``through``: writes wait until they
+    are on the medium."""
     erased = erase_unit.find(run)
     if not erased:
         return []
     stalled = stalls.find(run, erased[0])
+    erase_s = erased[0].detail.get("wait_s")
     erased = [_by_stalls(unit, stalled) for unit in erased]
-    spare = spare_area.find(run, erased[0].value, buffer_bytes)
+    known = spare_area.Known(
+        erased_bytes=erased[0].value,
+        erase_s=erase_s,
+        buffer_bytes=written.get("write_buffer_bytes"),
+        in_bursts=any(finding.value != 0 for finding in stalled),
+        slc_cache=written.get("slc_cache_bytes") != 0,
+    )
+    spare = spare_area.find(run, known)
     spare = [_padded(finding) if through else finding for finding in spare]
     return [*spare, *erased, *stalled, *recovery.find(run)]
 

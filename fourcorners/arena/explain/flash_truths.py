@@ -28,21 +28,40 @@ def _reclaimed_bytes(hidden: Hidden) -> float | None:
 
 
 def _spare_share(hidden: Hidden) -> float | None:
-    """Spare area that takes writes, over user area: without the blocks that are kept free, and the
-    ones that are being written."""
+    """What a full drive takes before it collects, over user area: one block of each pool is open,
+    one takes what is collected, and a pool begins when fewer are free than it keeps."""
     kept = hidden.get("garbage_collection.start_free_blocks")
+    return None if kept is None else _spare_without(hidden, kept + 1)
+
+
+def _steady_spare_share(hidden: Hidden) -> float | None:
+    """Spare area that holds data in the steady state, over user area: open blocks are half full
+    in the mean, and so many are free as collection lets there be. The open block for what is
+    collected stays empty where it goes into the host's."""
+    kept, burst = (
+        hidden.get(f"garbage_collection.{name}") for name in ("start_free_blocks", "burst_blocks")
+    )
     if kept is None:
         return None
+    empty = 0.5 * burst + 0.5 * bool(hidden.get("garbage_collection.shared_stream"))
+    return _spare_without(hidden, kept + 0.5 + empty)
+
+
+def _spare_without(hidden: Hidden, kept: float) -> float:
+    """All good blocks but so many of each pool, over user area, beyond the user's."""
     flash, user = hidden.sections["flash"], hidden.sections["capacity"]["user"]
     reserved = hidden.sections["translation"]["reserved_share"]
     blocks = int(flash["blocks_per_plane"] * (1 - reserved))
-    return float((blocks - kept - 0.5) * _stripe_bytes(hidden) / user - 1)
+    return float((blocks - kept) * _stripe_bytes(hidden) / user - 1)
 
 
 def _stall_spacing(hidden: Hidden) -> float | None:
     burst = hidden.get("garbage_collection.burst_blocks")
     if burst is None or hidden.get("garbage_collection.burst_pace"):
         return None  # With a pace, writes go on during a burst.
+    if burst and hidden.get("garbage_collection.shared_stream"):
+        # What a burst collects takes some of the block that the host goes on with.
+        return None
     return 0 if burst == 0 else _reclaimed_bytes(hidden)
 
 
@@ -190,7 +209,7 @@ def _idle_recovery(hidden: Hidden) -> float | None:
 FLASH_TRUTHS = (
     Truth("over_provisioning", False, _spare_share),
     Truth("op_by_cliff", False, _spare_share),
-    Truth("op_by_amplification", False, _spare_share),
+    Truth("op_by_amplification", False, _steady_spare_share),
     Truth("superblock_bytes", False, _reclaimed_bytes),
     Truth("collection_stall_spacing", False, _stall_spacing),
     Truth("collection_stall_length", False, _stall_length),

@@ -1,0 +1,47 @@
+"""What it takes a drive to move a unit, from reads beside writes.
+
+A die that moves data reads a page before it programs one. How long either takes a read shows that
+is issued while others are written: most find their die idle, and some wait for the end of a
+program.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fourcorners.analysis.internals.erase_unit import TEST, reads_beside
+from fourcorners.analysis.source import RunData, measured
+
+_READS_MIN = 50
+
+_AT_ONCE_QUANTILE = 0.02
+_READ_S = (4e-5, 3e-4)
+"""What a page read takes with its command; what is shorter came from memory."""
+
+_WAITED_MIN, _WAITED_MIN_S = 1.3, 20e-6
+"""Length of a read that waited, over one that did not, and beyond that."""
+
+_WAITED_QUANTILE = 0.85
+"""Of the waits, about the whole program: beyond are erasures, before it the program had begun."""
+
+_PAGES_READ = 1.3
+"""Page reads for a page that is moved, with its second transfer: pages are valid in part."""
+
+_PROGRAM_TRANSFER = 0.5
+"""Transfer to the die that a program takes besides, in times of a page read."""
+
+
+def cost_of_moving(run: RunData) -> float | None:
+    """Time to move a unit over the time to write one; ``None`` where too few reads show it."""
+    beside = [m.recording for m in measured(run, TEST, "read") if m.point.get("stage") == "beside"]
+    if not beside:
+        return None
+    taken_s = reads_beside(run.ios(beside[0])).seconds
+    if len(taken_s) < _READS_MIN:
+        return None
+    read_s = float(np.quantile(taken_s, _AT_ONCE_QUANTILE))
+    waited_s = taken_s[taken_s > _WAITED_MIN * read_s + _WAITED_MIN_S] - read_s
+    if len(waited_s) < _READS_MIN or not _READ_S[0] <= read_s <= _READ_S[1]:
+        return None
+    program_s = float(np.quantile(waited_s, _WAITED_QUANTILE))
+    return 1 + _PAGES_READ * read_s / (program_s + _PROGRAM_TRANSFER * read_s)
