@@ -43,7 +43,7 @@ def _steady_spare_share(hidden: Hidden) -> float | None:
     )
     if kept is None:
         return None
-    empty = 0.5 * burst + 0.5 * bool(hidden.get("garbage_collection.shared_stream"))
+    empty = 0.5 * (burst or 0) + 0.5 * bool(hidden.get("garbage_collection.shared_stream"))
     return _spare_without(hidden, kept + 0.5 + empty)
 
 
