@@ -28,6 +28,7 @@ def _value(run: Run, name: str) -> float | None:
 def test_the_finding_follows_the_mapping_unit(unit: int, tmp_path: Path) -> None:
     run = _probed("corsair-nova-v128", tmp_path, **{"translation.unit": f"{unit} KiB"})
     assert _value(run, "mapping_unit") == unit * KIB
+    assert _value(run, "log_blocks") == 0
 
 
 @pytest.mark.parametrize("pages", [64, 128])
@@ -35,10 +36,28 @@ def test_the_finding_follows_the_cluster(pages: int, tmp_path: Path) -> None:
     run = _probed("ocz-core-64gb", tmp_path, **{"flash.pages_per_block": str(pages)})
     # Four channels of two planes with pages of 4 KiB.
     assert _value(run, "mapping_unit") == 4 * 2 * 4 * KIB * pages
+    assert _value(run, "log_blocks") == 0
     penalty = _value(run, "partial_unit_penalty")
     assert penalty is not None
     # 245.7 ms for a whole cluster of 4 MiB: the time is that of its rows.
     assert penalty == pytest.approx(0.2457 * pages / 128, rel=0.03)
+
+
+@pytest.mark.parametrize(("sharing", "queue"), [("shared", 32), ("per-block", 1)])
+def test_logs_show_by_what_they_keep(sharing: str, queue: int, tmp_path: Path) -> None:
+    path = Path(__file__).parents[1] / "drive/sim/tests/support/log_block.toml"
+    settings = {
+        "capacity.user": "1 GiB",
+        "flash.blocks_per_plane": "4200",
+        "flash.pages_per_block": "64",
+        "translation.sharing": sharing,
+        "link.queue_depth": str(queue),
+    }
+    with fc.open_target(str(path), settings=settings) as target:
+        run = fc.run("probe-alignment", target, out=tmp_path)
+    assert _value(run, "log_blocks") == 1
+    [story] = [f for f in run.findings if f["name"] == "explanation"]
+    assert story["detail"]["kind"] == "log-block"
 
 
 def test_a_disk_is_not_asked(tmp_path: Path) -> None:

@@ -48,6 +48,18 @@ def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
     assert "32 dies on 16 channels work at the same time." in flash.text
 
 
+def test_small_writes_tell_how_a_drive_maps() -> None:
+    logs = {"rewrites": True, "read_s": 1e-4}
+    block = _found("mapping_unit", 2.0 * 2**20, "B")
+    for there, kind in ((1.0, "log-block"), (0.0, "cluster-mapped")):
+        [told] = story.tell([block, _found("log_blocks", there, PRESENCE, **logs)])
+        assert told.detail["kind"] == kind
+    for read_s, kind in ((1e-4, "page-mapped"), (5e-6, "unknown")):
+        pages = _found("log_blocks", 0.0, PRESENCE, rewrites=False, read_s=read_s)
+        [told] = story.tell([pages])
+        assert told.detail["kind"] == kind
+
+
 def test_what_does_not_fit_is_counted_apart() -> None:
     [told] = story.tell(
         [_found("mapping_unit", 4096.0, "B"), _found("misfit_read", 0.5), _found("drift_x", 0.2)]

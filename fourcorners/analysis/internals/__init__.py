@@ -20,6 +20,7 @@ from fourcorners.analysis.internals import (
     extended_model,
     first_turn,
     link,
+    log_blocks,
     mapping_unit,
     medium,
     queue_curve,
@@ -47,7 +48,7 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
         ),
         None,
     )
-    found = [*units, *(extended_model.find(run, unit) if units else [])]
+    found = [*units, *log_blocks.find(run), *(extended_model.find(run, unit) if units else [])]
     found += core_model.find(run)
     found += caches.find(run)
     links = link.find(run)

@@ -1,8 +1,9 @@
 """Finding ``explanation``: what kind of drive the probes met, in plain words.
 
-The kind follows from the first of these that was measured: rotation (a disk), a mapping unit of at
-least 256 KiB (a drive that maps clusters), a smaller one or spare area (a drive that maps pages),
-dies, or that nothing rotates (a solid-state drive).
+The kind follows from the first of these that was measured: rotation (a disk), log blocks, a mapping
+unit of at least 256 KiB (a drive that maps clusters), a smaller one, spare area or that small
+writes have no block rewritten (a drive that maps pages), dies, or that nothing rotates (a
+solid-state drive).
 Then each finding that tells something adds a sentence: how it reads and writes, what is inside, how
 it is attached, and what a person should know who uses it.
 """
@@ -16,6 +17,9 @@ from fourcorners.analysis.finding import ODD, Finding
 from fourcorners.analysis.internals.drift import DISTURBED
 
 CLUSTER_MIN_BYTES = 256 * 2**10
+
+FLASH_READ_S = 10e-6
+"""Time of a small read below which it comes out of memory: flash takes 20 us for a page."""
 
 _Measured = Mapping[str, Finding]
 _Say = Callable[[Finding, _Measured], str]
@@ -212,6 +216,13 @@ def _kind(measured: _Measured) -> tuple[str, str]:
     rotation, unit = measured.get("rotation_rpm"), measured.get("mapping_unit")
     if rotation is not None and rotation.value:
         return "disk", "This is a mechanical disk."
+    logs = measured.get("log_blocks")
+    if logs is not None and logs.value:
+        blocks = f"blocks of {wording.size(unit.value)}" if unit and unit.value else "whole blocks"
+        return "log-block", (
+            f"This is a solid-state drive that maps {blocks} and collects small writes in log "
+            "blocks, which it merges into them."
+        )
     if unit is not None and unit.value and unit.value >= CLUSTER_MIN_BYTES:
         return "cluster-mapped", (
             f"This is a solid-state drive that maps whole clusters of {wording.size(unit.value)}, "
@@ -227,6 +238,11 @@ def _kind(measured: _Measured) -> tuple[str, str]:
         return "page-mapped", (
             "This is a solid-state drive that collects garbage; what it maps at a time does not "
             "show."
+        )
+    if logs is not None and not logs.detail["rewrites"] and logs.detail["read_s"] > FLASH_READ_S:
+        return "page-mapped", (
+            "This is a solid-state drive that maps pages, as no small write has a block rewritten; "
+            "how much it maps at a time does not show."
         )
     if "dies" in measured:
         return "solid-state", (

@@ -143,13 +143,14 @@ def _probed(hidden: Hidden, index: int) -> Outcome:
 def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> Answer:
     if finding is not None and finding["verdict"] == "not applicable":
         return Answer(truth.finding, float(value), 0.0, None, applies=False)
-    if finding is None or finding["value"] is None:
+    said = None if finding is None else truth.said(finding)
+    if finding is None or said is None:
         return Answer(truth.finding, float(value), None, None)
     low_high = finding["interval"]
     return Answer(
         truth.finding,
         float(value),
-        float(finding["value"]),
+        said,
         None if low_high is None else (float(low_high[0]), float(low_high[1])),
         bounds=finding["detail"].get("interval") == RESOLUTION,
     )

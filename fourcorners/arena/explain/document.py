@@ -29,7 +29,8 @@ LEGEND = (
     "that are about chance; *bound*: the same of those that lie between two points of a sweep or "
     "are a tolerance, and shall always hold it; *miss*: said not to be there although it is; "
     "*n/a*: said to be no question of such a drive; *n/i*: not identifiable; *false*: found where "
-    "it is not. An empty cell: nothing to count."
+    "it is not. *explanation* is the kind of drive that the story tells. An empty cell: nothing to "
+    "count."
 )
 
 

@@ -1,9 +1,34 @@
 """What is true of a hidden drive, finding by finding."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fourcorners.arena.explain.disk_truths import DISK_TRUTHS
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.flash_truths import FLASH_TRUTHS
 from fourcorners.arena.explain.truth import Truth
+
+_KINDS_TOLD = ("disk", "page-mapped", "cluster-mapped", "log-block")
+"""Kinds of drives as the story has them, numbered from 1."""
+
+
+def _kind(hidden: Hidden) -> float | None:
+    told = {
+        "disk": "disk",
+        "cluster-mapped SSD": "cluster-mapped",
+        "log-block SSD": "log-block",
+    }.get(hidden.kind, "page-mapped")
+    return 1.0 + _KINDS_TOLD.index(told)
+
+
+def _kind_told(explanation: Mapping[str, Any]) -> float | None:
+    """Not of a drive of which it does not show how it maps."""
+    kind = explanation["detail"]["kind"]
+    return 1.0 + _KINDS_TOLD.index(kind) if kind in _KINDS_TOLD else None
+
+
+def _log_blocks(hidden: Hidden) -> float | None:
+    return float(hidden.kind == "log-block SSD")
 
 
 def _mapping_unit(hidden: Hidden) -> float | None:
@@ -117,6 +142,8 @@ def _read_cache(hidden: Hidden) -> float | None:
 
 
 TRUTHS = (
+    Truth("explanation", True, _kind, _kind_told),
+    Truth("log_blocks", True, _log_blocks),
     Truth("read_ahead", True, _read_ahead),
     Truth("read_ahead_streams", True, _read_ahead_streams),
     Truth("read_cache_bytes", False, _read_cache),

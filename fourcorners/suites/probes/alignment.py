@@ -18,6 +18,8 @@ COARSE_MAX_BYTES = 32 * MIB
 # A drive that needs longer for a write than this rewrites something large.
 SLOW_WRITE_S = 0.3e-3
 IOS_MIN = 16
+# Less than any block, more than any page.
+NEAR_BYTES = 64 * KIB
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Parameters:
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Random writes of two sectors: such that begin at multiples of a power of two, and such that
     have one sector on either side of them. Where the power of two is a multiple of the mapping
-    unit, the latter touch two units instead of one."""
+    unit, the latter touch two units instead of one. Where writes are slow, some within a small
+    region follow."""
     sector = subject.request_alignment_bytes
     span = probed_bytes(subject)
 
@@ -63,6 +66,24 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         points = [write(b, straddles, time_s) for b in boundaries for straddles in (False, True)]
         return interleaved(points, span_bytes=span, seed=seed)
 
+    def near(time_s: float) -> Measurement:
+        count = min(NEAR_BYTES, span)
+        return timed(
+            "near",
+            f"{chosen_size(2 * sector)} writes within {chosen_size(count)}",
+            Stream.write(
+                "random",
+                2 * sector,
+                span_bytes=count,
+                alignment_bytes=2 * sector,
+                queue_depth=parameters.depth,
+            ),
+            time_s,
+            seed=seed,
+            ramp_s=max(parameters.ramp_s, time_s / 4),
+            near_bytes=count,
+        )
+
     # How long small writes take at all, so that each point gets as many as it needs.
     first = timed(
         "speed",
@@ -84,7 +105,9 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         while boundary <= min(largest, span // 16):
             boundaries.append(boundary)
             boundary *= 2
-        return pairs(boundaries, time_s)
+        # Logs that small writes fill have room for those of a small region, when they are full.
+        last = (near(time_s),) if each_s > SLOW_WRITE_S else ()
+        return (*pairs(boundaries, time_s), *last)
 
     longest = write(2 * sector, True, IOS_MIN * 0.5)
     return Plan(
