@@ -10,6 +10,9 @@ The wait is what a page takes on the channel and the link, less what the second 
 anyway: the host's and the processor's time of a command. Where that is more than a page takes on
 the channel, nothing shows. Where nothing shows although it is less, no two dies share one.
 
+On a slow link the short read waits for the long one there, wherever they are. Of two sectors in the
+middle of a page a channel passes the whole units of the map that they lie in, and the link little.
+
 Chen, Lee and Zhang (HPCA 2011) see channels as a second level of conflicts between pairs.
 """
 
@@ -25,12 +28,15 @@ from fourcorners.analysis.internals.medium import NO_FLASH
 
 TITLE = "Channels that dies share"
 
-_WAIT_MIN = 0.015
+_WAIT_MIN = 0.003
 """Least wait, in latencies of a pair that does not wait, that is told from scatter."""
 
-_CLEAR = 0.4
+_WAIT_LONG = 0.015
+"""Wait from which scatter is small beside it."""
+
+_CLEAR, _CLEAR_SHORT = 0.4, 0.1
 """Share of the longest wait below which a pair does not wait, and above one less it of which it
-does: what lies between belongs to neither."""
+does: what lies between belongs to neither. The latter where the longest wait is no long one."""
 
 _ONE_BY_ONE = 1.35
 """Mean latency of a pair over that of both reads alone from which they are served one after the
@@ -61,9 +67,12 @@ class Waits:
     @property
     def period(self) -> int | None:
         """The distance of which all multiples wait, and nothing else does; ``None`` if there is
-        none."""
-        waiting = [n for n, wait in self.share.items() if wait > (1 - _CLEAR) * self.longest]
-        rest = [n for n, wait in self.share.items() if wait < _CLEAR * self.longest]
+        none, or nothing waits."""
+        if self.longest < _WAIT_MIN:
+            return None
+        clear = _CLEAR if self.longest > _WAIT_LONG else _CLEAR_SHORT
+        waiting = [n for n, wait in self.share.items() if wait > (1 - clear) * self.longest]
+        rest = [n for n, wait in self.share.items() if wait < clear * self.longest]
         if not rest or len(waiting) + len(rest) < len(self.share):
             return None
         first = min(waiting)
@@ -81,11 +90,16 @@ def find(
         disk: whether an arm moves.
         evidence: recordings of each kind of point.
     """
-    used = [*evidence["alone"], *evidence["together"]] or evidence["pair"] or evidence["window"]
+    used = (
+        [*evidence["alone"], *evidence["together"], *evidence["short"]]
+        or evidence["pair"]
+        or evidence["window"]
+    )
     detail = {
         "discrete": True,
         "stripes": list(seen.together),
         "latency_mean_s": list(seen.together.values()),
+        "short_latency_mean_s": list(seen.short.values()),
     }
     if disk:
         return Finding("channels", TITLE, "not applicable", NO_FLASH, evidence=used, detail=detail)
@@ -96,19 +110,23 @@ def find(
         )
     if not seen.together or not seen.alone:
         return _unknown("A page is too small for a long read of it.", used, detail)
-    waits = Waits.of(seen.together)
     alone_s = (seen.alone[min(seen.alone)] + seen.alone[max(seen.alone)]) / 2
-    if min(seen.together.values()) > _ONE_BY_ONE * alone_s:
+    # What a pair takes where none waits for a channel, to the mean of both alone.
+    pairs = ((seen.together, alone_s), (seen.short, min(seen.alone.values())))
+    apart = [p for p, single_s in pairs if p and min(p.values()) <= _ONE_BY_ONE * single_s]
+    if not apart:
         return _unknown(
             "Of two reads that are due at the same time the second waits for the first wherever "
             "they are: reads are served one after the other.",
             used,
             detail,
         )
-    if waits.longest < _WAIT_MIN:
+    told = [waits for p in apart if (waits := Waits.of(p)).period or waits.longest > _WAIT_LONG]
+    if not told:
         return _alone(seen, dies, alone_s, link_bytes_per_second, used, detail)
+    waits = max(told, key=lambda waits: waits.longest)
     period = waits.period
-    if period is None:
+    if period is None or any(other.period != period for other in told):
         return _unknown(
             "Reads of two dies wait for each other at some distances, but not at all multiples of "
             "one of them.",
@@ -119,8 +137,8 @@ def find(
         "channels",
         TITLE,
         "measured",
-        f"{period} channels: of two reads due at the same time the short one waits for the long "
-        f"one if they are {wording.count(period, 'stripe')} apart or a multiple of that, by "
+        f"{period} channels: of two reads due at the same time one waits for the other if they are "
+        f"{wording.count(period, 'stripe')} apart or a multiple of that, by "
         f"{wording.percent(waits.share[period])} of the time of a pair, and nowhere else.",
         value=float(period),
         unit="1",

@@ -20,6 +20,7 @@ _AXES = {
     "pair": "distance_bytes",
     "beside": "beside",
     "together": "stripes",
+    "short": "stripes",
     "alone": "alone_bytes",
 }
 

@@ -64,21 +64,22 @@ _REFINED = 8
 
 
 _RATES = ("window", "across", "pair", "beside")
-_LATENCIES = ("together", "alone")
+_LATENCIES = ("together", "short", "alone")
 
 
 @dataclass(frozen=True)
 class Seen:
     """Rates in I/Os per second: of windows by their bytes, of single places by the boundary that
     they lie across, of pairs by their distance, of reads beside others by how many these are. And
-    mean latencies in seconds: of a long and a short read due at the same time by their distance in
-    stripes, of one read alone by its bytes."""
+    mean latencies in seconds: of a long and a short read, and of two short ones, due at the same
+    time by their distance in stripes, of one read alone by its bytes."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
     pair: Mapping[int, float] = field(default_factory=dict)
     beside: Mapping[int, float] = field(default_factory=dict)
     together: Mapping[int, float] = field(default_factory=dict)
+    short: Mapping[int, float] = field(default_factory=dict)
     alone: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod

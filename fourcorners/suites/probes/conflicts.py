@@ -20,7 +20,7 @@ FILL_BLOCK_BYTES = 128 * KIB
 LARGEST_PLACE_BYTES = MIB
 BATCHES_MAX = 9
 # Pairs that are due at the same time: each is over long before the next.
-PAIRS_PER_SECOND = 400.0
+PAIRS_PER_SECOND = 800.0
 PAIRS = 100
 STRIPES_MAX = 32
 
@@ -37,8 +37,8 @@ class Parameters:
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Small reads of few places, many at a time: within windows of growing size, across powers of
     two, at two places some distance apart; then reads of one place beside more and more of another
-    one, and two due at the same time on two dies. What is read was written in sequence, one write
-    at a time."""
+    one, and two due at the same time on two dies, of which one is long or both are short. What is
+    read was written in sequence, one write at a time."""
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     # No read begins where another one ends, so that none seems to go on and is read ahead of.
     grid = 2 * block
@@ -101,30 +101,37 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         time_s = PAIRS / PAIRS_PER_SECOND
         return Measurement(id, label, Workload(streams, seconds=time_s, seed=seed), axes)
 
+    arrival = fixed_rate(PAIRS_PER_SECOND)
+
     def due_alone(size: int) -> Measurement:
-        arrival = fixed_rate(PAIRS_PER_SECOND)
         stream = Stream.read("random", size, span_bytes=size, arrival=arrival)
         return due(f"alone/{size}", f"{chosen_size(size)} alone", [stream], alone_bytes=size)
 
     def on_channels(page: int, seen: layout.Seen, dies: int) -> tuple[Measurement, ...]:
         # All of a page but its end, so that no read begins where another one ends: long on its
         # channel. The short one is over on the link before it, unless it waits for the channel.
+        # Two sectors in the middle of a page are soon over on the link, and long on a channel that
+        # passes whole units of the map.
         short = subject.request_alignment_bytes
         long, half = page - short, page // 2 - short
         if half < short:
             return ()
 
-        def together(apart: int) -> Measurement:
-            arrival = fixed_rate(PAIRS_PER_SECOND)
+        def together(kind: str, at: int, size: int, apart: int) -> Measurement:
             streams = [
                 Stream.read("random", size, offset_bytes=at, span_bytes=size, arrival=arrival)
-                for at, size in ((0, long), (seen.die_offset_bytes(apart), short))
+                for at, size in ((at, size), (seen.die_offset_bytes(apart), short))
             ]
-            return due(f"together/{apart}", f"two, {apart} stripes apart", streams, stripes=apart)
+            label = f"{chosen_size(size)} and {chosen_size(short)}, {apart} stripes apart"
+            return due(f"{kind}/{apart}", label, streams, stripes=apart)
 
         return (
             *(due_alone(size) for size in sorted({short, half, long})),
-            *(together(apart) for apart in range(1, min(dies, STRIPES_MAX + 1))),
+            *(
+                together(kind, at, size, apart)
+                for kind, at, size in (("together", 0, long), ("short", half, 2 * short))
+                for apart in range(1, min(dies, STRIPES_MAX + 1))
+            ),
         )
 
     windows = []
@@ -194,6 +201,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             Chart("lines", "Reads of two places", "iops", "distance_bytes", ids="pair", log="x"),
             Chart("lines", "Reads beside others", "iops", "beside", ids="beside", log="x"),
             Chart("lines", "Two reads at the same time", "latency_mean", "stripes", ids="together"),
+            Chart("lines", "Two short ones", "latency_mean", "stripes", ids="short"),
         ),
     )
 
