@@ -1,5 +1,6 @@
 """Stripe, page, dies and queue as the probe finds them follow the drive's own."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import fourcorners as fc
 from fourcorners.analysis.internals.channels import Waits
 from fourcorners.analysis.internals.crossings import crossings
 from fourcorners.analysis.internals.layout import Seen
+from fourcorners.analysis.internals.unread import Unread
 
 DRIVE = "intel-x25-m-g2-80gb"
 LOG_BLOCKS = str(Path(__file__).parents[1] / "drive/sim/tests/support/log_block.toml")
@@ -90,6 +92,29 @@ def test_a_queue_of_one_command_shows_stripe_and_page(
     assert found["stripe_bytes"] == planes * page_kib * 1024
     assert found["page_bytes"] == page_kib * 1024
     assert found["dies"] is None
+
+
+def test_a_drive_that_keeps_what_was_read_shows_them_by_places_read_once(tmp_path: Path) -> None:
+    made = (files("fourcorners") / "catalog/drives/class-tlc-nvme-consumer-1tb.toml").read_text()
+    drive = tmp_path / "kept.toml"
+    cache = '[read_cache]\nsize = { value = "24 MiB", source = "assumed: test" }\n'
+    drive.write_text(f"{made}\n{cache}", "utf-8")
+    slow = {"flash.bus_rate": "200 MB/s"}
+    kept = _values(tmp_path, str(drive), **slow)
+    without = _values(tmp_path, "sim:class-tlc-nvme-consumer-1tb", **slow)
+    for name in ("stripe_bytes", "page_bytes", "dies", "channels"):
+        assert kept[name] == without[name]
+        assert kept[name] is not None
+
+
+def test_strides_that_meet_several_dies_show_no_turn() -> None:
+    rates = {4096 << k: max(1.0, 16.0 / 2**k) for k in range(8)}
+    assert Unread(stride=rates, alone=0.8).turn_bytes == 65536
+    # Three dies in turn, at strides that are powers of two.
+    assert Unread(stride=rates, alone=0.3).turn_bytes is None
+    assert Unread(stride=dict.fromkeys(rates, 1.0), alone=0.8).turn_bytes is None
+    apart = {4096: 1.0, 8192: 2.0, 16384: 1.0}
+    assert Unread(stride=rates, apart=apart, alone=0.8).dies is None
 
 
 def test_reads_that_become_longer_for_good_show_no_stripe() -> None:

@@ -80,12 +80,17 @@ class Waits:
 
 
 def find(
-    seen: Seen, link_bytes_per_second: float | None, disk: bool, evidence: Mapping[str, list[str]]
+    seen: Seen,
+    dies: float | None,
+    link_bytes_per_second: float | None,
+    disk: bool,
+    evidence: Mapping[str, list[str]],
 ) -> Finding:
     """The finding of what the probe of conflicts saw; rates of ``seen`` by kind of point.
 
     Args:
         seen: rates and latencies.
+        dies: how many take turns, if that is known.
         link_bytes_per_second: what the link carries, if that is known.
         disk: whether an arm moves.
         evidence: recordings of each kind of point.
@@ -103,8 +108,7 @@ def find(
     }
     if disk:
         return Finding("channels", TITLE, "not applicable", NO_FLASH, evidence=used, detail=detail)
-    dies = seen.dies
-    if dies is None or not seen.takes_turns:
+    if dies is None:
         return _unknown(
             "Without dies that take turns, what they share does not show.", used, detail
         )
@@ -149,7 +153,7 @@ def find(
 
 def _alone(
     seen: Seen,
-    dies: int,
+    dies: float,
     alone_s: float,
     link_bytes_per_second: float | None,
     used: list[str],
@@ -173,8 +177,8 @@ def _alone(
         "channels",
         TITLE,
         "measured",
-        f"Each of the {dies} dies has a channel of its own: no two wait for each other, although a "
-        f"page takes {wording.duration(on_channel_s)} on a channel.",
+        f"Each of the {dies:.0f} dies has a channel of its own: no two wait for each other, "
+        f"although a page takes {wording.duration(on_channel_s)} on a channel.",
         value=float(dies),
         unit="1",
         evidence=used,

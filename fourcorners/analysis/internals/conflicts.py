@@ -22,6 +22,10 @@ _AXES = {
     "together": "stripes",
     "short": "stripes",
     "alone": "alone_bytes",
+    "sentinel": "sentinel",
+    "stride": "stride_bytes",
+    "apart": "apart_bytes",
+    "edge": "edge_bytes",
 }
 
 
@@ -50,11 +54,12 @@ def find(run: RunData, link_bytes_per_second: float | None = None) -> list[Findi
     if rates is None:
         return []
     disk = is_disk(run)
+    dies = _dies(rates, disk, evidence)
     return [
         _stripe(rates, disk, evidence),
         _page(rates, disk, evidence),
-        _dies(rates, disk, evidence),
-        channels.find(rates, link_bytes_per_second, disk, evidence),
+        dies,
+        channels.find(rates, dies.value, link_bytes_per_second, disk, evidence),
     ]
 
 
@@ -76,7 +81,7 @@ def _stripe(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
         return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     stripe = seen.stripe_bytes
     if stripe is None:
-        return _by_crossings(seen, name, title, evidence["across"]) or Finding(
+        return _otherwise(seen, name, title, evidence) or Finding(
             name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
         )
     beyond = next(w for w in seen.window if w > stripe)
@@ -101,6 +106,67 @@ def _across(seen: Seen) -> dict[str, Any]:
         "across_s": [1 / iops for iops in seen.across.values()],
         "one_page_s": 1 / seen.one_die,
     }
+
+
+def _otherwise(seen: Seen, name: str, title: str, evidence: dict[str, list[str]]) -> Finding | None:
+    """The stripe or the page where reads of the same places do not meet on dies."""
+    by_crossings = _by_crossings(seen, name, title, evidence["across"])
+    return by_crossings or _unread(seen, name, title, evidence)
+
+
+def _unread(seen: Seen, name: str, title: str, evidence: dict[str, list[str]]) -> Finding | None:
+    """The stripe, the page or the dies where memory keeps what was read."""
+    unread = seen.unread
+    if unread is None or unread.dies is None or unread.stripe_bytes is None:
+        return None
+    stripe, page = unread.stripe_bytes, unread.page_bytes
+    turn = wording.size(stripe * unread.dies)
+    told = {
+        "stripe_bytes": (
+            stripe,
+            f"Data written in sequence goes to the next die every {wording.size(stripe)}: reads "
+            f"of places {turn} apart, which are on one die, are no faster beside others up to so "
+            "far from them, and twice as fast from there on.",
+        ),
+        "dies": (
+            unread.dies,
+            f"{unread.dies} dies take stripes in turn: reads of places {turn} apart are as slow as "
+            "of any larger stride, and of half of that faster.",
+        ),
+    }
+    if page is not None:
+        told["page_bytes"] = (
+            page,
+            f"One read of a die brings {wording.size(page)}"
+            + (
+                ": a read across a multiple of that takes it twice as long."
+                if page < stripe
+                else ", all that it has before the next die begins."
+            ),
+        )
+    if name not in told:
+        return None
+    value, text = told[name]
+    return Finding(
+        name,
+        title,
+        "measured",
+        f"{text} What was read is kept, so each place was read once.",
+        value=float(value),
+        unit="1" if name == "dies" else "B",
+        evidence=[*evidence["stride"], *evidence["apart"], *evidence["edge"]],
+        detail={
+            "discrete": True,
+            "stride_bytes": list(unread.stride),
+            "stride_iops": list(unread.stride.values()),
+            "distance_bytes": list(unread.apart),
+            "distance_iops": list(unread.apart.values()),
+            "boundary_bytes": list(unread.edge),
+            "across_iops": list(unread.edge.values()),
+            "one_die_iops": unread.one_die,
+            "goodness": {"slowest": unread.stride[stripe * unread.dies] / unread.one_die - 1},
+        },
+    )
 
 
 def _by_crossings(seen: Seen, name: str, title: str, evidence: list[str]) -> Finding | None:
@@ -167,7 +233,7 @@ def _page(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
     if disk:
         return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     if stripe is None or page is None:
-        return _by_crossings(seen, name, title, evidence["across"]) or Finding(
+        return _otherwise(seen, name, title, evidence) or Finding(
             name, title, "not identifiable", _no_stripe(seen), evidence=seen_in, detail=detail
         )
     if page <= seen.grid_bytes:
@@ -203,6 +269,8 @@ def _dies(seen: Seen, disk: bool, evidence: dict[str, list[str]]) -> Finding:
     if disk:
         return Finding(name, title, "not applicable", NO_FLASH, evidence=seen_in, detail=detail)
     stripe, dies = seen.stripe_bytes, seen.dies
+    if stripe is None and (found := _unread(seen, name, title, evidence)):
+        return found
     if stripe is None:
         reason = _no_stripe(seen)
     elif seen.turn is None:

@@ -15,10 +15,12 @@ of reads; windows, single places and the reads beside others are ours.
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fourcorners.analysis.internals.crossings import Crossings, crossings
+from fourcorners.analysis.internals.unread import Unread
 
 DIES_MAX = 128
 """Dies up to which distances are tried."""
@@ -63,7 +65,7 @@ _REFINED = 8
 """Depths tried at a time between two that are known."""
 
 
-_RATES = ("window", "across", "pair", "beside")
+_RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
 _LATENCIES = ("together", "short", "alone")
 
 
@@ -72,7 +74,8 @@ class Seen:
     """Rates in I/Os per second: of windows by their bytes, of single places by the boundary that
     they lie across, of pairs by their distance, of reads beside others by how many these are. And
     mean latencies in seconds: of a long and a short read, and of two short ones, due at the same
-    time by their distance in stripes, of one read alone by its bytes."""
+    time by their distance in stripes, of one read alone by its bytes. ``sentinel`` has the reads
+    between the points by their number; the other rates are those of :class:`Unread`."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
@@ -81,6 +84,10 @@ class Seen:
     together: Mapping[int, float] = field(default_factory=dict)
     short: Mapping[int, float] = field(default_factory=dict)
     alone: Mapping[int, float] = field(default_factory=dict)
+    sentinel: Mapping[int, float] = field(default_factory=dict)
+    stride: Mapping[int, float] = field(default_factory=dict)
+    apart: Mapping[int, float] = field(default_factory=dict)
+    edge: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, points: Iterable[tuple[str, int, float, float]]) -> Seen:
@@ -123,6 +130,14 @@ class Seen:
             return None
         across_s = {boundary: 1 / iops for boundary, iops in self.across.items()}
         return crossings(across_s, 1 / self.one_die)
+
+    @property
+    def unread(self) -> Unread | None:
+        """What reads of places that were never read tell; ``None`` where there are none."""
+        if not self.stride or not self.sentinel:
+            return None
+        alone = statistics.median(self.sentinel.values())
+        return Unread(self.stride, self.apart, self.edge, alone)
 
     def _steady(self, beyond: int) -> bool:
         """Whether rates within the stripe are the same, and those beyond do not fall."""

@@ -105,6 +105,8 @@ def _conflicting(run: RunData, known: Mapping[str, float | None]) -> Conflicting
     seen, recordings = conflicts.seen(run)
     if dies is None or seen is None:
         return None
+    if seen.stripe_bytes is None and seen.unread is not None:
+        return Conflicting(dies, seen.unread.one_die, [*recordings["stride"], *recordings["apart"]])
     return Conflicting(dies, seen.one_die, [*recordings["window"], *recordings["pair"]])
 
 

@@ -1,12 +1,16 @@
 """Reads that meet on the same die: how data is spread over dies, and how long the queue is."""
 
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals import layout
+from fourcorners.analysis.internals.medium import moves_an_arm
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
+from fourcorners.suites.probes.unread import Unread
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
@@ -97,17 +101,37 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
         )
 
+    unread = Unread(subject, span, block, parameters.depth, parameters.time_s, seed)
+    arrival = fixed_rate(PAIRS_PER_SECOND)
+
+    def not_read_before(seen: layout.Seen) -> tuple[Measurement, ...]:
+        """Points of places that memory does not have; none where reads are known to come one at a
+        time, or by an arm."""
+        alone_s = 1 / statistics.median(seen.sentinel.values())
+        if seen.crossings is not None or moves_an_arm(alone_s):
+            return ()
+        told = seen.unread
+        if told is None:
+            points = [unread.stride(turn) for turn in unread.strides()]
+        elif (turn := told.turn_bytes) is None:
+            return ()
+        elif not told.apart:
+            points = unread.within(turn)
+        elif seen.together or told.dies is None or told.page_bytes is None:
+            return ()
+        else:
+            points = on_channels(told.page_bytes, range(0, turn, turn // told.dies), turn)
+        return tuple(one for point in points for one in (unread.forget(point.id), point))
+
     def due(id: str, label: str, streams: list[Stream], **axes: int) -> Measurement:
         time_s = PAIRS / PAIRS_PER_SECOND
         return Measurement(id, label, Workload(streams, seconds=time_s, seed=seed), axes)
 
-    arrival = fixed_rate(PAIRS_PER_SECOND)
-
-    def due_alone(size: int) -> Measurement:
-        stream = Stream.read("random", size, span_bytes=size, arrival=arrival)
-        return due(f"alone/{size}", f"{chosen_size(size)} alone", [stream], alone_bytes=size)
-
-    def on_channels(page: int, seen: layout.Seen, dies: int) -> tuple[Measurement, ...]:
+    def on_channels(
+        page: int, offsets: Sequence[int], turn: int | None = None
+    ) -> list[Measurement]:
+        """Pairs of reads of the first die and of each other one, whose places are given; each once
+        a turn if that is given, else the same ones again and again."""
         # All of a page but its end, so that no read begins where another one ends: long on its
         # channel. The short one is over on the link before it, unless it waits for the channel.
         # Two sectors in the middle of a page are soon over on the link, and long on a channel that
@@ -115,24 +139,30 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         short = subject.request_alignment_bytes
         long, half = page - short, page // 2 - short
         if half < short:
-            return ()
+            return []
 
-        def together(kind: str, at: int, size: int, apart: int) -> Measurement:
-            streams = [
-                Stream.read("random", size, offset_bytes=at, span_bytes=size, arrival=arrival)
-                for at, size in ((at, size), (seen.die_offset_bytes(apart), short))
-            ]
-            label = f"{chosen_size(size)} and {chosen_size(short)}, {apart} stripes apart"
-            return due(f"{kind}/{apart}", label, streams, stripes=apart)
+        def place(at: int, size: int, part: int) -> Stream:
+            if turn is not None:
+                return unread.once(at, size, turn, part, arrival=arrival)
+            return Stream.read("random", size, offset_bytes=at, span_bytes=size, arrival=arrival)
 
-        return (
-            *(due_alone(size) for size in sorted({short, half, long})),
+        def alone(size: int) -> Measurement:
+            streams = [place(0, size, 1)]
+            return due(f"alone/{size}", f"{chosen_size(size)} alone", streams, alone_bytes=size)
+
+        def together(kind: str, at: int, size: int, die: int) -> Measurement:
+            streams = [place(at, size, 1), place(offsets[die], short, 2)]
+            label = f"{chosen_size(size)} and {chosen_size(short)}, {die} stripes apart"
+            return due(f"{kind}/{die}", label, streams, stripes=die)
+
+        return [
+            *(alone(size) for size in sorted({short, half, long})),
             *(
-                together(kind, at, size, apart)
+                together(kind, at, size, die)
                 for kind, at, size in (("together", 0, long), ("short", half, 2 * short))
-                for apart in range(1, min(dies, STRIPES_MAX + 1))
+                for die in range(1, min(len(offsets), STRIPES_MAX + 1))
             ),
-        )
+        ]
 
     windows = []
     count = grid
@@ -158,14 +188,15 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         )
         stripe = seen.stripe_bytes
         if stripe is None:
-            return ()
+            return not_read_before(seen)
         distances = seen.distances_wanted(span - grid)
         if distances:
             return tuple(pair(distance) for distance in distances)
         wanted = tuple(beside(depth, stripe) for depth in seen.depths_wanted())
         if seen.together or seen.dies is None or seen.page_bytes is None:
             return wanted
-        return (*wanted, *on_channels(seen.page_bytes, seen, seen.dies))
+        offsets = [seen.die_offset_bytes(die) for die in range(seen.dies)]
+        return (*wanted, *on_channels(seen.page_bytes, offsets))
 
     fill = timed(
         "fill",
@@ -193,7 +224,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 batches_max=BATCHES_MAX,
                 what="batches",
                 later=beside(256, grid),
-                later_count=60,
+                later_count=89,
             ),
         ),
         (
