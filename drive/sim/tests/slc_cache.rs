@@ -9,12 +9,16 @@ use support::{KIB, MIB, SECOND_NS, assert_within, run, workload};
 /// One die with rows of 16 KiB, 1.3 ms programs, 0.2 ms in SLC mode, 75 us
 /// reads, and 1 GiB for the user; transfers take no time to speak of.
 fn one_die(cache: &str) -> SimulatedDrive {
+    some_dies("1", "32 KiB", cache)
+}
+
+fn some_dies(dies: &str, buffer: &str, cache: &str) -> SimulatedDrive {
     let settings = [
-        ("flash.dies", "1"),
+        ("flash.dies", dies),
         ("flash.channels", "1"),
         ("flash.bus_rate", "1000 GB/s"),
         ("capacity.user", "1 GiB"),
-        ("write_buffer.size", "32 KiB"),
+        ("write_buffer.size", buffer),
     ];
     let text = support::drive_file("ocz-vector-256gb");
     let common = r#"
@@ -105,6 +109,16 @@ fn a_dynamic_cache_shrinks_as_the_drive_fills() {
     drive.idle(60 * SECOND_NS);
     drive.trim(0, 1 << 30);
     assert_within("after TRIM, ms", row_ms(&mut drive, 0, 204), 0.2, 1.0);
+}
+
+#[test]
+fn all_dies_fold_what_a_shrinking_cache_gives_back() {
+    // One fold for every four rows: were it on the fourth's die, of eight dies
+    // two would fold all of it.
+    let mut drive = some_dies("8", "2 MiB", &format!("{DYNAMIC}{DIRECT}"));
+    row_ms(&mut drive, 0, 208);
+    let alike_ms = (1.3 + 0.25 * 1.375) / 8.0;
+    assert_within("beyond, ms", row_ms(&mut drive, 208, 200), alike_ms, 2.0);
 }
 
 #[test]

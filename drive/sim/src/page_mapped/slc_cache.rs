@@ -7,6 +7,10 @@
 //! one fold (a read and a program on the same die) becomes due. So data that
 //! is overwritten or trimmed while in the cache is folded all the same, and
 //! reads take the time of the cells' usual mode.
+//!
+//! A cache that becomes smaller gives back cells of all dies alike, since the
+//! rows in it lie on all of them: its folds go to the dies in turn. A row that
+//! has to wait for room waits for a fold on its own die.
 
 use super::flash::BackgroundWork;
 use super::idle_timer::{IdleTimer, Rest};
@@ -24,6 +28,9 @@ pub struct SlcCache {
     /// Cache bytes for each free byte of the drive.
     dynamic_gain: f64,
     folds_when_full: bool,
+    dies: u32,
+    /// That folds next for a cache that becomes smaller.
+    next_die: u32,
     timer: IdleTimer,
     free_units: u64,
     unit_bytes: u64,
@@ -55,6 +62,8 @@ impl SlcCache {
             static_bytes: cache.static_size.as_ref().map_or(0, |size| size.0),
             dynamic_gain,
             folds_when_full: cache.when_full.value == WhenFull::Fold,
+            dies: flash.dies.value,
+            next_die: 0,
             timer: IdleTimer::new(cache.idle_delay.0),
             free_units: specification.capacity.user.0 / unit_bytes,
             unit_bytes,
@@ -101,14 +110,24 @@ impl SlcCache {
         self.level_bytes + bytes <= self.capacity_bytes()
     }
 
-    /// Decides how a row of the host's is programmed. Returns a fold that its
-    /// die has to do first.
-    pub fn take_row(&mut self, row: &mut BackgroundWork) -> Option<BackgroundWork> {
+    /// Decides how a row of the host's is programmed. Returns a fold that comes
+    /// first, and its die.
+    pub fn take_row(
+        &mut self,
+        die: u32,
+        row: &mut BackgroundWork,
+    ) -> Option<(u32, BackgroundWork)> {
         let bytes = u64::from(row.release_bytes);
-        // A dynamic cache may hold more than free space now allows.
-        let shrunk = self.level_bytes > self.capacity_bytes();
-        let full = !self.has_room(bytes);
-        let fold = if shrunk || full && self.folds_when_full { self.next_fold() } else { None };
+        let fold = if self.folds_when_full && !self.has_room(bytes) {
+            self.next_fold().map(|fold| (die, fold))
+        } else if self.level_bytes > self.capacity_bytes() {
+            // A dynamic cache may hold more than free space now allows.
+            let die = self.next_die;
+            self.next_die = (die + 1) % self.dies;
+            self.next_fold().map(|fold| (die, fold))
+        } else {
+            None
+        };
         if self.has_room(bytes) {
             self.level_bytes += bytes;
             row.array_ns = self.program_ns;

@@ -196,9 +196,9 @@ impl PageMapped {
             // Only the host's rows release buffer; collected ones bypass the cache.
             if let Some(cache) = &mut self.slc_cache
                 && work.release_bytes > 0
-                && let Some(fold) = cache.take_row(work)
+                && let Some((folding_die, fold)) = cache.take_row(*die, work)
             {
-                self.flash.work(now_ns, *die, fold);
+                self.flash.work(now_ns, folding_die, fold);
             }
             self.flash.work(now_ns, *die, *work);
         }
