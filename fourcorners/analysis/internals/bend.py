@@ -26,6 +26,13 @@ the bytes before it."""
 _NEAR_BEND = 0.8
 """Place of the bend before, in times of the bytes before a bend, from which it may be the same."""
 
+_NEAR_SHARES, _NEAR_PLACES = (0.08, 0.03), 120
+"""Halves of the windows about a bend in which it is looked for last, in times of the bytes before
+it: what a drive does long before, or after, must not move it."""
+
+_GRAINS_MIN = 6
+"""Steps of the curve in half of such a window."""
+
 _DEPARTURES = 400
 _SECOND_BEND_LEAVES = 0.25
 """Of the squares that one bend leaves, below which two bends are taken for true."""
@@ -47,9 +54,15 @@ class Bend:
         return self.fast_rate >= SLOWER_MIN * self.slow_rate
 
 
-def find_bends(curve: Curve) -> tuple[Bend, Bend]:
+def find_bends(curve: Curve, grain: float = 0.0) -> tuple[Bend, Bend]:
     """The last bend of a burst and the one before it: least squares of time about three pieces
-    over all pairs of bends, then closer by how time departs from the line before a bend."""
+    over all pairs of bends, then closer by how time departs from the line before a bend, and by
+    the lines next to it.
+
+    Args:
+        curve: of a burst.
+        grain: bytes of the steps that the curve climbs in, if it does.
+    """
     total = float(curve.count_bytes[-1])
     accepted = np.linspace(0.0, total, _POINTS + 1)[1:]
     times = curve.seconds_at(accepted)
@@ -61,29 +74,56 @@ def find_bends(curve: Curve) -> tuple[Bend, Bend]:
     closer = [(first, last) for last in near for first in earlier if first < last]
     first, last = min(closer, key=lambda pair: _misfit(accepted, times, *pair))
     misfit = math.sqrt(_misfit(accepted, times, first, last)) / float(times[-1])
-    return _closer(curve, first, last, total, misfit), _closer(curve, 0.0, first, last, misfit)
+    return (
+        _closer(curve, first, last, total, misfit, grain),
+        _closer(curve, 0.0, first, last, misfit, grain),
+    )
 
 
-def _closer(curve: Curve, start: float, place: float, end: float, misfit: float) -> Bend:
+def _closer(
+    curve: Curve, start: float, place: float, end: float, misfit: float, grain: float
+) -> Bend:
     """A bend about ``place``, after which one rate lasts until ``end``. Where the bend before it at
     ``start`` is near, both are taken for one."""
+    bend, early = _lines(curve, start, place, end, misfit)
+    if not bend.is_one:
+        return bend
+    about = np.linspace(_BEFORE[1] * place, min(_ABOUT * place, end), _POINTS)
+    excess = curve.seconds_at(about) - np.polyval(early, about)
+    found = _hinge(curve, _departure(about, excess, bend.fast_rate), end, grain)
+    # What lies before it is known better now.
+    return _lines(curve, start, found, end, misfit)[0]
+
+
+def _lines(
+    curve: Curve, start: float, place: float, end: float, misfit: float
+) -> tuple[Bend, Floats]:
+    """A bend at ``place`` with the rates of the lines of time before and after it, of which the
+    first comes too."""
     low = max(_BEFORE[0] * place, start if start < _NEAR_BEND * place else 0.0)
-    before, about, after = (
-        np.linspace(low, high, _POINTS)
-        for low, high in (
-            (low, _BEFORE[1] * place),
-            (_BEFORE[1] * place, min(_ABOUT * place, end)),
-            (min(_AFTER * place, 0.97 * end), end),
-        )
-    )
+    before = np.linspace(low, max(_BEFORE[1] * place, 0.5 * (low + place)), _POINTS)
+    after = np.linspace(min(_AFTER * place, 0.97 * end), end, _POINTS)
     early = np.polyfit(before, curve.seconds_at(before), 1)
     late = np.polyfit(after, curve.seconds_at(after), 1)
     fast, slow = (1 / max(float(line[0]), 1e-18) for line in (early, late))
-    bend = Bend(place, fast, slow, misfit)
-    if not bend.is_one:
-        return bend
-    excess = curve.seconds_at(about) - np.polyval(early, about)
-    return Bend(_departure(about, excess, fast), fast, slow, misfit)
+    return Bend(place, fast, slow, misfit), early
+
+
+def _hinge(curve: Curve, place: float, end: float, grain: float) -> float:
+    """Where two lines of time meet that share a window about a bend with nothing else."""
+    for share in _NEAR_SHARES:
+        half = min(max(share * place, _GRAINS_MIN * grain), 0.5 * place, end - place)
+        accepted = np.linspace(place - half, place + half, _NEAR_PLACES)
+        times = curve.seconds_at(accepted)
+        x = (accepted - place) / half
+        tried = np.linspace(-0.7, 0.7, _NEAR_PLACES)
+        left = []
+        for at in tried:
+            basis = np.stack([np.ones(len(x)), x, np.maximum(x - at, 0.0)])
+            values = np.linalg.solve(basis @ basis.T, basis @ times)
+            left.append(float(np.sum((values @ basis - times) ** 2)))
+        place += half * float(tried[int(np.argmin(left))])
+    return place
 
 
 def _departure(accepted: Floats, excess: Floats, fast_rate: float) -> float:

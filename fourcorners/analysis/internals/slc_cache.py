@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.internals import write_buffer
 from fourcorners.analysis.internals.bend import SLOWER_MIN, Bend, find_bends
 from fourcorners.analysis.internals.curve import Curve, completion_curve
+from fourcorners.analysis.internals.rounds import find_rounds
 from fourcorners.analysis.internals.write_buffer import Buffer
 from fourcorners.analysis.source import Measured, RunData, measured
 
@@ -21,8 +24,8 @@ FILL_TEST = "probe-overwrite"
 _FLAT_MAX = 1.04
 """Rate before over rate after a bend, up to which there is none."""
 
-_BEYOND_BUFFER_MIN = 1.5
-"""A cache, in write buffers, that is told from the buffer."""
+_BEYOND_BUFFER_MIN = 0.25
+"""A cache, in write buffers, that is told from how far off the buffer may be."""
 
 _SHARE_MIN = 0.015
 """Share of a burst that a cache must be to have a rate of its own."""
@@ -36,8 +39,12 @@ _BELOW_LINK = 0.77
 
 _FASTER_SEEN = 1 / _BELOW_LINK
 
-_MARGIN_SHARE, _SIZE_MARGIN, _BUFFER_MARGIN = 0.002, 0.003, 0.06
-"""How far off the direct rate may be, and the cache, over itself and over the write buffer."""
+_MARGIN_SHARE, _SIZE_MARGIN, _ROUND_MARGIN = 0.002, 0.002, 0.3
+"""How far off the direct rate may be, and the cache, over itself and over a round of the dies."""
+
+_PAST_BEND, _UNSEEN_PERIOD = 1.02, 0.006
+"""When the rounds past a bend are looked for, and the period that the curve is too coarse for by
+then, in times of the bend's time."""
 
 _BUFFER_MAX = 128 * 1024 * 1024
 """A solid-state drive's write buffer is no larger."""
@@ -45,19 +52,43 @@ _BUFFER_MAX = 128 * 1024 * 1024
 _BUFFER_FULL_SHARE = 0.5
 """Of the short burst, within which a write buffer has to be full to be seen there."""
 
-_AGAIN_MIN = 0.1
+_AGAIN_MIN = 0.03
 """Share of a cache that shows again after a pause, without which there may be none."""
 
 
-def cache_bytes(bend: Bend, buffer: Buffer | None) -> float:
-    """What the cache took: without what the write buffer held at the bend."""
+def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float, float, float]:
+    """What the cache took, and the least and the most that it may be.
+
+    The last rows that go into the cache are given to their dies when the buffer holds as much
+    beside what is programmed. In the mean over a round a curve is half a round lower.
+
+    Args:
+        bend: of a long burst.
+        curve: that burst.
+        buffer: the write buffer, if there is one.
+    """
     if buffer is None:
-        return bend.count_bytes
-    held = buffer.size_bytes
-    if bend.fast_rate >= _LINK_SHARE * buffer.link_rate:
-        # The buffer fills up after the bend, at the link's rate, while it drains.
-        held /= 1 - bend.slow_rate / buffer.link_rate
-    return bend.count_bytes - held
+        around = _round_bytes(curve, bend)
+        # Where the link limits, the line before the bend is of other height, by part of a round.
+        return bend.count_bytes + around / 2, bend.count_bytes, bend.count_bytes + around
+    margin = buffer.margin_bytes + _ROUND_MARGIN * buffer.round_bytes
+    held = buffer.size_bytes - buffer.round_bytes / 2
+    full = bend.count_bytes - held
+    if bend.fast_rate < _LINK_SHARE * curve.rate(*write_buffer.FIRST_BYTES):
+        return full, full - margin, full + margin
+    # The buffer fills up after the bend, at the link's rate, while it drains; but from before it
+    # where the cache is a little slower than the link.
+    left = 1 - bend.slow_rate / bend.fast_rate
+    empty = bend.count_bytes - buffer.level_bytes / left
+    return empty, empty - margin / left, max(full + margin, empty + margin / left)
+
+
+def _round_bytes(curve: Curve, bend: Bend) -> float:
+    """What the dies program in a round past a bend; the most that would not show, if none does."""
+    bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
+    rounds = find_rounds(curve, bend.slow_rate, _PAST_BEND * bend_s)
+    period_s = rounds.period_s if rounds else _UNSEEN_PERIOD * bend_s
+    return period_s * bend.slow_rate
 
 
 def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
@@ -84,19 +115,20 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
     return first < write_buffer.FASTER_MIN * bend.slow_rate or held > left * seen_bytes
 
 
-def find(run: RunData, link_rate: float | None) -> list[Finding]:
+def find(run: RunData, link_rate: float | None, *, through: bool) -> list[Finding]:
     """The findings, if a probe wrote a long burst to an erased drive.
 
     Args:
         run: the run.
         link_rate: what the link carries, in bytes per second, if it is known.
+        through: whether writes wait until they are on the medium.
     """
     bursts = {m.point.get("stage"): m for m in measured(run, write_buffer.TEST, "write")}
     fills = [m for m in measured(run, FILL_TEST, "write") if m.point.get("stage") == "fill"]
     long = [m for m in (bursts.get("long"), *fills) if m is not None]
     if not long:
         return []
-    buffer = _buffer(run, bursts.get("short"))
+    buffer = None if through else _buffer(run, bursts.get("short"))
     evidence = [m.recording for m in long]
     short = bursts.get("short")
     short_curve = None if short is None else completion_curve(run, short)
@@ -108,14 +140,15 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
             _SHARE_MIN * float(m.row["bytes"]),
         )
         # Past its cache a drive may become slower once more, by less: then it is the bend before.
-        for bend in find_bends(completion_curve(run, m)):
-            size = cache_bytes(bend, buffer) - soon_again
+        curve = completion_curve(run, m)
+        for bend in find_bends(curve, buffer.round_bytes if buffer else 0.0):
+            size, low, high = (count - soon_again for count in cache_bytes(bend, curve, buffer))
             if bend.is_one and size > least:
                 if buffer is None and may_be_buffer(bend, short_curve):
                     doubtful.append(bend)
                     continue
                 rested = bursts.get("rested") if m is bursts.get("long") else None
-                return _found(run, bend, size, buffer, m, rested)
+                return _found(run, bend, (size, low, high), buffer, m, rested)
     if doubtful:
         return _unidentified(_like_a_buffer(doubtful[0]), evidence)
     hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
@@ -173,7 +206,7 @@ def _like_a_buffer(bend: Bend) -> str:
 def _buffer(run: RunData, short: Measured | None) -> Buffer | None:
     if short is None:
         return None
-    return write_buffer.read_curve(completion_curve(run, short), float(short.block_bytes or 1))
+    return write_buffer.read_curve(completion_curve(run, short), write_buffer.request_bytes(short))
 
 
 def _soon_again(run: RunData, short: Measured | None, buffer: Buffer | None) -> float:
@@ -201,13 +234,14 @@ def _slower_than_link(run: RunData, long: Sequence[Measured], link_rate: float |
 def _found(
     run: RunData,
     bend: Bend,
-    size: float,
+    sizes: tuple[float, float, float],
     buffer: Buffer | None,
     m: Measured,
     rested: Measured | None,
 ) -> list[Finding]:
-    margin = _SIZE_MARGIN * size + (_BUFFER_MARGIN * buffer.size_bytes if buffer else 0.0)
-    recovered = _recovered(run, rested, size, margin, buffer, m) if rested is not None else None
+    size, low, high = sizes
+    low, high = low - _SIZE_MARGIN * size, high + _SIZE_MARGIN * size
+    recovered = _recovered(run, rested, sizes, buffer, m) if rested is not None else None
     if recovered is not None and (recovered.value or 0.0) < _AGAIN_MIN:
         reason = (
             f"A burst became slower after {wording.amount(size)}, but none such shows in the same "
@@ -234,7 +268,7 @@ def _found(
             "writes one bit per cell first, or a cache or rate limit in front of it.",
             value=size,
             unit="B",
-            interval=(size - margin, size + margin),
+            interval=(low, high),
             evidence=[m.recording],
             detail=detail,
         ),
@@ -242,7 +276,8 @@ def _found(
             "slc_direct_rate",
             _TITLES["slc_direct_rate"],
             "measured",
-            f"Past the cache it writes {wording.rate(bend.slow_rate)}.",
+            f"Once the cache is full the drive takes {wording.rate(bend.slow_rate)}: past "
+            "it, or as fast as it makes room in it.",
             value=bend.slow_rate,
             unit="B/s",
             interval=(bend.slow_rate * (1 - _MARGIN_SHARE), bend.slow_rate * (1 + _MARGIN_SHARE)),
@@ -254,11 +289,19 @@ def _found(
 
 
 def _recovered(
-    run: RunData, rested: Measured, size: float, margin: float, buffer: Buffer | None, m: Measured
+    run: RunData,
+    rested: Measured,
+    sizes: tuple[float, float, float],
+    buffer: Buffer | None,
+    m: Measured,
 ) -> Finding:
-    bends = find_bends(completion_curve(run, rested))
+    curve = completion_curve(run, rested)
+    bends = find_bends(curve, buffer.round_bytes if buffer else 0.0)
     again = next((bend for bend in bends if bend.is_one), bends[0])
-    share = max(cache_bytes(again, buffer), 0.0) / size if again.is_one else 0.0
+    found = cache_bytes(again, curve, buffer) if again.is_one else (0.0, 0.0, 0.0)
+    # What is uncertain of the buffer is so of both bursts.
+    share, low, high = (max(now, 0.0) / once for now, once in zip(found, sizes, strict=True))
+    margin = 2 * _SIZE_MARGIN + (_ROUND_MARGIN * buffer.round_bytes / sizes[0] if buffer else 0.0)
     return Finding(
         "slc_recovered_share",
         _TITLES["slc_recovered_share"],
@@ -266,7 +309,7 @@ def _recovered(
         f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
         value=share,
         unit="of the cache",
-        interval=(share - 2 * margin / size, share + 2 * margin / size),
+        interval=(min(share, low, high) - margin, max(share, low, high) + margin),
         evidence=[m.recording, rested.recording],
         detail={"goodness": {"misfit": again.misfit}, "interval": RESOLUTION},
     )

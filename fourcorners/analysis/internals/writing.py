@@ -29,11 +29,12 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         link_rate: what the link carries, in bytes per second, if reads have shown it.
     """
     carried = link_rate or write_buffer.link_rate(run)
-    buffers = write_buffer.find(run)
     flushes = durability.find(run)
-    caches = slc_cache.find(run, link_rate)
-    known = {finding.name: finding.value for finding in (*buffers, *flushes, *caches)}
+    known = {finding.name: finding.value for finding in flushes}
     through = known.get("volatile_write_cache") == 0 and known.get("power_loss_protection") == 0
+    buffers = write_buffer.find(run, through=through)
+    caches = slc_cache.find(run, link_rate, through=through)
+    known |= {finding.name: finding.value for finding in (*buffers, *caches)}
     return [
         *_overwritten(run, known, through),
         *buffers,

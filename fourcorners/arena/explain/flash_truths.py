@@ -4,6 +4,8 @@ import math
 
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.truth import Truth
+from fourcorners.suites.probes.burst import Parameters
+from fourcorners.suites.probes.common import AREA_BYTES_MAX, AREA_SHARE
 
 _FLUSHED_BYTES = 4096
 """Written between two flushes."""
@@ -81,44 +83,96 @@ def _buffer(hidden: Hidden) -> float | None:
     return float(hidden.get("write_buffer.size")) if buffered else None
 
 
-def _flash_rate(hidden: Hidden) -> float | None:
-    """What all dies program: the channel feeds them in turn, each of them programs meanwhile; or
-    what the data path carries to them. Not of a buffer that holds no more than a row of each, so
-    that some of them have to wait."""
+def _dies_rate(hidden: Hidden, transfers: float, array_s: float) -> float:
+    """Rows of all dies over the time that each takes, of transfers and in the array: the channel
+    serves its dies in turn, and each of them works meanwhile."""
     flash = hidden.sections["flash"]
+    row = flash["page_size"] * flash["planes"]
+    transfer_s = transfers * row / flash["bus_rate"]
+    round_s = max(transfer_s + array_s, flash["dies"] / flash["channels"] * transfer_s)
+    return float(flash["dies"] * row / round_s)
+
+
+def _written_rate(hidden: Hidden, shrinking: float) -> float | None:
+    """What all dies program, of an SLC cache that is full if there is one, or what the data path
+    carries to them. Not of a buffer that holds no more than a row of each, so that some of them
+    have to wait.
+
+    A row that is folded is read and programmed, and passes the channel both ways. So is one before
+    each row that waits for room in the cache; else so much of one for each row as the cache becomes
+    smaller by.
+
+    Args:
+        hidden: the drive.
+        shrinking: rows by which a cache made of free space becomes smaller for each row.
+    """
     if hidden.get("write_buffer.size") is None:
         return None
+    flash = hidden.sections["flash"]
     row = flash["page_size"] * flash["planes"]
     if hidden.get("write_buffer.size") <= flash["dies"] * row:
         return None
-    feeding_s = row / flash["bus_rate"]
-    dies = flash["dies"] / flash["channels"]
-    round_s = max(feeding_s + flash["program_time"], dies * feeding_s)
-    rate = flash["channels"] * dies * row / round_s
+    program_s, fold_s = flash["program_time"], flash["read_time"] + flash["program_time"]
+    if hidden.get("slc_cache.when_full") == "fold":
+        rate = _dies_rate(hidden, 3, fold_s + hidden.get("slc_cache.program_time"))
+    else:
+        rate = _dies_rate(hidden, 1 + 2 * shrinking, program_s + shrinking * fold_s)
     return float(min(rate, hidden.get("controller.write_data_rate") or rate))
 
 
 def _drain_rate(hidden: Hidden) -> float | None:
-    """Of cells that are no cache: one that the long burst does not fill takes the short one."""
-    if hidden.kind == "disk" or not _buffer(hidden):
-        return None
-    long_burst = min(hidden.get("capacity.user") / 8, 8e9)
-    return None if (_slc_cache(hidden) or 0) > long_burst else _flash_rate(hidden)
+    """Of a burst over what was written before, after one that has filled an SLC cache."""
+    return _written_rate(hidden, 0) if _buffer(hidden) and _burst_fills_cache(hidden) else None
 
 
-def _slc_cache(hidden: Hidden) -> float | None:
+def _burst_bytes(hidden: Hidden) -> float:
+    """Of the long burst to the erased drive (probe-burst)."""
+    return float(min(hidden.get("capacity.user") * AREA_SHARE, AREA_BYTES_MAX))
+
+
+def _burst_fills_cache(hidden: Hidden) -> bool:
+    return _slc_cache(hidden) <= _burst_bytes(hidden)
+
+
+def _dynamic_gain(hidden: Hidden) -> float:
+    """Cache for each byte of free space."""
+    share = hidden.get("slc_cache.dynamic_share")
+    return 0.0 if share is None else float(share / hidden.get("slc_cache.bits_per_cell"))
+
+
+def _slc_cache(hidden: Hidden) -> float:
     """What an erased drive takes: free space, of which cache is made, becomes less meanwhile."""
-    static = hidden.get("slc_cache.static_size") or 0
-    share = hidden.get("slc_cache.dynamic_share") or 0
-    gain = share / (hidden.get("slc_cache.bits_per_cell") or 1)
+    static, gain = hidden.get("slc_cache.static_size") or 0, _dynamic_gain(hidden)
     return float((static + hidden.get("capacity.user") * gain) / (1 + gain))
 
 
 def _direct_rate(hidden: Hidden) -> float | None:
-    """Of cells that are no cache; one made of free space shrinks on, and rows have to leave it."""
-    direct = hidden.get("slc_cache.when_full") == "direct"
-    shrinks = hidden.get("slc_cache.dynamic_share")
-    return _flash_rate(hidden) if direct and not shrinks else None
+    """Not where it depends on how rows meet: of a cache that is emptied for each row and becomes
+    smaller too, or for writes that wait until they are on flash; nor where a buffer of few rows
+    for each die runs out while some of them fold."""
+    if not _slc_cache(hidden):
+        return None
+    gain, flash = _dynamic_gain(hidden), hidden.sections["flash"]
+    if hidden.get("slc_cache.when_full") == "fold" and (gain or not _buffer(hidden)):
+        return None
+    rows = hidden.get("write_buffer.size") / (flash["page_size"] * flash["planes"])
+    return None if gain and rows < 4 * flash["dies"] else _written_rate(hidden, gain)
+
+
+def _recovered_share(hidden: Hidden) -> float | None:
+    """What a pause after the bursts empties. The dies fold when they have programmed what the
+    buffer held, and the drive has been idle for a while. A cache made of free space is smaller by
+    then."""
+    cache = _slc_cache(hidden)
+    drain = _written_rate(hidden, 0)
+    if not cache or drain is None or not _burst_fills_cache(hidden):
+        return None
+    flash = hidden.sections["flash"]
+    begin_s = max(hidden.get("slc_cache.idle_delay"), (_buffer(hidden) or 0) / drain)
+    folded = _dies_rate(hidden, 2, flash["read_time"] + flash["program_time"])
+    free = hidden.get("capacity.user") - _burst_bytes(hidden)
+    left = (hidden.get("slc_cache.static_size") or 0) + free * _dynamic_gain(hidden)
+    return float(min(left, folded * (Parameters().rest_s - begin_s)) / cache)
 
 
 def _volatile(hidden: Hidden) -> float | None:
@@ -217,6 +271,7 @@ FLASH_TRUTHS = (
     Truth("write_drain_rate", False, _drain_rate),
     Truth("slc_cache_bytes", False, _slc_cache),
     Truth("slc_direct_rate", False, _direct_rate),
+    Truth("slc_recovered_share", False, _recovered_share),
     Truth("volatile_write_cache", True, _volatile),
     Truth("power_loss_protection", True, _protected),
     Truth("flush_cost", False, _flush_cost),
