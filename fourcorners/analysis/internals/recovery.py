@@ -28,8 +28,9 @@ _BEFORE = 32
 
 _BEFORE_MIN = 16
 
-_RIGHT_BEFORE = 4
-"""Parts right before TRIM that count where the pace is even."""
+_RIGHT_BEFORE, _RIGHT_BEFORE_STILL = 2, 4
+"""Parts right before TRIM that show whether the drive is slow again: of one of an even pace, and of
+one that stands still at times."""
 
 _EVEN = 0.2
 """Scatter of the slowed drive's parts over their mean up to which its pace is even: no stalls."""
@@ -89,7 +90,7 @@ def find(run: RunData) -> list[Finding]:
     if len(paces["waited"]) > 1 and len(paces["rested"]) > 1:
         evidence = [*stages["waited"][1], *stages["rested"][1]]
         found.append(_by_pauses(run, slowed, paces["waited"], paces["rested"], evidence))
-    if len(paces["again"]) >= _RIGHT_BEFORE and len(paces["trimmed"]) > _AFTER_TRIM:
+    if len(paces["again"]) >= _RIGHT_BEFORE_STILL and len(paces["trimmed"]) > _AFTER_TRIM:
         evidence = [*stages["again"][1], *stages["trimmed"][1]]
         found.append(_by_trim(slowed, paces["again"], paces["trimmed"], evidence))
     return found
@@ -178,17 +179,15 @@ def _by_trim(
     name, title = "trim_effect", "TRIM"
     if slowed is None:
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    right_before = float(again[-_RIGHT_BEFORE:].mean())
-    if right_before - slowed.fresh < _RECOVERED_MIN * slowed.lost and slowed.is_even:
-        text = (
-            "After pauses the drive was as fast as after TRIM, and for as long as it was written."
-        )
+    right_before = again[-_RIGHT_BEFORE if slowed.is_even else -_RIGHT_BEFORE_STILL :]
+    if right_before.mean() - slowed.fresh < _UNCHANGED_MAX * slowed.lost:
+        text = "What was written after the pauses was as fast as what was written after TRIM."
         return _finding(name, title, None, text, evidence, {})
     late = trimmed[_AFTER_TRIM:]
     # Between stalls a drive is fast by itself: all of what was written before counts.
-    before = right_before if slowed.is_even else float(np.append(slowed.parts, again).mean())
-    lost = before - slowed.fresh
-    share = (before - float(late.mean())) / lost
+    before = right_before if slowed.is_even else np.append(slowed.parts, right_before)
+    lost = float(before.mean()) - slowed.fresh
+    share = float(before.mean() - late.mean()) / lost
     by_itself = slowed.by_itself(len(late))
     detail = {"share": share, "goodness": {"largest_by_itself": by_itself}}
     text = (

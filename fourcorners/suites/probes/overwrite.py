@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass
+from statistics import fmean
 
 from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED, find_cliff
 from fourcorners.suites.common import KIB, MIB
@@ -119,7 +120,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         def following(measured: Measured) -> tuple[Measurement, ...]:
             waited, used = (_pace(measured, stage) for stage in ("waited", "again"))
             done = len(used)
-            if done >= AGAIN_MAX or sum(used[-AGAIN:]) >= _SLOW_AGAIN * AGAIN * min(waited):
+            if done >= AGAIN_MAX or (used and fmean(used[-AGAIN:]) >= _SLOW_AGAIN * fmean(waited)):
                 return ()
             return tuple(again[done : done + AGAIN])
 
