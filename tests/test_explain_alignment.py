@@ -84,6 +84,26 @@ def test_a_cost_that_never_stops_rising_is_no_unit() -> None:
     assert found["partial_unit_penalty"].verdict == "not identifiable"
 
 
+@pytest.mark.parametrize(("cost", "unit"), [(1.0, 4 * KIB), (0.2, None)])
+def test_a_clear_rise_shows_the_unit_where_large_boundaries_scatter(
+    cost: float, unit: int | None
+) -> None:
+    # Measured on a drive whose large boundaries meet on few dies.
+    scattered = (1.26, 1.5, 2.01, 2.01, 1.83, 1.97, 2.3, 2.45, 2.02)
+    run = FakeRun()
+    for step, factor in enumerate(scattered):
+        for where, times in (("at", 1.0), ("across", 1 + cost * (factor - 1))):
+            run.add(
+                f"probe-alignment/{where}/{KIB << step}",
+                "write",
+                iops=24_000.0 / times,
+                boundary_bytes=KIB << step,
+                where=where,
+            )
+    found = {finding.name: finding for finding in mapping_unit.find(run)}
+    assert found["mapping_unit"].value == unit
+
+
 def test_partly_covered_units() -> None:
     # One sector lies in one unit; a unit and a half at any sector has nearly always two edges.
     sizes = [512.0, 4 * KIB, 6 * KIB, 32 * KIB]

@@ -47,6 +47,14 @@ _SCATTER = 0.05
 _COST_MAX = 2.0
 """Mean soft-L1 cost above which no unit explains the factors; 0.83 for one standard deviation."""
 
+_FEW_DIES = 0.5
+"""Scatter, in that of smaller boundaries, that each doubling beyond the unit adds where the rise is
+clear: multiples of large powers of two lie on few dies, some of which are busy for longer."""
+
+_CLEAR_COST, _CLEAR_EXCESS, _CLEAR_RATIO = 1.5, 0.75, 2.0
+"""A rise is clear if a unit explains it at such a cost, of which a second one costs so much, and
+the next best unit's cost is so many times as high."""
+
 _UNITS_SEEN = 16
 """Boundaries up to so many units judge a unit."""
 
@@ -99,7 +107,7 @@ def find(run: RunData) -> list[Finding]:
         ]
     if len(pairs.boundary_bytes) < 4:
         return unidentified("Too few boundaries were measured to see where the cost stops rising.")
-    fitted = _fit(pairs)
+    fitted, explains = _fit(pairs)
     if fitted is None:
         return unidentified(
             "Small writes across boundaries do not begin to cost more at any power of two and stay "
@@ -112,7 +120,7 @@ def find(run: RunData) -> list[Finding]:
         "goodness": {"soft_l1_cost": fitted.cost},
         "model": fitted.factor(pairs.boundary_bytes),
     }
-    if fitted.cost > _COST_MAX:
+    if not explains:
         return unidentified(
             "The cost of writes across boundaries does not rise as one size of mapping unit would "
             "have it."
@@ -172,28 +180,55 @@ class _Fit:
         return self.kappa * (1 + self.rho) - 1
 
 
-def _fit(pairs: _Pairs) -> _Fit | None:
-    """The best of all units; ``None`` where a second unit costs nothing with any."""
-    fits = [fit for unit in pairs.boundary_bytes if (fit := _fit_unit(pairs, unit)) is not None]
-    return min(fits, key=lambda fit: fit.cost, default=None)
+def _fit(pairs: _Pairs) -> tuple[_Fit | None, bool]:
+    """The best of all units, ``None`` where a second unit costs nothing with any, and whether it
+    alone explains the factors."""
+    fits = _fits(pairs, 0.0)
+    if not fits:
+        return None, False
+    if fits[0].cost <= _COST_MAX:
+        return fits[0], fits[0].excess >= _CLEAR_EXCESS or _alone(fits)
+    clear = _fits(pairs, _FEW_DIES)
+    if clear and clear[0].cost <= _CLEAR_COST and clear[0].excess >= _CLEAR_EXCESS:
+        return clear[0], _alone(clear)
+    return fits[0], False
 
 
-def _fit_unit(pairs: _Pairs, unit: float) -> _Fit | None:
+def _alone(fits: Sequence[_Fit]) -> bool:
+    """Whether the first of the units explains the factors much better than the next."""
+    return len(fits) < 2 or fits[1].cost >= _CLEAR_RATIO * fits[0].cost
+
+
+def _fits(pairs: _Pairs, few_dies: float) -> list[_Fit]:
+    """Those of all units, the best first."""
+    tried = (_fit_unit(pairs, unit, few_dies) for unit in pairs.boundary_bytes)
+    return sorted((fit for fit in tried if fit is not None), key=lambda fit: fit.cost)
+
+
+def _fit_unit(pairs: _Pairs, unit: float, few_dies: float) -> _Fit | None:
     judged = pairs.boundary_bytes <= _UNITS_SEEN * unit
     boundary, factor = pairs.boundary_bytes[judged], pairs.factor[judged]
     if np.count_nonzero(boundary > unit) < _PLATEAU:
         return None
     # Of few slow writes, more or fewer than the share p/u lie across a boundary of units.
     share = np.minimum(1, boundary / unit)
-    deviation = np.sqrt(_SCATTER**2 + share * (1 - share) / pairs.across_ios[judged])
+    scatter = _SCATTER * (1 + few_dies * np.log2(np.maximum(1, boundary / unit)))
+    deviation = np.sqrt(scatter**2 + share * (1 - share) / pairs.across_ios[judged])
 
     def residuals(parameters: Floats) -> Floats:
         model = _Fit(unit, parameters[0], parameters[1], 0.0)
         return np.asarray((model.factor(boundary) - factor) / deviation)
 
-    # Of the cost of the first unit something else may hide up to a half.
-    solved = scipy.optimize.least_squares(
-        residuals, [0.95, 0.95], bounds=([0.5, 0.0], [1.0, 1.1]), loss="soft_l1"
+    # Of the cost of the first unit something else may hide up to a half. Where the model is 1 it
+    # does not depend on either, so that one start may not reach the best.
+    solved = min(
+        (
+            scipy.optimize.least_squares(
+                residuals, [0.95, start], bounds=([0.5, 0.0], [1.0, 1.1]), loss="soft_l1"
+            )
+            for start in (0.95, 0.3)
+        ),
+        key=lambda solved: solved.cost,
     )
     kappa, rho = (float(value) for value in solved.x)
     cost = 2 * float(np.mean(np.sqrt(1 + residuals(solved.x) ** 2) - 1))
