@@ -6,7 +6,9 @@ import pytest
 from explain_fixture import KIB, MIB, probed, small_ssd
 
 import fourcorners as fc
+from fourcorners.analysis.internals import stored_data
 from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
+from fourcorners.store import Run
 
 
 @pytest.mark.parametrize("smallest", [None, 0.5, 0.25])
@@ -31,6 +33,19 @@ def test_the_floor_of_compression_is_that_of_the_drive(tmp_path: Path) -> None:
     found = _with_the_link(small_ssd(compression={"smallest": 0.25}), tmp_path)
     assert found["compression_floor"] == pytest.approx(0.25, rel=0.03)
     assert found["deduplication"] == 0
+
+
+def test_padding_of_forced_writes_is_within_what_is_said_of_the_floor(tmp_path: Path) -> None:
+    buffer = {"write_back": False, "power_loss_protection": False}
+    sections = small_ssd(compression={"smallest": 0.3}, write_buffer=buffer)
+    probed("probe-content", sections, tmp_path)
+    [manifest] = tmp_path.glob("runs/**/manifest.json")
+    findings = stored_data.find(Run(manifest.parent), link_rate=590e6, through=True)
+    [floor] = [finding for finding in findings if finding.name == "compression_floor"]
+    # 13 units of 1229 bytes share a row of 16 KiB; 1 MiB takes 19.7 of 64 rows, and padding.
+    assert floor.interval is not None
+    low, high = floor.interval
+    assert low <= 4 / 13 <= high < 1.4 * low
 
 
 def test_repeated_data_is_told_from_compressible_data(tmp_path: Path) -> None:

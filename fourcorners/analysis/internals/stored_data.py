@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, Finding
+from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
 from fourcorners.analysis.internals.curve import completion_curve
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible
@@ -30,6 +30,12 @@ _DRIFT_MAX = 0.04
 _FROM_LINK = 0.93
 """Share of the fastest that was seen over the link from which the link may be what limits."""
 
+_TOLERANCE = 0.035
+"""Of what compression saves: twice the drift that passes for none, over four bursts."""
+
+_PADDED_BYTES = 64 * 2**10
+"""Page on all planes of a die, at most."""
+
 _LATE = (0.55, 0.98)
 """Part of a burst whose rate counts: the first of it replaces other data in the write buffer."""
 
@@ -41,12 +47,13 @@ _TITLES = {
 }
 
 
-def find(run: RunData, link_rate: float | None) -> list[Finding]:
+def find(run: RunData, link_rate: float | None, through: bool = False) -> list[Finding]:
     """The findings, if the probe ran.
 
     Args:
         run: the run.
         link_rate: what the link was seen to carry, in bytes per second, if it was.
+        through: writes wait until they are on the medium.
     """
     rows = [m for m in measured(run, TEST, "write") if m.point.get("counted")]
     if not rows:
@@ -73,9 +80,13 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     limited = link_rate is None or float(plain.mean()) > _FROM_LINK * link_rate
     hidden = limited and fastest < _ALIKE_MAX * float(plain.mean())
     compresses = _judge(max(gains[_STRONG], gains[_WEAK]), hidden)
+    by_link = link_rate is None or float(rates[_STRONG].max()) > _FROM_LINK * link_rate
+    # What is open when a request ends is padded to a page, if it has to be on the medium.
+    padding = _PADDED_BYTES * gains[_STRONG] / (rows[0].block_bytes or 1) if through else 0.0
+    margins = (_TOLERANCE + padding, _TOLERANCE)
     return [
         _said("compression", compresses, gains, evidence, detail),
-        _floor(compresses, gains, fastest, link_rate, drift, evidence, detail),
+        _floor(compresses, gains[_STRONG], by_link, margins, evidence, detail),
         _said("deduplication", _judge(gains[REPEATED], hidden), gains, evidence, detail),
     ]
 
@@ -127,27 +138,27 @@ def _said(
 
 def _floor(
     compresses: bool | None,
-    gains: Mapping[str, float],
-    fastest: float,
-    link_rate: float | None,
-    drift: float,
+    gain: float,
+    by_link: bool,
+    margins: tuple[float, float],
     evidence: Sequence[str],
     detail: Mapping[str, object],
 ) -> Finding:
+    """``margins``: how much less, and more, than what is measured it may be, as shares of it."""
     name = "compression_floor"
     if compresses is False:
         reason = "Not applicable: the drive does not compress."
         return Finding(name, _TITLES[name], "not applicable", reason, evidence=evidence)
+    value = 1 / gain
     if compresses is None:
         reason = "The drive was not seen to compress, so there is no limit to it."
-    elif link_rate is None or fastest > _FROM_LINK * link_rate:
+    elif by_link:
         reason = (
             "Data that compresses well is written as fast as the link carries it: it is stored in "
-            f"{wording.percent(1 / gains[_STRONG])} of its room or less."
+            f"{wording.percent(value)} of its room or less."
         )
     else:
-        value = 1 / gains[_STRONG]
-        margin = max(drift, 0.035) * value
+        less, more = margins
         return Finding(
             name,
             _TITLES[name],
@@ -155,9 +166,9 @@ def _floor(
             f"Data that compresses well still takes {wording.percent(value)} of its room.",
             value=value,
             unit="of its room",
-            interval=(value - margin, value + margin),
+            interval=((1 - less) * value, (1 + more) * value),
             evidence=evidence,
-            detail=detail,
+            detail={**detail, "interval": RESOLUTION},
         )
     return Finding(name, _TITLES[name], "not identifiable", reason, evidence=evidence)
 

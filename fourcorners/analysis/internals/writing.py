@@ -39,7 +39,7 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
         *_overwritten(run, known, through),
         *buffers,
         *caches,
-        *stored_data.find(run, carried),
+        *stored_data.find(run, carried, through),
         *flushes,
         *trim.find(run),
     ]

@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from fourcorners.suites.common import KIB
+from fourcorners.suites.common import MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, parameter
 from fourcorners.suites.probes.common import probed_bytes
@@ -20,11 +20,13 @@ from fourcorners.workload import (
     compressible,
 )
 
-BLOCK_BYTES = 128 * KIB
+BLOCK_BYTES = MIB
+"""Large: one that has to be on the medium before it is complete fills whole pages, but for the last
+of them."""
 AT_ONCE_IOPS = 1e9
 PERCENTS = (2, 50)
-PART_SHARE = 1 / 4
 PART_BYTES_MAX = 2**30
+"""What a buffer held before has gone long before the end."""
 LONGEST_S = 60.0
 
 
@@ -32,14 +34,14 @@ LONGEST_S = 60.0
 class Parameters:
     """Of the probe."""
 
-    depth: int = parameter(COUNT, 32, "queue depth")
+    depth: int = parameter(COUNT, 4, "queue depth")
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Bursts of sequential writes without pauses between them, each of another kind of data;
     incompressible ones before, among and after the others."""
     area = probed_bytes(subject) // BLOCK_BYTES * BLOCK_BYTES
-    part = max(min(int(area * PART_SHARE), PART_BYTES_MAX) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    part = max(min(area, PART_BYTES_MAX) // BLOCK_BYTES, 1) * BLOCK_BYTES
     others = [REPEATED, *(compressible(percent) for percent in PERCENTS)]
     random.Random(seed).shuffle(others)
     contents = [INCOMPRESSIBLE, INCOMPRESSIBLE, *others[:2], INCOMPRESSIBLE, *others[2:]]
