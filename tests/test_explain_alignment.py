@@ -104,6 +104,20 @@ def test_a_clear_rise_shows_the_unit_where_large_boundaries_scatter(
     assert found["mapping_unit"].value == unit
 
 
+@pytest.mark.parametrize(("second_s", "unit"), [(0.1, 256 * KIB), (0.05, None)])
+def test_of_merged_blocks_two_take_twice_as_long(second_s: float, unit: int | None) -> None:
+    run = FakeRun()
+    for step in range(10):
+        boundary = 16 * KIB << step
+        share = min(1.0, boundary / (256 * KIB))
+        for where, each_s in (("at", 0.1), ("across", 0.1 + second_s * share)):
+            id = f"probe-alignment/{where}/{boundary}"
+            run.add(id, "write", iops=1 / each_s, boundary_bytes=boundary, where=where)
+    for log_blocks, expected in ((False, 256 * KIB), (True, unit)):
+        [found, _] = mapping_unit.find(run, log_blocks)
+        assert found.value == expected
+
+
 def test_partly_covered_units() -> None:
     # One sector lies in one unit; a unit and a half at any sector has nearly always two edges.
     sizes = [512.0, 4 * KIB, 6 * KIB, 32 * KIB]

@@ -216,6 +216,17 @@ def test_a_queue_that_is_full_shows_by_what_waits(queue: int, alone: float) -> N
     assert Seen(beside=rates).queue_depth == queue
 
 
+def test_a_third_more_is_a_stripe_and_a_third_only_where_more_is_faster() -> None:
+    rates = {
+        12288: (1.0, 1.0, 1.33, 2.66),
+        8192: (1.0, 1.0, 1.59, 1.59),
+        None: (1.0, 1.0, 1.33, 1.33),
+    }
+    for stripe, gains in rates.items():
+        window = {4096 << k: 9000 * gain for k, gain in enumerate(gains)}
+        assert Seen(window=window).stripe_bytes == stripe
+
+
 def test_scatter_is_no_stripe() -> None:
     windows = {4096: 38.9, 8192: 45.9, 16384: 44.2, 32768: 45.2, 65536: 48.5, 131072: 45.6}
     assert Seen(window=windows).stripe_bytes is None

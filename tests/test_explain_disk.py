@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from analysis_fixture import FakeRun
 
 import fourcorners as fc
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals import arm, first_turn, medium, tracks, zones
+from fourcorners.analysis.source import measured
 from fourcorners.store import Run
 
 DRIVE = "sim:wd6400aaks"
@@ -152,6 +154,28 @@ def test_zones_are_told_from_scatter_and_crossings() -> None:
     crossing[25] = 196.0
     assert len(zones.levels(crossing)) == 4
     assert zones.levels(np.full(100, 200.0)) == [(0, 100)]
+
+
+def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
+    run, capacity = FakeRun(capacity_bytes=10**11), 10**11
+    for place in range(17):
+        run.add(f"probe-positions/at/{place}", "read", iops=400, offset_bytes=place * capacity / 17)
+    rate = 400 * 4096
+    for share in (0.01, 0.1, 0.2, 0.4, 0.7, 1.0):
+        at_s = 30 / 7200 + 4096 / rate + 1.5e-3 + 12e-3 * share**0.5
+        distance = int(share * capacity)
+        id = f"probe-seeks/apart/{share}"
+        run.add(id, "read", iops=1 / at_s, distance_bytes=distance, block_bytes=4096)
+    apart = measured(run, "probe-seeks", "read")
+    found = {f.name: f.value for f in arm._seeks(run, apart, 7200, 32)}
+    assert found["seek_stroke"] == pytest.approx(12e-3, rel=1e-6)
+    assert found["seek_base"] == pytest.approx(1.5e-3, rel=1e-6)
+    # The mean root of the distance of two points of a line is 8/15 of that of its length.
+    assert found["seek_mean"] == pytest.approx(1.5e-3 + 12e-3 * 8 / 15, rel=2e-3)
+    for rpm, queue in ((None, 32), (7200, 1), (7200, None)):
+        hidden = {f.name: f.value for f in arm._seeks(run, apart, rpm, queue)}
+        assert hidden["seek_stroke"] == pytest.approx(12e-3, rel=1e-6)
+        assert hidden["seek_base"] is None
 
 
 def test_cylinders_are_fewer_where_the_rate_is_higher() -> None:

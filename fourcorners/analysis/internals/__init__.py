@@ -39,7 +39,8 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
         run: the run.
         misleading: what may mislead about it.
     """
-    units = mapping_unit.find(run)
+    logs = log_blocks.find(run)
+    units = mapping_unit.find(run, any(f.value for f in logs))
     unit = next(
         (
             0 if f.verdict == "not applicable" else f.value
@@ -48,7 +49,7 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
         ),
         None,
     )
-    found = [*units, *log_blocks.find(run), *(extended_model.find(run, unit) if units else [])]
+    found = [*units, *logs, *(extended_model.find(run, unit) if units else [])]
     found += core_model.find(run)
     found += caches.find(run)
     links = link.find(run)
@@ -58,7 +59,8 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
     found += [*queues, *queue_curve.find(run, _values([*found, *queues]))]
     written = writing.find(run, ceiling)
     found += [*links, *(medium.without_flash(written) if medium.is_disk(run) else written)]
-    found = first_turn.added([*found, *zones.find(run, ceiling), *arm.find(run)])
+    moving = arm.find(run, _values(queues).get("command_queue_depth"))
+    found = first_turn.added([*found, *zones.find(run, ceiling), *moving])
     found = extended_model.corrected(found)
     drifts = drift.find(run)
     found = unreached.doubted(drift.doubted(found, drifts, drift.watched(run)), misleading)

@@ -1,4 +1,5 @@
-"""Findings ``rotation_rpm`` and ``seek_stroke`` of a disk, from reads that take its arm about.
+"""Findings ``rotation_rpm``, ``seek_stroke``, ``seek_base`` and ``seek_mean`` of a disk, from reads
+that take its arm about.
 
 Rotation: within a small region an access waits for anything from none to one turn, so its times are
 spread evenly over a turn. The width of that spread is read between the 5th and the 95th percentile
@@ -7,11 +8,18 @@ and is nine tenths of a turn; spindles turn at few speeds, so the nearest of the
 Seeks: reads in turns of two regions take c + S sqrt(x) in the mean, x the share of all cylinders
 between them: an arm that accelerates for half the way and brakes for the other needs a time that
 grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). c holds what does not depend
-on the distance: half a turn, settling, firmware. Cylinders per byte are fewer where the rate is
-higher: x follows from the rates by place where these were measured.
+on the distance: half a turn, the transfer, settling, firmware. A drive that takes up a command
+while it serves another one has its firmware do its part meanwhile: then c less half a turn and the
+transfer is the shortest seek. Cylinders per byte are fewer where the rate is higher: x follows from
+the rates by place where these were measured.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,8 +50,20 @@ _RESIDUAL_MAX = 0.1
 """Scatter about the curve, in strokes, above which it does not hold."""
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings; none where the probe did not run."""
+_OVERLAPS = 2
+"""Commands that a drive accepts at once from which it takes up one while it serves another."""
+
+_PLACES = 500
+"""Places that stand for all of a disk."""
+
+
+def find(run: RunData, queue_depth: float | None = None) -> list[Finding]:
+    """The findings; none where the probe did not run.
+
+    Args:
+        run: the run.
+        queue_depth: commands that the drive accepts at once, if that is known.
+    """
     points = measured(run, TEST, "read")
     near = next((m for m in points if m.recording.endswith("/near")), None)
     if near is None:
@@ -70,16 +90,22 @@ def find(run: RunData) -> list[Finding]:
                     evidence=[near.recording],
                     detail={UNDER_LOAD: True},
                 )
-                for name, title in {"seek_stroke": _TITLES["seek_stroke"], **tracks.TITLES}.items()
+                for name, title in {**_TITLES, **tracks.TITLES}.items()
+                if name != "rotation_rpm"
             ),
         ]
     rotation = _rotation(run, near)
     following = [m for m in points if m.point.get("stride_bytes") is not None]
-    found = [rotation, _stroke(run, apart)]
+    found = [rotation, *_seeks(run, apart, rotation.value, queue_depth)]
     return found + [f for m in following for f in tracks.find(run, m, rotation.value)]
 
 
-_TITLES = {"rotation_rpm": "Rotation speed", "seek_stroke": "Seek over all cylinders"}
+_TITLES = {
+    "rotation_rpm": "Rotation speed",
+    "seek_stroke": "Seek over all cylinders",
+    "seek_base": "Shortest seek",
+    "seek_mean": "Seek between two places at random",
+}
 
 
 def _rotation(run: RunData, near: Measured) -> Finding:
@@ -142,49 +168,131 @@ def strokes(distance_bytes: Floats, capacity: float, offset: Floats, rate: Float
     return np.asarray(np.interp(distance_bytes, grid, cylinders / cylinders[-1]))
 
 
-def _stroke(run: RunData, apart: list[Measured]) -> Finding:
-    name, title = "seek_stroke", _TITLES["seek_stroke"]
+@dataclass(frozen=True)
+class _Curve:
+    """c + S sqrt(x), fitted to the mean times of reads in turns of two regions.
+
+    ``values`` are c and S in seconds; ``covariance`` is that of both over the variance of a time,
+    shape (2, 2); ``scatter_s`` the standard deviation of a time, with ``freedom``.
+    """
+
+    values: Floats
+    covariance: Floats
+    scatter_s: float
+    freedom: int
+
+    def at(self, root: float, constant: float = 1.0) -> tuple[float, float]:
+        """Value and half width of the interval of ``constant`` c + ``root`` S."""
+        weights = np.array([constant, root])
+        error = self.scatter_s * math.sqrt(float(weights @ self.covariance @ weights))
+        return float(weights @ self.values), two_sided_t(self.freedom) * error
+
+    @property
+    def holds(self) -> bool:
+        """Whether the times grow with the root of the distance."""
+        stroke = float(self.values[1])
+        return stroke > 0 and self.scatter_s <= _RESIDUAL_MAX * stroke
+
+
+def _fitted(share: Floats, seconds: Floats) -> _Curve:
+    columns = np.stack([np.ones_like(share), np.sqrt(share)], axis=1)
+    values, *_ = np.linalg.lstsq(columns, seconds, rcond=None)
+    residuals = seconds - columns @ values
+    freedom = len(seconds) - 2
+    covariance = np.linalg.inv(columns.T @ columns)
+    scatter_s = math.sqrt(float(residuals @ residuals) / freedom)
+    return _Curve(values, covariance, scatter_s, freedom)
+
+
+def _seeks(
+    run: RunData, apart: list[Measured], rotation_rpm: float | None, queue_depth: float | None
+) -> list[Finding]:
+    """The way over all cylinders, and the rest of the curve where it can be told."""
     evidence = [m.recording for m in apart]
     capacity = capacity_bytes(run)
+    names = ("seek_stroke", "seek_base", "seek_mean")
+
+    def unidentified(reason: str, names: Sequence[str], **detail: Any) -> list[Finding]:
+        return [
+            Finding(
+                name, _TITLES[name], "not identifiable", reason, evidence=evidence, detail=detail
+            )
+            for name in names
+        ]
+
     if len(apart) < 5 or capacity is None:
-        return Finding(
-            name, title, "not identifiable", "Too few distances were measured.", evidence=evidence
-        )
+        return unidentified("Too few distances were measured.", names)
     distance = np.array([float(m.point["distance_bytes"]) for m in apart])
     seconds = np.array([1 / m.iops for m in apart])
-    share = strokes(distance, capacity, *zones.profile(run))
-    columns = np.stack([np.ones_like(share), np.sqrt(share)], axis=1)
-    (constant, stroke), *_ = np.linalg.lstsq(columns, seconds, rcond=None)
-    residuals = seconds - columns @ np.array([constant, stroke])
-    freedom = len(seconds) - 2
-    scatter = float(np.sqrt(residuals @ residuals / freedom))
-    error = scatter * float(np.sqrt(np.linalg.inv(columns.T @ columns)[1, 1]))
+    profile = zones.profile(run)
+    share = strokes(distance, capacity, *profile)
+    curve = _fitted(share, seconds)
     detail = {
         "distance_bytes": distance,
         "cylinder_share": share,
         "seconds": seconds,
-        "constant_s": float(constant),
-        "goodness": {"scatter_s": scatter},
+        "constant_s": float(curve.values[0]),
+        "goodness": {"scatter_s": curve.scatter_s},
     }
-    if stroke <= 0 or scatter > _RESIDUAL_MAX * stroke:
+    if not curve.holds:
+        reason = "The time between two places does not grow with the root of their distance."
+        return unidentified(reason, names, **detail)
+
+    def found(name: str, text: str, value: float, half: float) -> Finding:
         return Finding(
             name,
-            title,
-            "not identifiable",
-            "The time between two places does not grow with the root of their distance.",
+            _TITLES[name],
+            "measured",
+            text,
+            value=value,
+            unit="s",
+            interval=(value - half, value + half),
             evidence=evidence,
             detail=detail,
         )
-    half = two_sided_t(freedom) * error
-    return Finding(
-        name,
-        title,
-        "measured",
-        f"The way over all cylinders adds {wording.duration(float(stroke))} to what the shortest "
-        "one takes, and a part of it the root of that part.",
-        value=float(stroke),
-        unit="s",
-        interval=(float(stroke) - half, float(stroke) + half),
-        evidence=evidence,
-        detail=detail,
-    )
+
+    stroke, half = curve.at(1.0, constant=0.0)
+    told = [
+        found(
+            "seek_stroke",
+            f"The way over all cylinders adds {wording.duration(stroke)} to what the shortest "
+            "one takes, and a part of it the root of that part.",
+            stroke,
+            half,
+        )
+    ]
+    if rotation_rpm is None or not len(profile[1]):
+        reason = "Without the rotation and the rates by place, what else a read takes is unknown."
+        return told + unidentified(reason, names[1:], **detail)
+    if queue_depth is None or queue_depth < _OVERLAPS:
+        reason = (
+            "The drive takes one command at a time, or it is unknown how many: what its firmware "
+            "does for each cannot be told from what the arm needs for the shortest way."
+        )
+        return told + unidentified(reason, names[1:], **detail)
+    beside_s = 30 / rotation_rpm + float(apart[0].block_bytes or 0) / float(profile[1].mean())
+    root = _mean_root(capacity, *profile)
+    (base, base_half), (mean, mean_half) = curve.at(0.0), curve.at(root)
+    return [
+        *told,
+        found(
+            "seek_base",
+            f"The shortest way of the arm takes {wording.duration(base - beside_s)}, settling "
+            "included.",
+            base - beside_s,
+            base_half,
+        ),
+        found(
+            "seek_mean",
+            f"Between two places at random the arm takes {wording.duration(mean - beside_s)}.",
+            mean - beside_s,
+            mean_half,
+        ),
+    ]
+
+
+def _mean_root(capacity: float, offset: Floats, rate: Floats) -> float:
+    """Mean root of the share of all cylinders between two places at random."""
+    places = (np.arange(_PLACES) + 0.5) / _PLACES * capacity
+    share = strokes(places, capacity, offset, rate)
+    return float(np.sqrt(np.abs(share[:, None] - share[None, :])).mean())

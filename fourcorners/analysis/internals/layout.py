@@ -38,6 +38,9 @@ _APART = 1.2
 """Rate over that of one die from which two places are on different ones: even a queue of two
 commands gives 4/3."""
 
+_FOUR_THIRDS = 1.45
+"""Rate over that of one die up to which a window may be one stripe and a third, which gains 4/3."""
+
 _STEADY = 0.9
 """Ratio of two rates down to which they are the same but for scatter."""
 
@@ -119,8 +122,12 @@ class Seen:
             return None
         # A window of one to two stripes waits for the die that has a whole one. Chips have one,
         # two, three or four planes.
-        inside = beyond * self.one_die / self.window[beyond]
-        return min((beyond // 2, beyond * 3 // 4), key=lambda stripe: abs(stripe - inside))
+        gain = self.window[beyond] / self.one_die
+        if gain > _FOUR_THIRDS:
+            return beyond // 2
+        # Where twice as much is no faster, something else limits two stripes to as little.
+        more = self.window.get(2 * beyond, 0.0) / self.one_die
+        return beyond * 3 // 4 if more > _GROWS * gain else None
 
     @property
     def crossings(self) -> Crossings | None:

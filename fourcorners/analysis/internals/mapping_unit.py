@@ -41,6 +41,9 @@ Floats = npt.NDArray[np.float64]
 _EXCESS_MIN = 0.15
 """Least cost of a second unit, in costs of the first, that is told from scatter."""
 
+_MERGE_MIN = 0.8
+"""Least cost of a second block where each has a log merged."""
+
 _SCATTER = 0.05
 """Standard deviation of the factors beside chance: where the writes go differs between points."""
 
@@ -77,8 +80,13 @@ class _Pairs:
         return self.across_s / self.at_s
 
 
-def find(run: RunData) -> list[Finding]:
-    """Both findings; none where the probe did not run."""
+def find(run: RunData, log_blocks: bool = False) -> list[Finding]:
+    """Both findings; none where the probe did not run.
+
+    Args:
+        run: the run.
+        log_blocks: whether small writes are known to go to logs, which are merged into blocks.
+    """
     points = [m for m in measured(run, TEST, "write") if m.point.get("boundary_bytes")]
     if not points:
         return []
@@ -124,6 +132,11 @@ def find(run: RunData) -> list[Finding]:
         return unidentified(
             "The cost of writes across boundaries does not rise as one size of mapping unit would "
             "have it."
+        )
+    if log_blocks and excess < _MERGE_MIN:
+        return unidentified(
+            "Logs are merged into blocks, but a write across two of them does not wait for two "
+            "merges: others go on beside, or were due anyway."
         )
     if unit <= pairs.boundary_bytes[0]:
         return unidentified(

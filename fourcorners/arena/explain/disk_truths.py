@@ -3,23 +3,23 @@
 import numpy as np
 
 from fourcorners.arena.explain.drives import Hidden
+from fourcorners.arena.explain.link_truths import link_bytes_per_second
 from fourcorners.arena.explain.truth import Truth
+
+_CYLINDERS_PER_ZONE = 50
+"""Places that stand for all of a zone's cylinders, which hold the same."""
 
 
 def _read_penalty(hidden: Hidden) -> float | None:
-    """Of a disk: firmware, a seek between two random places, and half a turn."""
-    if hidden.kind != "disk":
-        return None
+    """Of a disk: what an access takes, and the link's time for the last 4 KiB, which are still in
+    the drive when they have passed the head."""
+    return _access_s(hidden) + 4096 / link_bytes_per_second(hidden) if _is_disk(hidden) else None
+
+
+def _access_s(hidden: Hidden) -> float:
+    """Firmware, a seek between two random places, and half a turn."""
     controller, geometry = hidden.sections["controller"], hidden.sections["geometry"]
-    rates = _zone_rates(hidden)
-    # Places are drawn by bytes, of which outer cylinders have more.
-    cylinders = np.linspace(0, 1, 600)
-    weight = np.interp(cylinders, np.linspace(0, 1, len(rates)), rates)
-    weight /= weight.sum()
-    root = np.sqrt(np.abs(cylinders[:, None] - cylinders[None, :]))
-    seek = float(hidden.get("seek.base")) + float(hidden.get("seek.stroke")) * float(
-        weight @ root @ weight
-    )
+    seek = _mean_seek_s(hidden)
     overhead = float(hidden.get("host.overhead")) + float(controller["command_overhead"])
     return (
         overhead
@@ -29,23 +29,37 @@ def _read_penalty(hidden: Hidden) -> float | None:
     )
 
 
+def _mean_seek_s(hidden: Hidden) -> float:
+    """Between two places that are drawn by bytes, of which outer cylinders have more."""
+    weight = np.repeat(_zone_rates(hidden), _CYLINDERS_PER_ZONE)
+    weight /= weight.sum()
+    cylinders = (np.arange(len(weight)) + 0.5) / len(weight)
+    root = np.sqrt(np.abs(cylinders[:, None] - cylinders[None, :]))
+    return float(hidden.get("seek.base")) + float(hidden.get("seek.stroke")) * float(
+        weight @ root @ weight
+    )
+
+
 def _read_rate(hidden: Hidden) -> float | None:
     """Of a disk: bytes over the time that they take at their places."""
     return float(_zone_rates(hidden).mean()) if hidden.kind == "disk" else None
 
 
+def _is_disk(hidden: Hidden) -> bool:
+    return hidden.kind == "disk"
+
+
 def _writes_through(hidden: Hidden) -> bool:
-    return hidden.kind == "disk" and not hidden.get("cache.write_back")
+    return _is_disk(hidden) and not hidden.get("cache.write_back")
 
 
 def _write_penalty(hidden: Hidden) -> float | None:
-    """Of a disk that writes through: a read's, a longer settling, and its firmware's part. A write
+    """Of a disk that writes through: an access, a longer settling, and its firmware's part. A write
     cache chooses among what waits, and what that saves follows from no parameter alone."""
-    read_s = _read_penalty(hidden)
-    if read_s is None or not _writes_through(hidden):
+    if not _writes_through(hidden):
         return None
     settle_s = float(hidden.get("seek.write_settle"))
-    return read_s + settle_s + float(hidden.get("controller.write_through_overhead"))
+    return _access_s(hidden) + settle_s + float(hidden.get("controller.write_through_overhead"))
 
 
 def _write_rate(hidden: Hidden) -> float | None:
@@ -107,6 +121,14 @@ def _seek_stroke(hidden: Hidden) -> float | None:
     return float(hidden.get("seek.stroke")) if hidden.kind == "disk" else None
 
 
+def _seek_base(hidden: Hidden) -> float | None:
+    return float(hidden.get("seek.base")) if hidden.kind == "disk" else None
+
+
+def _seek_mean(hidden: Hidden) -> float | None:
+    return _mean_seek_s(hidden) if hidden.kind == "disk" else None
+
+
 def _track_bytes(hidden: Hidden) -> float | None:
     """Of the first zone, in whole sectors."""
     rate = _edge_rate(hidden, 0.0)
@@ -145,6 +167,8 @@ DISK_TRUTHS = (
     Truth("inner_rate", False, _inner_rate),
     Truth("rotation_rpm", True, _rotation),
     Truth("seek_stroke", False, _seek_stroke),
+    Truth("seek_base", False, _seek_base),
+    Truth("seek_mean", False, _seek_mean),
     Truth("track_bytes", False, _track_bytes),
     Truth("track_switch", False, _track_switch),
     Truth("head_switch", False, _head_switch),

@@ -6,6 +6,7 @@ from typing import Any
 from fourcorners.arena.explain.disk_truths import DISK_TRUTHS
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.flash_truths import FLASH_TRUTHS
+from fourcorners.arena.explain.link_truths import LINK_TRUTHS
 from fourcorners.arena.explain.truth import Truth
 
 _KINDS_TOLD = ("disk", "page-mapped", "cluster-mapped", "log-block")
@@ -102,27 +103,6 @@ def _queue_depth(hidden: Hidden) -> float | None:
     return float(hidden.get("link.queue_depth"))
 
 
-def _line_rate(hidden: Hidden) -> float:
-    """Bytes per second after the line code."""
-    link = hidden.sections["link"]
-    if "line_rate" in link:
-        return float(link["line_rate"]) * 1e8  # From Gb/s.
-    generation = int(link["pcie_generation"])
-    transfers = {1: 2.5e9, 2: 5e9}.get(generation, float(1e9 * 2**generation))
-    code = 0.8 if generation < 3 else 128 / 130
-    return float(link["pcie_lanes"]) * transfers / 8 * code
-
-
-def _link(hidden: Hidden) -> float | None:
-    return round(_line_rate(hidden))
-
-
-def _link_ceiling(hidden: Hidden) -> float | None:
-    # What drive/sim/src/link.rs leaves of the line rate.
-    share = 8192 / 8792 if "line_rate" in hidden.sections["link"] else 256 / 280
-    return _line_rate(hidden) * share
-
-
 def _read_ahead(hidden: Hidden) -> float | None:
     return float(hidden.kind == "disk" or "read_ahead" in hidden.sections)
 
@@ -154,8 +134,7 @@ TRUTHS = (
     Truth("channels", True, _channels),
     Truth("parallel_units", False, _parallel_units),
     Truth("command_queue_depth", True, _queue_depth),
-    Truth("link", True, _link),
-    Truth("link_ceiling", False, _link_ceiling),
+    *LINK_TRUTHS,
     *DISK_TRUTHS,
     *FLASH_TRUTHS,
 )
