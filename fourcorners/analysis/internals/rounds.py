@@ -20,6 +20,14 @@ _WINDOWS_S = (0.012, 0.04, 0.12, 0.4)
 """Times after the buffer is full in which a period is looked for, the shortest first: the curve is
 finer the earlier it is."""
 
+_COARSE_SHARE, _COARSE_STEPS = 1e-3, 3
+"""Width of a histogram's buckets over the time, and how many of them the dies have to be ahead of
+the mean, and behind, for a step to be no bucket's."""
+
+_PERIOD_MIN_S = 0.2e-3
+"""Programs take longer: what repeats faster are single rows, which something before the dies brings
+one by one."""
+
 _PLACES = 1500
 _PERIODS_MIN = 3
 """In a window."""
@@ -32,13 +40,14 @@ repeats itself; and that most, over what chance would make it, from which there 
 @dataclass(frozen=True)
 class Rounds:
     """A period; where the curve is just before it climbs: the least bytes above the line of the
-    drain rate through zero, at which time; and the mean of them."""
+    drain rate through zero, at which time; the mean of them, and how far they rise."""
 
     period_s: float
     resolution_s: float
     low_bytes: float
     low_s: float
     mean_bytes: float
+    rise_bytes: float
 
 
 def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None:
@@ -62,8 +71,12 @@ def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None
             turns = above[: len(above) // lag * lag].reshape(-1, lag)
             first = int(np.argmin(turns[0]))
             low = float(np.median(turns.min(axis=1)))
+            rise = float(np.median(turns.max(axis=1))) - low
+            coarse = _COARSE_STEPS * _COARSE_SHARE * full_s * drain_rate
+            if lag * step_s < _PERIOD_MIN_S or rise < coarse:
+                return None
             mean = float(turns.mean())
-            return Rounds(lag * step_s, step_s, low, float(places[first]), mean)
+            return Rounds(lag * step_s, step_s, low, float(places[first]), mean, rise)
     return None
 
 

@@ -173,7 +173,9 @@ def find(run: RunData, link_rate: float | None, *, through: bool) -> list[Findin
             "slc_cache_bytes",
             _TITLES["slc_cache_bytes"],
             "measured",
-            "Past its write buffer the drive writes on at one pace: it has no SLC cache.",
+            "Past its write buffer the drive writes "
+            f"{wording.amount(max(float(m.row['bytes']) for m in long))} at one pace: it has no "
+            "SLC cache up to that size.",
             value=0.0,
             unit="B",
             evidence=evidence,

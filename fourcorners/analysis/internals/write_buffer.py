@@ -7,8 +7,9 @@ full of what came since: the lowest points of the curve lie on
 
     accepted(t) = buffer + drain (t - start - period),
 
-start the time that the first die's first row takes to get to it. Where no rounds show, as of a
-disk, the upper edge of the steps is the line on which the buffer has been filled up again,
+start the time that the first die's first row takes to get to it. Where no
+rounds show, room comes some time after a row, which flash can take. Of a disk the upper edge of the
+steps is the line on which the buffer has been filled up again,
 
     accepted(t) = buffer + drain (t - s / link),  s the bytes of a step,
 
@@ -44,9 +45,24 @@ _BLOCKS_MIN = 6
 _POINTS = 4000
 _LATE_SHARE = 0.5
 _EDGE = 0.98
-_LAG_S = 0.5e-3
-"""By which the dies' first round may lag unseen where they do not work in step: half of a program's
-time."""
+_LAG_S = 1.35e-3, 1.25e-3
+"""Time from a row's acceptance to the room that its program makes, where no rounds show it: the
+middle of what flash takes, and how far off it may be."""
+
+_DISK_LAG_S = 0.5e-3
+"""Time of which nothing shows on a disk."""
+
+_WAIT_S, _WAIT_BLOCKS = 0.15e-3, 3
+"""Time of the first write, also in times of what the next ones take each, from which it waits for
+flash."""
+
+_UNSURE_MAX = 0.25
+"""How far off a buffer may be, over its size, and still be told."""
+
+_HEIGHTS = 0.7, 1.2
+"""Height of the steps over what a round would make them whose bytes all come at the link's rate: of
+lower and higher ones the period is not one round of the dies, but a pattern of single rows, or two
+rounds, of pages that take unlike times."""
 
 _TURNS_MAX, _START_MAX = 20, 0.5
 """Periods until the buffer is full, up to which the first one's start can be told, and the share of
@@ -57,7 +73,7 @@ _START_MARGINS = 0.1, 0.3
 
 _SIZE_MARGIN = 0.004
 
-_NEARLY, _SPREADS = 0.002, 1.5
+_NEARLY, _SPREADS = 0.01, 1.5
 """What the late part of the curve is above the first bytes of the full buffer: a share, and
 standard deviations."""
 
@@ -101,25 +117,34 @@ def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> B
         for part in (late & (np.arange(len(times)) < half), np.arange(len(times)) >= half)
     ]
     link = curve.rate(*FIRST_BYTES)
-    if link < FASTER_MIN * drain:
+    if link < FASTER_MIN * drain or (in_rounds and _waits(curve, block_bytes, link)):
         return None
     above = (accepted - drain * times)[late]
     upper, lower = (float(np.quantile(above, share)) for share in (_EDGE, 1 - _EDGE))
     steps = upper - lower
     drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
-    rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link)) if in_rounds else None
-    if rounds is None:
+    if in_rounds:
+        rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link))
+        if rounds is not None and _are_of_dies(rounds, drain, link):
+            round_bytes, level = drain * rounds.period_s, rounds.mean_bytes
+            size, margin = _filled(rounds, drain)
+        else:
+            round_bytes, level = 0.0, float(above.mean())
+            size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
+        margin += _SIZE_MARGIN * size
+    else:
         round_bytes, level = 0.0, float(above.mean())
         size = upper + drain / link * steps / (1 - drain / link)
-        margin = max(0.45 * steps, _LAG_S * drain) + 0.006 * size
-    else:
-        round_bytes, level = drain * rounds.period_s, rounds.mean_bytes
-        size, margin = _filled(rounds, drain)
-        margin += _SIZE_MARGIN * size
+        margin = max(0.45 * steps, _DISK_LAG_S * drain) + 0.006 * size
     if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
         return None
     margin += block_bytes
     return Buffer(size, margin, link, drain, drain_margin, steps / size, round_bytes, level)
+
+
+def _waits(curve: Curve, block_bytes: float, link: float) -> bool:
+    """Whether the first write took as long as a program, although others came soon after it."""
+    return float(curve.seconds[0]) > max(_WAIT_S, _WAIT_BLOCKS * block_bytes / link)
 
 
 def _full_s(curve: Curve, above: Floats, drain: float, link: float) -> float:
@@ -128,6 +153,14 @@ def _full_s(curve: Curve, above: Floats, drain: float, link: float) -> float:
     least = (1 - _NEARLY) * mean - _SPREADS * float(above.std())
     reached = int(np.argmax(curve.count_bytes - drain * curve.seconds >= least))
     return float(curve.seconds[reached]) + 2 * (mean - least) / (link - drain)
+
+
+def _are_of_dies(rounds: Rounds, drain: float, link: float) -> bool:
+    round_bytes = drain * rounds.period_s
+    height = rounds.rise_bytes / ((1 - drain / link) * round_bytes)
+    # Dies cannot have more to program than the buffer holds.
+    fits = rounds.low_bytes > -_START_MARGINS[0] * round_bytes
+    return fits and _HEIGHTS[0] < height < _HEIGHTS[1]
 
 
 def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
@@ -189,37 +222,51 @@ def find(run: RunData, *, through: bool) -> list[Finding]:
             "the link, or writes wait until they are on it, or the burst was too short."
         )
         return _unidentified(reason, m)
-    evidence = [m.recording]
+    if buffer.margin_bytes > _UNSURE_MAX * buffer.size_bytes:
+        reason = (
+            "The flash makes room in the buffer some time after it has taken a row, which does not "
+            f"show: too long at {wording.rate(buffer.drain_rate)} to tell so small a buffer."
+        )
+        size_found, _ = _unidentified(reason, m)
+    else:
+        size_found = _size(buffer, m, curve)
+    rate = buffer.drain_rate
+    rate_found = Finding(
+        "write_drain_rate",
+        _TITLES["write_drain_rate"],
+        "measured",
+        f"What is in the buffer goes to the medium at {wording.rate(rate)}.",
+        value=rate,
+        unit="B/s",
+        interval=(rate - buffer.drain_margin, rate + buffer.drain_margin),
+        evidence=[m.recording],
+        detail={"goodness": _goodness(buffer), "interval": RESOLUTION},
+    )
+    return [size_found, rate_found]
+
+
+def _goodness(buffer: Buffer) -> dict[str, float]:
+    return {"steps_over_size": buffer.scatter}
+
+
+def _size(buffer: Buffer, m: Measured, curve: Curve) -> Finding:
     detail = {
         "seconds": curve.seconds[:: max(len(curve.seconds) // 400, 1)],
         "count_bytes": curve.count_bytes[:: max(len(curve.seconds) // 400, 1)],
         "link_rate": buffer.link_rate,
-        "goodness": {"steps_over_size": buffer.scatter},
+        "goodness": _goodness(buffer),
         "interval": RESOLUTION,
     }
-    size, rate = buffer.size_bytes, buffer.drain_rate
-    return [
-        Finding(
-            "write_buffer_bytes",
-            _TITLES["write_buffer_bytes"],
-            "measured",
-            f"A burst fills {wording.size(size)} of buffer at "
-            f"{wording.rate(buffer.link_rate)} before it has to wait for the medium.",
-            value=size,
-            unit="B",
-            interval=(size - buffer.margin_bytes, size + buffer.margin_bytes),
-            evidence=evidence,
-            detail=detail,
-        ),
-        Finding(
-            "write_drain_rate",
-            _TITLES["write_drain_rate"],
-            "measured",
-            f"What is in the buffer goes to the medium at {wording.rate(rate)}.",
-            value=rate,
-            unit="B/s",
-            interval=(rate - buffer.drain_margin, rate + buffer.drain_margin),
-            evidence=evidence,
-            detail={"goodness": detail["goodness"], "interval": RESOLUTION},
-        ),
-    ]
+    size = buffer.size_bytes
+    return Finding(
+        "write_buffer_bytes",
+        _TITLES["write_buffer_bytes"],
+        "measured",
+        f"A burst fills {wording.size(size)} of buffer at "
+        f"{wording.rate(buffer.link_rate)} before it has to wait for the medium.",
+        value=size,
+        unit="B",
+        interval=(size - buffer.margin_bytes, size + buffer.margin_bytes),
+        evidence=[m.recording],
+        detail=detail,
+    )
