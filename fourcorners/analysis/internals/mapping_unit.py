@@ -18,13 +18,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.internals.medium import NO_UNITS, is_disk
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
@@ -264,11 +265,14 @@ def _penalty(pairs: _Pairs, unit: float, evidence: Sequence[str]) -> Finding:
     whole = (pairs.boundary_bytes >= unit) & (pairs.boundary_bytes <= _UNITS_SEEN * unit)
     extra = (pairs.across_s - pairs.at_s)[whole]
     value = float(np.mean(extra))
-    interval = None
+    # A point ends within one of its writes.
+    half = tolerance = float(np.mean((pairs.across_s / pairs.across_ios)[whole]))
     if len(extra) > 1:
         error = float(np.std(extra, ddof=1)) / math.sqrt(len(extra))
-        half = two_sided_t(len(extra) - 1) * error
-        interval = (value - half, value + half)
+        half = max(tolerance, two_sided_t(len(extra) - 1) * error)
+    detail: dict[str, Any] = {"extra_s": extra, "goodness": {"boundaries": len(extra)}}
+    if half == tolerance:
+        detail["interval"] = RESOLUTION
     return Finding(
         "partial_unit_penalty",
         _TITLES["partial_unit_penalty"],
@@ -277,7 +281,7 @@ def _penalty(pairs: _Pairs, unit: float, evidence: Sequence[str]) -> Finding:
         f"{wording.duration(value)} more.",
         value=value,
         unit="s",
-        interval=interval,
+        interval=(value - half, value + half),
         evidence=evidence,
-        detail={"extra_s": extra, "goodness": {"boundaries": len(extra)}},
+        detail=detail,
     )

@@ -60,6 +60,17 @@ def cluster_bytes(hidden: Hidden) -> float:
     )
 
 
+def _partial_unit(hidden: Hidden) -> float | None:
+    """Of a drive that maps clusters: each row of a cluster is read, passes the channel both ways
+    and is programmed, one after the other, and what was replaced is erased before the next one."""
+    if hidden.kind != "cluster-mapped SSD":
+        return None
+    flash = hidden.sections["flash"]
+    transfer_s = flash["planes"] * flash["page_size"] / flash["bus_rate"]
+    row_s = flash["read_time"] + 2 * transfer_s + flash["program_time"]
+    return float(flash["pages_per_block"] * row_s + flash["erase_time"])
+
+
 def _stripe(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         return 0
@@ -128,6 +139,8 @@ TRUTHS = (
     Truth("read_ahead_streams", True, _read_ahead_streams),
     Truth("read_cache_bytes", False, _read_cache),
     Truth("mapping_unit", True, _mapping_unit),
+    Truth("partial_unit_penalty", False, _partial_unit),
+    Truth("extended_model", False, _partial_unit),
     Truth("stripe_bytes", True, _stripe),
     Truth("page_bytes", True, _page),
     Truth("dies", True, _dies),
