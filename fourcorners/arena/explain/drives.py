@@ -123,7 +123,12 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
         # Enough free blocks that what a pause gives shows beyond the write buffer.
         free = user * min(_between(chance, 0.04, 0.08), 0.5 * spare)
         sections["garbage_collection"] |= {
-            "idle_free_blocks": 3 + math.ceil(free / block / dies / planes),
+            # More than it keeps in use.
+            "idle_free_blocks": 3
+            + max(
+                math.ceil(free / block / dies / planes),
+                sections["garbage_collection"]["burst_blocks"] + 1,
+            ),
             "idle_delay": Seconds(_between(chance, 0.1, 2.0)),
         }
     if kind == "compressing SSD":
@@ -165,6 +170,11 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
         collection["shared_stream"] = True
     if chance.random() < 0.3:
         sections["translation"]["superblock_dies"] = dies
+    # Of large blocks few make up the spare area, and those that are kept free and filled all of it.
+    needed = math.ceil(user / block / dies / planes) + 3 + collection["burst_blocks"] + 2
+    share = 1 - sections["translation"]["reserved_share"]
+    while math.floor(sections["flash"]["blocks_per_plane"] * share) < needed:
+        sections["flash"]["blocks_per_plane"] += 1
     return sections
 
 
