@@ -230,3 +230,12 @@ def test_a_third_more_is_a_stripe_and_a_third_only_where_more_is_faster() -> Non
 def test_scatter_is_no_stripe() -> None:
     windows = {4096: 38.9, 8192: 45.9, 16384: 44.2, 32768: 45.2, 65536: 48.5, 131072: 45.6}
     assert Seen(window=windows).stripe_bytes is None
+
+
+@pytest.mark.parametrize(("together", "stripe"), [(13.5, 8192), (10.0, 12288)])
+def test_a_rate_that_a_processor_sets_is_no_share_of_a_stripe(together: float, stripe: int) -> None:
+    # 1.35 times one die, as of a window of 1.35 stripes; but larger ones are no faster.
+    window = {4096 << step: 10.0 if step < 2 else 13.5 for step in range(8)}
+    seen = Seen(window=window, pair={8192: together}, beside={4: 13.5, 8: 13.5, 9: 12.0, 16: 11})
+    assert seen.stripe_bytes == stripe
+    assert seen.queue_depth is None

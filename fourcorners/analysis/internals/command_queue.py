@@ -84,6 +84,12 @@ def _queue(
     if seen is not None and seen.beside:
         detail |= {"beside": list(seen.beside), "beside_iops": list(seen.beside.values())}
         depth = seen.queue_depth
+        if depth is None and seen.is_shared:
+            reason = (
+                "Something that all reads pass is slower than two dies: by it a read waits for "
+                "others before the queue is full."
+            )
+            return Finding(name, title, "not identifiable", reason, evidence=beside, detail=detail)
         if depth is None:
             reason = (
                 f"With up to {max(seen.beside)} reads of another place outstanding there is no "

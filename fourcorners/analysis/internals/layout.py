@@ -41,6 +41,9 @@ commands gives 4/3."""
 _FOUR_THIRDS = 1.45
 """Rate over that of one die up to which a window may be one stripe and a third, which gains 4/3."""
 
+_TWO_DIES = 1.7
+"""Rate over that of one die from which two of them work at about their full rate."""
+
 _STEADY = 0.9
 """Ratio of two rates down to which they are the same but for scatter."""
 
@@ -114,20 +117,36 @@ class Seen:
     @property
     def stripe_bytes(self) -> int | None:
         """What lies on one die before the next one begins; ``None`` where no window is faster
-        than a single place."""
-        if len(self.window) < 2:
+        than a single place, or it is not known whether places half of such a window apart are."""
+        beyond = self._beyond
+        if beyond is None:
             return None
-        beyond = next((w for w, iops in self.window.items() if iops > _APART * self.one_die), None)
-        if beyond is None or not self._steady(beyond):
-            return None
-        # A window of one to two stripes waits for the die that has a whole one. Chips have one,
-        # two, three or four planes.
         gain = self.window[beyond] / self.one_die
         if gain > _FOUR_THIRDS:
             return beyond // 2
-        # Where twice as much is no faster, something else limits two stripes to as little.
-        more = self.window.get(2 * beyond, 0.0) / self.one_die
-        return beyond * 3 // 4 if more > _GROWS * gain else None
+        # A window of one to two stripes waits for the die that has a whole one. Chips have one,
+        # two, three or four planes.
+        if self.window.get(2 * beyond, 0.0) > _GROWS * self.window[beyond]:
+            return beyond * 3 // 4
+        # Where twice as much is no faster, something else limits two stripes to as little: places
+        # half a window apart tell.
+        apart = self.pair.get(beyond // 2)
+        if apart is None:
+            return None
+        return beyond * 3 // 4 if self._conflicts(apart) else beyond // 2
+
+    @property
+    def _beyond(self) -> int | None:
+        """The first window that is faster than a single place."""
+        if len(self.window) < 2:
+            return None
+        beyond = next((w for w, iops in self.window.items() if iops > _APART * self.one_die), None)
+        return beyond if beyond is not None and self._steady(beyond) else None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether something that all reads pass, as a processor, is slower than two dies."""
+        return len(self.window) > 1 and max(self.window.values()) < _TWO_DIES * self.one_die
 
     @property
     def crossings(self) -> Crossings | None:
@@ -252,7 +271,7 @@ class Seen:
         try."""
         stripe = self.stripe_bytes
         if stripe is None:
-            return []
+            return [] if self._beyond is None else self._missing([self._beyond // 2], distance_max)
         limit = min(DIES_MAX, distance_max // stripe)
         powers = [2**k * stripe for k in range(limit.bit_length()) if 2**k <= limit]
         if missing := self._missing(powers, distance_max):
@@ -296,7 +315,7 @@ class Seen:
     @property
     def queue_depth(self) -> int | None:
         """Commands that the drive accepts at once; ``None`` where more never made reads wait."""
-        ends = self.queue_end
+        ends = None if self.is_shared else self.queue_end
         if ends is None or abs(ends - round(ends)) > _BETWEEN:
             return None
         return round(ends)

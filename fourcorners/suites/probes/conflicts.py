@@ -186,12 +186,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             )
             for id, recording in measured.items()
         )
-        stripe = seen.stripe_bytes
-        if stripe is None:
-            return not_read_before(seen)
         distances = seen.distances_wanted(span - grid)
         if distances:
             return tuple(pair(distance) for distance in distances)
+        stripe = seen.stripe_bytes
+        if stripe is None:
+            return not_read_before(seen)
         wanted = tuple(beside(depth, stripe) for depth in seen.depths_wanted())
         if seen.together or seen.dies is None or seen.page_bytes is None:
             return wanted
