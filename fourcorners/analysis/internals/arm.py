@@ -8,10 +8,10 @@ and is nine tenths of a turn; spindles turn at few speeds, so the nearest of the
 Seeks: reads in turns of two regions take c + S sqrt(x) in the mean, x the share of all cylinders
 between them: an arm that accelerates for half the way and brakes for the other needs a time that
 grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). c holds what does not depend
-on the distance: half a turn, the transfer, settling, firmware. A drive that takes up a command
-while it serves another one has its firmware do its part meanwhile: then c less half a turn and the
-transfer is the shortest seek. Cylinders per byte are fewer where the rate is higher: x follows from
-the rates by place where these were measured.
+on the distance: half a turn, settling, firmware. A drive that takes up a command
+while it serves another one has its firmware do its part meanwhile: then c less half a turn is the
+shortest seek. Cylinders per byte are fewer where the rate is higher: x, and the time of the
+transfer, follow from the rates by place where these were measured.
 """
 
 from __future__ import annotations
@@ -226,7 +226,8 @@ def _seeks(
     seconds = np.array([1 / m.iops for m in apart])
     profile = zones.profile(run)
     share = strokes(distance, capacity, *profile)
-    curve = _fitted(share, seconds)
+    block_bytes = float(apart[0].block_bytes or 0)
+    curve = _fitted(share, seconds - _transfers_s(block_bytes, distance, *profile))
     detail = {
         "distance_bytes": distance,
         "cylinder_share": share,
@@ -270,7 +271,7 @@ def _seeks(
             "does for each cannot be told from what the arm needs for the shortest way."
         )
         return told + unidentified(reason, names[1:], **detail)
-    beside_s = 30 / rotation_rpm + float(apart[0].block_bytes or 0) / float(profile[1].mean())
+    beside_s = 30 / rotation_rpm
     root = _mean_root(capacity, *profile)
     (base, base_half), (mean, mean_half) = curve.at(0.0), curve.at(root)
     return [
@@ -289,6 +290,14 @@ def _seeks(
             mean_half,
         ),
     ]
+
+
+def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Floats) -> Floats:
+    """Mean time under the head of reads in turns at the start and at each distance, shape
+    (points,); zero where the rates by place are unknown."""
+    if not len(rate):
+        return np.zeros_like(distance)
+    return np.asarray(block_bytes / 2 * (1 / rate[0] + 1 / np.interp(distance, offset, rate)))
 
 
 def _mean_root(capacity: float, offset: Floats, rate: Floats) -> float:

@@ -77,6 +77,8 @@ def _buffer(hidden: Hidden) -> float | None:
     if hidden.kind == "disk":
         cached = hidden.get("cache.write_back")
         return float(hidden.get("cache.write_size")) if cached else None
+    if hidden.kind == "log-block SSD":
+        return float(hidden.get("controller.buffer"))
     buffered = hidden.get("write_buffer.write_back") or hidden.get(
         "write_buffer.power_loss_protection"
     )
