@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import RunData, measured
 from fourcorners.recording import IoLog
@@ -38,6 +38,10 @@ _LONGER_MIN = 1.15
 """Length of a wait for an erasure, in times of what 95 % of the reads stay below."""
 
 _LEVELS = 8
+
+_BEGUN_SHARES = (0.0, 0.25)
+"""Of what is written, that are left out: blocks that were begun before may end at other times."""
+
 _WAITS_MAX = 2000
 _PERIODS_MAX = 2000
 """Most erasures that are told apart."""
@@ -72,6 +76,9 @@ _MET_MIN = 0.5
 
 _CLEAR_SHARE = 0.9
 """Coherence over the highest one, from which a level shows the period as clearly."""
+
+_CLEAR_SURE_SHARE = 0.5
+"""Sureness over the highest one, from which the sharpest is taken."""
 
 _ALIKE = 0.9
 """Periods over the longest one, from which they are the same."""
@@ -132,13 +139,13 @@ def erase_cycle(reads: Waits) -> Cycle | None:
     longest = float(reads.seconds.max())
     if longest <= _LONGER_MIN * usual:
         return None
-    written = float(reads.at_bytes[-1])
-    cycles = []
-    for level in np.geomspace(_LONGER_MIN * usual, 0.98 * longest, _LEVELS):
-        waits = reads.chosen(reads.seconds > level)
-        # Where all dies are at the end of their blocks at the same time all places are one.
-        for grouped in (waits, replace(waits, place=np.zeros_like(waits.place))):
-            cycles += _periods(grouped, written)
+    levels = np.geomspace(_LONGER_MIN * usual, 0.98 * longest, _LEVELS)
+    cycles = [
+        cycle
+        for share in _BEGUN_SHARES
+        for level in levels
+        for cycle in _above(reads, level, share * float(reads.at_bytes[-1]))
+    ]
     if not cycles:
         return None
     # Waits for something else beside, at lower levels, are no reason to doubt the clear ones.
@@ -147,9 +154,23 @@ def erase_cycle(reads: Waits) -> Cycle | None:
     # Programs of all dies in step, which are more often, may look like erasures.
     longest_unit = max(cycle.unit_bytes for cycle in clear)
     alike = [cycle for cycle in clear if cycle.unit_bytes > _ALIKE * longest_unit]
-    best = max(alike, key=lambda cycle: cycle.sureness)
+    surest = max(cycle.sureness for cycle in alike)
+    sure = [cycle for cycle in alike if cycle.sureness >= _CLEAR_SURE_SHARE * surest]
+    best = min(sure, key=lambda cycle: cycle.margin_bytes / cycle.unit_bytes)
     # Of a few periods what looks like one may be a part of one.
     return best if best.events >= EVENTS_MIN else None
+
+
+def _above(reads: Waits, level_s: float, after_bytes: float) -> list[Cycle]:
+    """The periods of the waits beyond a level, after so much was written."""
+    waits = reads.chosen((reads.seconds > level_s) & (reads.at_bytes >= after_bytes))
+    waits = replace(waits, at_bytes=waits.at_bytes - after_bytes)
+    written = float(reads.at_bytes[-1]) - after_bytes
+    # Where all dies are at the end of their blocks at the same time all places are one.
+    together = replace(waits, place=np.zeros_like(waits.place))
+    cycles = [*_periods(waits, written), *_periods(together, written)]
+    # All that was written tells more of long ones.
+    return [cycle for cycle in cycles if not after_bytes or cycle.events >= EVENTS_MIN]
 
 
 def _periods(waits: Waits, written: float) -> list[Cycle]:
@@ -215,7 +236,7 @@ def _period(
     resolution = waits.pace_bytes_per_second * wait_s / float(np.ptp(numbers))
     return Cycle(
         unit,
-        math.hypot(error, resolution),
+        error + resolution,
         wait_s,
         written / unit,
         float(coherence[top]),
@@ -317,6 +338,7 @@ def find(run: RunData) -> list[Finding]:
             interval=(cycle.unit_bytes - cycle.margin_bytes, cycle.unit_bytes + cycle.margin_bytes),
             evidence=beside,
             detail={
+                "interval": RESOLUTION,
                 "wait_s": cycle.wait_s,
                 "events": cycle.events,
                 "goodness": {"coherence": cycle.coherence},

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import RESOLUTION, Finding
 from fourcorners.analysis.internals.erase_unit import TEST, parts_of
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.analysis.source import Measured, RunData, measured
@@ -190,7 +190,11 @@ def _found(stalls: Stalls, erased: Finding, evidence: Sequence[str]) -> list[Fin
             f"{wording.duration(stalls.length_s)}: too few to tell how far apart."
         )
         return _unidentified(reason, evidence)
-    detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
+    detail = {
+        "interval": RESOLUTION,
+        "stalls": stalls.count,
+        "goodness": {"time_explained": stalls.explained},
+    }
     text = (
         f"While it collects the drive takes nothing for {wording.duration(stalls.length_s)}, once "
         f"for every {wording.size(spacing)} written."

@@ -18,7 +18,7 @@ FILL_BLOCK_BYTES = 128 * KIB
 OVERWRITE_BLOCK_BYTES = 16 * KIB
 """Random writes of less cost drives with larger mapping units a read; larger ones leave whole
 blocks without valid data."""
-BESIDE_BLOCK_BYTES, BESIDE_PACE = 32 * KIB, 0.6
+BESIDE_BLOCK_BYTES, BESIDE_PACE = 64 * KIB, 0.6
 """Writes beside reads, and their pace over the drive's: nothing waits for a die that is read from
 more than others are."""
 READ_BLOCK_BYTES, READ_DISTANCE_BYTES, READ_PLACES = 4 * KIB, 68 * KIB, 8
