@@ -17,7 +17,9 @@ from fourcorners.analysis.internals.amplification import (
 )
 from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
 from fourcorners.analysis.internals.spare_area import find_cliff
-from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
+from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds, drive_file
+from fourcorners.arena.explain.collection_truths import COLLECTION_TRUTHS
+from fourcorners.arena.explain.drives import Hidden
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB
@@ -43,11 +45,16 @@ def test_spare_area_and_erase_unit_follow_the_drive(tmp_path: Path) -> None:
 
 
 def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> None:
-    found = probed(PROBE, small_ssd(garbage_collection={"burst_blocks": 2}), tmp_path)
+    sections = small_ssd(garbage_collection={"burst_blocks": 2}, translation={"superblock_dies": 4})
+    found = probed(PROBE, sections, tmp_path)
     spacing = found["collection_stall_spacing"]
     # A burst begins one block below where it ends.
     assert spacing["value"] == pytest.approx(3 * ERASED_BYTES, rel=0.01)
-    assert found["collection_stall_length"]["value"] > 0.05
+    hidden = Hidden("SATA SSD", drive_file("drive", "page-mapped-ssd", sections), sections, seed=1)
+    true = {truth.finding: truth.of(hidden) for truth in COLLECTION_TRUTHS}
+    assert found["collection_stall_length"]["value"] == pytest.approx(
+        true["collection_stall_length"], rel=0.1
+    )
 
 
 def test_a_drive_that_collects_when_idle_recovers(tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ _EXPLAINED_ALONE = 0.75
 """The same from which they are counted rightly, where nothing else shows their distance: else dies
 collect at different times, and requests wait for some of them."""
 
+_WAITING_ALONE_MAX = 0.05
+"""Share of the requests that meet a stall, up to which the same holds: some may meet two that are
+close to each other."""
+
 _LONG_SHARE = 0.35
 """Of the latency that half of all long waiting is in, from which a request met a stall: stalls
 differ."""
@@ -178,10 +182,10 @@ def _found(stalls: Stalls, erased: Finding, evidence: Sequence[str]) -> list[Fin
             f"with the {wording.size(at_a_time)} that are erased at a time."
         )
         return _unidentified(reason, evidence)
-    elif stalls.explained < _EXPLAINED_ALONE:
+    elif stalls.explained < _EXPLAINED_ALONE or stalls.waiting > _WAITING_ALONE_MAX:
         reason = (
-            f"Some writes wait for {wording.duration(stalls.length_s)} and more, which is not all "
-            "that slows the drive down: parts of it may collect at different times."
+            f"Some writes wait for {wording.duration(stalls.length_s)} and more: too often, or not "
+            "long enough for what slows the drive down. Parts of it may collect at different times."
         )
         return _unidentified(reason, evidence)
     elif margin > _UNSURE * spacing or not spacing:

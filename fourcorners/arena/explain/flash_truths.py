@@ -1,4 +1,4 @@
-"""What is true of how a hidden drive writes: spare area, buffer, cache, content, flushes."""
+"""What is true of how a hidden drive writes: buffer, cache, content, flushes."""
 
 import math
 
@@ -9,67 +9,6 @@ from fourcorners.suites.probes.common import AREA_BYTES_MAX, AREA_SHARE
 
 _FLUSHED_BYTES = 4096
 """Written between two flushes."""
-
-
-def _stripe_bytes(hidden: Hidden) -> int:
-    """One block of every plane of every die."""
-    flash = hidden.sections["flash"]
-    stripe = flash["dies"] * flash["planes"] * flash["page_size"] * flash["pages_per_block"]
-    return int(stripe)
-
-
-def _reclaimed_bytes(hidden: Hidden) -> float | None:
-    """What is erased at a time: a burst begins one block below where it ends. Banks of a drive with
-    log blocks take their turn of a sequence, and erase, after each other."""
-    if hidden.kind == "log-block SSD":
-        return float(_stripe_bytes(hidden))
-    burst = hidden.get("garbage_collection.burst_blocks")
-    if burst is None:
-        return None
-    return float(_stripe_bytes(hidden) * (burst + 1))
-
-
-def _spare_share(hidden: Hidden) -> float | None:
-    """What a full drive takes before it collects, over user area: one block of each pool is open,
-    one takes what is collected, and a pool begins when fewer are free than it keeps."""
-    kept = hidden.get("garbage_collection.start_free_blocks")
-    return None if kept is None else _spare_without(hidden, kept + 1)
-
-
-def _steady_spare_share(hidden: Hidden) -> float | None:
-    """Spare area that holds data in the steady state, over user area: open blocks are half full
-    in the mean, and so many are free as collection lets there be. The open block for what is
-    collected stays empty where it goes into the host's."""
-    kept, burst = (
-        hidden.get(f"garbage_collection.{name}") for name in ("start_free_blocks", "burst_blocks")
-    )
-    if kept is None:
-        return None
-    empty = 0.5 * (burst or 0) + 0.5 * bool(hidden.get("garbage_collection.shared_stream"))
-    return _spare_without(hidden, kept + 0.5 + empty)
-
-
-def _spare_without(hidden: Hidden, kept: float) -> float:
-    """All good blocks but so many of each pool, over user area, beyond the user's."""
-    flash, user = hidden.sections["flash"], hidden.sections["capacity"]["user"]
-    reserved = hidden.sections["translation"]["reserved_share"]
-    blocks = int(flash["blocks_per_plane"] * (1 - reserved))
-    return float((blocks - kept) * _stripe_bytes(hidden) / user - 1)
-
-
-def _stall_spacing(hidden: Hidden) -> float | None:
-    burst = hidden.get("garbage_collection.burst_blocks")
-    if burst is None or hidden.get("garbage_collection.burst_pace"):
-        return None  # With a pace, writes go on during a burst.
-    if burst and hidden.get("garbage_collection.shared_stream"):
-        # What a burst collects takes some of the block that the host goes on with.
-        return None
-    return 0 if burst == 0 else _reclaimed_bytes(hidden)
-
-
-def _stall_length(hidden: Hidden) -> float | None:
-    """How long a stall lasts follows from no parameter alone; only that there is none."""
-    return 0 if hidden.get("garbage_collection.burst_blocks") == 0 else None
 
 
 def _buffer(hidden: Hidden) -> float | None:
@@ -263,12 +202,6 @@ def _idle_recovery(hidden: Hidden) -> float | None:
 
 
 FLASH_TRUTHS = (
-    Truth("over_provisioning", False, _spare_share),
-    Truth("op_by_cliff", False, _spare_share),
-    Truth("op_by_amplification", False, _steady_spare_share),
-    Truth("superblock_bytes", False, _reclaimed_bytes),
-    Truth("collection_stall_spacing", False, _stall_spacing),
-    Truth("collection_stall_length", False, _stall_length),
     Truth("write_buffer_bytes", False, _buffer),
     Truth("write_drain_rate", False, _drain_rate),
     Truth("slc_cache_bytes", False, _slc_cache),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fourcorners.arena.explain.collection_truths import COLLECTION_TRUTHS
 from fourcorners.arena.explain.disk_truths import DISK_TRUTHS
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.flash_truths import FLASH_TRUTHS
@@ -149,5 +150,6 @@ TRUTHS = (
     Truth("command_queue_depth", True, _queue_depth),
     *LINK_TRUTHS,
     *DISK_TRUTHS,
+    *COLLECTION_TRUTHS,
     *FLASH_TRUTHS,
 )

@@ -44,7 +44,8 @@ WAITING_IOPS = 500.0
 """Of the reads that keep a drive from being idle."""
 ENDS = 1.001
 """Reads in a pause: one where it begins and one where it ends, as long as a measurement lasts."""
-_BATCH = 8
+BATCH = 8
+"""Parts overwritten at random from one look for the cliff to the next."""
 _SLOW_AGAIN = 0.9
 """Time of a part over one of as many bytes after reads, from which the drive is as slow again: all
 of the former waits for flash, and of the latter what a write buffer does not take."""
@@ -150,7 +151,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             end = min(end, CLIFFS_WATCHED * cliff.written_bytes)
         if overwritten >= end or sum(elapsed for _, elapsed in parts) >= parameters.time_s:
             return ()
-        return tuple(overwrite(len(parts) + n) for n in range(_BATCH))
+        return tuple(overwrite(len(parts) + n) for n in range(BATCH))
 
     laid_bytes = max(chunk, min(LAID_BYTES_MIN, area // 32 // block * block))
     count = int(parameters.in_sequence * area) // block * block
@@ -194,7 +195,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 (Purge(),),
                 (sequential("fill", 0, fill_bytes, fill_block),),
                 following,
-                batches_max=2 + CHUNKS // _BATCH,
+                batches_max=2 + CHUNKS // BATCH,
                 what="parts",
                 later=overwrite(0),
                 later_count=round(parameters.in_all * CHUNKS),

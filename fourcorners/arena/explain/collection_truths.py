@@ -1,0 +1,135 @@
+"""What is true of a hidden drive's collection: spare area, what is erased at a time, stalls."""
+
+import math
+
+import numpy as np
+
+from fourcorners.analysis.internals.amplification import SHARES, Collector, moved_units
+from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED
+from fourcorners.arena.explain.drives import Hidden
+from fourcorners.arena.explain.link_truths import link_bytes_per_second
+from fourcorners.arena.explain.truth import Truth
+from fourcorners.suites.probes.overwrite import (
+    BATCH,
+    CHUNKS,
+    OVERWRITE_BLOCK_BYTES,
+    Parameters,
+)
+
+_OF_LINK_MAX, _OF_ROW_MAX = 0.7, 0.5
+"""Rate of all dies over the link's, and what the transfers of a channel's dies take over the time
+of a row, up to which neither limits."""
+
+_UNITS_MAX = 512
+"""Most units of a block that are followed; blocks of more are about as much alike."""
+
+
+def _stripe_bytes(hidden: Hidden) -> int:
+    """One block of every plane of every die."""
+    flash = hidden.sections["flash"]
+    stripe = flash["dies"] * flash["planes"] * flash["page_size"] * flash["pages_per_block"]
+    return int(stripe)
+
+
+def _reclaimed_bytes(hidden: Hidden) -> float | None:
+    """What is erased at a time: a burst begins one block below where it ends. Banks of a drive with
+    log blocks take their turn of a sequence, and erase, after each other."""
+    if hidden.kind == "log-block SSD":
+        return float(_stripe_bytes(hidden))
+    burst = hidden.get("garbage_collection.burst_blocks")
+    if burst is None:
+        return None
+    return float(_stripe_bytes(hidden) * (burst + 1))
+
+
+def _spare_share(hidden: Hidden) -> float | None:
+    """What a full drive takes before it collects, over user area: one block of each pool is open,
+    one takes what is collected, and a pool begins when fewer are free than it keeps."""
+    kept = hidden.get("garbage_collection.start_free_blocks")
+    return None if kept is None else _spare_without(hidden, kept + 1)
+
+
+def _steady_spare_share(hidden: Hidden) -> float | None:
+    """Spare area that holds data in the steady state, over user area: open blocks are half full
+    in the mean, and so many are free as collection lets there be. The open block for what is
+    collected stays empty where it goes into the host's."""
+    kept, burst = (
+        hidden.get(f"garbage_collection.{name}") for name in ("start_free_blocks", "burst_blocks")
+    )
+    if kept is None:
+        return None
+    empty = 0.5 * (burst or 0) + 0.5 * bool(hidden.get("garbage_collection.shared_stream"))
+    return _spare_without(hidden, kept + 0.5 + empty)
+
+
+def _spare_without(hidden: Hidden, kept: float) -> float:
+    """All good blocks but so many of each pool, over user area, beyond the user's."""
+    flash, user = hidden.sections["flash"], hidden.sections["capacity"]["user"]
+    reserved = hidden.sections["translation"]["reserved_share"]
+    blocks = int(flash["blocks_per_plane"] * (1 - reserved))
+    return float((blocks - kept) * _stripe_bytes(hidden) / user - 1)
+
+
+def _stall_spacing(hidden: Hidden) -> float | None:
+    burst = hidden.get("garbage_collection.burst_blocks")
+    if burst is None or hidden.get("garbage_collection.burst_pace"):
+        return None  # With a pace, writes go on during a burst.
+    if burst and hidden.get("garbage_collection.shared_stream"):
+        # What a burst collects takes some of the block that the host goes on with.
+        return None
+    return 0 if burst == 0 else _reclaimed_bytes(hidden)
+
+
+def _stall_length(hidden: Hidden) -> float | None:
+    """How long all dies take to reclaim what a burst does, in the mean from the cliff on: to read
+    and program what is moved, and to erase. Only of dies that collect together: others do not end
+    at the same time, and writes go on. A link that is slower than flash lets a buffer hide some of
+    it; so do channels that others wait for."""
+    burst = hidden.get("garbage_collection.burst_blocks")
+    if not burst:
+        return None if burst is None else 0.0
+    flash, unit = hidden.sections["flash"], hidden.sections["translation"]["unit"]
+    row = flash["page_size"] * flash["planes"]
+    transfer_s = row / flash["bus_rate"]
+    row_s = transfer_s + flash["program_time"]
+    if (
+        not _stall_spacing(hidden)
+        or hidden.get("translation.superblock_dies") != flash["dies"]
+        or flash["dies"] * row / row_s > _OF_LINK_MAX * link_bytes_per_second(hidden)
+        or flash["dies"] / flash["channels"] * transfer_s > _OF_ROW_MAX * row_s
+    ):
+        return None
+    moved = _moved_per_write(hidden)
+    valid = moved / (1 + moved)
+    units = row // unit
+    # A row is read for all of its units that are valid.
+    reads = (1 - (1 - valid) ** units) / valid
+    moving_s = reads * flash["read_time"] + 2 * transfer_s + flash["program_time"]
+    moving_s *= flash["pages_per_block"] * moved
+    return float((burst + 1) * (moving_s + (1 + moved) * flash["erase_time"]))
+
+
+def _moved_per_write(hidden: Hidden) -> float:
+    """Of random overwriting from the cliff until the probe ends it, by the mean field."""
+    flash, collection = hidden.sections["flash"], hidden.sections["garbage_collection"]
+    share = _spare_share(hidden) or 0.0
+    row = flash["page_size"] * flash["planes"]
+    together = max(hidden.sections["translation"]["unit"], min(OVERWRITE_BLOCK_BYTES, row))
+    units = flash["dies"] * row * flash["pages_per_block"] // together
+    by_age = collection.get("policy") in ("fifo", "cost-benefit")
+    collector = Collector(None if by_age else min(units, _UNITS_MAX), collection.get("candidates"))
+    written, moved = moved_units(collector)
+    batches = min(Parameters().in_all, CLIFFS_WATCHED * share) * CHUNKS / BATCH
+    until = math.ceil(batches) * BATCH / CHUNKS - share
+    total = [float(np.interp(until, written, one)) for one in moved]
+    return float(np.interp(share, SHARES, total)) / until
+
+
+COLLECTION_TRUTHS = (
+    Truth("over_provisioning", False, _spare_share),
+    Truth("op_by_cliff", False, _spare_share),
+    Truth("op_by_amplification", False, _steady_spare_share),
+    Truth("superblock_bytes", False, _reclaimed_bytes),
+    Truth("collection_stall_spacing", False, _stall_spacing),
+    Truth("collection_stall_length", False, _stall_length),
+)
