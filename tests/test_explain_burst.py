@@ -62,6 +62,20 @@ def test_a_buffer_of_few_rows_follows_the_drive_although_dies_wait_for_their_cha
     assert found["write_buffer_bytes"]["value"] == pytest.approx(MIB, rel=0.03)
 
 
+def test_rows_that_a_slow_data_path_brings_one_by_one_are_no_rounds_of_the_dies(
+    tmp_path: Path,
+) -> None:
+    # Sixteen dies could program 384 MB/s.
+    sections = small_ssd(
+        controller={"write_data_rate": BytesPerSecond(200e6)},
+        flash={"dies": 16, "blocks_per_plane": 96},
+    )
+    found = probed(PROBE, sections, tmp_path)
+    low, high = found["write_buffer_bytes"]["interval"]
+    assert low < 2 * MIB < high
+    assert found["write_drain_rate"]["value"] == pytest.approx(200e6, rel=0.005)
+
+
 def test_writes_that_wait_for_flash_show_no_buffer(tmp_path: Path) -> None:
     found = probed(PROBE, small_ssd(write_buffer={"write_back": False}), tmp_path)
     assert found["write_buffer_bytes"]["value"] is None
