@@ -71,6 +71,10 @@ a period that it takes at most."""
 _START_MARGINS = 0.1, 0.3
 """How far off the start of the first round may be, in periods: where it can be told, and else."""
 
+_SHORT_S = 0.9e-3
+"""Shorter periods may be those of rows that a slow channel feeds one by one, of which each makes
+room so much later, if not even the time of the first says that they are rounds."""
+
 _SIZE_MARGIN = 0.004
 
 _NEARLY, _SPREADS = 0.01, 1.5
@@ -169,6 +173,8 @@ def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
     start = turns % 1
     told = turns < _TURNS_MAX and start < _START_MAX
     margin = _START_MARGINS[0 if told else 1] * rounds.period_s + rounds.resolution_s
+    if not told:
+        margin += max(_SHORT_S - rounds.period_s, 0.0)
     size = rounds.low_bytes + drain * rounds.period_s * (1 + (start if told else 0.0))
     return size, drain * margin
 

@@ -62,8 +62,12 @@ def _written_rate(hidden: Hidden, shrinking: float) -> float | None:
 
 
 def _drain_rate(hidden: Hidden) -> float | None:
-    """Of a burst over what was written before, after one that has filled an SLC cache."""
-    return _written_rate(hidden, 0) if _buffer(hidden) and _burst_fills_cache(hidden) else None
+    """Of a burst over what was written before, after one that has filled an SLC cache. Not of one
+    made of free space that is emptied for each row: some rows pass it."""
+    folds = hidden.get("slc_cache.when_full") == "fold"
+    if not _buffer(hidden) or not _burst_fills_cache(hidden) or (folds and _dynamic_gain(hidden)):
+        return None
+    return _written_rate(hidden, 0)
 
 
 def _burst_bytes(hidden: Hidden) -> float:
