@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from analysis_fixture import FakeRun
 from explain_fixture import MIB, probed, small_ssd
 
 import fourcorners as fc
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals import stalls
 from fourcorners.analysis.internals.amplification import (
     SHARES,
     Collector,
@@ -168,3 +171,13 @@ def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
     cliff = find_cliff([(100, elapsed) for elapsed in times])
     assert cliff is not None
     assert cliff.written_bytes == pytest.approx(2050)
+
+
+def test_a_fill_that_took_all_the_time_leaves_stalls_unknown() -> None:
+    run = FakeRun()
+    erased = Finding("superblock_bytes", "", "not identifiable", "")
+    assert stalls.find(run, erased) == []
+    run.add("probe-overwrite/fill", "write", iops=1000.0, stage="fill")
+    found = stalls.find(run, erased)
+    assert [f.verdict for f in found] == ["not identifiable"] * 2
+    assert "not filled" in found[0].text

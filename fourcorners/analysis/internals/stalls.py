@@ -138,7 +138,7 @@ def _waits(run: RunData, m: Measured) -> Floats:
 
 
 def find(run: RunData, erased: Finding) -> list[Finding]:
-    """Both findings, if the probe overwrote anything.
+    """Both findings, if the probe ran.
 
     Args:
         run: the run.
@@ -146,7 +146,9 @@ def find(run: RunData, erased: Finding) -> list[Finding]:
     """
     parts, evidence = parts_of(run, "overwrite")
     if not parts:
-        return []
+        filled = [m.recording for m in measured(run, TEST, "write")]
+        reason = "The drive was not filled in the time that there was, or nothing was overwritten."
+        return _unidentified(reason, filled) if filled else []
     stalls = find_stalls(run)
     if stalls is None:
         reason = (
