@@ -20,7 +20,13 @@ from fourcorners.analysis.internals.amplification import (
 )
 from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
 from fourcorners.analysis.internals.spare_area import find_cliff
-from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds, drive_file
+from fourcorners.arena.drive_text import (
+    Bytes,
+    BytesPerSecond,
+    GigabitsPerSecond,
+    Seconds,
+    drive_file,
+)
 from fourcorners.arena.explain.collection_truths import COLLECTION_TRUTHS
 from fourcorners.arena.explain.drives import Hidden
 
@@ -36,7 +42,8 @@ def _spare(blocks: int) -> float:
 
 
 def test_spare_area_and_erase_unit_follow_the_drive(tmp_path: Path) -> None:
-    found = probed(PROBE, small_ssd(flash={"blocks_per_plane": 285}), tmp_path)
+    sections = small_ssd(flash={"blocks_per_plane": 285})
+    found = probed("explain", sections, tmp_path, tests=(PROBE, "probe-burst"))
     spare = _spare(285)
     assert found["over_provisioning"]["value"] == pytest.approx(spare, rel=0.06)
     low, high = found["op_by_amplification"]["interval"]
@@ -89,6 +96,16 @@ def test_a_link_that_hides_collection_leaves_the_spare_area_unknown(tmp_path: Pa
     )
     found = probed(PROBE, sections, tmp_path)
     assert found["op_by_amplification"]["value"] is None
+
+
+def test_a_data_path_slower_than_flash_leaves_the_amplification_unknown(tmp_path: Path) -> None:
+    sections = small_ssd(
+        controller={"write_data_rate": BytesPerSecond(60e6)}, flash={"blocks_per_plane": 285}
+    )
+    found = probed("explain", sections, tmp_path, tests=(PROBE, "probe-burst"))
+    assert found["op_by_cliff"]["value"] == pytest.approx(_spare(285), rel=0.06)
+    assert found["op_by_amplification"]["verdict"] == "not identifiable"
+    assert "rounds" in found["op_by_amplification"]["text"]
 
 
 def test_a_disk_is_not_asked(tmp_path: Path) -> None:

@@ -30,9 +30,19 @@ _PAGES_READ = 1.3
 _PROGRAM_TRANSFER = 0.5
 """Transfer to the die that a program takes besides, in times of a page read."""
 
+_ROUND_MIN = 0.6
+"""Period of the dies' rounds, in times of a program as reads show it: one lasts a little longer.
+What is shorter are single rows, which something before the dies brings one by one."""
 
-def cost_of_moving(run: RunData) -> float | None:
-    """Time to move a unit over the time to write one; ``None`` where too few reads show it."""
+
+def cost_of_moving(run: RunData, round_s: float) -> float | None:
+    """Time to move a unit over the time to write one; ``None`` where too few reads show it, or it
+    is not the dies that limit writing.
+
+    Args:
+        run: the run.
+        round_s: period of the steps in which a burst of writes is taken.
+    """
     beside = [m.recording for m in measured(run, TEST, "read") if m.point.get("stage") == "beside"]
     if not beside:
         return None
@@ -44,4 +54,6 @@ def cost_of_moving(run: RunData) -> float | None:
     if len(waited_s) < _READS_MIN or not _READ_S[0] <= read_s <= _READ_S[1]:
         return None
     program_s = float(np.quantile(waited_s, _WAITED_QUANTILE))
+    if round_s < _ROUND_MIN * program_s:
+        return None
     return 1 + _PAGES_READ * read_s / (program_s + _PROGRAM_TRANSFER * read_s)

@@ -78,17 +78,16 @@ _PACE = (0.985, 1.015)
 """Rate of random writes, over that of the end of the fill, between which both are the flash's: a
 command costs time wherever else the limit is, and large requests need fewer."""
 
-_COST, _COST_SPREAD = 1.13, 0.08
-_COST_SEEN_SPREAD = 0.045
-"""What moving a unit takes in times of writing one, and the standard deviation of its logarithm: of
-drives with page reads of 40 to 120 us and programs of 0.3 to 2 ms; and where reads beside writes
-have shown both (:mod:`.moving_cost`)."""
+_COST_SPREAD = 0.045
+"""Standard deviation of the logarithm of what moving a unit takes in times of writing one, as reads
+beside writes show it (:mod:`.moving_cost`)."""
 
 _COST_IN_BURSTS, _BURST_SPREAD = 1.05, 0.07
 """Factor to it, and the spread beside: in bursts dies wait for each other."""
 
 _COST_CACHED, _CACHED_SPREAD = 0.9, 0.13
-"""The same for an SLC cache: what goes through it is written twice, and data that is moved once."""
+"""The same where it may have an SLC cache: what goes through it is written twice, and data that is
+moved once."""
 
 _DRIFT, _DRIFT_IN_BURSTS = 0.02, 0.06
 _ERASE = 0.03
@@ -129,8 +128,11 @@ class Known:
     """Size of the write buffer: a slower pace of the flash shows when what was in it has gone."""
     in_bursts: bool
     """Whether it stands still to collect."""
-    slc_cache: bool
-    """Whether it has an SLC cache, through which writes may go even where it is full."""
+    slc_cache_bytes: float | None
+    """Its SLC cache, through which writes may go even where it is full."""
+    round_s: float
+    """Period of the steps in which a burst is taken once the buffer is full; zero where none show.
+    If it is that of programs, flash limits the pace."""
 
 
 @dataclass(frozen=True)
@@ -299,6 +301,18 @@ def _by_amplification(
             "Something else than flash limits the pace of writing, so the pace after the cliff "
             "does not tell how much is written to flash."
         )
+    if known.slc_cache_bytes:
+        return unidentified(
+            "The drive has an SLC cache: what is written may go through it even where it is full, "
+            "so the pace does not tell how much is written to flash."
+        )
+    cost = cost_of_moving(run, known.round_s)
+    if cost is None:
+        return unidentified(
+            "A burst of writes shows no rounds of the dies that last as long as a program does "
+            "which reads wait for: data may get to flash more slowly than flash could take it, "
+            "which has time left to move data then."
+        )
     unit = (known.erased_bytes or 0.0) / user
     written = np.append(0.0, np.cumsum([float(count) for count, _ in parts])) / user
     elapsed_s = np.append(0.0, np.cumsum([elapsed for _, elapsed in parts]))
@@ -313,10 +327,8 @@ def _by_amplification(
     edges = np.linspace(first, last, _STRETCHES + 1)
     longer = np.diff(np.interp(edges, since, elapsed_s * fresh / user)) / np.diff(edges) - 1
     scatter = (_BURST_SCATTER if known.in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
-    seen = cost_of_moving(run)
-    cost, spread = (_COST, _COST_SPREAD) if seen is None else (seen, _COST_SEEN_SPREAD)
-    drift = _DRIFT
-    if known.slc_cache:
+    spread, drift = _COST_SPREAD, _DRIFT
+    if known.slc_cache_bytes is None:
         cost, spread = cost * _COST_CACHED, math.hypot(spread, _CACHED_SPREAD)
     if known.in_bursts:
         cost, spread = cost * _COST_IN_BURSTS, math.hypot(spread, _BURST_SPREAD)

@@ -246,7 +246,11 @@ def find(run: RunData, *, through: bool) -> list[Finding]:
         unit="B/s",
         interval=(rate - buffer.drain_margin, rate + buffer.drain_margin),
         evidence=[m.recording],
-        detail={"goodness": _goodness(buffer), "interval": RESOLUTION},
+        detail={
+            "goodness": _goodness(buffer),
+            "interval": RESOLUTION,
+            "round_s": buffer.round_bytes / rate,
+        },
     )
     return [size_found, rate_found]
 

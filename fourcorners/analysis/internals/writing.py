@@ -35,8 +35,9 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     buffers = write_buffer.find(run, through=through)
     caches = slc_cache.find(run, link_rate, through=through)
     known |= {finding.name: finding.value for finding in (*buffers, *caches)}
+    round_s = max((finding.detail.get("round_s", 0.0) for finding in buffers), default=0.0)
     return [
-        *_overwritten(run, known, through),
+        *_overwritten(run, known, through, round_s),
         *buffers,
         *caches,
         *stored_data.find(run, carried, through),
@@ -45,9 +46,11 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     ]
 
 
-def _overwritten(run: RunData, written: Mapping[str, float | None], through: bool) -> list[Finding]:
+def _overwritten(
+    run: RunData, written: Mapping[str, float | None], through: bool, round_s: float
+) -> list[Finding]:
     """``written``: values of the other findings about writes. ``through``: writes wait until they
-    are on the medium."""
+    are on the medium. ``round_s``: period of the steps in which a burst is taken, or zero."""
     erased = erase_unit.find(run)
     if not erased:
         return []
@@ -59,7 +62,8 @@ def _overwritten(run: RunData, written: Mapping[str, float | None], through: boo
         erase_s=erase_s,
         buffer_bytes=written.get("write_buffer_bytes"),
         in_bursts=any(finding.value != 0 for finding in stalled),
-        slc_cache=written.get("slc_cache_bytes") != 0,
+        slc_cache_bytes=written.get("slc_cache_bytes"),
+        round_s=round_s,
     )
     spare = spare_area.find(run, known)
     spare = [_padded(finding) if through else finding for finding in spare]
