@@ -7,7 +7,12 @@ import pytest
 from analysis_fixture import FakeRun
 
 import fourcorners as fc
-from fourcorners.analysis.internals import core_model, extended_model, mapping_unit
+from fourcorners.analysis.internals import (
+    core_model,
+    extended_model,
+    log_blocks,
+    mapping_unit,
+)
 from fourcorners.analysis.internals.extended_model import partly_covered
 from fourcorners.store import Run
 
@@ -113,9 +118,15 @@ def test_of_merged_blocks_two_take_twice_as_long(second_s: float, unit: int | No
         for where, each_s in (("at", 0.1), ("across", 0.1 + second_s * share)):
             id = f"probe-alignment/{where}/{boundary}"
             run.add(id, "write", iops=1 / each_s, boundary_bytes=boundary, where=where)
-    for log_blocks, expected in ((False, 256 * KIB), (True, unit)):
-        [found, _] = mapping_unit.find(run, log_blocks)
+    for has_logs, expected in ((False, 256 * KIB), (True, unit)):
+        [found, _] = mapping_unit.find(run, has_logs)
         assert found.value == expected
+
+
+def test_a_probe_that_was_interrupted_says_nothing_of_log_blocks() -> None:
+    run = FakeRun()
+    run.add("probe-alignment/at/1048576", "write", iops=10.0, boundary_bytes=2**20, where="at")
+    assert log_blocks.find(run) == []
 
 
 def test_partly_covered_units() -> None:

@@ -151,6 +151,12 @@ def test_pairs_are_wanted_until_one_conflicts() -> None:
     assert seen.distances_wanted(100 * stripe) == []
 
 
+def test_places_within_a_stripe_are_no_turn_of_the_dies() -> None:
+    seen = _seen(8192, 4, {4096: 1.0})
+    assert seen.turn is None
+    assert seen.distances_wanted(2**20)
+
+
 def _in_banks(stripe: int, turn: int, bank: int, banks: int, distance: int) -> float:
     """Rate of two places, the first of them at the start."""
     same_bank = distance // bank % banks == 0

@@ -36,9 +36,10 @@ _NEAR_BOUNDARY_BYTES = 64 * 2**10
 
 
 def find(run: RunData) -> list[Finding]:
-    """The finding; none where the probe did not run."""
+    """The finding; none where the probe did not come so far."""
     points = [m for m in measured(run, TEST, "write") if m.point.get("boundary_bytes")]
-    if not points:
+    small_s = [1 / m.iops for m in points if m.point["boundary_bytes"] <= _NEAR_BOUNDARY_BYTES]
+    if not small_s:
         return []
     near = [m for m in measured(run, TEST, "write") if m.point.get("near_bytes")]
     reads = [m for m in measured(run, TEST, "read") if m.point.get("sentinel")]
@@ -46,7 +47,6 @@ def find(run: RunData) -> list[Finding]:
     if is_disk(run):
         return [Finding(NAME, TITLE, "not applicable", NO_UNITS, evidence=evidence)]
     slowest_s = max(1 / m.iops for m in points)
-    small_s = [1 / m.iops for m in points if m.point["boundary_bytes"] <= _NEAR_BOUNDARY_BYTES]
     quickest_s, median_s = min(small_s), float(np.median(small_s))
     near_s = next((1 / m.iops for m in near), None)
     read_s = min((1 / m.iops for m in reads), default=0.0)

@@ -104,11 +104,11 @@ def _slowed(parts: Sequence[Part]) -> _Slowed | None:
     cliff = find_cliff(parts)
     if cliff is None:
         return None
-    slowed = _paces(parts[cliff.part + 1 :][-_BEFORE:])
-    if len(slowed) < _BEFORE_MIN:
-        return None
+    last = _paces(parts[cliff.part + 1 :][-_BEFORE:])
     part_bytes = parts[0][0]
-    return _Slowed(cliff.fresh_s / part_bytes, slowed, part_bytes)
+    slowed = _Slowed(cliff.fresh_s / part_bytes, last, part_bytes)
+    # A drive may have become fast again by itself.
+    return slowed if len(last) >= _BEFORE_MIN and slowed.lost > 0 else None
 
 
 def _by_pauses(
@@ -123,6 +123,9 @@ def _by_pauses(
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
     reads = [m for m in measured(run, TEST, "read") if m.point.get("stage") == "pausing"]
     pause_s = min((m.number("elapsed_s") or 0.0 for m in reads), default=0.0)
+    if not pause_s:
+        text = "Nothing was read for as long as a pause, to hold one against that."
+        return _finding(name, title, None, text, evidence, {})
     part_bytes = parts_of(run, "rested")[0][0][0]
     # What a write buffer took of it is not slow; it was written to flash in the pause before.
     from_flash = min(float(waited.mean()) / slowed.pace, 1.0)
