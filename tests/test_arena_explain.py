@@ -15,8 +15,9 @@ from fourcorners.arena.explain.known import known
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.arena.explain.truths import TRUTHS
 from fourcorners.catalog import names
-from fourcorners.cli.arena import explain_document
+from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
+from fourcorners.errors import UserError
 from fourcorners.targets import SimulatedTarget
 
 
@@ -101,6 +102,12 @@ def test_drives_of_the_catalog_have_truths_in_numbers() -> None:
     assert full == pytest.approx(6e9 + 0.4 / 3 * (1000204886016 - (full or 0)))
     assert truths["write_drain_rate"].of(drives["samsung-830-256gb"]) == 400e6  # The data path.
     assert truths["link"].of(drives["ocz-core-64gb"]) == 300e6
+    assert truths["volatile_write_cache"].of(drives["ocz-core-64gb"]) == 1
+
+
+def test_all_drives_of_the_catalog_are_probed_or_none() -> None:
+    with pytest.raises(UserError, match="leave out --drives"):
+        explain(3, catalog=True, seed=1, jobs=1, write=None, json=False)
 
 
 def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:

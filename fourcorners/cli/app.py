@@ -91,7 +91,7 @@ def arena_steady(
 )
 def arena_explain(
     *,
-    drives: int = 100,
+    drives: int | None = None,
     catalog: Annotated[bool, Parameter(negative=())] = False,
     seed: Seed = 1,
     jobs: Jobs = 2,
@@ -103,7 +103,7 @@ def arena_explain(
     Parameters
     ----------
     drives
-        How many drives are drawn; kinds take turns.
+        How many drives are drawn: 100 by default; kinds take turns.
     catalog
         All drives of the catalog instead, and what was said of them and is wrong.
     write

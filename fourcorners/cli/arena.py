@@ -31,6 +31,7 @@ from fourcorners.errors import UserError, os_reason
 from fourcorners.writing import write_whole
 
 DOCUMENT = "steady-state.md"
+_HIDDEN_DRIVES = 100
 
 
 def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) -> int:
@@ -49,10 +50,13 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) ->
 
 
 def explain(
-    drives: int, catalog: bool, seed: int, jobs: int, write: Path | None, json: bool
+    drives: int | None, catalog: bool, seed: int, jobs: int, write: Path | None, json: bool
 ) -> int:
     """Runs the contest of the probes, on hidden drives or the catalog's, prints its tables and
     writes the document."""
+    if catalog and drives is not None:
+        raise UserError("--catalog has all of its drives probed: leave out --drives")
+    drives = _HIDDEN_DRIVES if drives is None else drives
     _check("--drives", drives, seed, jobs, write)
     progress = _telling("drives")
     with _executor(jobs) as executor:

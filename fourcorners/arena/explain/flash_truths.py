@@ -120,22 +120,17 @@ def _recovered_share(hidden: Hidden) -> float | None:
     return float(min(left, folded * (Parameters().rest_s - begin_s)) / cache)
 
 
-def _volatile(hidden: Hidden) -> float | None:
+def _volatile(hidden: Hidden) -> float:
     if hidden.kind == "disk":
         return float(hidden.get("cache.write_back"))
-    if hidden.kind == "log-block SSD":
+    if hidden.kind in ("cluster-mapped SSD", "log-block SSD"):
         return 1.0  # A write is complete when its data is in the buffer.
-    if hidden.get("write_buffer.size") is None:
-        return None
     protected = hidden.get("write_buffer.power_loss_protection")
     return float(hidden.get("write_buffer.write_back") and not protected)
 
 
-def _protected(hidden: Hidden) -> float | None:
-    if hidden.kind in ("disk", "log-block SSD"):
-        return 0
-    protected = hidden.get("write_buffer.power_loss_protection")
-    return None if protected is None else float(protected)
+def _protected(hidden: Hidden) -> float:
+    return float(hidden.get("write_buffer.power_loss_protection") or False)
 
 
 def _flush_cost(hidden: Hidden) -> float | None:
