@@ -78,30 +78,31 @@ _PACE = (0.985, 1.015)
 """Rate of random writes, over that of the end of the fill, between which both are the flash's: a
 command costs time wherever else the limit is, and large requests need fewer."""
 
-_COST_SPREAD = 0.045
+_COST_SPREAD, _COST_SPREAD_APART = 0.05, 0.3
 """Standard deviation of the logarithm of what moving a unit takes in times of writing one, as reads
-beside writes show it (:mod:`.moving_cost`)."""
+beside writes show it (:mod:`.moving_cost`); and where some writes wait long but the drive does not
+stand still: dies collect at different times, and wait for each other for nobody knows how long."""
 
-_COST_IN_BURSTS, _BURST_SPREAD = 1.05, 0.07
-"""Factor to it, and the spread beside: in bursts dies wait for each other."""
+_COST_IN_BURSTS = 1.02
+"""Factor to it: in bursts dies wait for each other."""
 
 _COST_CACHED, _CACHED_SPREAD = 0.9, 0.13
 """The same where it may have an SLC cache: what goes through it is written twice, and data that is
 moved once."""
 
-_DRIFT, _DRIFT_IN_BURSTS = 0.02, 0.06
+_DRIFT, _DRIFT_IN_BURSTS = 0.02, 0.03
 _ERASE = 0.03
 """Time of an erasure, over that of writing what it erases, where it was not seen."""
 
 _ERASE_MAX = 0.2
 
-_MISFIT_MAX = 3.0
+_MISFIT_MAX = 5.0
 """Chi squared of the model over its degrees of freedom, beyond which it is not this drive's."""
 
-_MODEL_SCATTER = 0.025
+_MODEL_SCATTER = 0.02
 """Relative standard deviation of what is moved in a stretch about the model."""
 
-_UNIT_SCATTER, _BURST_SCATTER = 0.2, 0.4
+_UNIT_SCATTER, _BURST_SCATTER = 0.12, 0.22
 """The same for what is erased at a time, over what is written in a stretch: as many blocks begin in
 it more or less, and a burst comes whole."""
 
@@ -126,8 +127,8 @@ class Known:
     """How long that takes."""
     buffer_bytes: float | None
     """Size of the write buffer: a slower pace of the flash shows when what was in it has gone."""
-    in_bursts: bool
-    """Whether it stands still to collect."""
+    stall_s: float | None
+    """How long it stands still to collect; zero where it does not."""
     slc_cache_bytes: float | None
     """Its SLC cache, through which writes may go even where it is full."""
     round_s: float
@@ -326,13 +327,14 @@ def _by_amplification(
         )
     edges = np.linspace(first, last, _STRETCHES + 1)
     longer = np.diff(np.interp(edges, since, elapsed_s * fresh / user)) / np.diff(edges) - 1
-    scatter = (_BURST_SCATTER if known.in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
-    spread, drift = _COST_SPREAD, _DRIFT
+    in_bursts = known.stall_s != 0
+    scatter = (_BURST_SCATTER if in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
+    spread = _COST_SPREAD_APART if known.stall_s is None else _COST_SPREAD
+    drift = _DRIFT
     if known.slc_cache_bytes is None:
         cost, spread = cost * _COST_CACHED, math.hypot(spread, _CACHED_SPREAD)
-    if known.in_bursts:
-        cost, spread = cost * _COST_IN_BURSTS, math.hypot(spread, _BURST_SPREAD)
-        drift = _DRIFT_IN_BURSTS
+    if in_bursts:
+        cost, drift = cost * _COST_IN_BURSTS, _DRIFT_IN_BURSTS
     prior = Prior(cost, spread, drift, _ERASE)
     if known.erase_s and known.erased_bytes:
         erase = min(known.erase_s * fresh / known.erased_bytes, _ERASE_MAX)
@@ -341,7 +343,7 @@ def _by_amplification(
         edges,
         longer,
         scatter=math.hypot(_MODEL_SCATTER, scatter),
-        ahead=unit / 2 if known.in_bursts else 0.0,
+        ahead=unit / 2 if in_bursts else 0.0,
         prior=prior,
     )
     if likely.misfit > _MISFIT_MAX:

@@ -61,7 +61,7 @@ def _overwritten(
         erased_bytes=erased[0].value,
         erase_s=erase_s,
         buffer_bytes=written.get("write_buffer_bytes"),
-        in_bursts=any(finding.value != 0 for finding in stalled),
+        stall_s=stalled[0].value,
         slc_cache_bytes=written.get("slc_cache_bytes"),
         round_s=round_s,
     )
