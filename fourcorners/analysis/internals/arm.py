@@ -194,8 +194,12 @@ class _Curve:
         return stroke > 0 and self.scatter_s <= _RESIDUAL_MAX * stroke
 
 
-def _fitted(share: Floats, seconds: Floats) -> _Curve:
-    columns = np.stack([np.ones_like(share), np.sqrt(share)], axis=1)
+def _fitted(share: Floats, seconds: Floats, reads: Floats) -> _Curve:
+    """The curve of mean times of so many reads at each share of all cylinders, shape (points,)."""
+    # The first read of a measurement does not come from the other region: where the arm was before,
+    # a drive takes the nearer one first.
+    between = (reads - 1) / reads
+    columns = np.stack([np.ones_like(share), between * np.sqrt(share)], axis=1)
     values, *_ = np.linalg.lstsq(columns, seconds, rcond=None)
     residuals = seconds - columns @ values
     freedom = len(seconds) - 2
@@ -227,7 +231,8 @@ def _seeks(
     profile = zones.profile(run)
     share = strokes(distance, capacity, *profile)
     block_bytes = float(apart[0].block_bytes or 0)
-    curve = _fitted(share, seconds - _transfers_s(block_bytes, distance, *profile))
+    reads = np.array([float(m.ios) for m in apart])
+    curve = _fitted(share, seconds - _transfers_s(block_bytes, distance, *profile), reads)
     detail = {
         "distance_bytes": distance,
         "cylinder_share": share,
