@@ -152,6 +152,15 @@ def test_two_ways_that_disagree_are_told() -> None:
     assert [f.name for f in found] == ["parallel_units", "disagreement_parallel_units"]
 
 
+def test_dies_are_counted_where_the_curve_shows_fewer() -> None:
+    units, _ = queue_curve.told(_network(16, 70, 1, 20), None, _conflicting(24), ["queue"])
+    assert units.value == 24
+    assert units.interval is not None
+    assert units.interval[0] <= 16
+    assert units.interval[1] == 24
+    assert units.evidence == ["conflicts", "queue"]
+
+
 @pytest.mark.parametrize("station_us", [1, 5])
 def test_more_reads_than_the_dies_can_serve_contradict_them(station_us: int) -> None:
     units, odd = queue_curve.told(

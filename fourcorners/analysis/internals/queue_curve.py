@@ -210,8 +210,11 @@ def told(
     high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
     dies = None if conflicting is None else conflicting.dies
     agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < _DISAGREES)
-    # Conflicts count dies, the curve estimates them.
-    value = dies if agrees and dies is not None else units
+    # Conflicts count dies, the curve estimates them: fewer of it are what dies share, as channels,
+    # of which its network has none.
+    counted = dies is not None and (agrees or dies > high)
+    value = dies if counted and dies is not None else units
+    interval = None if agrees else (low, max(high, value))
     both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
     alike = (
         f"as of {units:.0f} units that serve one read in {wording.duration(fit.unit_s)} each "
@@ -222,11 +225,11 @@ def told(
         TITLE,
         "measured",
         f"Random reads gain {wording.times(gain)} from a queue, {alike}"
-        + (f"; {wording.count(round(value), 'die')} conflict." if agrees else "."),
+        + (f"; {wording.count(round(value), 'die')} conflict." if counted else "."),
         value=value,
         unit="1",
-        interval=None if agrees else (low, high),
-        evidence=both if agrees else evidence,
+        interval=interval,
+        evidence=both if counted else evidence,
         detail=detail | {"interval": RESOLUTION},
     )
     if dies is None or agrees:
