@@ -199,7 +199,7 @@ def _fitted(share: Floats, seconds: Floats, reads: Floats) -> _Curve:
     # The first read of a measurement does not come from the other region: where the arm was before,
     # a drive takes the nearer one first.
     between = (reads - 1) / reads
-    columns = np.stack([np.ones_like(share), between * np.sqrt(share)], axis=1, dtype=np.float64)
+    columns = np.array([np.ones_like(share), between * np.sqrt(share)]).T
     values, *_ = np.linalg.lstsq(columns, seconds, rcond=None)
     residuals = seconds - columns @ values
     freedom = len(seconds) - 2
