@@ -24,6 +24,16 @@ def test_a_disk_is_told_from_the_outside(tmp_path: Path) -> None:
     assert "7,200 times a minute" in findings["explanation"]["text"]
 
 
+def test_what_is_too_small_is_not_probed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = tmp_path / "notes"
+    small.write_bytes(bytes(8192))
+    assert main(["explain", str(small), "--out", str(tmp_path / "runs")]) == 2
+    assert "use at least 4 MiB" in capsys.readouterr().err
+    assert not list((tmp_path / "runs").glob("*"))
+
+
 def test_a_run_is_explained_by_the_probes_that_it_lacks(tmp_path: Path) -> None:
     run = fc.run("probe-depth", "sim:ocz-core-64gb", out=tmp_path)
     explanation = fc.explain(run, reads_only=True, out=tmp_path)

@@ -11,13 +11,17 @@ from fourcorners.errors import UserError
 from fourcorners.identity import check_path, check_simulated
 from fourcorners.store import Run
 from fourcorners.suites.begin import run as run_suite
+from fourcorners.suites.common import MIB
 from fourcorners.suites.preview import preview
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.targets import Target, is_simulated, open_target
+from fourcorners.wording import chosen_size
 
 SUITE, READING_SUITE = "explain", "explain-reads"
+SMALLEST_BYTES = 4 * MIB
+"""Of what is probed: on less, most probes have nowhere to read."""
 # What permits writing; of a run that is explained, none of it is taken over.
 _PERMISSIONS = ("destroy_data", "overwrite", "purge_method")
 
@@ -77,11 +81,17 @@ def explain(
         progress: told what happens.
 
     Raises:
-        UserError: bad input, or the drive is not the one of the run.
+        UserError: bad input, a target that is too small, or the drive is not the one of the run.
     """
     suite = find_suite(READING_SUITE if reads_only else SUITE)
     arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
     if isinstance(subject, Target):
+        area = Subject.of(subject, filled_share).area_bytes
+        if area < SMALLEST_BYTES:
+            raise UserError(
+                f"{subject.name} has {chosen_size(area)} to probe: use at least "
+                f"{chosen_size(SMALLEST_BYTES)}"
+            )
         probed = run_suite(suite, subject, filled_share=filled_share, **arguments)
         return Explanation.of([probed], suite)
     if isinstance(subject, str | Path) and is_run_folder(subject):
