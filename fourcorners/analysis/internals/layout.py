@@ -191,7 +191,7 @@ class Seen:
         if stripe is None:
             return None
         distance = next(
-            (d for d, iops in self.pair.items() if d >= stripe and self._conflicts(iops)), None
+            (d for d, iops in self.pair.items() if d % stripe == 0 and self._conflicts(iops)), None
         )
         # The next stripe is on another die by what a stripe is.
         return None if distance is None or distance == stripe else distance // stripe
