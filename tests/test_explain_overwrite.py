@@ -18,7 +18,7 @@ from fourcorners.analysis.internals.amplification import (
     likely_share,
     moved_units,
 )
-from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle
+from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle, reads_beside
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.arena.drive_text import (
     Bytes,
@@ -29,6 +29,7 @@ from fourcorners.arena.drive_text import (
 )
 from fourcorners.arena.explain.collection_truths import COLLECTION_TRUTHS
 from fourcorners.arena.explain.drives import Hidden
+from fourcorners.recording import IoLog
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB
@@ -134,6 +135,31 @@ def test_erasures_at_equal_distances_are_found_die_by_die() -> None:
     waits = _waits(tread, chance)
     scattered = replace(waits, seconds=chance.permutation(waits.seconds))
     assert erase_cycle(scattered) is None
+
+
+def test_what_was_written_is_known_where_half_of_the_log_is_left_out() -> None:
+    count, block, each_ns = 20_000, 65536, 100_000
+    at = np.arange(1, 2 * count + 1, dtype=np.int64) * each_ns // 2
+    is_write = np.arange(2 * count) % 2 == 1
+    offsets = np.where(is_write, np.arange(2 * count) // 2 * block, 0)
+    zeros = np.zeros_like(at)
+    log = IoLog(
+        2 * count,
+        2,
+        np.where(is_write, "write", "read"),
+        at,
+        at,
+        at,
+        offsets,
+        zeros + block,
+        zeros,
+    )
+    log = log.chosen(np.random.default_rng(1).random(2 * count) < 0.5)
+    waits = reads_beside(log)
+    reads_ns = log.submitted_ns[log.operation == "read"][: len(waits.at_bytes)]
+    off = waits.at_bytes - reads_ns * block / each_ns
+    inside = waits.at_bytes > 0
+    assert np.ptp(off[inside]) <= block
 
 
 def test_a_cliff_lies_within_its_part() -> None:

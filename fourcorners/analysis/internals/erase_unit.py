@@ -287,7 +287,9 @@ def _about(waits: Waits, unit: float) -> tuple[Floats, Floats]:
 def reads_beside(log: IoLog) -> Waits:
     """The reads that were issued before the last write was complete."""
     writes = log.operation == "write"
-    at, written = log.completed_ns[writes], np.cumsum(log.bytes[writes]) * log.one_in
+    # In sequence: the log may hold a part of them only, drawn at random.
+    ends = log.offset_bytes[writes] + log.bytes[writes]
+    at, written = log.completed_ns[writes], np.maximum.accumulate(ends) - ends[:1]
     beside = (log.operation == "read") & (log.submitted_ns < at[-1:].max(initial=0))
     log = log.chosen(beside).chosen(np.argsort(log.submitted_ns[beside], kind="stable"))
     if not len(at):
