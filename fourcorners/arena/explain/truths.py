@@ -83,11 +83,12 @@ def _stripe(hidden: Hidden) -> float | None:
 
 
 def _page(hidden: Hidden) -> float | None:
-    # How a controller that compresses packs units into pages is not in its drive file.
-    if hidden.kind == "compressing SSD" or hidden.kind == "cluster-mapped SSD":
+    if hidden.kind == "cluster-mapped SSD":
         return None
-    if hidden.kind == "log-block SSD":
-        return _row_bytes(hidden)  # A die reads from all of its planes at once.
+    if hidden.kind in ("compressing SSD", "log-block SSD"):
+        # A die reads from all of its planes at once. (So does drive/sim, of data that does not
+        # compress, where units of half their size or less fill rows of up to two planes.)
+        return _row_bytes(hidden)
     return 0 if hidden.kind == "disk" else float(hidden.get("flash.page_size"))
 
 
