@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from explain_fixture import KIB, MIB, probed, small_ssd
 
+from fourcorners import wording
 from fourcorners.analysis.internals.bend import find_bends
 from fourcorners.analysis.internals.curve import Curve
 from fourcorners.analysis.internals.slc_cache import may_be_buffer
@@ -30,7 +31,13 @@ def test_the_buffer_follows_the_drive(size_mib: int, tmp_path: Path) -> None:
     found = probed(PROBE, small_ssd(write_buffer={"size": Bytes(size_mib * MIB)}), tmp_path)
     assert found["write_buffer_bytes"]["value"] == pytest.approx(size_mib * MIB, rel=0.05)
     assert found["write_drain_rate"]["value"] == pytest.approx(FLASH_RATE, rel=0.01)
-    assert found["slc_cache_bytes"]["value"] == 0
+    none = found["slc_cache_bytes"]
+    low, high = none["interval"]
+    # Of what a cache would be told from: a quarter of the buffer, or more.
+    assert (none["value"], low) == (0, 0)
+    assert high >= 0.24 * size_mib * MIB
+    assert f"no SLC cache larger than {wording.amount(high)}" in none["text"]
+    assert none["detail"]["goodness"]["fall"] < 1.04
 
 
 def test_a_buffer_of_few_rows_follows_the_drive_although_dies_wait_for_their_channel(

@@ -79,7 +79,11 @@ def find(run: RunData, queue_depth: float | None = None) -> list[Finding]:
                 value=0.0,
                 unit="1/min",
                 evidence=[near.recording],
-                detail={"discrete": True, UNDER_LOAD: True},
+                detail={
+                    "discrete": True,
+                    "goodness": {"read_in_shortest_half_turns": max(SPEEDS_RPM) / 30 / near.iops},
+                    UNDER_LOAD: True,
+                },
             ),
             *(
                 Finding(

@@ -336,7 +336,7 @@ def _cache(again: dict[int, float], random_s: float, evidence: list[str]) -> Fin
         f"{wording.size(missed or 0)}.",
         value=value,
         unit="B",
-        interval=None if last is None else (float(last), float(missed or 0)),
+        interval=(float(last or 0), float(missed or smallest)),
         evidence=evidence,
         detail=detail | {"goodness": goodness, "interval": RESOLUTION},
     )

@@ -133,12 +133,14 @@ def find(run: RunData, link_rate: float | None, *, through: bool) -> list[Findin
     short = bursts.get("short")
     short_curve = None if short is None else completion_curve(run, short)
     doubtful: list[Bend] = []
+    told: list[float] = []
     for m in long:
         soon_again = _soon_again(run, short, buffer)
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
             _SHARE_MIN * float(m.row["bytes"]),
         )
+        told.append(least)
         # Past its cache a drive may become slower once more, by less: then it is the bend before.
         curve = completion_curve(run, m)
         for bend in find_bends(curve, buffer.round_bytes if buffer else 0.0):
@@ -175,10 +177,12 @@ def find(run: RunData, link_rate: float | None, *, through: bool) -> list[Findin
             "measured",
             "Past its write buffer the drive writes "
             f"{wording.amount(max(float(m.row['bytes']) for m in long))} at one pace: it has no "
-            "SLC cache up to that size.",
+            f"SLC cache larger than {wording.amount(min(told))} that so much would fill.",
             value=0.0,
             unit="B",
+            interval=(0.0, min(told)),
             evidence=evidence,
+            detail={"goodness": {"fall": fall}, "interval": RESOLUTION},
         )
     ]
 

@@ -158,8 +158,20 @@ def find(run: RunData, erased: Finding) -> list[Finding]:
         return _unidentified(reason, evidence)
     if stalls.waiting >= _ALL_WAIT or stalls.explained <= _EXPLAINED_NOT:
         text = "The drive slows down without standing still: it collects a little with every write."
+        # No least stall that would show: what waits as long as one does, or how much of the time
+        # it takes, decides, not a length.
+        goodness = {"time_explained": stalls.explained, "requests_waiting": stalls.waiting}
         return [
-            Finding(name, title, "measured", text, value=0.0, unit=unit, evidence=evidence)
+            Finding(
+                name,
+                title,
+                "measured",
+                text,
+                value=0.0,
+                unit=unit,
+                evidence=evidence,
+                detail={"goodness": goodness},
+            )
             for name, title, unit in zip(_NAMES, _TITLES, ("s", "B"), strict=True)
         ]
     if stalls.waiting > _WAITING_MAX or not _EXPLAINED[0] <= stalls.explained <= _EXPLAINED[1]:
