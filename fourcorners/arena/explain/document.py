@@ -72,7 +72,7 @@ def goals(scores: Sequence[Score]) -> list[str]:
     held, intervals = all_intervals(scores)
     right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
     lines = [
-        f"{len(scores)} findings were asked for; the goal is {FINDINGS_MIN}.",
+        f"{sum(s.drives > 0 for s in scores)} findings were asked for; the goal is {FINDINGS_MIN}.",
         f"Of all 90 % intervals that are about chance, {right} hold the truth.",
     ]
     for goal in judge(scores):
