@@ -77,6 +77,26 @@ fn a_read_cache_keeps_what_was_written_and_forgets_what_was_trimmed() {
 }
 
 #[test]
+fn a_partial_write_reads_the_rest_of_its_unit_unless_the_read_cache_has_it() {
+    let mut drive = vector(READ_CACHE);
+    fill(&mut drive, 80);
+    let mut one = |operation, bytes, offset_bytes| {
+        let mut io = workload(operation, Pattern::Sequential, bytes, 1);
+        io.streams[0].offset_bytes = offset_bytes;
+        io.stop.ios = Some(1);
+        run(&mut drive, &io)
+    };
+    // The neighbour on the page is read behind what the write needs of the same die.
+    one(Operation::Write, 512, 8 * MIB);
+    let behind_us = mean_us(&one(Operation::Read, 4 * KIB, 8 * MIB + 4096));
+    assert!(behind_us > MEMORY_US + FLASH_US + 40.0, "not in the cache: {behind_us} us");
+    one(Operation::Read, 4 * KIB, 9 * MIB);
+    one(Operation::Write, 512, 9 * MIB);
+    let alone_us = mean_us(&one(Operation::Read, 4 * KIB, 9 * MIB + 4096));
+    assert_within("in the cache, us", alone_us, MEMORY_US + FLASH_US, 0.01);
+}
+
+#[test]
 fn what_waits_to_be_programmed_is_read_from_the_buffer() {
     let mut drive = vector("");
     let mut writes = workload(Operation::Write, Pattern::Sequential, 16 * KIB, 1);

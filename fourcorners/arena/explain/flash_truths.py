@@ -135,8 +135,7 @@ def _protected(hidden: Hidden) -> float:
 
 def _flush_cost(hidden: Hidden) -> float | None:
     """Mean after a write of 4 KiB: what is open is programmed, unless nothing has to be. A larger
-    unit is read first, unless a read cache has it, and a flush that needs that die, or its channel,
-    waits for it."""
+    unit is read first, and a flush that needs that die, or its channel, waits for it."""
     if hidden.get("write_buffer.size") is None:
         return None
     taken_up_s = sum(
@@ -151,7 +150,7 @@ def _flush_cost(hidden: Hidden) -> float | None:
     # A row of a single unit is full, and programmed before the flush comes.
     start_s = 0.0 if flash["page_size"] * flash["planes"] == unit else taken_up_s
     read_first_s = 0.0
-    if unit > _FLUSHED_BYTES and "read_cache" not in hidden.sections:
+    if unit > _FLUSHED_BYTES:
         same, others = 1 / flash["dies"], 1 / flash["channels"] - 1 / flash["dies"]
         read_first_s = same * max(feeding_s + flash["read_time"] - start_s, 0)
         read_first_s += others * max(feeding_s - start_s, 0)

@@ -117,9 +117,6 @@ impl PageMapped {
         if let Some(read_ahead) = &mut self.read_ahead {
             read_ahead.overwritten(piece.first_unit, piece.last_unit());
         }
-        if let Some(cache) = &mut self.read_cache {
-            cache.keep(piece.first_unit, piece.last_unit());
-        }
         match self.write_data_rate {
             None => self.store(now_ns, piece, done),
             Some(rate) => {
@@ -150,6 +147,10 @@ impl PageMapped {
                 self.read_to_modify(now_ns, unit, &piece.request);
             }
             self.map_unit(unit, piece.stored_bytes);
+        }
+        // Not before: the rest of a unit that is partly written may have to be read.
+        if let Some(cache) = &mut self.read_cache {
+            cache.keep(piece.first_unit, piece.last_unit());
         }
         if !self.work.is_empty() {
             // A row has been filled.
