@@ -41,9 +41,9 @@ _LONG_SHARE = 0.35
 """Of the latency that half of all long waiting is in, from which a request met a stall: stalls
 differ."""
 
-_WAITING_MAX, _ALL_WAIT = 0.17, 0.28
+_WAITING_MAX, _ALL_WAIT = 0.17, 0.65
 """Shares of the requests that meet a stall, up to which and from which on it is one, or all
-requests take longer."""
+requests take longer. Between them dies may stand still one by one, behind a large buffer."""
 
 _STALLS_MIN = 2.5
 
