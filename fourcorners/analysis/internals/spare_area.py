@@ -25,10 +25,6 @@ from fourcorners.analysis.source import RunData, measured
 
 Floats = npt.NDArray[np.float64]
 
-CLIFFS_WATCHED = 4.0
-"""Times what it took to the cliff that is written to watch what follows: until then every block of
-the fill has been collected, and the drive is about steady."""
-
 _RISE_MIN = 0.6
 """Mean rise of the time of the next parts, in times of the first ones, from which it is a cliff.
 Erasing empty blocks costs less."""

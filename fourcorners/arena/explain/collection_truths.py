@@ -2,26 +2,27 @@
 
 import math
 
-import numpy as np
-
-from fourcorners.analysis.internals.amplification import SHARES, Collector, moved_units
-from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.link_truths import link_bytes_per_second
 from fourcorners.arena.explain.truth import Truth
 from fourcorners.suites.probes.overwrite import (
     BATCH,
     CHUNKS,
+    CLIFFS_WATCHED,
+    DEPTH,
+    FILL_BLOCK_BYTES,
     OVERWRITE_BLOCK_BYTES,
     Parameters,
 )
+from fourcorners.targets import SimulatedTarget
+from fourcorners.workload import Stream, Workload
 
 _OF_LINK_MAX, _OF_ROW_MAX = 0.7, 0.5
 """Rate of all dies over the link's, and what the transfers of a channel's dies take over the time
 of a row, up to which neither limits."""
 
-_UNITS_MAX = 512
-"""Most units of a block that are followed; blocks of more are about as much alike."""
+_LONGEST_S = 1e5
+"""Longest for what is written: bytes end it."""
 
 
 def _stripe_bytes(hidden: Hidden) -> int:
@@ -99,30 +100,45 @@ def _stall_length(hidden: Hidden) -> float | None:
         or flash["dies"] / flash["channels"] * transfer_s > _OF_ROW_MAX * row_s
     ):
         return None
-    moved = _moved_per_write(hidden)
-    valid = moved / (1 + moved)
-    units = row // unit
-    # A row is read for all of its units that are valid.
-    reads = (1 - (1 - valid) ** units) / valid
+    valid = _valid_share(hidden)
+    if not valid:
+        return None
+    moved = valid / (1 - valid)
+    # A row is read once for all of it that is valid; what was written together is valid together.
+    together = max(row // max(unit, OVERWRITE_BLOCK_BYTES), 1)
+    reads = (1 - (1 - valid) ** together) / valid
     moving_s = reads * flash["read_time"] + 2 * transfer_s + flash["program_time"]
     moving_s *= flash["pages_per_block"] * moved
     return float((burst + 1) * (moving_s + (1 + moved) * flash["erase_time"]))
 
 
-def _moved_per_write(hidden: Hidden) -> float:
-    """Of random overwriting from the cliff until the probe ends it, by the mean field."""
-    flash, collection = hidden.sections["flash"], hidden.sections["garbage_collection"]
+def _valid_share(hidden: Hidden) -> float | None:
+    """Of the blocks that are collected from the cliff until the probe ends, what is still valid, as
+    the simulated drive counts it when it is filled and overwritten as the probe does. ``None``
+    where nothing is collected until then."""
     share = _spare_share(hidden) or 0.0
-    row = flash["page_size"] * flash["planes"]
-    together = max(hidden.sections["translation"]["unit"], min(OVERWRITE_BLOCK_BYTES, row))
-    units = flash["dies"] * row * flash["pages_per_block"] // together
-    by_age = collection.get("policy") in ("fifo", "cost-benefit")
-    collector = Collector(None if by_age else min(units, _UNITS_MAX), collection.get("candidates"))
-    written, moved = moved_units(collector)
+    target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
+    user = target.capacity_bytes
     batches = min(Parameters().in_all, CLIFFS_WATCHED * share) * CHUNKS / BATCH
-    until = math.ceil(batches) * BATCH / CHUNKS - share
-    total = [float(np.interp(until, written, one)) for one in moved]
-    return float(np.interp(share, SHARES, total)) / until
+    end = math.ceil(batches) * BATCH / CHUNKS
+    if end <= share:
+        return None
+
+    def write(pattern: str, block: int, of_user: float, seed: int) -> None:
+        count = int(of_user * user) // block * block
+        stream = Stream.write(pattern, block, queue_depth=DEPTH)
+        target.run(Workload([stream], seconds=_LONGEST_S, transfer_bytes=count, seed=seed))
+
+    write("sequential", FILL_BLOCK_BYTES, 1.0, hidden.seed)
+    write("random", OVERWRITE_BLOCK_BYTES, share, hidden.seed)
+    before = target.counters()
+    write("random", OVERWRITE_BLOCK_BYTES, end - share, hidden.seed + 1)
+    after = target.counters()
+    moved, erased = (after[name] - before[name] for name in ("units_moved", "blocks_erased"))
+    if not erased:
+        return None
+    # A block is one of all dies where they collect together.
+    return moved * int(hidden.get("translation.unit")) / (erased * _stripe_bytes(hidden))
 
 
 COLLECTION_TRUTHS = (

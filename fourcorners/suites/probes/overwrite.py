@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 from statistics import fmean
 
-from fourcorners.analysis.internals.spare_area import CLIFFS_WATCHED, find_cliff
+from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
@@ -44,6 +44,9 @@ WAITING_IOPS = 500.0
 """Of the reads that keep a drive from being idle."""
 ENDS = 1.001
 """Reads in a pause: one where it begins and one where it ends, as long as a measurement lasts."""
+CLIFFS_WATCHED = 4.0
+"""Times what it took to the cliff that is written to watch what follows: until then every block of
+the fill has been collected, and the drive is about steady."""
 BATCH = 8
 """Parts overwritten at random from one look for the cliff to the next."""
 _SLOW_AGAIN = 0.9
