@@ -9,7 +9,8 @@ from fault_runs import validate
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.suites import Subject, find_suite
+from fourcorners.suites import Measurement, Subject, find_suite
+from fourcorners.workload import Stream, Workload
 
 
 def test_a_disk_is_told_from_the_outside(tmp_path: Path) -> None:
@@ -30,6 +31,8 @@ def test_what_is_too_small_is_not_probed(
     small = tmp_path / "notes"
     small.write_bytes(bytes(8192))
     assert main(["explain", str(small), "--out", str(tmp_path / "runs")]) == 2
+    assert "use at least 4 MiB" in capsys.readouterr().err
+    assert main(["explain", str(small), "--dry-run"]) == 2
     assert "use at least 4 MiB" in capsys.readouterr().err
     assert not list((tmp_path / "runs").glob("*"))
 
@@ -93,6 +96,29 @@ def test_what_probing_may_cost_a_real_drive() -> None:
     everything = find_suite("explain").plan(writes)
     assert everything.seconds <= 3600
     assert everything.written_bytes <= 2 * capacity
+
+
+@pytest.mark.parametrize(
+    "locator",
+    ["sim:intel-x25-v-40gb", "sim:ocz-core-64gb", "sim:ocz-vertex-3-240gb"],
+)
+def test_a_drive_is_written_at_most_twice(locator: str) -> None:
+    with fc.open_target(locator) as target:
+        plan = find_suite("explain").plan(Subject.of(target))
+    assert plan.written_bytes <= 2 * plan.subject.capacity_bytes
+
+
+def test_what_is_bounded_by_bytes_or_requests_is_written_at_most_so_often() -> None:
+    stream = Stream.write("random", 4096)
+    for limit, bound in (({"ios": 10}, 40960), ({"transfer_bytes": 8192}, 8192)):
+        workload = Workload([stream], seconds=100.0, **limit)
+        assert Measurement("w", "w", workload).written_bytes == bound
+
+
+@pytest.mark.parametrize("capacity", [32 * 10**9, 240 * 10**9])
+def test_a_large_drive_is_written_at_most_twice(capacity: int) -> None:
+    plan = find_suite("explain").plan(Subject("device", capacity, needs_fill=True))
+    assert plan.written_bytes <= 2 * capacity
 
 
 def test_nothing_is_written_where_it_is_not_permitted() -> None:

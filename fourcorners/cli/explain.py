@@ -13,6 +13,7 @@ from fourcorners.errors import UserError
 from fourcorners.report.explanation import render_explanation
 from fourcorners.suites.explanation import (
     Explanation,
+    check_size,
     explain,
     is_run_folder,
     preview_missing,
@@ -33,7 +34,7 @@ def run(subject: str, reads_only: bool, options: Options) -> int:
             if not previews and not options.json:
                 print(f"{subject} has all probes: nothing would be run")
             return show_previews(previews, options)
-        return preview_runs([subject], options)
+        return preview_runs([subject], options, check_size)
     command = shlex.join(["fourcorners", *sys.argv[1:]])
     with choose_progress(options.quiet, options.progress) as progress:
         if of_run:

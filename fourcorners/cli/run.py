@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,9 +86,15 @@ def run(locators: Sequence[str], options: Options) -> int:
     return show_runs(runs, comparison, json=options.json, quiet=options.quiet)
 
 
-def preview_runs(locators: Sequence[str], options: Options) -> int:
+Check = Callable[[str, Subject], None]
+"""Raises :class:`UserError` where a target of that name cannot be used."""
+
+
+def preview_runs(locators: Sequence[str], options: Options, check: Check | None = None) -> int:
     """Says what would be done, and does nothing."""
-    return show_previews([_previewed(locator, locators, options) for locator in locators], options)
+    return show_previews(
+        [_previewed(locator, locators, options, check) for locator in locators], options
+    )
 
 
 def show_previews(previews: Sequence[dict[str, Any]], options: Options) -> int:
@@ -101,13 +107,20 @@ def show_previews(previews: Sequence[dict[str, Any]], options: Options) -> int:
     return 0
 
 
-def _previewed(locator: str, locators: Sequence[str], options: Options) -> dict[str, Any]:
+def _previewed(
+    locator: str, locators: Sequence[str], options: Options, check: Check | None
+) -> dict[str, Any]:
     if options.size is not None and not is_simulated(locator) and not Path(locator).exists():
         # Opening it would create it.
         subject = Subject("file", options.size, needs_fill=True, filled_share=options.filled_share)
+        if check is not None:
+            check(Path(locator).name, subject)
         return preview(options.suite.plan(subject, options.seed), locator, Path(locator).name)
     with _open(locator, locators, options) as target:
-        plan = options.suite.plan(Subject.of(target, options.filled_share), options.seed)
+        subject = Subject.of(target, options.filled_share)
+        if check is not None:
+            check(target.name, subject)
+        plan = options.suite.plan(subject, options.seed)
         return preview(plan, target.locator, target.name, target.purge_plan)
 
 

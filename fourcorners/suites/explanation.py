@@ -86,12 +86,7 @@ def explain(
     suite = find_suite(READING_SUITE if reads_only else SUITE)
     arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
     if isinstance(subject, Target):
-        area = Subject.of(subject, filled_share).area_bytes
-        if area < SMALLEST_BYTES:
-            raise UserError(
-                f"{subject.name} has {chosen_size(area)} to probe: use at least "
-                f"{chosen_size(SMALLEST_BYTES)}"
-            )
+        check_size(subject.name, Subject.of(subject, filled_share))
         probed = run_suite(suite, subject, filled_share=filled_share, **arguments)
         return Explanation.of([probed], suite)
     if isinstance(subject, str | Path) and is_run_folder(subject):
@@ -107,6 +102,15 @@ def explain(
     with reopened(subject) as target:
         probed = run_suite(suite.only(names), target, **arguments)
     return Explanation.of([subject, probed], suite)
+
+
+def check_size(name: str, subject: Subject) -> None:
+    """Raises :class:`UserError` where there is too little to probe."""
+    if subject.area_bytes < SMALLEST_BYTES:
+        raise UserError(
+            f"{name} has {chosen_size(subject.area_bytes)} to probe: use at least "
+            f"{chosen_size(SMALLEST_BYTES)}"
+        )
 
 
 def preview_missing(path: str | Path, reads_only: bool, seed: int) -> list[dict[str, Any]]:

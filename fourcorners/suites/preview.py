@@ -16,7 +16,8 @@ def preview(
     """A plan as plain data.
 
     ``seconds`` are estimates on the target's clock, at 200 MB/s for what is not bounded by time;
-    ``drive_writes`` is what is written over the capacity, at most, at the same rate.
+    ``drive_writes`` is what is written over the capacity, at most; at the same rate where only time
+    bounds it.
     ``interruption`` is the time that one can cost at most, and in which test.
     """
     capacity = plan.subject.capacity_bytes

@@ -67,14 +67,29 @@ class Measurement:
 
     @property
     def written_bytes(self) -> float:
-        """Estimate of what is written: as much as a drive of the reviews' time writes."""
-        streams = self.workload.streams
-        rates = [
-            (1 - stream.read_fraction)
-            * min(WRITTEN_BYTES_PER_SECOND, WRITES_PER_SECOND * stream.block_bytes)
-            for stream in streams
-        ]
-        return sum(rates) / len(rates) * self.seconds
+        """What is written at most; where only time bounds it, an estimate: as much as a drive of
+        the reviews' time writes."""
+        workload = self.workload
+        streams = workload.streams
+        share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
+        bounds = [] if workload.transfer_bytes is None else [workload.transfer_bytes * share]
+        if workload.ios is not None:
+            bytes_of_all = sum((1 - one.read_fraction) * one.block_bytes for one in streams)
+            bounds.append(workload.ios * bytes_of_all / len(streams))
+        if not bounds:
+            return self._written_per_second * self.seconds
+        return self._written_per_second * workload.ramp_s + min(bounds)
+
+    @property
+    def _written_per_second(self) -> float:
+        """Streams in closed loop share what the drive writes; others do not wait for them."""
+        closed: list[float] = []
+        opened: list[float] = []
+        for stream in self.workload.streams:
+            rate = min(WRITTEN_BYTES_PER_SECOND, WRITES_PER_SECOND * stream.block_bytes)
+            kind = closed if stream.arrival == CLOSED_LOOP else opened
+            kind.append((1 - stream.read_fraction) * rate)
+        return min(sum(closed) / max(len(closed), 1) + sum(opened), WRITTEN_BYTES_PER_SECOND)
 
 
 def _common(values: Iterable[Any]) -> Any:

@@ -4,8 +4,9 @@ import math
 
 from fourcorners.arena.explain.drives import Hidden
 from fourcorners.arena.explain.truth import Truth
+from fourcorners.suites import Subject
 from fourcorners.suites.probes.burst import Parameters
-from fourcorners.suites.probes.common import AREA_BYTES_MAX, AREA_SHARE
+from fourcorners.suites.probes.common import probed_bytes
 
 _FLUSHED_BYTES = 4096
 """Written between two flushes."""
@@ -72,7 +73,7 @@ def _drain_rate(hidden: Hidden) -> float | None:
 
 def _burst_bytes(hidden: Hidden) -> float:
     """Of the long burst to the erased drive (probe-burst)."""
-    return float(min(hidden.get("capacity.user") * AREA_SHARE, AREA_BYTES_MAX))
+    return float(probed_bytes(Subject("simulated", int(hidden.get("capacity.user")))))
 
 
 def _burst_fills_cache(hidden: Hidden) -> bool:

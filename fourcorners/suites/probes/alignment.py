@@ -1,12 +1,18 @@
 """Writes across boundaries: what a mapping unit costs, and how large it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fourcorners.suites.common import KIB, MIB, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, probed_bytes
-from fourcorners.suites.steps import Fill, Purge, settle
+from fourcorners.suites.steps import (
+    WRITES_PER_SECOND,
+    WRITTEN_BYTES_PER_SECOND,
+    Fill,
+    Purge,
+    settle,
+)
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
 from fourcorners.wording import chosen_size
@@ -109,7 +115,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         last = (near(time_s),) if each_s > SLOW_WRITE_S else ()
         return (*pairs(boundaries, time_s), *last)
 
+    # Writes that are slow take the longest, quick ones write the most.
+    rate = min(WRITES_PER_SECOND, WRITTEN_BYTES_PER_SECOND / (2 * sector))
     longest = write(2 * sector, True, IOS_MIN * 0.5)
+    longest = replace(
+        longest, workload=replace(longest.workload, ios=round(rate * parameters.time_s))
+    )
     return Plan(
         {
             "writes": f"{chosen_size(2 * sector)}, random, queue depth {parameters.depth}",

@@ -12,9 +12,14 @@ from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement
 from fourcorners.workload import Stream
 
-# A part of the drive that is small beside it, so that the probes together write it at most twice.
+# A part of the drive that is small beside it.
 AREA_SHARE = 1 / 8
 AREA_BYTES_MAX = 8 * 10**9
+# From this size on all probes together write a drive at most twice. Smaller ones need more: buffers
+# and caches are not smaller there.
+LARGE_BYTES = 32 * 10**9
+# Of a large drive, an equal share of what it has beyond these: all need some parts of fixed size.
+_LARGE_AREA_SHARE, _FIXED_BYTES = 1 / 32, 18 * 10**9
 SENTINEL = "sentinel"
 _SENTINEL_S = 0.25
 
@@ -37,9 +42,17 @@ def fresh(subject: Subject) -> tuple[Step, ...]:
     return (Purge(), *written, settle())
 
 
+def is_large(subject: Subject) -> bool:
+    """Whether it is a drive that all probes together write at most twice."""
+    return subject.fills and subject.area_bytes >= LARGE_BYTES
+
+
 def probed_bytes(subject: Subject) -> int:
     """The part at the start of a drive that probes write, where writes wear it."""
-    share = int(subject.area_bytes * AREA_SHARE) // (1024 * KIB) * (1024 * KIB)
+    wanted = subject.area_bytes * AREA_SHARE
+    if is_large(subject):
+        wanted = (subject.area_bytes - _FIXED_BYTES) * _LARGE_AREA_SHARE
+    share = int(wanted) // (1024 * KIB) * (1024 * KIB)
     return subject.span_bytes(min(share or subject.area_bytes, AREA_BYTES_MAX))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fourcorners.suites.common import MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, parameter
-from fourcorners.suites.probes.common import probed_bytes
+from fourcorners.suites.probes.common import is_large, probed_bytes
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
@@ -27,6 +27,8 @@ AT_ONCE_IOPS = 1e9
 PERCENTS = (2, 50)
 PART_BYTES_MAX = 2**30
 """What a buffer held before has gone long before the end."""
+LARGE_PARTS = 160
+"""A part is at most one of so many of a drive that all probes may write only twice."""
 LONGEST_S = 60.0
 
 
@@ -41,7 +43,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Bursts of sequential writes without pauses between them, each of another kind of data;
     incompressible ones before, among and after the others."""
     area = probed_bytes(subject) // BLOCK_BYTES * BLOCK_BYTES
-    part = max(min(area, PART_BYTES_MAX) // BLOCK_BYTES, 1) * BLOCK_BYTES
+    most = min(area, PART_BYTES_MAX)
+    if is_large(subject):
+        most = min(most, subject.area_bytes // LARGE_PARTS)
+    part = max(most // BLOCK_BYTES, 1) * BLOCK_BYTES
     others = [REPEATED, *(compressible(percent) for percent in PERCENTS)]
     random.Random(seed).shuffle(others)
     contents = [INCOMPRESSIBLE, INCOMPRESSIBLE, *others[:2], INCOMPRESSIBLE, *others[2:]]

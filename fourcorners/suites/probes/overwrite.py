@@ -2,12 +2,14 @@
 
 import itertools
 from dataclasses import dataclass
+from math import ceil
 from statistics import fmean
 
 from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
+from fourcorners.suites.probes.common import is_large
 from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Trim
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
@@ -49,6 +51,9 @@ CLIFFS_WATCHED = 4.0
 the fill has been collected, and the drive is about steady."""
 BATCH = 8
 """Parts overwritten at random from one look for the cliff to the next."""
+LARGE_IN_SEQUENCE, ROOMY_BYTES = 1 / 32, 240 * 10**9
+"""Share of a drive that all probes may write only twice: as many erasures as a small one has. From
+so many bytes on the other probes are small beside it, and leave room for all."""
 _SLOW_AGAIN = 0.9
 """Time of a part over one of as many bytes after reads, from which the drive is as slow again: all
 of the former waits for flash, and of the latter what a write buffer does not take."""
@@ -157,7 +162,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return tuple(overwrite(len(parts) + n) for n in range(BATCH))
 
     laid_bytes = max(chunk, min(LAID_BYTES_MIN, area // 32 // block * block))
-    count = int(parameters.in_sequence * area) // block * block
+    in_sequence = parameters.in_sequence
+    if is_large(subject) and area < ROOMY_BYTES:
+        in_sequence = min(in_sequence, LARGE_IN_SEQUENCE)
+    count = int(in_sequence * area) // block * block
     after_trim = (
         *(overwrite(2 * CHUNKS + n, "trimmed") for n in range(AFTER_TRIM)),
         *(sequential(f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)),
@@ -188,7 +196,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"{chosen_size(paused)} at random after each, and up to {AGAIN_MAX} parts more "
             "until it is as slow as before",
             "TRIM": f"of everything, then {AFTER_TRIM} parts more",
-            "erasures": f"at most {show_percent(parameters.in_sequence)} of the drive in sequence, "
+            "erasures": f"at most {show_percent(in_sequence)} of the drive in sequence, "
             f"with reads of {chosen_size(READ_BLOCK_BYTES)} beside",
             "queue depth": str(parameters.depth),
             "data": "incompressible",
@@ -201,7 +209,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 batches_max=2 + CHUNKS // BATCH,
                 what="parts",
                 later=overwrite(0),
-                later_count=round(parameters.in_all * CHUNKS),
+                later_count=ceil(parameters.in_all * CHUNKS / BATCH) * BATCH,
             ),
             after_pauses(),
             Adaptive(
