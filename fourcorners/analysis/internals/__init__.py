@@ -40,7 +40,8 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
         misleading: what may mislead about it.
     """
     logs = log_blocks.find(run)
-    units = mapping_unit.find(run, any(f.value for f in logs))
+    logged = any(f.value for f in logs)
+    units = mapping_unit.find(run, logged)
     unit = next(
         (
             0 if f.verdict == "not applicable" else f.value
@@ -57,7 +58,7 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
     found += conflicts.find(run, ceiling)
     queues = command_queue.find(run)
     found += [*queues, *queue_curve.find(run, _values([*found, *queues]))]
-    written = writing.find(run, ceiling)
+    written = writing.find(run, ceiling, logged)
     found += [*links, *(medium.without_flash(written) if medium.is_disk(run) else written)]
     moving = arm.find(run, _values(queues).get("command_queue_depth"))
     found = first_turn.added([*found, *zones.find(run, ceiling), *moving])

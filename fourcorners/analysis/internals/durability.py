@@ -38,6 +38,9 @@ from which it waits for the medium."""
 _ROUNDS_DIFFER = 4.0
 """Uncertainty by the rounds over that by the scatter of all flushes, from which it is the one."""
 
+_UNSURE = 0.25
+"""Half an interval over the value, above which nothing is said."""
+
 _TOLERANCE = 0.01
 """Of what a flush costs, where its rounds agree as closely: docs/explain.md."""
 
@@ -141,7 +144,7 @@ def _cost(run: RunData, rounds: Sequence[Measured], detail: dict[str, object]) -
     by_all = _half_width(np.concatenate([_latencies_s(run, m) for m in rounds]))
     if half < _ROUNDS_DIFFER * by_all:
         half = by_all
-    if half > value:
+    if half > _UNSURE * value:
         text = (
             f"Flushes took {wording.duration(values.min())} to {wording.duration(values.max())},"
             " round by round: too different for a mean."

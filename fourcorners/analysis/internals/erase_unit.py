@@ -30,8 +30,8 @@ Floats = npt.NDArray[np.float64]
 Part = tuple[int, float]
 """Bytes written, and the seconds that it took."""
 
-EVENTS_MIN = 4
-"""Waits seen, from which their distance is one."""
+EVENTS_MIN = 6
+"""Waits seen, from which their distance is one: fewer may be every other erasure by chance."""
 
 _USUAL_QUANTILE = 0.95
 _LONGER_MIN = 1.15
@@ -231,12 +231,13 @@ def _period(
     spread = float(np.sum((numbers - numbers.mean()) ** 2))
     if spread == 0 or len(np.unique(numbers)) < _MET_MIN * written / unit:
         return None
+    # Bounds, so twice what chance alone leaves open in one case of ten.
     error = two_sided_t(len(numbers) - 1) * math.sqrt(float(np.mean(off**2)) / spread)
     # A wait does not say where in it the erasure began.
     resolution = waits.pace_bytes_per_second * wait_s / float(np.ptp(numbers))
     return Cycle(
         unit,
-        error + resolution,
+        2 * error + resolution,
         wait_s,
         written / unit,
         float(coherence[top]),

@@ -340,6 +340,8 @@ class Seen:
         # At the deepest the one read still comes round at times.
         other = slowest * (1 - 1 / (deepest - waits + 1))
         for _ in range(_ROUNDS):
+            if self.beside[waits] <= other:
+                return None
             alone_s, waiting_s = (1 / (self.beside[depth] - other) for depth in (flat, waits))
             start = waits - (waiting_s - alone_s) * other
             other = slowest / (1 + 1 / (alone_s * other + deepest - start))

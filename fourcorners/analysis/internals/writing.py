@@ -20,13 +20,23 @@ from fourcorners.analysis.internals import (
 )
 from fourcorners.analysis.source import RunData
 
+_PADDED = (
+    "Writes wait until they are on the medium, and small ones may fill a page each, so that the "
+    "bytes written do not tell what the spare area takes."
+)
+_LOGGED = (
+    "Small writes go to log blocks, which are merged when they are full: what the drive takes "
+    "until then says how many logs it has, and not what is spare beside them."
+)
 
-def find(run: RunData, link_rate: float | None) -> list[Finding]:
+
+def find(run: RunData, link_rate: float | None, logs: bool) -> list[Finding]:
     """The findings of those that ran.
 
     Args:
         run: the run.
         link_rate: what the link carries, in bytes per second, if reads have shown it.
+        logs: whether the drive keeps small writes in log blocks.
     """
     carried = link_rate or write_buffer.link_rate(run)
     flushes = durability.find(run)
@@ -37,7 +47,7 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
     known |= {finding.name: finding.value for finding in (*buffers, *caches)}
     round_s = max((finding.detail.get("round_s", 0.0) for finding in buffers), default=0.0)
     return [
-        *_overwritten(run, known, through, round_s),
+        *_overwritten(run, known, through, logs, round_s),
         *buffers,
         *caches,
         *stored_data.find(run, carried, through),
@@ -47,10 +57,11 @@ def find(run: RunData, link_rate: float | None) -> list[Finding]:
 
 
 def _overwritten(
-    run: RunData, written: Mapping[str, float | None], through: bool, round_s: float
+    run: RunData, written: Mapping[str, float | None], through: bool, logs: bool, round_s: float
 ) -> list[Finding]:
     """``written``: values of the other findings about writes. ``through``: writes wait until they
-    are on the medium. ``round_s``: period of the steps in which a burst is taken, or zero."""
+    are on the medium. ``logs``: small ones go to log blocks. ``round_s``: period of the steps in
+    which a burst is taken, or zero."""
     erased = erase_unit.find(run)
     if not erased:
         return []
@@ -66,17 +77,18 @@ def _overwritten(
         round_s=round_s,
     )
     spare = spare_area.find(run, known)
-    spare = [_padded(finding) if through else finding for finding in spare]
+    if logs:
+        spare = [_unknown(finding, _LOGGED) for finding in spare]
+    elif through:
+        spare = [_unknown(finding, _PADDED) for finding in spare]
     return [*spare, *erased, *stalled, *recovery.find(run)]
 
 
-def _padded(finding: Finding) -> Finding:
-    """Without a write cache small writes may take a page each, so that blocks hold less."""
+def _unknown(finding: Finding, reason: str) -> Finding:
     return replace(
         finding,
         verdict="not identifiable",
-        text="Writes wait until they are on the medium, and small ones may fill a page each, so "
-        "that the bytes written do not tell what the spare area takes.",
+        text=reason,
         value=None,
         unit=None,
         interval=None,

@@ -52,39 +52,39 @@ def judge(scores: Sequence[Score]) -> list[Goal]:
     """Every goal over all findings; those with nothing to count are left out of it."""
     return [
         _goal(
-            f"discrete: at least {EXACT_MIN:.0%} exact",
+            f"discrete: at least {100 * EXACT_MIN:.0f} % exact",
             scores,
             lambda s: s.exact,
             lambda s: s.exact >= EXACT_MIN,
         ),
         _goal(
-            f"continuous: median error at most {ERROR_MEDIAN_MAX:.0%}",
+            f"continuous: median error at most {100 * ERROR_MEDIAN_MAX:.0f} %",
             scores,
             lambda s: s.error_median,
             lambda s: s.error_median <= ERROR_MEDIAN_MAX,
         ),
         _goal(
-            f"continuous: 95th percentile of the error at most {ERROR_95_MAX:.0%}",
+            f"continuous: 95th percentile of the error at most {100 * ERROR_95_MAX:.0f} %",
             scores,
             lambda s: s.error_95,
             lambda s: s.error_95 <= ERROR_95_MAX,
         ),
         _goal(
-            f"90 % intervals: {COVERAGE_MIN:.0%} to {COVERAGE_MAX:.0%} hold the truth, or so many "
-            "that the difference may be chance",
+            f"90 % intervals: {100 * COVERAGE_MIN:.0f} to {100 * COVERAGE_MAX:.0f} % hold the "
+            "truth, or so many that the difference may be chance",
             scores,
             lambda s: s.coverage,
             _covers,
         ),
         _goal("bounds: all hold the truth", scores, lambda s: s.bounded, lambda s: s.bounded == 1),
         _goal(
-            f"found where it is not: at most {FALSE_MAX:.0%}",
+            f"found where it is not: at most {100 * FALSE_MAX:.0f} %",
             scores,
             lambda s: s.false,
             lambda s: s.false <= FALSE_MAX,
         ),
         _goal(
-            f"said not to be there although it is: at most {FALSE_MAX:.0%}",
+            f"said not to be there although it is: at most {100 * FALSE_MAX:.0f} %",
             scores,
             lambda s: s.missed,
             lambda s: s.missed <= FALSE_MAX,
