@@ -99,3 +99,12 @@ def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:
         run = fc.run("probe-flush", target, out=tmp_path)
     values = {finding["name"]: finding["value"] for finding in run.findings}
     assert (values["volatile_write_cache"], values["power_loss_protection"]) == (1, 0)
+
+
+def test_a_drive_that_cannot_keep_the_pace_is_not_slower_for_it(tmp_path: Path) -> None:
+    # Every forced write rewrites a cluster, ten times as long as they are apart.
+    with fc.open_target("sim:ocz-core-64gb") as target:
+        run = fc.run("probe-flush", target, out=tmp_path)
+    found = {finding["name"]: finding for finding in run.findings}
+    forced_s = found["volatile_write_cache"]["detail"]["forced_s"]
+    assert forced_s == pytest.approx(found["flush_cost"]["value"], rel=0.05)

@@ -92,7 +92,7 @@ def arena_steady(
 def arena_explain(
     *,
     drives: int | None = None,
-    catalog: Annotated[bool, Parameter(negative=())] = False,
+    catalog: Flag = False,
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
