@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 Part = tuple[int, float]
 """Bytes written, and the seconds that it took."""
 
-EVENTS_MIN = 6
+EVENTS_MIN = 8
 """Waits seen, from which their distance is one: fewer may be every other erasure by chance."""
 
 _USUAL_QUANTILE = 0.95

@@ -29,7 +29,7 @@ _EXPLAINED, _EXPLAINED_NOT = (0.5, 1.5), 0.2
 """What stalls last in all, in times of what writes take longer than before the cliff: within these
 they are what slows the drive down, below the last they are not."""
 
-_EXPLAINED_ALONE = 0.75
+_EXPLAINED_ALONE = 0.88
 """The same from which they are counted rightly, where nothing else shows their distance: else dies
 collect at different times, and requests wait for some of them."""
 
