@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,12 @@ class Finding:
     interval: tuple[float, float] | None = None
     evidence: Sequence[str] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def unidentified(self, reason: str) -> Finding:
+        """The same question without an answer, and why."""
+        return replace(
+            self, verdict="not identifiable", value=None, unit=None, interval=None, text=reason
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The finding as JSON-serialisable data: plain types, ``None`` for NaN and infinity.

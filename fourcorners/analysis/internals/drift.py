@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -100,13 +99,7 @@ def _doubt(finding: Finding, disturbed: Mapping[str, Finding]) -> Finding:
 def _not_taken(finding: Finding, reason: str) -> Finding:
     if finding.verdict not in ("measured", "not applicable") or finding.detail.get(UNDER_LOAD):
         return finding
-    return replace(
-        finding,
-        verdict="not identifiable",
-        value=None,
-        interval=None,
-        text=f"{reason} Under it this came out: {finding.text}",
-    )
+    return finding.unidentified(f"{reason} Under it this came out: {finding.text}")
 
 
 def find(run: RunData) -> list[Finding]:

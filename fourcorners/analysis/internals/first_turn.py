@@ -38,13 +38,9 @@ def added(findings: Sequence[Finding]) -> list[Finding]:
     late_s = half_turn_s + _SWITCHES * switch
     # The sector comes after anything from none to one turn.
     if steps > _TRACKS_MAX * track:
-        found = replace(
-            known["write_buffer_bytes"],
-            verdict="not identifiable",
-            text="A burst is accepted in larger steps than tracks: what was written before it may "
-            "not have left the cache, or it is too large to be filled by the burst.",
-            value=None,
-            interval=None,
+        found = known["write_buffer_bytes"].unidentified(
+            "A burst is accepted in larger steps than tracks: what was written before it may not "
+            "have left the cache, or it is too large to be filled by the burst."
         )
         return [found if f.name == found.name else f for f in findings]
     low, high = known["write_buffer_bytes"].interval or (size, size)

@@ -7,7 +7,6 @@ on to a device; it answers the rest itself, and far faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from fourcorners.analysis.finding import Finding
 
@@ -35,11 +34,7 @@ def _doubt(finding: Finding, answered: dict[str, Finding]) -> Finding:
     by = next((answered[r] for r in finding.evidence if r in answered), None)
     if by is None or finding.verdict not in ("measured", "not applicable"):
         return finding
-    return replace(
-        finding,
-        verdict="not identifiable",
-        value=None,
-        interval=None,
-        text=f"{by.title}: the host answered some of these reads, not the drive. With them this "
-        f"came out: {finding.text}",
+    return finding.unidentified(
+        f"{by.title}: the host answered some of these reads, not the drive. With them this came "
+        f"out: {finding.text}"
     )

@@ -78,21 +78,10 @@ def _overwritten(
     )
     spare = spare_area.find(run, known)
     if logs:
-        spare = [_unknown(finding, _LOGGED) for finding in spare]
+        spare = [finding.unidentified(_LOGGED) for finding in spare]
     elif through:
-        spare = [_unknown(finding, _PADDED) for finding in spare]
+        spare = [finding.unidentified(_PADDED) for finding in spare]
     return [*spare, *erased, *stalled, *recovery.find(run)]
-
-
-def _unknown(finding: Finding, reason: str) -> Finding:
-    return replace(
-        finding,
-        verdict="not identifiable",
-        text=reason,
-        value=None,
-        unit=None,
-        interval=None,
-    )
 
 
 def _by_stalls(unit: Finding, stalled: list[Finding]) -> Finding:
