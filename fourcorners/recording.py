@@ -215,7 +215,9 @@ class Recording:
     ``None`` for simulated targets, and ``generating_s`` is the time that all workers took to make
     the data of writes.
     ``energy_j`` is what the drive took in the measured time, in joules: ``None`` for real targets
-    and where the drive file gives no powers.
+    and where the drive file gives no powers. ``flash_programmed_bytes`` is what it programmed into
+    flash in that time, with GC and its own tables: ``None`` where the target does not tell it, as
+    real ones do not.
     ``log`` has single I/Os where the workload asks for them.
     ``interrupted`` says that the workload was not carried out to its end, so that the recording is
     partial; ``failure`` is why, in one sentence, where the target was the reason.
@@ -232,6 +234,7 @@ class Recording:
     offered: Offered | None = None
     energy_j: float | None = None
     log: IoLog | None = None
+    flash_programmed_bytes: int | None = None
 
     @classmethod
     def from_raw(cls, raw: "RawRecording", *, simulated: bool) -> "Recording":
@@ -256,6 +259,7 @@ class Recording:
             if raw.offered_ns
             else None,
             energy_j=raw.energy_j,
+            flash_programmed_bytes=raw.flash_programmed_bytes,
             log=None if raw.log is None else _log_from_raw(raw.log),
         )
 
@@ -290,6 +294,19 @@ class Recording:
         if self.energy_j is None or self.elapsed_s <= 0:
             return None
         return self.energy_j / self.elapsed_s
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Bytes programmed into flash over bytes that the host wrote, both in the measured time.
+
+        ``None`` where the target does not tell what it programs, and where nothing was written. A
+        drive that compresses can stay below 1; a write buffer moves work past the end of a short
+        recording.
+        """
+        written = self.operations["write"].bytes if "write" in self.operations else 0
+        if self.flash_programmed_bytes is None or written == 0:
+            return None
+        return self.flash_programmed_bytes / written
 
     @property
     def error_count(self) -> int:

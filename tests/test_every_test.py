@@ -37,6 +37,8 @@ FOUND = {
     "recovery": "recovery_after-trim",
     "latency": "exceedance_latency/100-percent-reads",
     "latency-under-load": "sustained_rate_bursts",
+    "sync-writes": "spec_sheet",
+    "sequential-fill": "write_amplification",
     "snia-throughput": "rounds_snia-throughput_1 MiB sequential",
     "snia-latency": "rounds_snia-latency_4 KiB random, R/W 0/100",
     "snia-write-saturation": "rounds_snia-write-saturation_",

@@ -85,6 +85,25 @@ def test_energy_is_recorded_where_the_drive_file_gives_powers() -> None:
         assert recording.mean_power_w is None
 
 
+def test_write_amplification_is_what_the_drive_counts() -> None:
+    with fc.open_target("sim:intel-x25-v-40gb") as drive:
+        assert isinstance(drive, SimulatedTarget)
+        drive.enter_steady_state()
+        before = drive.counters()
+        stream = fc.Stream.write("random", 4096, queue_depth=8)
+        recording = drive.run(fc.Workload([stream], seconds=5))
+        after = drive.counters()
+        programmed = after["bytes_programmed"] - before["bytes_programmed"]
+        assert recording.flash_programmed_bytes == programmed
+        assert recording.write_amplification == programmed / recording.write.bytes
+        # A drive in the steady state moves valid pages for each that the host writes.
+        assert recording.write_amplification > 1.5
+        reads = drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=1))
+        assert reads.write_amplification is None
+    with fc.open_target("sim:wd6400aaks") as drive:
+        assert drive.run(fc.Workload([stream], seconds=1)).flash_programmed_bytes is None
+
+
 def test_a_seed_repeats_a_run_exactly() -> None:
     def run(seed: int) -> list[int]:
         with fc.open_target("sim:wd6400aaks", seed=seed) as drive:

@@ -145,6 +145,8 @@ pub struct RawRecording {
     generating_ns: u64,
     /// Of the drive in the measured time, in joules.
     energy_j: Option<f64>,
+    /// Into flash in the measured time.
+    flash_programmed_bytes: Option<u64>,
     interrupted: bool,
     /// The failure that ended the run, in one sentence.
     failure: Option<String>,
@@ -174,6 +176,7 @@ impl RawRecording {
             cpu_system_ns: recording.cpu.system_ns,
             generating_ns: recording.generating_ns,
             energy_j: recording.energy_j,
+            flash_programmed_bytes: recording.flash_programmed_bytes,
             interrupted: recording.interrupted,
             failure: recording.failure,
             operations,

@@ -3,7 +3,7 @@
 use crate::Progress;
 use crate::worker::Slot;
 use fourcorners_recording::{IoLog, LoggedIo, Offered, Recorder, Recording, Totals};
-use fourcorners_target::Completion;
+use fourcorners_target::{Completion, Meters};
 use fourcorners_workload::Workload;
 use std::sync::atomic::Ordering;
 
@@ -19,8 +19,8 @@ pub(crate) struct Measurement {
     /// the start of measuring: the time integral of the outstanding I/Os.
     outstanding_integral_ns: i128,
     offered: Offered,
-    /// What the target had taken when measuring started, in joules.
-    energy_before_j: Option<f64>,
+    /// What the target's meters showed when measuring started.
+    meters_before: Meters,
     /// Where single I/Os are kept.
     log: Option<IoLog>,
     /// What was added to the shared progress: other workers add theirs.
@@ -42,7 +42,7 @@ impl Measurement {
             },
             outstanding_integral_ns: 0,
             offered: Offered::default(),
-            energy_before_j: None,
+            meters_before: Meters::default(),
             log: (log_ios > 0).then(|| IoLog::new(log_ios)),
             published: Totals::default(),
         }
@@ -53,9 +53,9 @@ impl Measurement {
         self.ramp_end_ns.is_some()
     }
 
-    /// Takes the target's energy as that at which measuring starts.
-    pub(crate) fn count_energy_from(&mut self, energy_j: Option<f64>) {
-        self.energy_before_j = energy_j;
+    /// Takes the readings of the target's meters as those at which measuring starts.
+    pub(crate) fn count_from(&mut self, meters: Meters) {
+        self.meters_before = meters;
     }
 
     /// When the time is up.
@@ -156,13 +156,15 @@ impl Measurement {
         progress.latency_sum_ns.fetch_add(latency_ns, Ordering::Relaxed);
     }
 
-    /// `energy_j` is the target's energy at the end.
-    pub(crate) fn finish(self, energy_j: Option<f64>) -> Recording {
+    /// `meters` are the target's at the end.
+    pub(crate) fn finish(self, meters: Meters) -> Recording {
         let mut recording = self.recorder.finish();
         recording.outstanding_integral_ns = self.outstanding_integral_ns.unsigned_abs();
         recording.offered = self.offered;
         recording.log = self.log;
-        recording.energy_j = energy_j.zip(self.energy_before_j).map(|(end, start)| end - start);
+        let metered = meters.since(&self.meters_before);
+        recording.energy_j = metered.energy_j;
+        recording.flash_programmed_bytes = metered.flash_programmed_bytes;
         recording
     }
 }

@@ -6,7 +6,7 @@ use crate::measurement::Measurement;
 use crate::open_loop::OpenLoop;
 use crate::trouble::{Outstanding, Trouble};
 use fourcorners_recording::Recording;
-use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_target::{Completion, Meters, Target, TargetError};
 use fourcorners_workload::{Content, Lane, Operation, Request, Workload};
 
 /// Completions between two looks at [`Progress::stop`], at simulated speed some
@@ -84,7 +84,7 @@ impl Worker {
         let workers: u32 = workload.streams.iter().map(|stream| stream.workers).sum();
         let log_ios = workload.log_ios.div_ceil(u64::from(workers)) * lanes.len() as u64;
         let mut measurement = Measurement::new(workload, started_ns, log_ios as usize);
-        measurement.count_energy_from(target.energy_j());
+        measurement.count_from(target.meters());
         Ok(Self {
             open_loop: OpenLoop::new(started_ns, &lanes, &slots),
             lanes,
@@ -188,7 +188,7 @@ impl Worker {
             }
         }
         if in_ramp && !self.measurement.is_in_ramp() {
-            self.measurement.count_energy_from(target.energy_j());
+            self.measurement.count_from(target.meters());
         }
         self.outstanding -= done.len();
         done.truncate(answers);
@@ -201,7 +201,7 @@ impl Worker {
     pub(crate) fn conclude(
         mut self,
         ended_ns: u64,
-        energy_j: Option<f64>,
+        meters: Meters,
         progress: &Progress,
     ) -> Recording {
         self.open_loop.stop(ended_ns, &mut self.lanes, &mut self.measurement);
@@ -212,7 +212,7 @@ impl Worker {
         }
         self.measurement.publish(progress, ended_ns - self.started_ns);
         let (interrupted, failure) = self.trouble.conclude();
-        let measured = self.measurement.finish(energy_j);
+        let measured = self.measurement.finish(meters);
         Recording { generating_ns: self.generating_ns, interrupted, failure, ..measured }
     }
 
@@ -222,7 +222,7 @@ impl Worker {
             self.submitted(index, self.now_ns);
         }
         self.trouble.look(now_ns, progress, || outstanding_now(&self.slots));
-        self.conclude(now_ns, None, progress)
+        self.conclude(now_ns, Meters::default(), progress)
     }
 }
 
@@ -272,7 +272,7 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
         slot.submitted_ns = FREE;
     }
     worker.generating_ns = target.generating_ns();
-    Ok(custody.take().conclude(target.now_ns(), target.energy_j(), progress))
+    Ok(custody.take().conclude(target.now_ns(), target.meters(), progress))
 }
 
 #[inline]

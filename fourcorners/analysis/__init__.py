@@ -22,11 +22,13 @@ from fourcorners.analysis import (
     power,
     queue_depth,
     rounds,
+    sequential_fill,
     snia_recovery,
     spec_sheet,
     steadiness,
     summary,
     sweeps,
+    write_amplification,
 )
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData
@@ -42,6 +44,7 @@ def find(run: RunData) -> list[Finding]:
     findings = [
         *corners.find(run),
         *power.find(run),
+        *write_amplification.find(run),
         *access_findings.find(run),
         *queue_depth.find(run),
         *consistency_findings.find(run),
@@ -51,6 +54,7 @@ def find(run: RunData) -> list[Finding]:
         *load.find(run),
         *latency_over_time.find(run),
         *rounds.find(run),
+        *sequential_fill.find(run),
         *snia_recovery.find(run),
         *internals.find(run, misleading),
         *littles_law.find(run),

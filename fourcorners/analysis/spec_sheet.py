@@ -16,7 +16,14 @@ from fourcorners import wording
 from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.highest import highest
-from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY, QUANTILES, THROUGHPUT, Quantity
+from fourcorners.analysis.quantity import (
+    IOPS,
+    MEAN_LATENCY,
+    P99_LATENCY,
+    QUANTILES,
+    THROUGHPUT,
+    Quantity,
+)
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.analysis.traits import SMALL_BYTES, busiest
 from fourcorners.catalog.claims import Claim, claims_about
@@ -29,6 +36,9 @@ REACHED = 0.98
 
 TAIL_IOS_MIN = 5000
 """I/Os of which five are the slowest thousandth: of fewer, a percentile of 99.9 is a chance."""
+
+FLUSHES_MIN = 500
+"""Flushes of which five are the slowest hundredth; see :data:`TAIL_IOS_MIN`."""
 
 TITLES = {
     "sequential_read": "Large reads",
@@ -46,6 +56,8 @@ TITLES = {
     "read_p999": "99.9 % of busy reads",
     "write_access": "One random 4 KiB write",
     "write_p999": "99.9 % of busy writes",
+    "flush": "One flush after a 4 KiB write",
+    "flush_p99": "99 % of them",
 }
 """A title in lower case belongs to the figure above it."""
 
@@ -136,6 +148,7 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
         *_rates(run, turns),
         *_consistency(by_name.get("consistency_write")),
         *_waits(run, turns),
+        *_flushes(run),
     ]
     if not rows:
         return []
@@ -324,6 +337,27 @@ def _waits(run: RunData, turns: bool) -> list[Row]:
         )
         if deepest is not None and deepest.ios >= TAIL_IOS_MIN:
             rows.append(_row(run, f"{operation}_p999", deepest, _P999, "s"))
+    return [row for row in rows if row is not None]
+
+
+def _flushes(run: RunData) -> list[Row]:
+    """How long a flush takes after one small write, as a commit of a database waits for it."""
+    flushed = [
+        one
+        for one in measured(run, operation="flush")
+        if one.point.get("flush_every_writes") == 1
+        and one.block_bytes == SMALL_BYTES
+        and one.queue_depth == 1
+        and not one.row.get("interrupted")
+    ]
+    if not flushed:
+        return []
+    one = flushed[0]
+    rows = [
+        _row(run, key, one, column, "s", conditions="after each write, queue depth 1")
+        for key, column in (("flush", MEAN_LATENCY), ("flush_p99", P99_LATENCY))
+        if column is MEAN_LATENCY or one.ios >= FLUSHES_MIN
+    ]
     return [row for row in rows if row is not None]
 
 

@@ -6,12 +6,12 @@ import fnmatch
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from fourcorners import wording
-from fourcorners.analysis.quantity import ALL, Quantity
+from fourcorners.analysis.quantity import ALL, THROUGHPUT, Quantity
 from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.sure import values
 from fourcorners.errors import UserError
@@ -195,8 +195,16 @@ def parse_gate(text: str) -> Gate:
 
 
 def quantity_names() -> list[str]:
-    """Every quantity that a gate can name: ``read_iops``, ``p99_write_latency`` ..."""
-    return [_spelled(quantity, operation) for operation in ("read", "write") for quantity in ALL]
+    """Every quantity that a gate can name: ``read_iops``, ``p99_flush_latency`` ..."""
+    return [_spelled(quantity, operation) for operation, quantity in _gated()]
+
+
+def _gated() -> Iterator[tuple[str, Quantity]]:
+    """Operations with their quantities. Flushes transfer nothing."""
+    for operation in ("read", "write", "flush"):
+        for quantity in ALL:
+            if operation != "flush" or quantity is not THROUGHPUT:
+                yield operation, quantity
 
 
 def _spelled(quantity: Quantity, operation: str) -> str:
@@ -205,10 +213,9 @@ def _spelled(quantity: Quantity, operation: str) -> str:
 
 
 def _quantity(text: str, name: str) -> tuple[Quantity, str]:
-    for operation in ("read", "write"):
-        for quantity in ALL:
-            if name == _spelled(quantity, operation):
-                return quantity, operation
+    for operation, quantity in _gated():
+        if name == _spelled(quantity, operation):
+            return quantity, operation
     raise UserError(
         f'"{text}" is not a gate: unknown quantity "{name}"; use one of '
         f"{', '.join(quantity_names())}"

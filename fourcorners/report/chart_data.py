@@ -41,17 +41,19 @@ TITLES = {
     "round_of_reads": "round",
     "due_iops": "I/Os due per second",
     "idle_s": "pause, s",
+    "written": "GB written",
 }
 
 
 def rows_of(
-    chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool
+    chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool, flushes: bool = False
 ) -> list[dict[str, Any]]:
-    """Recordings of a chart: reads and writes together, or each operation by itself."""
+    """Recordings of a chart: reads and writes together, or each operation by itself, with
+    ``flushes`` among them where asked for."""
     ids = str(chart.get("ids") or "")
     kept: dict[tuple[str, str], dict[str, Any]] = {}
     for row in joined(run):
-        if row["test"] != test or row["operation"] == "flush":
+        if row["test"] != test or (row["operation"] == "flush" and not flushes):
             continue
         if not str(row["recording"]).startswith(ids):
             continue
@@ -86,7 +88,7 @@ def label_of(row: Mapping[str, Any], keys: Iterable[str]) -> str:
     parts = []
     for key in keys:
         if key == "each operation":
-            parts.append(f"{row['operation']}s")
+            parts.append("flushes" if row["operation"] == "flush" else f"{row['operation']}s")
             continue
         value = row["label"] if key == "label" else row["point"].get(key, row.get(key))
         if value is not None:

@@ -240,11 +240,13 @@ def _percentiles(
     chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     series = []
+    keys = list(chart.get("series") or [])
+    flushes = "each operation" in keys
     for drive, run in enumerate(runs):
-        for row in rows_of(chart, test, run, by_operation=True):
+        for row in rows_of(chart, test, run, by_operation=True, flushes=flushes):
             points = curve(run, row)
             if points["ns"]:
-                label = operation_label(row, list(chart.get("series") or []))
+                label = operation_label(row, keys)
                 pairs = zip(points["tail"], points["ns"], strict=True)
                 series.append(
                     {

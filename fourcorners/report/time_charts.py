@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fourcorners import wording
 from fourcorners.analysis import latency_over_time
 from fourcorners.recording import IoLog, LatencyOverTime
@@ -53,10 +55,12 @@ def _placed(chart: Mapping[str, Any], test: str, runs: Sequence[Run]) -> Iterato
 def seconds(
     chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Every second of the recordings. IOPS with a log axis, each series from zero, are shown in the
+    """Every second of the recordings; with ``x`` "written" over what had been written by its end,
+    in GB, each recording from zero. IOPS with a log axis, each series from zero, are shown in the
     reviews' three views."""
     y = str(chart["y"])
     in_order = chart.get("x") == "elapsed"
+    written = chart.get("x") == "written"
     log = str(chart.get("log") or "")
     series: dict[tuple[int, str], list[list[Any]]] = {}
     recordings: dict[tuple[int, str], list[str]] = {}
@@ -65,9 +69,14 @@ def seconds(
         whole = runs[one.drive].series(str(row["recording"]), str(row["operation"]))
         key = (one.drive, one.label)
         recordings.setdefault(key, []).append(str(row["recording"]))
+        count = min(len(whole["ios"]), one.seconds)
+        places = (
+            [rounded(moved / 1e9) for moved in np.cumsum(whole["bytes"][:count])]
+            if written
+            else [round(one.start_s + second, 3) for second in range(count)]
+        )
         series.setdefault(key, []).extend(
-            [round(one.start_s + second, 3), rounded(_second(whole, second, y))]
-            for second in range(min(len(whole["ios"]), one.seconds))
+            [place, rounded(_second(whole, second, y))] for second, place in enumerate(places)
         )
     shown = {key: points for key, points in series.items() if points}
     if not shown:
@@ -78,7 +87,9 @@ def seconds(
             # Series that begin anew each have a panel of their own.
             "apart": not in_order,
             "title": chart["title"],
-            "x": {"key": "second", "title": "second", "log": False},
+            "x": axis("written", "", "x")
+            if written
+            else {"key": "second", "title": "second", "log": False},
             "y": axis(y, log, "y"),
             "series": [
                 {

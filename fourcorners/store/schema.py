@@ -59,6 +59,8 @@ RECORDINGS_SCHEMA = pa.schema(
         ("generating_s", pa.float64()),
         ("energy_j", pa.float64()),
         ("mean_power_w", pa.float64()),
+        ("flash_programmed_bytes", pa.int64()),
+        ("write_amplification", pa.float64()),
         ("interrupted", pa.bool_()),
     ]
 )

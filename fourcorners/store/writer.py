@@ -265,6 +265,8 @@ def _row(
         "generating_s": recording.generating_s,
         "energy_j": recording.energy_j,
         "mean_power_w": recording.mean_power_w,
+        "flash_programmed_bytes": recording.flash_programmed_bytes,
+        "write_amplification": recording.write_amplification,
         "interrupted": recording.interrupted,
     }
 

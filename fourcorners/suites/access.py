@@ -331,6 +331,7 @@ def _charts(workloads: Sequence[_Workload]) -> tuple[Chart, ...]:
         )
     return (
         Chart("seconds", "IOPS by the second", "iops", series=("label",)),
+        Chart("seconds", "MB/s by the second", "mbps", series=("label",)),
         Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
     )
 

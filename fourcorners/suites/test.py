@@ -182,7 +182,8 @@ class Chart:
 
     ``kind`` is ``lines`` (``y`` over the point's ``x``, a line for each value of ``series``),
     ``heat`` (``y`` by the point's ``rows`` and ``x``, a map for each value of ``series``),
-    ``seconds`` (``y`` of every second, the recordings one after the other),
+    ``seconds`` (``y`` of every second, the recordings one after the other; with ``x`` "written"
+    over what they had written),
     ``dots`` (as lines, without them), ``percentiles`` (latency against the share of I/Os that took
     longer) or ``rounds`` (the variables that a steady state is judged by, with the window).
     ``y`` is a name out of docs/suites.md: ``mbps``, ``iops``, ``latency_mean`` and so on.

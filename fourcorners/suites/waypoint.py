@@ -138,6 +138,7 @@ def _recording(run: Run, id: str) -> Recording:
         operations=operations,
         offered=offered,
         energy_j=first["energy_j"],
+        flash_programmed_bytes=first.get("flash_programmed_bytes"),
     )
 
 

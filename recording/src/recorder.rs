@@ -105,6 +105,9 @@ pub struct Recording {
     /// Energy that the drive took in the measured time, in joules; `None` where
     /// the target does not know it.
     pub energy_j: Option<f64>,
+    /// Bytes that the drive programmed into flash in the measured time; `None`
+    /// where the target does not know it.
+    pub flash_programmed_bytes: Option<u64>,
     /// Every I/O, or a share of them, where the workload asks for it.
     pub log: Option<IoLog>,
     /// A failure or a request to stop ended the run before its own stop did:

@@ -27,6 +27,28 @@ pub struct Completion {
 #[error("{0}")]
 pub struct TargetError(pub String);
 
+/// Readings of a target's own meters, each since an arbitrary start; `None` where
+/// nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Meters {
+    /// Energy taken, in joules.
+    pub energy_j: Option<f64>,
+    /// Bytes programmed into flash: of the host, of GC, and of the drive's own
+    /// tables.
+    pub flash_programmed_bytes: Option<u64>,
+}
+
+impl Meters {
+    /// What was added since an earlier reading.
+    pub fn since(&self, earlier: &Meters) -> Meters {
+        let bytes = self.flash_programmed_bytes.zip(earlier.flash_programmed_bytes);
+        Meters {
+            energy_j: self.energy_j.zip(earlier.energy_j).map(|(now, then)| now - then),
+            flash_programmed_bytes: bytes.map(|(now, then)| now - then),
+        }
+    }
+}
+
 /// Something that serves I/O on a clock of its own: virtual time for a
 /// simulated drive, monotonic time for a real one.
 pub trait Target {
@@ -73,10 +95,9 @@ pub trait Target {
         0
     }
 
-    /// Energy taken since an arbitrary start, in joules; `None` where nobody
-    /// knows.
-    fn energy_j(&self) -> Option<f64> {
-        None
+    /// What the target's own meters show.
+    fn meters(&self) -> Meters {
+        Meters::default()
     }
 
     /// Hands over a request under a free slot and returns the clock's value that

@@ -1,6 +1,6 @@
 //! What every drive model is: a machine that advances from event to event.
 
-use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_target::{Completion, Meters, Target, TargetError};
 use fourcorners_workload::{Pattern, Request, Stream};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -121,6 +121,12 @@ pub trait Device {
     fn energy_j(&self, _now_ns: u64) -> Option<f64> {
         None
     }
+
+    /// Bytes programmed into flash since the model was made, whole rows as the
+    /// dies program them; `None` where there is no flash.
+    fn flash_programmed_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A device and its virtual clock: the simulated side of the target seam.
@@ -140,7 +146,7 @@ impl<D: Device> Simulated<D> {
     /// drive's power is specified.
     pub fn counters(&self) -> Vec<(&'static str, f64)> {
         let mut counters = self.device.counters();
-        counters.extend(self.energy_j().map(|energy_j| ("energy_j", energy_j)));
+        counters.extend(self.meters().energy_j.map(|energy_j| ("energy_j", energy_j)));
         counters
     }
 
@@ -205,8 +211,11 @@ impl<D: Device> Target for Simulated<D> {
         Ok(())
     }
 
-    fn energy_j(&self) -> Option<f64> {
-        self.device.energy_j(self.now_ns)
+    fn meters(&self) -> Meters {
+        Meters {
+            energy_j: self.device.energy_j(self.now_ns),
+            flash_programmed_bytes: self.device.flash_programmed_bytes(),
+        }
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //! bookkeeping of requests and completions, not a medium, which it has not.
 
 use crate::stamp::{BLOCK_BYTES, Stamp};
-use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_target::{Completion, Meters, Target, TargetError};
 use fourcorners_workload::{Operation, Request};
 use std::collections::HashMap;
 
@@ -64,8 +64,8 @@ impl<T: Target> Target for Remembering<'_, T> {
         self.inner.prepare(slots, block_bytes_max)
     }
 
-    fn energy_j(&self) -> Option<f64> {
-        self.inner.energy_j()
+    fn meters(&self) -> Meters {
+        self.inner.meters()
     }
 
     fn write_data(&mut self, slot: u32, length_bytes: u32) -> Option<&mut [u8]> {

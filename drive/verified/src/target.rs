@@ -4,7 +4,7 @@ use crate::damage::{Damage, Damages};
 use crate::diagnose::diagnose;
 use crate::ledger::Ledger;
 use crate::stamp::{BLOCK_BYTES, Stamp};
-use fourcorners_target::{Completion, Target, TargetError};
+use fourcorners_target::{Completion, Meters, Target, TargetError};
 use fourcorners_workload::{Operation, Request};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -161,7 +161,7 @@ impl<T: Target> Target for Verified<T> {
         self.inner.generating_ns()
     }
 
-    fn energy_j(&self) -> Option<f64> {
-        self.inner.energy_j()
+    fn meters(&self) -> Meters {
+        self.inner.meters()
     }
 }

@@ -85,7 +85,7 @@ function curves(data, chart, state, id) {
   // Colour and shape of a series, and what stands out together with it.
   const style = (s) => (several ? { drive: s.drive } : { drive: labels.indexOf(s.label), series: s.label });
   const y = words(chart.y);
-  const x = { percentiles: share, seconds: (v) => `second ${plain(v)}`, ios: duration, density: (v) => `${plain(v)} s` }[chart.kind] ?? place(chart.x);
+  const x = { percentiles: share, seconds: (v) => (chart.x.key === "written" ? `${plain(v)} GB written` : `second ${plain(v)}`), ios: duration, density: (v) => `${plain(v)} s` }[chart.kind] ?? place(chart.x);
   const axes = () => {
     const across = xAxis(chart, xs, state[`${id}:x`]);
     if (!map) return { x: across, y: yAxis(chart, ys, state[`${id}:y`]) };

@@ -1,4 +1,5 @@
-"""Latency: of single accesses over time, and under load at a given rate up to saturation."""
+"""Latency: of single accesses over time, of flushes, and under load at a given rate up to
+saturation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -101,6 +102,70 @@ LATENCY = Definition(
     "peaks of 100 ms feel better than 0.1 ms with peaks of 500 ms.",
     plan=plan,
     parameters=Parameters,
+)
+
+SYNC_SPAN_BYTES = 10**9
+"""A log that is written round and round."""
+
+
+@dataclass(frozen=True)
+class SyncParameters:
+    """Of writes that wait for the medium."""
+
+    block_bytes: int = parameter(SIZE, 4 * KIB, "block size")
+    span_bytes: int = parameter(SIZE, SYNC_SPAN_BYTES, "span")
+    time_s: float = parameter(SECONDS, 30.0, "of writing")
+
+
+def plan_sync(subject: Subject, parameters: SyncParameters, seed: int) -> Plan:
+    """Small sequential writes, one at a time, each followed by a flush, as a database writes its
+    log or a file system its journal."""
+    span = subject.span_bytes(parameters.span_bytes)
+    block = parameters.block_bytes
+    stream = Stream.write("sequential", block, span_bytes=span, flush_every_writes=1)
+    label = f"{chosen_size(block)} sequential write and flush, queue depth 1"
+    return Plan(
+        {
+            "block size": f"{chosen_size(block)}, sequential",
+            "flushes": "one after each write",
+            "queue depth": "1",
+            "span": subject.alone(span, ", filled"),
+            "time": f"{parameters.time_s:g} s",
+        },
+        (
+            Phase(
+                (Purge(), Fill(span), settle()),
+                (
+                    timed(
+                        "write-flush",
+                        label,
+                        stream,
+                        parameters.time_s,
+                        seed=seed,
+                        flush_every_writes=1,
+                    ),
+                ),
+            ),
+        ),
+        (
+            Chart(
+                "percentiles",
+                "Latency of writes and of flushes",
+                "latency",
+                series=("each operation",),
+            ),
+            Chart("seconds", "Longest latency by the second", "latency_max", log="y"),
+        ),
+    )
+
+
+SYNC_WRITES = Definition(
+    name="sync-writes",
+    title="Flushed writes",
+    source="fio's fsync; readers",
+    purpose="How long a commit waits: a small write and the flush that makes it safe.",
+    plan=plan_sync,
+    parameters=SyncParameters,
 )
 
 # More outstanding than any drive works on at once, so that waiting is the drive's.

@@ -1,4 +1,5 @@
-"""Sequential rates: 128 KiB over the whole span (Vertex 3), and ATTO's sweep of block sizes."""
+"""Sequential rates: 128 KiB over the whole span (Vertex 3), one fill of the whole drive, and ATTO's
+sweep of block sizes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import INCOMPRESSIBLE, REPEATED
+from fourcorners.workload import INCOMPRESSIBLE, REPEATED, Workload
 
 BLOCK_BYTES = 128 * KIB
 SEQUENTIAL_S = 60.0
 """The reviews' minute."""
+FILL_DEPTH = 32
+"""As AnandTech's later reviews fill a whole drive: 128 kB, 32 outstanding."""
 CONTENTS = (INCOMPRESSIBLE, REPEATED)
 
 ATTO_SIZES = tuple(512 * 2**step for step in range(15))
@@ -122,6 +125,55 @@ SEQUENTIAL = Definition(
     purpose="How fast large amounts are read and written in order.",
     plan=plan,
     parameters=Parameters,
+)
+
+
+@dataclass(frozen=True)
+class FillParameters:
+    """Of one fill of the whole drive."""
+
+    block_bytes: int = parameter(SIZE, BLOCK_BYTES, "block size")
+    depth: int = parameter(COUNT, FILL_DEPTH, "queue depth")
+    content: str = parameter(CONTENT, INCOMPRESSIBLE, "data")
+
+
+def plan_fill(subject: Subject, parameters: FillParameters, seed: int) -> Plan:
+    """Sequential writes of everything, once, to an erased drive."""
+    area, block = subject.area_bytes, parameters.block_bytes
+    stream = access(
+        "write",
+        "sequential",
+        block,
+        span_bytes=area,
+        queue_depth=parameters.depth,
+        content=parameters.content,
+    )
+    label = f"{chosen_size(block)} sequential write, queue depth {parameters.depth}"
+    fits = block <= area
+    amount = area - area % block if fits else block
+    fill = Measurement("fill", label, Workload([stream], transfer_bytes=amount, seed=seed))
+    return Plan(
+        {
+            "block size": f"{chosen_size(block)}, sequential",
+            "queue depth": str(parameters.depth),
+            "span": subject.extent(area),
+            "data": parameters.content,
+            "amount": "everything, once",
+        },
+        (Phase((Purge(),), (fill,)),),
+        (Chart("seconds", "Throughput over what was written", "mbps", x="written"),),
+        None if fits else "the target is smaller than one request",
+    )
+
+
+FILL = Definition(
+    name="sequential-fill",
+    title="Sequential fill",
+    source="readers, later reviews",
+    purpose="How fast the whole drive is written once, and where it slows down: an SLC cache that "
+    "is full, data that is folded, the inner zones of a disk.",
+    plan=plan_fill,
+    parameters=FillParameters,
 )
 
 

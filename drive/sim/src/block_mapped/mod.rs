@@ -247,9 +247,13 @@ impl Device for BlockMapped {
         self.log = None;
     }
 
+    fn flash_programmed_bytes(&self) -> Option<u64> {
+        Some((self.counts.rows_appended + self.counts.rows_merged) * self.row_bytes)
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let counts = &self.counts;
-        let programmed = (counts.rows_appended + counts.rows_merged) * self.row_bytes;
+        let programmed = self.flash_programmed_bytes().unwrap_or(0);
         vec![
             ("host_written_bytes", counts.host_written_bytes as f64),
             ("flash_programmed_bytes", programmed as f64),

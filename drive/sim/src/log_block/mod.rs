@@ -390,11 +390,16 @@ impl Device for LogBlock {
         self.specification = made.specification.clone();
     }
 
+    fn flash_programmed_bytes(&self) -> Option<u64> {
+        let counts = self.translation.counts();
+        // Programming a row takes all of it, whatever the host wrote of it.
+        Some((counts.host_rows + counts.copied_rows) * self.row_bytes)
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let counts = self.translation.counts();
         let (host, copied) = (counts.host_rows as f64, counts.copied_rows as f64);
-        // Programming a row takes all of it, whatever the host wrote of it.
-        let programmed_bytes = (host + copied) * self.row_bytes as f64;
+        let programmed_bytes = self.flash_programmed_bytes().unwrap_or(0) as f64;
         let host_bytes = self.host_bytes as f64;
         vec![
             ("host_bytes_written", host_bytes),

@@ -483,6 +483,14 @@ impl Device for PageMapped {
         self.power.as_ref().map(|power| power.energy_j(now_ns, link_ns, array))
     }
 
+    fn flash_programmed_bytes(&self) -> Option<u64> {
+        let folded_bytes = self.slc_cache.as_ref().map_or(0, SlcCache::folded_bytes);
+        let map_rows = self.map_cache.as_ref().map_or(0, MapCache::rows_programmed);
+        // Programming a row takes all of it, whatever it holds.
+        let rows = self.translation.counters().programmed_rows + map_rows;
+        Some(rows * self.specification.row_bytes() + folded_bytes)
+    }
+
     fn counters(&self) -> Vec<(&'static str, f64)> {
         let counters = self.translation.counters();
         let host = counters.host_units as f64;
@@ -494,9 +502,7 @@ impl Device for PageMapped {
         let map_rows = self.map_cache.as_ref().map_or(0, MapCache::rows_programmed);
         let row_bytes = self.specification.row_bytes();
         let map_units = (map_rows * (row_bytes / self.units.unit_bytes)) as f64;
-        // Programming a row takes all of it, whatever it holds.
-        let rows = counters.programmed_rows + map_rows;
-        let programmed_bytes = (rows * row_bytes + folded_bytes) as f64;
+        let programmed_bytes = self.flash_programmed_bytes().unwrap_or(0) as f64;
         let host_bytes = self.host_bytes as f64;
         vec![
             ("host_units_written", host),

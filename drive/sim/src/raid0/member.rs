@@ -114,4 +114,8 @@ impl Device for Member {
     fn energy_j(&self, now_ns: u64) -> Option<f64> {
         with_member!(self, drive => drive.energy_j(now_ns))
     }
+
+    fn flash_programmed_bytes(&self) -> Option<u64> {
+        with_member!(self, drive => drive.flash_programmed_bytes())
+    }
 }

@@ -288,6 +288,10 @@ impl Device for Raid0 {
         self.members.iter().map(|member| member.energy_j(now_ns)).sum()
     }
 
+    fn flash_programmed_bytes(&self) -> Option<u64> {
+        self.members.iter().map(Device::flash_programmed_bytes).sum()
+    }
+
     fn assert_consistent(&self) {
         self.members.iter().for_each(Device::assert_consistent);
     }

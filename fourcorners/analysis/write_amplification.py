@@ -1,0 +1,80 @@
+"""Finding ``write_amplification``: bytes programmed into flash for each byte that the host wrote.
+
+It is known of targets that tell what they program, today simulated drives. It counts what the dies
+program in the measured time: data of the host, valid pages that GC relocates, padding, and the
+drive's own tables. Of several recordings of one kind the last that was written stands for it: the
+drive is then furthest from new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from fourcorners import wording
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.traits import SMALL_BYTES
+
+
+def find(run: RunData) -> list[Finding]:
+    """The finding, from recordings that only write; none where no target told it."""
+    told = [
+        one
+        for one in measured(run, operation="write")
+        if one.number("write_amplification") is not None and one.point.get("operation") == "write"
+    ]
+    kinds = {
+        _kind(one): one
+        for pattern in ("sequential", "random")
+        for one in _of_usual_size([one for one in told if one.point.get("pattern") == pattern])
+    }
+    if not kinds:
+        return []
+    rows: list[dict[str, Any]] = [
+        {
+            "recording": one.recording,
+            "writes": kind,
+            "write_amplification": one.number("write_amplification"),
+            "flash_programmed_bytes": one.number("flash_programmed_bytes"),
+            "host_bytes": one.row["bytes"],
+        }
+        for kind, one in kinds.items()
+    ]
+    said = [
+        f"{wording.number(row['write_amplification'])} for {row['writes']} ({row['recording']})"
+        for row in rows
+    ]
+    return [
+        Finding(
+            name="write_amplification",
+            title="Write amplification",
+            verdict="measured",
+            text="For each byte that the host writes the drive programs so many bytes of flash: "
+            f"{wording.sentence_list(said)}, each over the whole recording.",
+            value=max(row["write_amplification"] for row in rows),
+            unit="1",
+            evidence=[row["recording"] for row in rows],
+            detail={"recordings": rows},
+        )
+    ]
+
+
+def _of_usual_size(writes: list[Measured]) -> list[Measured]:
+    """Those of 4 KiB, the reviews' size, or else of the size that most bytes were written in."""
+    bytes_by_size: Counter[int | None] = Counter()
+    for one in writes:
+        bytes_by_size[one.block_bytes] += int(one.row["bytes"])
+    if not bytes_by_size:
+        return []
+    [(most, _)] = bytes_by_size.most_common(1)
+    usual = SMALL_BYTES if SMALL_BYTES in bytes_by_size else most
+    return [one for one in writes if one.block_bytes == usual]
+
+
+def _kind(one: Measured) -> str:
+    """What is written, as a person says it: "sequential writes of 128 KiB"."""
+    size = f" of {wording.size(one.block_bytes)}" if one.block_bytes else ""
+    content = one.point.get("content")
+    data = f", {content} data" if content and content != "incompressible" else ""
+    return f"{one.point['pattern']} writes{size}{data}"
