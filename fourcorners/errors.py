@@ -4,6 +4,8 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_DAMAGED = 3
 EXIT_GATE = 4
+# EX_SOFTWARE of sysexits.h: a mistake of the program.
+EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
 

@@ -380,9 +380,11 @@ def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_i
     words = ["run", "queue-depth", SMALL, "--with", "depths=1", "--scale", "0.0002"]
     with monkeypatch.context() as patched:
         patched.setattr("fourcorners.suites.runner.write_html", full)
-        assert main([*words, "--filled", "0.01", "--out", str(tmp_path)]) == 0
-    told = " ".join(capsys.readouterr().out.split())
+        assert main([*words, "--filled", "0.01", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    told = " ".join(said.out.split())
     [folder] = tmp_path.iterdir()
+    assert said.err.splitlines()[-1].startswith(f"fourcorners: {folder} has no report")
     assert "the report could not be written: no space left on device; when there is room" in told
     assert "Report:" not in told
     assert fc.open_run(str(folder)).manifest["status"] == "complete"

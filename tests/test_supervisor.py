@@ -40,7 +40,7 @@ def hanging(*, kept: bool, seconds: float) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGINT, EXIT_INTERRUPTED), (signal.SIGTERM, -signal.SIGTERM)],
+    [(signal.SIGINT, EXIT_INTERRUPTED), (signal.SIGTERM, 128 + signal.SIGTERM)],
 )
 def test_a_process_that_hangs_in_the_kernel_is_left(number: signal.Signals, code: int) -> None:
     process = hanging(kept=True, seconds=600)
@@ -67,3 +67,16 @@ def test_one_that_hangs_unasked_is_waited_for() -> None:
     process = hanging(kept=True, seconds=1)
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (7, "")
+
+
+def test_one_that_the_system_killed_is_told_of() -> None:
+    """As it does when memory runs out."""
+    code = (
+        "import os, signal, sys\nfrom fourcorners.cli import supervisor\n"
+        "sys.exit(supervisor.supervised(lambda: os.kill(os.getpid(), signal.SIGKILL)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + signal.SIGKILL
+    [line] = done.stderr.splitlines()
+    assert line.startswith("fourcorners: the process that worked was ended by SIGKILL")
+    assert "memory" in line

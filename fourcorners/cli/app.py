@@ -48,6 +48,8 @@ app = App(
     help="Measures, simulates, explains and predicts storage drives.",
     version=_version,
     result_action="return_value",
+    # What stopped it is told by whoever called.
+    suppress_keyboard_interrupt=False,
 )
 
 arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
@@ -714,5 +716,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     shell
         bash, zsh or fish.
     """
-    print(app.generate_completion(shell=shell))
+    from fourcorners.cli.output import say
+
+    say(app.generate_completion(shell=shell))
     return 0

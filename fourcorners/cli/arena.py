@@ -2,13 +2,11 @@
 
 import dataclasses
 import multiprocessing
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from fourcorners.arena.explain import contest as hidden
@@ -26,7 +24,7 @@ from fourcorners.arena.steady.document import (
     score_row,
 )
 from fourcorners.arena.steady.recipes import Compared, run_recipes
-from fourcorners.cli.output import json_value, print_document
+from fourcorners.cli.output import json_value, new_console, print_document, say, tell
 from fourcorners.errors import UserError, os_reason
 from fourcorners.writing import write_whole
 
@@ -70,10 +68,10 @@ def explain(
         print_document("arena-explain", explain_document(seed, scores, outcomes))
     else:
         _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
-        print(hidden_document.LEGEND.replace("*", ""), end="\n\n")
+        say(hidden_document.LEGEND.replace("*", "") + "\n")
         said = wrong if catalog else hidden_document.goals(scores)
         for line in (*said, *hidden_document.failures(outcomes)):
-            print(line)
+            say(line)
     if write is not None and catalog:
         text = hidden_document.render_catalog(scores, outcomes, wrong, seed=seed)
         _write(text, write / hidden_document.CATALOG_NAME, quiet=json)
@@ -99,11 +97,11 @@ def _executor(jobs: int) -> ProcessPoolExecutor:
 
 
 def _telling(what: str) -> Callable[[int, int], None]:
-    def tell(done: int, count: int) -> None:
+    def told(done: int, count: int) -> None:
         if done % 10 == 0 or done == count:
-            print(f"{done} of {count} {what}", file=sys.stderr, flush=True)
+            tell(f"{done} of {count} {what}")
 
-    return tell
+    return told
 
 
 def _write(text: str, path: Path, *, quiet: bool) -> None:
@@ -112,7 +110,7 @@ def _write(text: str, path: Path, *, quiet: bool) -> None:
     except OSError as error:
         raise UserError(f"cannot write {path}: {os_reason(error)}") from error
     if not quiet:
-        print(f"Written: {path}")
+        say(f"Written: {path}")
 
 
 def steady_document(
@@ -151,7 +149,7 @@ def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:
 
 
 def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    console = Console()
+    console = new_console()
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(head):
         table.add_column(column, justify="right" if number else "left", no_wrap=number == 0)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.bar import Bar
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from fourcorners.analysis.quantity import THROUGHPUT
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import new_console, print_json
 from fourcorners.comparison import Check, Comparison, compare, parse_gate, parse_subject
 from fourcorners.comparison.documents import junit, markdown, to_dict
 from fourcorners.comparison.forest import axis_of
@@ -56,7 +56,7 @@ def run(spellings: Sequence[str], options: Options) -> int:
     if options.json:
         print_json(to_dict(comparison, checks))
     elif not options.quiet:
-        Console().print(_rendered(comparison, checks))
+        new_console().print(_rendered(comparison, checks))
     return EXIT_GATE if any(check.outcome == "failed" for check in checks) else 0
 
 

@@ -2,12 +2,11 @@
 
 import dataclasses
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fourcorners import catalog
-from fourcorners.cli.output import print_document
+from fourcorners.cli.output import new_console, print_document
 
 
 def run(name: str | None, json: bool) -> int:
@@ -34,7 +33,7 @@ def _list(drives: list[catalog.DriveFile], json: bool) -> None:
         table.add_row(
             Text(f"sim:{drive.id}", style="bold"), Text(_sentences(drive.name, drive.summary))
         )
-    console = Console()
+    console = new_console()
     console.print(table)
     console.print()
     console.print(Text("RAID 0 of any of them: sim:raid0:4xNAME, or of different ones:"))
@@ -47,7 +46,7 @@ def _show(drive: catalog.DriveFile, json: bool) -> None:
         del document["text"], document["folder"]
         print_document("drive", document)
         return
-    console = Console()
+    console = new_console()
     console.print(Text(drive.name, style="bold"))
     console.print(Text(_sentences(drive.kind, drive.summary)))
     table = Table(box=None, pad_edge=False)

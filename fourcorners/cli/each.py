@@ -9,7 +9,6 @@ from typing import Any
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.progress import choose_progress
-from fourcorners.report import write_html
 from fourcorners.store import Run
 from fourcorners.store.folder import end_command
 from fourcorners.suites import Suite
@@ -56,10 +55,8 @@ class Each:
         end_command(one.path for one in runs)
         return runs
 
-    def compare(self, runs: Sequence[Run]) -> Path | None:
-        """A page with several runs side by side."""
+    def side_by_side(self, runs: Sequence[Run]) -> Path | None:
+        """Where a page with several runs is written; there is none of one."""
         if len(runs) < 2:
             return None
-        path = self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
-        write_html(runs, path)
-        return path
+        return self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"

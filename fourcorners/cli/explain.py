@@ -3,10 +3,8 @@
 import shlex
 import sys
 
-from rich.console import Console
-
-from fourcorners.cli.outcome import EXIT_CODES
-from fourcorners.cli.output import print_document
+from fourcorners.cli.outcome import exit_code, report_of
+from fourcorners.cli.output import new_console, print_document, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.cli.run import Options, open_one, preview_runs, show_previews
 from fourcorners.errors import UserError
@@ -32,7 +30,7 @@ def run(subject: str, reads_only: bool, options: Options) -> int:
         if of_run:
             previews = preview_missing(subject, reads_only, options.seed)
             if not previews and not options.json:
-                print(f"{subject} has all probes: nothing would be run")
+                say(f"{subject} has all probes: nothing would be run")
             return show_previews(previews, options)
         return preview_runs([subject], options, check_size)
     command = shlex.join(["fourcorners", *sys.argv[1:]])
@@ -58,7 +56,7 @@ def run(subject: str, reads_only: bool, options: Options) -> int:
                     progress=progress,
                 )
     _show(explanation, options)
-    return max(EXIT_CODES[one.manifest["status"]] for one in explanation.runs)
+    return exit_code(explanation.runs[-1])
 
 
 def _show(explanation: Explanation, options: Options) -> None:
@@ -76,16 +74,11 @@ def _show(explanation: Explanation, options: Options) -> None:
             },
         )
     elif options.quiet:
-        print(last.path)
+        say(last.path)
     else:
-        console = Console()
+        console = new_console()
         name = str(last.manifest["target"]["name"])
         console.print(render_explanation(name, findings, explanation.missing))
         console.print()
-        for one in explanation.runs:
-            console.print(
-                f"Report: {one.path / 'report.html'}",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
+        for page in filter(None, map(report_of, explanation.runs)):
+            console.print(f"Report: {page}", highlight=False, soft_wrap=True)

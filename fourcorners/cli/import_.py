@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fourcorners.cli.outcome import print_summary
-from fourcorners.cli.output import print_document
+from fourcorners.cli.output import print_document, say
 from fourcorners.errors import UserError
 from fourcorners.importing import import_file
 
@@ -23,7 +23,7 @@ def run(files: Sequence[Path], logs: Sequence[Path], out: Path, json: bool, quie
         )
     elif quiet:
         for run in runs:
-            print(run.path)
+            say(run.path)
     else:
         for run in runs:
             print_summary(run)

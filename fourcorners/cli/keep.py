@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_module
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from fourcorners.analysis.claims_table import claims_table
 from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
-from fourcorners.cli.output import json_value, print_document
+from fourcorners.cli.output import json_value, new_console, print_document, say, tell
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
 from fourcorners.store.notes import Notes, read_notes, write_notes
@@ -52,7 +50,7 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
         print_document("runs", {"runs": rows})
         return 0
     if not found:
-        print("No such runs.")
+        say("No such runs.")
         return 0
     table = Table(box=None, pad_edge=False)
     for column in ("run", "drive", "suite (tests)"):
@@ -60,7 +58,7 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
         table.add_column(column, no_wrap=column == "run", overflow="fold")
     for shelved in found:
         table.add_row(*(Text(cell) for cell in _cells(shelved)))
-    Console().print(table)
+    new_console().print(table)
     return 0
 
 
@@ -104,7 +102,7 @@ def annotate(
             notes = Notes(notes.tags, notes.text if text is None else text).tagged(tag, untag)
             write_notes(run.path, notes)
         tags = " ".join(f"#{word}" for word in notes.tags) or "no tags"
-        print(f"{run.path}: {tags}" + (f": {notes.text}" if notes.text else ""))
+        say(f"{run.path}: {tags}" + (f": {notes.text}" if notes.text else ""))
     return 0
 
 
@@ -134,7 +132,7 @@ def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
     for name in TABLES:
         rows = query(database, f"SELECT * FROM {name}")
         _write(rows, folder / f"{name}.{form}", form)
-        print(f"{folder / name}.{form}: {rows.num_rows} rows")
+        say(f"{folder / name}.{form}: {rows.num_rows} rows")
     return 0
 
 
@@ -144,7 +142,7 @@ def _database(folders: Sequence[Path]) -> DuckDBPyConnection:
 
 
 def _told(sentence: str) -> None:
-    print(sentence, file=sys.stderr)
+    tell(sentence)
 
 
 def _format_of(path: Path) -> Format:
@@ -182,7 +180,7 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _print(table: pa.Table) -> None:
-    console = Console()
+    console = new_console()
     rows = [
         [_cell(value) for value in row.values()]
         for row in table.slice(0, _ROWS_SHOWN_MAX).to_pylist()

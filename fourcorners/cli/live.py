@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners import wording
+from fourcorners.cli.output import new_console
 from fourcorners.report.plots import dots
 from fourcorners.suites import Progress, Status
 
@@ -35,7 +36,7 @@ class LiveView(Progress):
 
     def __init__(self, console: Console | None = None) -> None:
         """Draws nothing until entered."""
-        self._console = console or Console(stderr=True)
+        self._console = console or new_console(stderr=True)
         self._status: Status | None = None
         self._seconds: deque[float] = deque(maxlen=_POINTS_MAX)
         self._rates: deque[float] = deque(maxlen=_POINTS_MAX)
@@ -60,7 +61,7 @@ class LiveView(Progress):
         self._live.stop()
 
     def message(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(text, highlight=False)
 
     def update(self, status: Status) -> None:
         self._status = status

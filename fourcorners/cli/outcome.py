@@ -5,24 +5,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from fourcorners import wording
 from fourcorners.catalog.claims import Claim
-from fourcorners.cli.output import print_document
-from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
-from fourcorners.report import render_summary
+from fourcorners.cli.output import new_console, print_document, say, tell
+from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, os_reason
+from fourcorners.report import render_summary, write_html
 from fourcorners.store import Run, schema
 from fourcorners.suites.preview import done_again
 
-EXIT_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
+_STATUS_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
 
 def print_preview(plan: dict[str, Any]) -> None:
     """What would be done on one target, for people."""
-    console = Console()
+    console = new_console()
 
     def line(text: str, indent: int = 0, style: str = "") -> None:
         console.print(
@@ -62,7 +61,7 @@ def print_preview(plan: dict[str, Any]) -> None:
 
 def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()) -> None:
     """A run's summary, and where its folder is; published figures and claims as in a report."""
-    console = Console()
+    console = new_console()
     console.print(render_summary(run, published, claims))
     lines = [f"Run folder: {run.path}"]
     if run.manifest["status"] in ("interrupted", "failed") and "request" in run.manifest:
@@ -72,9 +71,40 @@ def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Clai
     console.print()
 
 
-def show_runs(runs: Sequence[Run], comparison: Path | None, *, json: bool, quiet: bool) -> int:
-    """What runs ended with, and the exit code of the worst."""
-    code = max(EXIT_CODES[run.manifest["status"]] for run in runs)
+def exit_code(run: Run) -> int:
+    """What a run ended with. One in which nothing was done, or that has no report, did not do what
+    it was asked for, and says so."""
+    code = _STATUS_CODES[run.manifest["status"]]
+    if code != 0:
+        return code
+    tests = run.manifest["tests"]
+    name = run.manifest["target"]["name"]
+    if tests and all(test["status"] == "skipped" for test in tests):
+        reasons = dict.fromkeys(f"{test['title']}: {test['reason']}" for test in tests)
+        tell(f"fourcorners: nothing was measured of {name}: {'; '.join(reasons)}")
+        return EXIT_FAILED
+    if report_of(run) is None:
+        tell(f"fourcorners: {run.path} has no report: fourcorners report {run.path} makes it")
+        return EXIT_FAILED
+    return 0
+
+
+def report_of(run: Run) -> Path | None:
+    """The page of a run, where there is one."""
+    page = run.path / schema.REPORT
+    return page if page.is_file() else None
+
+
+def show_runs(runs: Sequence[Run], side_by_side: Path | None, *, json: bool, quiet: bool) -> int:
+    """What runs ended with, and the exit code of the worst. ``side_by_side`` is where a page with
+    all of them is to be written."""
+    codes = []
+    if side_by_side is not None:
+        try:
+            write_html(runs, side_by_side)
+        except OSError as error:
+            tell(f"fourcorners: cannot write {side_by_side}: {os_reason(error)}")
+            codes, side_by_side = [EXIT_FAILED], None
     if json:
         print_document(
             "characterize",
@@ -82,21 +112,21 @@ def show_runs(runs: Sequence[Run], comparison: Path | None, *, json: bool, quiet
                 "runs": [
                     {
                         "path": str(run.path),
-                        "report": str(run.path / schema.REPORT),
+                        "report": None if (page := report_of(run)) is None else str(page),
                         "status": run.manifest["status"],
                         "findings": run.findings,
                     }
                     for run in runs
                 ],
-                "comparison": None if comparison is None else str(comparison),
+                "comparison": None if side_by_side is None else str(side_by_side),
             },
         )
-        return code
-    for run in runs:
-        if quiet:
-            print(run.path)
-        else:
-            print_summary(run)
-    if comparison is not None:
-        print(comparison if quiet else f"Side by side: {comparison}")
-    return code
+    else:
+        for run in runs:
+            if quiet:
+                say(run.path)
+            else:
+                print_summary(run)
+        if side_by_side is not None:
+            say(side_by_side if quiet else f"Side by side: {side_by_side}")
+    return max([*codes, *map(exit_code, runs)])

@@ -1,9 +1,57 @@
-"""Prints results as JSON, for programs; docs/cli.md lists the documents."""
+"""The only place that writes to standard output and error.
 
+Names, titles, notes and file names come from drives, files and other people's run folders. What a
+terminal would take for a command (escape sequences, also in one character) or for the order of
+letters is shown as U+FFFD, and in JSON as JSON writes it. docs/cli.md lists the JSON documents.
+"""
+
+import contextlib
 import json
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+# C0 without tab and line feed, DEL and C1; marks of direction; surrogates, which stand for bytes
+# that are no characters.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def safe(text: str) -> str:
+    """The text with nothing in it that a terminal would obey."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
+class _SafeConsole(Console):
+    """What is drawn is safe; the escape sequences of its styles are made afterwards."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=safe(segment.text))
+
+
+def new_console(*, stderr: bool = False) -> Console:
+    """Draws tables and styled text, in which brackets are only brackets."""
+    return _SafeConsole(stderr=stderr, markup=False, emoji=False)
+
+
+def say(text: object = "") -> None:
+    """A line of the result, on standard output."""
+    print(safe(str(text)))
+
+
+def tell(text: str) -> None:
+    """A line beside the result, on standard error. Where that is gone, the command goes on."""
+    with contextlib.suppress(OSError):
+        print(safe(text), file=sys.stderr, flush=True)
 
 
 def print_document(name: str, fields: Mapping[str, Any]) -> None:
@@ -13,7 +61,9 @@ def print_document(name: str, fields: Mapping[str, Any]) -> None:
 
 def print_json(document: Any) -> None:
     """One JSON document on standard output."""
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    # JSON itself escapes C0 only.
+    print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def json_value(value: Any) -> Any:

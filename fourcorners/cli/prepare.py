@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from fourcorners.cli.output import say
 from fourcorners.errors import UserError
 from fourcorners.suites import prepare
 from fourcorners.targets import open_target
@@ -33,7 +34,7 @@ def run(
             seed=seed,
         )
     if not quiet:
-        print(f"{target.name}: {state}, {chosen_size(state.stat().st_size)}")
+        say(f"{target.name}: {state}, {chosen_size(state.stat().st_size)}")
     return 0
 
 

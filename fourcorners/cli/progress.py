@@ -2,15 +2,13 @@
 
 import dataclasses
 import json
-import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from rich.console import Console
-
 from fourcorners import wording
 from fourcorners.cli.options import ProgressForm
+from fourcorners.cli.output import new_console, tell
 from fourcorners.suites import Progress, Status
 
 # Between two plain lines within a test: often enough to see that it lives.
@@ -33,7 +31,7 @@ def choose_progress(quiet: bool, form: ProgressForm) -> AbstractContextManager[P
         return nullcontext(Progress())
     if form == "json":
         return nullcontext(JsonProgress())
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         return nullcontext(PlainProgress())
     # Loaded for a terminal only.
@@ -56,7 +54,7 @@ class PlainProgress(Progress):
         self._shown = time.monotonic()
 
     def message(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        tell(text)
 
     def update(self, status: Status) -> None:
         now = time.monotonic()
@@ -87,4 +85,4 @@ class JsonProgress(Progress):
 
     def _print(self, fields: dict[str, Any]) -> None:
         line = {"schema": "fourcorners/progress", "schema_version": 1, **fields}
-        print(json.dumps(line, allow_nan=False), file=sys.stderr, flush=True)
+        tell(json.dumps(line, allow_nan=False))

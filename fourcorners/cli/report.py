@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fourcorners.catalog.claims import read_claims
 from fourcorners.cli.outcome import print_summary
-from fourcorners.cli.output import print_document
+from fourcorners.cli.output import print_document, say
 from fourcorners.errors import UserError, os_reason
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives
@@ -60,10 +60,10 @@ def run(
         )
         return 0
     if quiet:
-        print(out)
+        say(out)
         return 0
     for run in runs:
         print_summary(run, published, claimed)
     if out != runs[0].path / schema.REPORT:  # which its summary names
-        print(f"Report: {out}")
+        say(f"Report: {out}")
     return 0

@@ -2,17 +2,15 @@
 
 import dataclasses
 import multiprocessing
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fourcorners.cli.output import print_document
+from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
 from fourcorners.reproduction.checks import CheckRow
@@ -44,7 +42,7 @@ def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -
 
 
 def _tell(key: str, done: int, count: int) -> None:
-    print(f"{done} of {count}: {key}", file=sys.stderr, flush=True)
+    tell(f"{done} of {count}: {key}")
 
 
 def _write(reproduction: Reproduction, folder: Path, *, quiet: bool) -> None:
@@ -55,11 +53,11 @@ def _write(reproduction: Reproduction, folder: Path, *, quiet: bool) -> None:
         except OSError as error:
             raise UserError(f"cannot write {path}: {os_reason(error)}") from error
         if not quiet:
-            print(f"Written: {path}")
+            say(f"Written: {path}")
 
 
 def _print(reproduction: Reproduction) -> None:
-    console = Console()
+    console = new_console()
     for source in reproduction.sources:
         console.print(Text(f"{source.name}: {source.title}", style="bold"))
         console.print(_figures([r for r in reproduction.figures if r.source == source.name]))

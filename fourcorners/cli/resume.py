@@ -1,6 +1,5 @@
 """``fourcorners resume``: a run that stopped, to its end, and the targets that were to follow."""
 
-import sys
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from fourcorners.cli.each import Each
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.outcome import show_runs
+from fourcorners.cli.output import tell
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
 from fourcorners.store import Run, schema
@@ -52,7 +52,7 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
         runs += each.run([opening for opening in to_begin if _is_safe(opening)])
     if runs[-1].manifest["status"] != "interrupted":
         end_command({*taken, *(one.path for one in runs)})
-    return show_runs(runs, each.compare(runs), json=json, quiet=quiet)
+    return show_runs(runs, each.side_by_side(runs), json=json, quiet=quiet)
 
 
 def _resumed(path: Path, *, progress: ProgressForm, quiet: bool) -> Run:
@@ -88,9 +88,8 @@ def _is_safe(opening: Mapping[str, Any]) -> bool:
     given up is not known, unlike that of a run that had begun."""
     if "destroy_data" not in opening and "overwrite" not in opening:
         return True
-    print(
+    tell(
         f"{opening['locator']} was to follow and is not begun, as its data may be others by now: "
-        "run it by itself",
-        file=sys.stderr,
+        "run it by itself"
     )
     return False

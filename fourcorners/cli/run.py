@@ -82,8 +82,7 @@ def run(locators: Sequence[str], options: Options) -> int:
         quiet=options.quiet,
     )
     runs = each.run([_opening(locator, locators, options) for locator in locators])
-    comparison = each.compare(runs)
-    return show_runs(runs, comparison, json=options.json, quiet=options.quiet)
+    return show_runs(runs, each.side_by_side(runs), json=options.json, quiet=options.quiet)
 
 
 Check = Callable[[str, Subject], None]

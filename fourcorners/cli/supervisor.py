@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fourcorners.errors import EXIT_INTERRUPTED
-
 # What a child gets to end in after it told its exit code: what is outstanding is waited for, for
 # two seconds, and rings and large buffers take the kernel a moment.
 _END_S = 3.0
@@ -32,12 +30,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def supervised(work: Callable[[], int]) -> int:
-    """Runs ``work`` in a child, and returns its exit code. If the child dies of a signal, so does
-    this process. Signals reach the child; if this process is killed, the child is as well."""
+    """Runs ``work`` in a child, and returns its exit code: 128 and the number of a signal that the
+    child died of. Signals reach the child; if this process is killed, the child is as well."""
     if sys.platform != "linux":
         return work()
     parent = os.getpid()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*_FORWARDED, signal.SIGCHLD})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*_FORWARDED, signal.SIGCHLD})
     told, tell = os.pipe()
     child = os.fork()
     if child == 0:
@@ -45,13 +43,13 @@ def supervised(work: Callable[[], int]) -> int:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         code = work()
         _say(tell, code)
         return code
     os.close(tell)
     os.set_blocking(told, False)
-    return _await(child, told, mask)
+    return _await(child, told)
 
 
 def _say(tell: int, code: int) -> None:
@@ -73,7 +71,7 @@ def _is_kept(process: int) -> bool:
     return False
 
 
-def _await(child: int, told: int, mask: set[int]) -> int:
+def _await(child: int, told: int) -> int:
     code, told_at, asked, free_at = None, 0.0, None, time.monotonic()
     while True:
         came = signal.sigtimedwait({*_FORWARDED, signal.SIGCHLD}, _LOOK_S)
@@ -85,7 +83,7 @@ def _await(child: int, told: int, mask: set[int]) -> int:
                     os.kill(child, asked)
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
-            return _as_child(os.waitstatus_to_exitcode(status), mask)
+            return _as_shells_say(os.waitstatus_to_exitcode(status))
         now = time.monotonic()
         if not _is_kept(child):
             free_at = now
@@ -97,19 +95,29 @@ def _await(child: int, told: int, mask: set[int]) -> int:
             return code
         if code is None and asked is not None and now - free_at > _STUCK_S:
             _tell_that_it_stays(child)
-            return _as_child(EXIT_INTERRUPTED if asked == signal.SIGINT else -asked, mask)
+            return 128 + asked
 
 
 def _tell_that_it_stays(child: int) -> None:
-    print(
-        f"fourcorners: process {child} stays until the kernel lets go of its I/O", file=sys.stderr
+    _tell(f"process {child} stays until the kernel lets go of its I/O")
+
+
+def _as_shells_say(code: int) -> int:
+    if code >= 0:
+        return code
+    number = -code
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}"
+    reason = ", as the system does when memory runs out" if number == signal.SIGKILL else ""
+    _tell(
+        f"the process that worked was ended by {name}{reason}: what a run had saved is kept, and "
+        "fourcorners resume goes on with it"
     )
+    return 128 + number
 
 
-def _as_child(code: int, mask: set[int]) -> int:
-    """The exit code, unless this process is to die of a signal as the child did."""
-    if code < 0:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    return code
+def _tell(sentence: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, f"fourcorners: {sentence}\n".encode())

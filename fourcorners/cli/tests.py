@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fourcorners.cli.output import print_document
+from fourcorners.cli.output import new_console, print_document
 from fourcorners.errors import UserError
 from fourcorners.suites import TESTS, find_suite, suite_names
 from fourcorners.suites.definition import Definition
@@ -42,7 +41,7 @@ def _list(json: bool) -> None:
             },
         )
         return
-    console = Console()
+    console = new_console()
     table = Table(box=None, pad_edge=False)
     for column in ("test", "shows, after"):
         table.add_column(column, no_wrap=column == "test")
@@ -83,7 +82,7 @@ def _show(definition: Definition, json: bool) -> None:
     if json:
         print_document("test", document)
         return
-    console = Console()
+    console = new_console()
     console.print(Text(f"{definition.name}: {definition.title}", style="bold"))
     console.print(Text(f"{definition.purpose} (after: {definition.source})"))
     console.print(Text(" ".join((definition.plan.__doc__ or "").split())))

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from fourcorners import interrupt
 from fourcorners.cli.options import ProgressForm
-from fourcorners.cli.output import print_json
+from fourcorners.cli.output import print_json, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.interrupt import InterruptRequest
 from fourcorners.purge import Method
-from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.targets import open_target
 from fourcorners.verification import BLOCK_BYTES, Verification, verify
 from fourcorners.wording import chosen_size
@@ -39,7 +40,7 @@ class Options:
 
 def run(locator: str, options: Options) -> int:
     """Verifies one target and returns the exit code."""
-    interrupt = InterruptRequest()
+    asked = InterruptRequest()
     with (
         open_target(
             locator,
@@ -52,7 +53,7 @@ def run(locator: str, options: Options) -> int:
             engine=options.engine,
         ) as target,
         choose_progress(options.quiet, options.progress) as progress,
-        interrupt,
+        asked,
     ):
         found = verify(
             target,
@@ -61,7 +62,7 @@ def run(locator: str, options: Options) -> int:
             state=options.state,
             again=options.again,
             seed=options.seed,
-            watch=lambda *_: not interrupt.requested,
+            watch=lambda *_: not asked.requested,
             tell=lambda activity: progress.message(f"{target.name}: {activity}"),
         )
         if options.json:
@@ -78,16 +79,16 @@ def run(locator: str, options: Options) -> int:
 def _show(found: Verification) -> None:
     checked = chosen_size(found.checked * BLOCK_BYTES)
     if found.failure is not None:
-        print(f"Ended early: {found.failure}.")
+        say(f"Ended early: {found.failure}.")
     elif found.interrupted:
-        print("Ended early by Ctrl-C.")
+        say(f"Ended early: {interrupt.stopped_by()}.")
     if not found.damages:
-        print(f"Checked {found.checked} blocks ({checked}): all as written.")
+        say(f"Checked {found.checked} blocks ({checked}): all as written.")
         return
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items()))
-    print(f"Checked {found.checked} blocks ({checked}): DAMAGED: {kinds}.")
+    say(f"Checked {found.checked} blocks ({checked}): DAMAGED: {kinds}.")
     for damage in found.damages[:_SHOWN_MAX]:
         origin = "" if damage.written_for is None else f", holds byte {damage.written_for}'s block"
-        print(f"  byte {damage.address}: {damage.kind}{origin}")
+        say(f"  byte {damage.address}: {damage.kind}{origin}")
     if len(found.damages) > _SHOWN_MAX:
-        print(f"  and {len(found.damages) - _SHOWN_MAX} more (--json lists them)")
+        say(f"  and {len(found.damages) - _SHOWN_MAX} more (--json lists them)")

@@ -13,13 +13,13 @@ from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
 from fourcorners.errors import TargetLostError, UserError, os_reason
+from fourcorners.interrupt import InterruptRequest, stopped_by
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import timestamp
 from fourcorners.suites import waypoint as waypoint_module
 from fourcorners.suites.departures import Departures
-from fourcorners.suites.interrupt import InterruptRequest
 from fourcorners.suites.past import Past
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.preview import announcement, lost_at_most
@@ -40,7 +40,6 @@ from fourcorners.suites.waypoint import Drive, GoingOn, Waypoint, begins_anew
 from fourcorners.targets import SimulatedTarget, Target
 from fourcorners.workload import Workload
 
-INTERRUPTED_REASON = "stopped by Ctrl-C"
 # Between two signs of life in the run folder.
 _SIGN_INTERVAL_S = 1.0
 # From which it is worth saying how a run goes on after an interruption.
@@ -48,7 +47,7 @@ _LONG_S = 60.0
 
 
 class _StopRequestedError(Exception):
-    """Ctrl-C was seen between two workloads or during preparation."""
+    """Ctrl-C or its like was seen between two workloads or during preparation."""
 
 
 class Runner:
@@ -97,51 +96,51 @@ class Runner:
 
     def run(self) -> Run:
         """Runs the tests that are not finished yet."""
-        try:
-            self._carry_out()
-        except BaseException:
-            self._writer.abandon()
-            raise
-        return self._writer.finish()
+        with self._interrupt:
+            try:
+                self._carry_out()
+            except BaseException:
+                self._writer.abandon()
+                raise
+            return self._writer.finish()
 
     def _carry_out(self) -> None:
-        with self._interrupt:
-            if self._target.drive_text is not None:
-                self._writer.text(schema.DRIVE, self._target.drive_text)
-            for name, text in self._target.member_texts.items():
-                self._writer.text(schema.MEMBER.format(name), text)
+        if self._target.drive_text is not None:
+            self._writer.text(schema.DRIVE, self._target.drive_text)
+        for name, text in self._target.member_texts.items():
+            self._writer.text(schema.MEMBER.format(name), text)
+        self._checkpoint()
+        if self._target.read_only_reason is not None:
+            self._note(self._target.read_only_reason)
+        if self._plan.suite.scale < 1:
+            self._note(
+                f"Shortened: all durations are {self._plan.suite.scale:g} of the tests' own, "
+                "so what takes time to show may not have shown"
+            )
+        self._note_purge()
+        self._read_health("before")
+        finished = {test["name"] for test in self._tests} - self._going_on.keys()
+        to_run = [test for test in self._plan.tests if test.name not in finished]
+        for test in self._plan.tests:
+            if test.name in finished:
+                self._estimate.fell_away(test.seconds)
+        about_s = self._estimate.remaining_s(0.0)
+        self._progress.message(announcement(self._plan, to_run, self._target, about_s))
+        if about_s >= _LONG_S:
+            self._progress.message(
+                f"Should it be interrupted: fourcorners resume {self._writer.named}"
+                f"{lost_at_most(to_run, self._target)}"
+            )
+        for test in to_run:
+            self._run_test(test)
             self._checkpoint()
-            if self._target.read_only_reason is not None:
-                self._note(self._target.read_only_reason)
-            if self._plan.suite.scale < 1:
-                self._note(
-                    f"Shortened: all durations are {self._plan.suite.scale:g} of the tests' own, "
-                    "so what takes time to show may not have shown"
-                )
-            self._note_purge()
-            self._read_health("before")
-            finished = {test["name"] for test in self._tests} - self._going_on.keys()
-            to_run = [test for test in self._plan.tests if test.name not in finished]
-            for test in self._plan.tests:
-                if test.name in finished:
-                    self._estimate.fell_away(test.seconds)
-            about_s = self._estimate.remaining_s(0.0)
-            self._progress.message(announcement(self._plan, to_run, self._target, about_s))
-            if about_s >= _LONG_S:
-                self._progress.message(
-                    f"Should it be interrupted: fourcorners resume {self._writer.named}"
-                    f"{lost_at_most(to_run, self._target)}"
-                )
-            for test in to_run:
-                self._run_test(test)
-                self._checkpoint()
-                self._writer.keep_states(self._states())
-            self._read_health("after")
-            self._manifest["status"] = self._final_status()
-            run = self._checkpoint()
-            self._conclude(run)
-            self._manifest["ended"] = timestamp(time.time())
-            self._writer.note(self._manifest)
+            self._writer.keep_states(self._states())
+        self._read_health("after")
+        self._manifest["status"] = self._final_status()
+        run = self._checkpoint()
+        self._conclude(run)
+        self._manifest["ended"] = timestamp(time.time())
+        self._writer.note(self._manifest)
 
     def _final_status(self) -> str:
         if self._interrupt.requested:
@@ -207,7 +206,7 @@ class Runner:
         started = time.monotonic()
         reason = test.skip_reason or self._lost_reason
         if self._interrupt.requested:
-            reason = INTERRUPTED_REASON
+            reason = stopped_by()
         if reason is not None:
             # One that could go on still can.
             skipped = "skipped" if self._behind is None else "interrupted"
@@ -239,7 +238,7 @@ class Runner:
             entry["status"] = "complete"
         except (_StopRequestedError, KeyboardInterrupt):
             self._interrupt.requested = True
-            entry.update(status="interrupted", reason=INTERRUPTED_REASON)
+            entry.update(status="interrupted", reason=stopped_by())
         except UserError as error:
             if isinstance(error, TargetLostError):
                 self._lost_reason = f"{self._target.name} no longer answers"
@@ -369,8 +368,7 @@ class Runner:
                 self._show(text, 0.0, 0.0)
                 text = self._purge(text)
             case Rest():
-                self._show(text, 0.0, 0.0)
-                self._target.idle(step.seconds)
+                self._rest(step.seconds, text)
             case Trim() | TrimParts():
                 self._show(text, 0.0, 0.0)
                 for offset, count in step.ranges(self._target.capacity_bytes):
@@ -387,6 +385,18 @@ class Runner:
         entry["preparation"].append(text)
         self._estimate.done(step.seconds)
         self._pass(entry)
+
+    def _rest(self, seconds: float, text: str) -> None:
+        self._show(text, 0.0, 0.0)
+        if self._target.kind == "simulated":
+            self._target.idle(seconds)
+            return
+        # In parts, so that a pause of hours can be ended.
+        end = time.monotonic() + seconds
+        while (left_s := end - time.monotonic()) > 0:
+            self._target.idle(min(left_s, _SIGN_INTERVAL_S))
+            self._show(text, seconds - left_s, 0.0)
+            self._stop_if_requested()
 
     def _read_health(self, when: str) -> None:
         """What the drive tells of itself; of a resumed run, before its first part."""
