@@ -68,7 +68,8 @@ def test_numbers_of_a_run_with_a_cliff() -> None:
     assert detail["mean_over_deviation"] == pytest.approx(20, rel=0.2)
     assert detail["worst_second_iops"] == series[-400:].min()
     assert detail["longest_stall_s"] == 0
-    assert "same drive all the time" in finding["text"]
+    assert "At its end it feels even" in finding["text"]
+    assert "then 8.25 % as fast as at its fastest" in finding["text"]
 
 
 def test_stalls_and_slow_seconds_are_counted() -> None:

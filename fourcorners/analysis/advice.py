@@ -19,7 +19,7 @@ from fourcorners.analysis.estimate import averaged, of_run, of_series
 from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT
 from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of, spread
 from fourcorners.analysis.source import RunData, measured
-from fourcorners.analysis.traits import Operation, Traits, busiest
+from fourcorners.analysis.traits import Operation, Pauses, Traits, busiest
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
 """Requests that ordinary programs make: half speed at or below it is a strength."""
@@ -45,6 +45,13 @@ WAIT_NOTICED_S = 0.1
 SETTLED_GOOD_IOPS = SLUGGISH_IOPS
 """A drive that is slower than a disk is not praised for being so evenly."""
 
+FRESH_SECONDS_MIN = 5
+"""Seconds of the fresh rate below which their scatter is not known: no interval then."""
+
+LASTING_MIN = 0.5
+"""Random writes per second at the end of the consistency test over those of the lone write, below
+which the lone write's cost is that of a drive with free blocks, and no strength."""
+
 _MEDIAN = next(one for one in QUANTILES if one.percentile == 50)
 _TAIL = next(one for one in QUANTILES if one.percentile == 99.9)
 
@@ -64,6 +71,7 @@ def advise(run: RunData, traits: Traits, kind: str) -> Advice:
     _small_writes(traits, kind, advice)
     _small_reads(traits, advice)
     _sustained(run, traits, advice)
+    _pauses(traits, advice)
     _evenness(traits, advice)
     _tails(run, advice)
     _queueing(run, traits, advice)
@@ -82,6 +90,7 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
         own_reads = "the drive's own random reads"
         advice.weaknesses.append(
             _of_cost(
+                "small_writes_cost",
                 write,
                 f"Small random writes: {wording.number(1 / write.cost_s)} a second, {cost} each, "
                 f"as long as {wording.number(write.cost_s / read_s)} of its own reads.",
@@ -95,14 +104,21 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
         )
         advice.avoid.append(
             _of_cost(
+                "avoid_small_writes",
                 write,
                 "Avoid small random writes, as databases, mail and system files make them; "
                 f"collect them into large, aligned ones.{half}",
                 own_reads,
             )
         )
-    else:
+    elif _lasts(traits):
         _half_speed(write, "write", cost, advice)
+
+
+def _lasts(traits: Traits) -> bool:
+    """Whether small writes kept about the rate that the lone one has, where that was measured."""
+    last = traits.consistency.get("steady_iops")
+    return last is None or traits.write.cost_s is None or last >= LASTING_MIN / traits.write.cost_s
 
 
 def _small_reads(traits: Traits, advice: Advice) -> None:
@@ -111,9 +127,10 @@ def _small_reads(traits: Traits, advice: Advice) -> None:
         return
     cost = spread(wording.duration(read.cost_s), read.cost_interval_s, "s")
     _half_speed(read, "read", cost, advice)
-    if read.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
+    if _needs_large(read):
         advice.avoid.append(
             _of_cost(
+                "avoid_small_reads",
                 read,
                 "Avoid scattered small reads; read pieces well above "
                 f"{wording.size(read.half_speed_bytes)}.",
@@ -133,13 +150,24 @@ def _half_speed(seen: Operation, operation: str, cost: str, advice: Advice) -> N
             f"Random {operation}s are cheap: {cost} each, and half the {operation} rate takes "
             f"requests of {half}."
         )
-        advice.strengths.append(_of_cost(seen, text, yardstick))
-    elif seen.half_speed_bytes >= HALF_SPEED_BAD_BYTES:
+        advice.strengths.append(_of_cost(f"cheap_{operation}s", seen, text, yardstick))
+    elif _needs_large(seen):
         text = (
             f"Random {operation}s cost {cost} each; half the {operation} rate takes requests of "
             f"{half}."
         )
-        advice.weaknesses.append(_of_cost(seen, text, yardstick))
+        advice.weaknesses.append(_of_cost(f"dear_{operation}s", seen, text, yardstick))
+
+
+def _needs_large(seen: Operation) -> bool:
+    """Whether only large requests are fast, however many are outstanding.
+
+    The half-speed size is of one request at a time. A drive that serves many at once reaches the
+    same rate with requests that are smaller by what queueing gains.
+    """
+    if seen.half_speed_bytes is None:
+        return False
+    return seen.half_speed_bytes / max(1.0, seen.queue_gain or 1.0) >= HALF_SPEED_BAD_BYTES
 
 
 def _half(seen: Operation) -> str:
@@ -147,8 +175,8 @@ def _half(seen: Operation) -> str:
     return f"{wording.size(seen.half_speed_bytes)}{measured_only}"
 
 
-def _of_cost(seen: Operation, text: str, yardstick: str) -> Remark:
-    return Remark(text, yardstick, seen.cost_s, "s", seen.cost_interval_s, seen.cost_evidence)
+def _of_cost(name: str, seen: Operation, text: str, yardstick: str) -> Remark:
+    return Remark(name, text, yardstick, seen.cost_s, "s", seen.cost_interval_s, seen.cost_evidence)
 
 
 def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
@@ -167,6 +195,7 @@ def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
     if left.value < CLIFF_LEFT_BAD:
         advice.weaknesses.append(
             left.remark(
+                "sustained_writes_fall",
                 f"Sustained random writes fall to {left.share} of the fresh rate after {amount}.",
                 yardstick,
                 "fraction",
@@ -174,8 +203,8 @@ def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
         )
         advice.avoid.append(
             left.remark(
-                f"Avoid more than {amount} of random writes at a stretch; free space and pauses "
-                "may let the drive recover.",
+                "avoid_long_writes",
+                f"Avoid more than {amount} of random writes at a stretch.",
                 yardstick,
                 "fraction",
             )
@@ -183,6 +212,7 @@ def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
     elif left.value >= SUSTAINED_GOOD:
         advice.strengths.append(
             left.remark(
+                "sustained_writes_last",
                 f"Sustained random writes keep {left.share} of the fresh rate.",
                 yardstick,
                 "fraction",
@@ -200,6 +230,7 @@ def _no_cliff(traits: Traits, advice: Advice) -> None:
         )
         advice.strengths.append(
             Remark(
+                "no_slowing_down",
                 text,
                 "the drive's own rate at the start",
                 seen["steady_iops"],
@@ -208,6 +239,27 @@ def _no_cliff(traits: Traits, advice: Advice) -> None:
                 traits.consistency_evidence,
             )
         )
+
+
+def _pauses(traits: Traits, advice: Advice) -> None:
+    """What a pause was found to give back. Where that was not measured, pauses are no advice."""
+    pauses = traits.pauses
+    if pauses is None or traits.consistency.get("cliff_s") is None:
+        return
+    if pauses.help:
+        name = "pauses_help"
+        text = f"After long random writes a pause{_of(pauses)} brings much of the rate back."
+    else:
+        name = "pauses_do_not_help"
+        text = f"After long random writes a pause{_of(pauses)} does not bring the rate back."
+    yardstick = "what the writes took of the drive's own rate"
+    advice.avoid.append(
+        Remark(name, text, yardstick, float(pauses.help), "presence", None, pauses.evidence)
+    )
+
+
+def _of(pauses: Pauses) -> str:
+    return "" if pauses.seconds is None else f" of {wording.duration(pauses.seconds)}"
 
 
 def _left(run: RunData, traits: Traits) -> Ratio | None:
@@ -221,7 +273,7 @@ def _left(run: RunData, traits: Traits) -> Ratio | None:
     seconds = full_seconds(series, write.number("elapsed_s") or 0.0)
     first = seen["steady_from_s"] if traits.consistency_level else seen["cliff_s"]
     before, after = of_series(seconds[: seen["cliff_s"]]), of_series(seconds[first:])
-    if before is None or after is None:
+    if before is None or after is None or seen["cliff_s"] < FRESH_SECONDS_MIN:
         return Ratio(settled / fresh, None, evidence)
     return of_estimate(after.minus(before), evidence)
 
@@ -237,17 +289,17 @@ def _evenness(traits: Traits, advice: Advice) -> None:
     share = f"{wording.percent(worst)} of the mean"
     if worst >= EVEN_WORST_SHARE and seen["steady_iops"] >= SETTLED_GOOD_IOPS:
         text = f"Even under load: the worst of the last seconds delivers {share}."
-        advice.strengths.append(ratio.remark(text, yardstick, "fraction"))
+        advice.strengths.append(ratio.remark("even_at_the_end", text, yardstick, "fraction"))
     elif worst < UNEVEN_WORST_SHARE:
         stall = seen["longest_stall_s"]
         stalled = f", and it stood still for {wording.count(stall, 'second')}" if stall else ""
         text = f"Uneven under load: the worst of the last seconds delivers {share}{stalled}."
-        advice.weaknesses.append(ratio.remark(text, yardstick, "fraction"))
+        advice.weaknesses.append(ratio.remark("uneven_at_the_end", text, yardstick, "fraction"))
         text = (
             "Avoid programs that wait for each write while others keep the drive busy: they meet "
             "its worst seconds."
         )
-        advice.avoid.append(ratio.remark(text, yardstick, "fraction"))
+        advice.avoid.append(ratio.remark("avoid_waiting", text, yardstick, "fraction"))
 
 
 def _tails(run: RunData, advice: Advice) -> None:
@@ -266,9 +318,11 @@ def _tails(run: RunData, advice: Advice) -> None:
             f"{wording.duration(slow)} or more, {ratio.times} the median."
         )
         if ratio.value >= TAIL_LONG:
-            advice.weaknesses.append(ratio.remark(f"Long waits: {text}", yardstick, "1"))
+            name = f"long_waits_{operation}"
+            advice.weaknesses.append(ratio.remark(name, f"Long waits: {text}", yardstick, "1"))
         elif ratio.value <= TAIL_SHORT and slow < WAIT_NOTICED_S:
-            advice.strengths.append(ratio.remark(f"No long waits: {text}", yardstick, "1"))
+            name = f"no_long_waits_{operation}"
+            advice.strengths.append(ratio.remark(name, f"No long waits: {text}", yardstick, "1"))
 
 
 def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
@@ -285,13 +339,16 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
         depth, yardstick = points[-1].queue_depth, "the drive's own rate of one request at a time"
         if seen.queue_effect == "gain" and gain.value >= QUEUE_GAIN_GOOD:
             text = f"Random {operation}s become {gain.times} as fast with {depth} outstanding."
-            advice.strengths.append(gain.remark(text, yardstick, "1"))
+            advice.strengths.append(
+                gain.remark(f"queueing_gains_{operation}", text, yardstick, "1")
+            )
         elif seen.queue_effect != "gain":
             text = (
                 f"Random {operation}s gain nothing from {depth} outstanding requests: "
                 f"{gain.times} the rate of one."
             )
-            advice.weaknesses.append(gain.remark(text, yardstick, "1"))
+            name = f"queueing_gains_nothing_{operation}"
+            advice.weaknesses.append(gain.remark(name, text, yardstick, "1"))
 
 
 def _content(run: RunData, traits: Traits, advice: Advice) -> None:
@@ -306,7 +363,7 @@ def _content(run: RunData, traits: Traits, advice: Advice) -> None:
         f"at {share.share} of the rate of repeated data."
     )
     advice.weaknesses.append(
-        share.remark(text, "the drive's own rate with repeated data", "fraction")
+        share.remark("content_matters", text, "the drive's own rate with repeated data", "fraction")
     )
 
 
@@ -320,9 +377,9 @@ def _straddling(run: RunData, advice: Advice) -> None:
         return
     yardstick = "the drive's own aligned writes"
     text = f"Writes that straddle 4 KiB reach {share.share} of the rate of aligned ones."
-    advice.weaknesses.append(share.remark(text, yardstick, "fraction"))
+    advice.weaknesses.append(share.remark("straddling_is_slow", text, yardstick, "fraction"))
     text = "Avoid partitions and records that do not begin at multiples of 4 KiB."
-    advice.avoid.append(share.remark(text, yardstick, "fraction"))
+    advice.avoid.append(share.remark("avoid_straddling", text, yardstick, "fraction"))
 
 
 def _positions(run: RunData, advice: Advice) -> None:
@@ -347,6 +404,6 @@ def _positions(run: RunData, advice: Advice) -> None:
     if share.value <= LAST_THIRD_BAD and share.differs:
         yardstick = "the first third of the drive"
         text = f"The last third of the drive is read at {share.share} of the rate of the first."
-        advice.weaknesses.append(share.remark(text, yardstick, "fraction"))
+        advice.weaknesses.append(share.remark("end_is_slow", text, yardstick, "fraction"))
         text = "Avoid the end of the drive for what has to be fast: put that at its start."
-        advice.avoid.append(share.remark(text, yardstick, "fraction"))
+        advice.avoid.append(share.remark("avoid_the_end", text, yardstick, "fraction"))

@@ -26,6 +26,10 @@ DRIFT_MAX = 0.10
 """Change of the fitted line across the steady window, relative to its mean, that still counts as
 steady: the slope criterion of the SNIA Performance Test Specification."""
 
+SAME_SHARE_MIN = 0.7
+"""Slowest over usual rate of a few seconds from which a series is the same all the time: what a
+person does not notice."""
+
 _SEGMENT_SECONDS_MIN = 3
 _RATE_FLOOR_IOPS = 0.5
 
@@ -87,8 +91,14 @@ def find_cliff(iops: Floats) -> int | None:
     if total == 0 or seconds * math.log(total / left) <= 3 * math.log(seconds):
         return None
     cliff = int(before[best])
+    before_iops = float(np.median(iops[:cliff]))
     after_iops = max(float(np.median(iops[cliff:])), _RATE_FLOOR_IOPS)
-    return cliff if float(np.median(iops[:cliff])) >= CLIFF_RATIO_MIN * after_iops else None
+    if before_iops < CLIFF_RATIO_MIN * after_iops:
+        return None
+    # The first level may be shorter than a segment has to be.
+    while cliff > 1 and iops[cliff - 1] ** 2 < before_iops * after_iops:
+        cliff -= 1
+    return cliff
 
 
 def steady(iops: Floats) -> Steady:
@@ -116,6 +126,23 @@ def _drift(window: Floats, mean: float) -> float:
         return 0.0
     line = scipy.stats.linregress(np.arange(len(window)), window)
     return float(line.slope) * len(window) / mean if line.pvalue < 0.01 else 0.0
+
+
+def fastest_iops(iops: Floats) -> float:
+    """Mean of the fastest seconds in a row, as many as the shortest level has."""
+    return float(_rolling(iops).max())
+
+
+def is_same_throughout(iops: Floats, usual_iops: float) -> bool:
+    """Whether no few seconds in a row, from the first on, differ much from the usual rate."""
+    rates = _rolling(iops)
+    slowest, fastest = float(rates.min()), float(rates.max())
+    return slowest >= SAME_SHARE_MIN * usual_iops and usual_iops >= SAME_SHARE_MIN * fastest
+
+
+def _rolling(iops: Floats) -> Floats:
+    count = min(_SEGMENT_SECONDS_MIN, len(iops))
+    return np.convolve(iops, np.ones(count) / count, mode="valid")
 
 
 def longest_stall_s(iops: Floats) -> int:

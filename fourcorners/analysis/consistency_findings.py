@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats, Steady
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import batch_means_interval
+from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 from fourcorners.analysis.steadiness import known_of
 
@@ -66,25 +67,29 @@ def _finding(run: RunData, write: Measured) -> Finding:
         "reason": None if judged.settled else judged.reason,
         "latency_max_s": write.number("latency_max_s"),
     }
-    text = [_cliff_sentence(cliff, detail), _last_sentence(last, len(iops), detail)]
+    sentences = [
+        Sentence("no_cliff" if cliff is None else "cliff", _cliff_sentence(cliff, detail)),
+        Sentence("last_seconds", _last_sentence(last, len(iops), detail)),
+    ]
     if detail["longest_stall_s"]:
-        text.append(
-            "The longest stall lasted "
-            f"{wording.count(detail['longest_stall_s'], 'second')} without a single completion."
-        )
-    text.append(detail["feels_like"])
+        stalled = wording.count(detail["longest_stall_s"], "second")
+        text = f"The longest stall lasted {stalled} without a single completion."
+        sentences.append(Sentence("longest_stall", text))
+    sentences.append(_feels_like(iops, last))
+    detail["feels_like"] = asdict(sentences[-1])
     if not judged.settled:
-        text.append(f"By the judge of steady state it is {judged.reason}.")
+        text = f"By the judge of steady state it is {judged.reason}."
+        sentences.append(Sentence("not_steady", text))
     return Finding(
         name,
         title,
         "measured" if judged.settled else "not identifiable",
-        " ".join(text),
+        joined(sentences),
         value=last.mean_iops if judged.settled else None,
         unit="IOPS",
         interval=batch_means_interval(iops[last.first_second :]) if judged.settled else None,
         evidence=[write.recording],
-        detail=detail,
+        detail=detail | sentences_detail(sentences),
     )
 
 
@@ -121,7 +126,7 @@ def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: 
     verdict = judge(
         Series.of_seconds(iops, written), span, spare_bytes_max=spare, unwritten_bytes=unwritten
     )
-    moving = verdict.state in (State.FALLING, State.RISING)
+    moving = verdict.state in (State.FALLING, State.RISING) and verdict.is_seen_to_move
     return _Judged(verdict.settled, moving, verdict.text)
 
 
@@ -146,7 +151,7 @@ def _detail(
         "below_half_median_share": last.below_half_median_share,
         "drift": last.drift,
         "longest_stall_s": consistency.longest_stall_s(iops),
-        "feels_like": _feels_like(last),
+        "fastest_iops": consistency.fastest_iops(iops),
     }
 
 
@@ -178,33 +183,51 @@ def _last_sentence(last: Steady, seconds: int, detail: dict[str, Any]) -> str:
     )
 
 
-def _feels_like(last: Steady) -> str:
-    """What a person at the machine would notice, by the worst second and its company."""
+def _feels_like(iops: Floats, last: Steady) -> Sentence:
+    """What a person at the machine would notice, by the worst second and its company.
+
+    "All the time" is from the first second on. Where the rate was another one before, the sentence
+    is about the end, and says how far that is from the fastest seconds.
+    """
     if last.mean_iops == 0:
-        return "It feels like a drive that has stopped answering."
+        return Sentence("feels_stopped", "At its end it feels like a drive that has stopped.")
+    same = consistency.is_same_throughout(iops, last.mean_iops)
+    share = last.mean_iops / consistency.fastest_iops(iops)
+    begins = "It feels" if same else "At its end it feels"
+    fell = share < consistency.SAME_SHARE_MIN
+    ends = f" It is then {wording.percent(share)} as fast as at its fastest." if fell else ""
     if last.mean_iops < SLUGGISH_IOPS:
-        return (
-            f"It feels stuck: {wording.number(last.mean_iops)} small writes a second, fewer than "
+        text = (
+            f"{begins} stuck: {wording.number(last.mean_iops)} small writes a second, fewer than "
             "a disk without a cache manages."
         )
+        return Sentence("feels_stuck", text + ends)
     worst = last.worst_second_iops / last.mean_iops
     variation = last.coefficient_of_variation or 0.0
     if variation > UNEVEN_VARIATION and last.below_half_median_share < 0.01:
-        return (
-            "It feels restless: its rate keeps changing, by "
+        text = (
+            f"{begins} restless: its rate keeps changing, by "
             f"{wording.percent(variation)} of the mean as a rule."
         )
-    if worst >= 0.7:
-        return (
-            "It feels like the same drive all the time: the worst second still delivers "
-            f"{wording.percent(worst)} of the mean."
+        return Sentence("feels_restless", text + ends)
+    if same and float(iops.min()) >= consistency.SAME_SHARE_MIN * last.mean_iops:
+        least = float(iops.min()) / last.mean_iops
+        text = (
+            f"It feels like the same drive all the time: the worst of all {len(iops):,} seconds "
+            f"still delivers {wording.percent(least)} of the usual rate."
         )
+        return Sentence("feels_the_same", text)
+    if worst >= consistency.SAME_SHARE_MIN:
+        text = f"At its end it feels even: the worst second delivers {wording.percent(worst)}"
+        return Sentence("feels_even_at_the_end", f"{text} of the mean.{ends}")
     if last.below_half_median_share < 0.01:
-        return (
-            "It feels even but for rare dips, the worst of which leaves "
+        text = (
+            f"{begins} even but for rare dips, the worst of which leaves "
             f"{wording.percent(worst)} of the mean."
         )
-    return (
-        f"It feels uneven: about one second in {round(1 / last.below_half_median_share)} "
+        return Sentence("feels_even_but_for_dips", text + ends)
+    text = (
+        f"{begins} uneven: about one second in {round(1 / last.below_half_median_share)} "
         f"delivers less than half the usual rate, the worst {wording.percent(worst)} of the mean."
     )
+    return Sentence("feels_uneven", text + ends)

@@ -136,6 +136,7 @@ def _compression(run: RunData) -> Finding:
     ratios = [easy.bytes_per_second / hard.bytes_per_second for hard, easy in pairs]
     noted = [_is_noted(pair, ratio) for pair, ratio in zip(pairs, ratios, strict=True)]
     strongest = max(range(len(pairs)), key=lambda i: (noted[i], abs(math.log(ratios[i]))))
+    agree = _agree(ratios, noted)
     ratio = ratios[strongest]
     hard = pairs[strongest][0]
     where = f"{hard.point.get('pattern')} writes{_depth(hard)}"
@@ -143,6 +144,12 @@ def _compression(run: RunData) -> Finding:
         text = (
             f"Not seen: repeated data is written as fast as incompressible data "
             f"(ratio {wording.number(ratio)} in {where})."
+        )
+    elif not agree:
+        text = (
+            f"Repeated data is written {wording.times(ratio)} as fast as incompressible data in "
+            f"{where}, but not so in the other writes: what was written before changes the drive, "
+            "too, and the content is not needed to explain it."
         )
     elif ratio > 1:
         text = (
@@ -164,13 +171,21 @@ def _compression(run: RunData) -> Finding:
         unit="1",
         evidence=[m.recording for pair in pairs for m in pair],
         detail={
-            "seen": noted[strongest] and ratio > 1,
+            "seen": noted[strongest] and agree and ratio > 1,
             "recording_incompressible": [hard.recording for hard, _ in pairs],
             "recording_repeated": [easy.recording for _, easy in pairs],
             "repeated_over_incompressible": ratios,
-            "noted": noted,
+            "noted": [one and agree for one in noted],
         },
     )
+
+
+def _agree(ratios: Sequence[float], noted: Sequence[bool]) -> bool:
+    """Whether it may be the content: that matters to all writes in the same way. What one of
+    several pairs has alone, or in the other direction, comes from the state of the drive, which the
+    writes before it have changed."""
+    ways = {ratio > 1 for ratio, one in zip(ratios, noted, strict=True) if one}
+    return len(ways) < 2 and (len(ratios) == 1 or sum(noted) > 1)
 
 
 def _content_pairs(run: RunData) -> list[tuple[Measured, Measured]]:

@@ -10,7 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
+
 from fourcorners import wording
+from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.intervals import chance_log_ratio
 from fourcorners.analysis.quantity import IOPS
@@ -24,6 +27,9 @@ NEARLY_ALL = 0.9
 
 GAIN_NOTED = 1.1
 """Deepest over shallowest rate from which queueing is said to help."""
+
+EVEN_MAX = 1.25
+"""Highest over lowest rate of writes that are taken for one level, as a cliff has it."""
 
 Effect = Literal["gain", "none", "loss"]
 
@@ -64,13 +70,21 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
     ratio = ratio_of(run, deep, shallow, IOPS)
     assert ratio is not None  # both have I/Os
     gain, effect = ratio.value, _effect(ratio, chance_log_ratio(shallow.ios, deep.ios))
+    changed = operation == "write" and effect is not None and _drive_changed(run, effect, points)
+    if changed:
+        effect = None
     highest = max(points, key=lambda m: m.iops)
     nearly = next(m for m in points if m.iops >= NEARLY_ALL * highest.iops)
     change = (
         f"from {wording.number(shallow.iops)} IOPS at queue depth {shallow.queue_depth} to "
         f"{wording.number(deep.iops)} at {deep.queue_depth}"
     )
-    if effect is None:
+    if changed:
+        text = (
+            f"What queueing does for {operation}s does not show: the rate changed by itself while "
+            f"they were written, {change}."
+        )
+    elif effect is None:
         text = (
             f"What queueing does for {operation}s does not show in so few I/Os ({shallow.ios} and "
             f"{deep.ios}) or such uneven ones: {ratio.times} the rate, {change}."
@@ -108,6 +122,26 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
             "nearly_all_queue_depth": nearly.queue_depth,
         },
     )
+
+
+def _drive_changed(run: RunData, effect: Effect, points: Sequence[Measured]) -> bool:
+    """Whether the writes themselves may have changed the rate that the depth is held to account
+    for: a cache that fills, free blocks that run out.
+
+    A deeper queue does not slow a drive down; that it does nothing shows in an even sweep; and that
+    it helps, where the seconds of each depth are even.
+    """
+    if effect == "loss":
+        return True
+    rates = [one.iops for one in points]
+    if effect == "none":
+        return max(rates) > EVEN_MAX * min(rates)
+    for one in points:
+        series = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
+        seconds = full_seconds(series, one.number("elapsed_s") or 0.0)
+        if len(seconds) > 2 and seconds.max() > EVEN_MAX * seconds.min():
+            return True
+    return False
 
 
 def _effect(ratio: Ratio, chance: float) -> Effect | None:

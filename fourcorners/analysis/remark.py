@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fourcorners import wording
@@ -12,11 +13,29 @@ from fourcorners.analysis.source import Measured, RunData
 
 
 @dataclass(frozen=True)
-class Remark:
+class Sentence:
+    """One sentence. ``name`` says what it claims, in a word that stays when the wording changes: by
+    it the check of sentences finds the rule (:mod:`fourcorners.arena.sentences`)."""
+
+    name: str
+    text: str
+
+
+def sentences_detail(sentences: Sequence[Sentence]) -> dict[str, Any]:
+    """What a finding's ``detail`` holds of the sentences that its text is made of."""
+    return {"sentences": [asdict(sentence) for sentence in sentences]}
+
+
+def joined(sentences: Sequence[Sentence]) -> str:
+    """A finding's text."""
+    return " ".join(sentence.text for sentence in sentences)
+
+
+@dataclass(frozen=True)
+class Remark(Sentence):
     """One sentence with what it rests on. ``value`` and ``interval`` (90 %; ``None`` where the
     recordings cannot tell) carry ``unit``, as in a finding."""
 
-    text: str
     yardstick: str
     value: float | None
     unit: str
@@ -27,6 +46,7 @@ class Remark:
         """As a finding's ``detail`` holds it, with the tests that the evidence is of."""
         tests = dict.fromkeys(recording.partition("/")[0] for recording in self.evidence)
         return {
+            "name": self.name,
             "text": self.text,
             "yardstick": self.yardstick,
             "value": self.value,
@@ -60,9 +80,9 @@ class Ratio:
         """As a multiple of the yardstick, with the interval."""
         return spread(wording.times(self.value), self.interval, "1")
 
-    def remark(self, text: str, yardstick: str, unit: str) -> Remark:
+    def remark(self, name: str, text: str, yardstick: str, unit: str) -> Remark:
         """A sentence about it."""
-        return Remark(text, yardstick, self.value, unit, self.interval, self.evidence)
+        return Remark(name, text, yardstick, self.value, unit, self.interval, self.evidence)
 
 
 def spread(value: str, interval: tuple[float, float] | None, unit: str) -> str:

@@ -25,11 +25,9 @@ from fourcorners.analysis.quantity import (
     Quantity,
 )
 from fourcorners.analysis.source import Measured, RunData, measured
-from fourcorners.analysis.traits import SMALL_BYTES, busiest
+from fourcorners.analysis.traits import SMALL_BYTES, alone, busiest, large, of_the_whole
 from fourcorners.catalog.claims import Claim, claims_about
-
-LARGE_BYTES = 2**20
-"""Random requests from here on count as sequential: a vendor's "up to" is of large requests."""
+from fourcorners.workload import INCOMPRESSIBLE
 
 REACHED = 0.98
 """Share of a claim from which it counts as reached: vendors round to two digits."""
@@ -60,10 +58,6 @@ TITLES = {
     "flush_p99": "99 % of them",
 }
 """A title in lower case belongs to the figure above it."""
-
-_FILLED, _OF_A_DISK = ("probe-sizes", "probe-overwrite"), ("probe-positions",)
-"""Probes that read what they filled, or all of a disk; and one that reads all of a disk, but of
-flash what was never written."""
 
 _P999 = next(one for one in QUANTILES if one.percentile == 99.9)
 
@@ -265,45 +259,24 @@ def _conditions(one: Measured) -> str:
     return ", ".join(parts)
 
 
-def _of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
-    """Measurements of the drive as it is used. Most probes read or write one place over and over,
-    or what was never written; and of a disk a part, where its arm has little to do."""
-    return [
-        one
-        for one in measured(run, operation=operation)
-        if not one.test.startswith("probe-")
-        or (
-            one.test in (*_FILLED, *(_OF_A_DISK if turns else ()))
-            and one.point.get("sentinel") is None
-        )
-        or (not turns and "/random/" in one.recording)
-    ]
-
-
 def _rates(run: RunData, turns: bool) -> list[Row]:
     """The highest rates of any test, as a vendor's "up to" has them."""
     rows: list[Row | None] = []
     for operation in ("read", "write"):
-        alone = [
-            one
-            for one in _of_the_whole(run, operation, turns)
-            if one.point.get("operation") == operation and not one.row.get("interrupted")
-        ]
-        large = [
-            one
-            for one in alone
-            if one.point.get("pattern") == "sequential" or (one.block_bytes or 0) >= LARGE_BYTES
-        ]
+        whole = of_the_whole(run, operation, turns)
+        big = large(whole)
         small = [
             one
-            for one in alone
-            if one.point.get("pattern") == "random"
+            for one in whole
+            if one.point.get("operation") == operation
+            and not one.row.get("interrupted")
+            and one.point.get("pattern") == "random"
             and one.block_bytes == SMALL_BYTES
             and (one.queue_depth or 0) > 1  # alone, a request waits: `_waits` tells that
         ]
-        hard = [one for one in large if one.point.get("content") == "incompressible"]
-        if large:
-            best = max(large, key=lambda one: one.bytes_per_second)
+        hard = [one for one in big if one.point.get("content") == INCOMPRESSIBLE]
+        if big:
+            best = max(big, key=lambda one: one.bytes_per_second)
             rows.append(_row(run, f"sequential_{operation}", best, THROUGHPUT, "B/s"))
             if operation == "write" and hard and best not in hard:
                 honest = max(hard, key=lambda one: one.bytes_per_second)
@@ -322,16 +295,16 @@ def _waits(run: RunData, turns: bool) -> list[Row]:
     for operation in ("read", "write"):
         small = [
             one
-            for one in _of_the_whole(run, operation, turns)
+            for one in of_the_whole(run, operation, turns)
             if one.point.get("operation") == operation
             and one.point.get("pattern") == "random"
             and one.block_bytes == SMALL_BYTES
             and one.queue_depth
             and not one.row.get("interrupted")
         ]
-        alone = [one for one in small if one.queue_depth == 1]
-        if alone:
-            rows.append(_row(run, f"{operation}_access", alone[0], MEAN_LATENCY, "s"))
+        lone = alone(small)
+        if lone is not None:
+            rows.append(_row(run, f"{operation}_access", lone, MEAN_LATENCY, "s"))
         deepest = busiest(run, operation) or max(
             small, key=lambda one: (one.queue_depth or 0, one.ios), default=None
         )

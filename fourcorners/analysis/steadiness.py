@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, capacity_bytes
 
 if TYPE_CHECKING:
@@ -116,8 +117,15 @@ class Followed:
     steady_from_s: int | None
     """Since when it is in the steady state in which it ended, by the judge."""
     steady_iops: float | None
+    level_iops: float | None
+    """Of the level that it had at its end; ``None`` where it had none, or none that was seen."""
     words: str
     """What the judge says of the end, where it was asked."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether it had one level, and kept it to the end."""
+        return not self.left and self.level_iops is not None
 
 
 class Follower:
@@ -161,6 +169,12 @@ class Follower:
         if self._watch is None or self._steady_from is None:
             return None
         return self._steady_from, self._level_iops
+
+    @property
+    def level_iops(self) -> float | None:
+        """Of the level that is being watched; ``None`` where none was found since the last one was
+        left, or since an uneven start."""
+        return None if self._watch is None else self._level_iops
 
     @property
     def words(self) -> str:
@@ -245,7 +259,7 @@ def follow(course: Course) -> Followed:
         follower.add(float(iops), float(written))
     left = tuple(_left(course, end) for end in follower.ends)
     steady_from, steady_iops = follower.steady or (None, None)
-    return Followed(left, steady_from, steady_iops, follower.words)
+    return Followed(left, steady_from, steady_iops, follower.level_iops, follower.words)
 
 
 def _left(course: Course, end: End) -> Left:
@@ -346,26 +360,38 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
     title = next(
         (str(t.get("title") or test) for t in run.manifest["tests"] if t["name"] == test), test
     )
-    kept = len(followed) - len(left)
-    sentences = [_sentence(course, seen, alone=len(followed) == 1) for course, seen in left]
+    alone = len(followed) == 1
+    kept = sum(seen.kept for _, seen in followed)
+    sentences = [Sentence("left", _sentence(course, seen, alone=alone)) for course, seen in left]
     if kept:
-        sentences.append(
-            ("The rate" if len(followed) == 1 else wording.count(kept, "recording"))
+        text = (
+            ("The rate" if alone else wording.count(kept, "recording"))
             + f" kept {'its' if kept == 1 else 'their'} level to the end, within 10 % by more than "
             "chance."
         )
+        sentences.append(Sentence("kept", text))
+    levelless = [pair for pair in followed if not pair[1].left and not pair[1].kept]
+    sentences += [
+        Sentence("no_level", _without_level(course, seen, alone=alone))
+        for course, seen in levelless[:_TOLD_MAX]
+    ]
+    if len(levelless) > _TOLD_MAX:
+        more = wording.count(len(levelless) - _TOLD_MAX, "more recording")
+        sentences.append(Sentence("no_level_more", f"So had {more} no level."))
     return Finding(
         name=f"steadiness_{test}",
         title=f"Keeping its level: {title}",
-        verdict="violated" if left else "holds",
-        text=" ".join(sentences),
+        verdict="violated" if left else "holds" if kept == len(followed) else "not identifiable",
+        text=joined(sentences),
         value=float(len(left)),
         unit="recordings",
         evidence=[course.recording for course, _ in followed],
-        detail={
+        detail=sentences_detail(sentences)
+        | {
             "recordings": [
                 {
                     "recording": course.recording,
+                    "kept": seen.kept,
                     "seconds": len(course.iops),
                     "steady_from_s": seen.steady_from_s,
                     "steady_iops": seen.steady_iops,
@@ -390,8 +416,21 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
 
 
 def _material(seen: Followed) -> Followed:
-    """Without the levels that were left for hardly another."""
-    return replace(seen, left=tuple(end for end in seen.left if abs(end.share - 1) >= CHANGE_MIN))
+    """Without the levels that were left for hardly another, which is then the level."""
+    left = tuple(end for end in seen.left if abs(end.share - 1) >= CHANGE_MIN)
+    if seen.left and not left and seen.level_iops is None:
+        return replace(seen, left=left, level_iops=seen.left[-1].after_iops)
+    return replace(seen, left=left)
+
+
+def _without_level(course: Course, seen: Followed, *, alone: bool) -> str:
+    """Of a recording whose rate changed from its beginning on, and had no level to keep."""
+    first, last = course.iops[:AFTER_S].mean(), course.iops[-AFTER_S:].mean()
+    judged = f": by the judge of steady state it is {seen.words}" if seen.words else ""
+    return (
+        f"{'It' if alone else course.label} had no level to keep, with {wording.number(first)} "
+        f"IOPS in its first {AFTER_S} seconds and {wording.number(last)} in its last{judged}."
+    )
 
 
 def _sentence(course: Course, seen: Followed, *, alone: bool) -> str:

@@ -1,7 +1,7 @@
 """Finding ``summary``: what kind of drive the data look like, in plain words and numbers.
 
-Rules for the kind, the first that applies, from the cost of a small random read and write (access
-penalties where the transfer-size test ran, else time per I/O):
+Rules for the kind, the first that applies, from the cost of a small random read and write (the
+latency of a lone one where it was measured, else time per I/O):
 
 1. ``unknown``: no random reads.
 2. ``memory``: a read costs less than 10 µs; flash needs 20 µs and more to read a page.
@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from fourcorners import wording
 from fourcorners.analysis.advice import advise
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData
 from fourcorners.analysis.traits import Traits, gather
 
@@ -42,16 +43,17 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
     traits = gather(run, findings)
     kind, verdict_sentence = classify(traits)
     advice = advise(run, traits, kind)
-    text = [verdict_sentence, *_measured_sentences(traits)]
+    sentences = [Sentence(f"kind_{kind}", verdict_sentence), *_measured_sentences(traits)]
     return [
         Finding(
             name="summary",
             title="What kind of drive this is",
             verdict="not identifiable" if kind == "unknown" else "measured",
-            text=" ".join(text),
+            text=joined(sentences),
             evidence=traits.evidence,
             detail={
                 "kind": kind,
+                **sentences_detail(sentences),
                 "remarks": {
                     "strengths": [remark.to_dict() for remark in advice.strengths],
                     "weaknesses": [remark.to_dict() for remark in advice.weaknesses],
@@ -69,7 +71,8 @@ def classify(traits: Traits) -> tuple[str, str]:
         return "unknown", (
             "What kind of drive this is cannot be said: no random reads were measured."
         )
-    read = f"a random read costs {wording.duration(read_s)}"
+    at = f" at queue depth {traits.read.cost_depth}" if traits.read.cost_depth != 1 else ""
+    read = f"a random read costs {wording.duration(read_s)}{at}"
     if read_s < MEMORY_READ_MAX_S:
         return "memory", (
             f"This looks like memory or a cache rather than a drive: {read}, less than flash "
@@ -125,7 +128,7 @@ def _cluster_signs(traits: Traits) -> str:
     return f" (a cluster of at most about {wording.size(traits.cluster_bytes)})"
 
 
-def _measured_sentences(traits: Traits) -> list[str]:
+def _measured_sentences(traits: Traits) -> list[Sentence]:
     """Highest rates, and how even the writes are."""
     sentences = []
     rates = [
@@ -138,9 +141,9 @@ def _measured_sentences(traits: Traits) -> list[str]:
     ]
     if rates:
         hard = " of incompressible data" if traits.compression and len(rates) > 1 else ""
-        sentences.append(
-            f"With large or sequential requests it {wording.sentence_list(rates)}{hard}."
-        )
+        text = f"With large or sequential requests it {wording.sentence_list(rates)}{hard}."
+        sentences.append(Sentence("fastest", text))
     if traits.consistency_level:
-        sentences.append(str(traits.consistency["feels_like"]))
+        felt = traits.consistency["feels_like"]
+        sentences.append(Sentence(felt["name"], felt["text"]))
     return sentences

@@ -6,15 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fourcorners.analysis.access_findings import TEST
 from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.quantity import IOPS
+from fourcorners.analysis.internals.recovery import UNCHANGED_MAX
+from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY
 from fourcorners.analysis.queue_depth import Effect
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.workload import INCOMPRESSIBLE
 
 SMALL_BYTES = 4096
 """The reviews' small request."""
+
+LARGE_BYTES = 2**20
+"""Random requests from here on count as sequential: a vendor's "up to" is of large requests."""
+
+_FILLED, _OF_A_DISK = ("probe-sizes", "probe-overwrite"), ("probe-positions",)
+"""Probes that read what they filled, or all of a disk; and one that reads all of a disk, but of
+flash what was never written."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +30,11 @@ class Operation:
     """What the tests say of one operation; ``None`` where no test says it."""
 
     cost_s: float | None
-    """Time that one small random I/O takes of the drive: the access penalty or, where there is none
-    or the model fails, elapsed time per I/O at the shallowest queue measured."""
+    """Time that one small random I/O takes of the drive: that of a lone one (:func:`alone`) where
+    it was measured, so that a page has one number for it; else elapsed time per I/O at the
+    shallowest queue measured."""
+    cost_depth: int | None
+    """Queue depth at which that was measured."""
     half_speed_bytes: float | None
     """The model's; where that fails the smallest size measured that reaches, with all larger ones,
     half of the fastest's rate. ``None`` also where smaller requests outpaced the largest, which
@@ -42,6 +53,16 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Pauses:
+    """Whether pauses bring back what long random writes took of the rate."""
+
+    help: bool
+    seconds: float | None
+    """The shortest pause that gives half of it back, or the longest that does not."""
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Traits:
     """Everything the summary's rules look at."""
 
@@ -53,6 +74,8 @@ class Traits:
     """Whether random writes had come to a level after the cliff, if there was one: their steady
     state, or what looks like it so far."""
     consistency_evidence: tuple[str, ...] = ()
+    pauses: Pauses | None = None
+    """``None`` where nothing measured it."""
     compression: tuple[Measured, Measured] | None = None
     """Incompressible and repeated writes, where their difference is no chance."""
     evidence: tuple[str, ...] = ()
@@ -77,9 +100,22 @@ def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
         consistency={} if consistency is None else consistency.detail,
         consistency_level=consistency is not None and bool(consistency.detail.get("level")),
         consistency_evidence=() if consistency is None else tuple(consistency.evidence),
+        pauses=_pauses(by_name),
         compression=None if compression is None else _contents(run, compression),
         evidence=tuple(dict.fromkeys(id for f in by_name.values() for id in f.evidence)),
     )
+
+
+def _pauses(by_name: Mapping[str, Finding]) -> Pauses | None:
+    """By the test of recovery, which tries pauses of several lengths; else by the probe's."""
+    tried, probed = by_name.get("recovery_time"), by_name.get("idle_recovery")
+    if tried is not None and tried.value is not None:
+        return Pauses(True, tried.value, tuple(tried.evidence))
+    if tried is not None and max(tried.detail["share_of_lost"]) < UNCHANGED_MAX:
+        return Pauses(False, max(tried.detail["idle_s"]), tuple(tried.evidence))
+    if probed is not None and probed.value is not None:
+        return Pauses(bool(probed.value), probed.detail.get("pause_s"), tuple(probed.evidence))
+    return None
 
 
 def _detail(by_name: Mapping[str, Finding], name: str) -> Mapping[str, Any]:
@@ -89,52 +125,103 @@ def _detail(by_name: Mapping[str, Finding], name: str) -> Mapping[str, Any]:
 def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> Operation:
     model = _detail(by_name, f"access_model_{operation}")
     queue = _detail(by_name, f"queue_depth_{operation}")
-    corner = by_name.get(f"corner_sequential_{operation}")
-    rates = [model.get("fastest_bytes_per_second"), corner.value if corner else None]
     depths = queue.get("queue_depth")
-    finding = by_name.get(f"access_model_{operation}")
-    small = _smallest_random(run, operation)
-    modelled = model.get("access_penalty_s")
+    whole = of_the_whole(run, operation, _turns(by_name))
+    small = alone(whole) or _smallest_random(run, operation)
+    big = large(whole)
+    if operation == "write" and _compresses(by_name):
+        big = [one for one in big if one.point.get("content") == INCOMPRESSIBLE]
     fails = model.get("misfit_range_block_bytes") is not None
-    half = model.get("half_speed_bytes")
-    if fails:
-        small = _of_transfer_sizes(run, operation) or small
-        half = _half_speed_measured(model)
-    if modelled and not fails:
-        assert finding is not None
-        cost, interval, evidence = modelled, finding.interval, tuple(finding.evidence)
-    elif small:
-        cost, interval, evidence = 1 / small.iops, _time_interval(run, small), (small.recording,)
-    else:
-        cost, interval, evidence = None, None, ()
+    half = _half_speed_measured(model) if fails else model.get("half_speed_bytes")
     return Operation(
-        cost_s=cost,
-        cost_interval_s=interval,
-        cost_evidence=evidence,
+        cost_s=None if small is None else _cost_s(small),
+        cost_depth=None if small is None else small.queue_depth,
+        cost_interval_s=None if small is None else _cost_interval_s(run, small),
+        cost_evidence=() if small is None else (small.recording,),
         half_speed_bytes=None if model.get("largest_is_outpaced") else half,
         model_fails=fails,
-        fastest_bytes_per_second=max((rate for rate in rates if rate), default=None),
+        fastest_bytes_per_second=max((one.bytes_per_second for one in big), default=None),
         queue_effect=queue.get("effect"),
         queue_gain=queue.get("gain"),
         queue_deepest=depths[-1] if depths and "gain" in queue else None,
     )
 
 
-def _of_transfer_sizes(run: RunData, operation: str) -> Measured | None:
-    """The small request of the measurement that the access model is about."""
-    points = [m for m in measured(run, TEST, operation) if m.block_bytes]
-    return next((m for m in points if m.block_bytes == SMALL_BYTES), None)
+def _compresses(by_name: Mapping[str, Finding]) -> bool:
+    return bool(_detail(by_name, "compression").get("seen"))
+
+
+def _turns(by_name: Mapping[str, Finding]) -> bool:
+    rotation = by_name.get("rotation_rpm")
+    return rotation is not None and bool(rotation.value)
+
+
+def of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
+    """Measurements of the drive as it is used. Most probes read or write one place over and over,
+    or what was never written; and of a disk (which ``turns``) a part, where its arm has little to
+    do."""
+    return [
+        one
+        for one in measured(run, operation=operation)
+        if not one.test.startswith("probe-")
+        or (
+            one.test in (*_FILLED, *(_OF_A_DISK if turns else ()))
+            and one.point.get("sentinel") is None
+        )
+        or (not turns and "/random/" in one.recording)
+    ]
+
+
+def large(points: Iterable[Measured]) -> list[Measured]:
+    """Sequential requests, and random ones so large that they count as such."""
+    return [
+        one
+        for one in points
+        if one.point.get("operation") == one.operation
+        and not one.row.get("interrupted")
+        and (one.point.get("pattern") == "sequential" or (one.block_bytes or 0) >= LARGE_BYTES)
+    ]
+
+
+def alone(points: Iterable[Measured]) -> Measured | None:
+    """One small random request at a time: the first of the run that was not cut short."""
+    return next(
+        (
+            one
+            for one in points
+            if one.point.get("operation") == one.operation
+            and one.point.get("pattern") == "random"
+            and one.block_bytes == SMALL_BYTES
+            and one.queue_depth == 1
+            and not one.row.get("interrupted")
+        ),
+        None,
+    )
 
 
 def _half_speed_measured(model: Mapping[str, Any]) -> float | None:
-    """The smallest size that reaches, with all larger ones, half of the fastest one's rate."""
+    """The smallest size that reaches, with all larger ones, half of the fastest one's rate.
+
+    ``None`` where a smaller size reaches it too: the drive was not the same at all sizes.
+    """
     sizes, rates = model["block_bytes"], model["measured_bytes_per_second"]
-    slow = [size for size, rate in zip(sizes, rates, strict=True) if rate < max(rates) / 2]
-    return min((size for size in sizes if size > max(slow, default=0)), default=None)
+    half = max(rates) / 2
+    slow = max((s for s, rate in zip(sizes, rates, strict=True) if rate < half), default=0)
+    if any(s < slow and rate >= half for s, rate in zip(sizes, rates, strict=True)):
+        return None
+    return min((size for size in sizes if size > slow), default=None)
 
 
-def _time_interval(run: RunData, point: Measured) -> tuple[float, float] | None:
-    """Interval of the elapsed time per I/O, in seconds."""
+def _cost_s(small: Measured) -> float:
+    """Its latency, if it was alone; else elapsed time per I/O."""
+    latency = MEAN_LATENCY.of(small) if small.queue_depth == 1 else None
+    return 1 / small.iops if latency is None else latency
+
+
+def _cost_interval_s(run: RunData, point: Measured) -> tuple[float, float] | None:
+    if point.queue_depth == 1 and MEAN_LATENCY.of(point) is not None:
+        of_latency = of_run(run, point, MEAN_LATENCY)
+        return None if of_latency is None else of_latency.interval()
     estimate = of_run(run, point, IOPS)
     if estimate is None:
         return None

@@ -38,7 +38,7 @@ _EVEN = 0.2
 _AFTER_TRIM = 3
 """Parts that follow TRIM and do not count: what a write buffer held before is written first."""
 
-_RECOVERED_MIN, _UNCHANGED_MAX = 0.5, 0.25
+_RECOVERED_MIN, UNCHANGED_MAX = 0.5, 0.25
 """Share of the slowing down that is gone, from which and up to which it is said."""
 
 _SURE = 0.95
@@ -145,11 +145,11 @@ def _by_pauses(
     degrees = min(len(waited), len(rested)) - 1
     reach = float(scipy.stats.t.ppf(_SURE, degrees)) * float(np.hypot(*errors))
     detail |= {"share": share, "goodness": {"reach": reach}}
-    unchanged = share < _UNCHANGED_MAX and share + reach < _RECOVERED_MIN
+    unchanged = share < UNCHANGED_MAX and share + reach < _RECOVERED_MIN
     if not slowed.is_even:
         # One that stands still at times may not do so by chance, but does not by chance.
         still = (float(rested.mean()) - slowed.fresh) / slowed.lost
-        unchanged = share < _UNCHANGED_MAX <= still
+        unchanged = share < UNCHANGED_MAX <= still
         together = round(part_bytes * len(rested) / slowed.part_bytes)
         if not unchanged and slowed.by_itself(together) >= _RECOVERED_MIN:
             text = (
@@ -183,7 +183,7 @@ def _by_trim(
     if slowed is None:
         return _finding(name, title, None, _NOT_SLOWED, evidence, {})
     right_before = again[-_RIGHT_BEFORE if slowed.is_even else -_RIGHT_BEFORE_STILL :]
-    if right_before.mean() - slowed.fresh < _UNCHANGED_MAX * slowed.lost:
+    if right_before.mean() - slowed.fresh < UNCHANGED_MAX * slowed.lost:
         text = "What was written after the pauses was as fast as what was written after TRIM."
         return _finding(name, title, None, text, evidence, {})
     late = trimmed[_AFTER_TRIM:]
@@ -199,7 +199,7 @@ def _by_trim(
     )
     if share >= _RECOVERED_MIN and by_itself < _RECOVERED_MIN:
         return _finding(name, title, True, text, evidence, detail)
-    if share < _UNCHANGED_MAX:
+    if share < UNCHANGED_MAX:
         return _finding(name, title, False, text, evidence, detail)
     if by_itself >= _RECOVERED_MIN:
         text = f"{text[:-1]}, but as long stretches before it were as fast by themselves."

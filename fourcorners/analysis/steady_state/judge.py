@@ -211,21 +211,25 @@ class _Case:
         value = self._parts.value[first:]
         if len(value) < PARTS_MIN:
             before, after = self._parts.value[:first], float(value.mean())
-            if first and before[-len(value) :].mean() > after:
-                return self._answer(State.FALLING, first, "it fell a moment ago")
             if first:
-                return self._answer(State.RISING, first, "it rose a moment ago")
+                change = after / float(before[-PARTS_MIN:].mean()) - 1
+                if before[-len(value) :].mean() > after:
+                    return self._answer(State.FALLING, first, "it fell a moment ago", change=change)
+                return self._answer(State.RISING, first, "it rose a moment ago", change=change)
             return self._answer(State.UNDECIDED, first, "too little was measured")
         found = trend(value)
         mean_half_width = max(found.half_width, correlated_half_width(value))
         decay = remaining_decay(value)
         low, high = found.drift_low, found.drift_high
         settled, period = False, None
+        moved: float | None = None
         missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
-            state, reason = State.FALLING, "its last segment falls"
+            state, reason = State.FALLING, "its last segment falls slowly"
+            moved = min(found.drift, -decay)
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
-            state, reason = State.RISING, "its last segment rises"
+            state, reason = State.RISING, "its last segment rises slowly"
+            moved = max(found.drift, -decay)
         elif missing is not None:
             state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
@@ -246,6 +250,7 @@ class _Case:
             prepared=self._unprepared(first) is None and state not in (State.FALLING, State.RISING),
             half_width=math.hypot(mean_half_width, decay, found.drift / 2, self._wander(first)),
             period=period,
+            change=moved,
         )
 
     def _refilling(self, starts: list[int]) -> Verdict:
@@ -263,7 +268,7 @@ class _Case:
         first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
         if len(x) - first < PARTS_MIN:
             reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
-            return self._answer(State.FALLING, starts[0], reason)
+            return self._answer(State.FALLING, starts[0], reason, change=self._fall(starts[0]))
         value = parts.value[first:]
         slope, level = (float(c) for c in np.polyfit(empty[first:], value, 1))
         left = slope * float(empty[-1]) / level if level > 0 else math.inf
@@ -273,7 +278,9 @@ class _Case:
         total = parts.work * len(x)
         if left > REFILL_MAX or empty[-1] > REFILL_SPARE_MAX * spare or total < most_free:
             reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
-            return self._answer(State.FALLING, first, reason, half_width=error + abs(left))
+            return self._answer(
+                State.FALLING, first, reason, half_width=error + abs(left), change=self._fall(first)
+            )
         even = rest.drift_low >= -DRIFT_MAX and rest.drift_high <= DRIFT_MAX
         settled = even and rest.half_width <= HALF_WIDTH_MAX
         return self._answer(
@@ -286,6 +293,15 @@ class _Case:
             half_width=error,
             level=level,
         )
+
+    def _fall(self, first: int) -> float | None:
+        """By how much the series is seen to fall, of one that is known to; ``None`` where it is
+        too short to see, or rises."""
+        value = self._parts.value[first:]
+        if len(value) < PARTS_MIN:
+            return None
+        seen = trend(value)
+        return seen.drift if seen.drift_high < 0 else None
 
     def _fine_period(self, first: int) -> float | None:
         """Period, in parts, of an oscillation too short to show at this resolution."""
@@ -448,6 +464,7 @@ class _Case:
         half_width: float = math.inf,
         period: float | None = None,
         level: float | None = None,
+        change: float | None = None,
     ) -> Verdict:
         parts = self._parts
         value = parts.mean_from(first) if level is None else level
@@ -464,6 +481,7 @@ class _Case:
             period_bytes=None if period is None else _bytes(parts, period),
             period_s=None if period is None else period * float(parts.duration_s[first:].mean()),
             reason=reason,
+            change=change,
         )
 
 

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+CHANGE_TOLD_MIN = 0.05
+"""Change of a rate from which it is said to fall or to rise: below it the judge may still refuse to
+call it steady, but nobody who looks at the series sees it move. As the judge's DRIFT_MAX."""
+
 
 class State(StrEnum):
     """Where a series stands."""
@@ -46,6 +50,15 @@ class Verdict:
     """Period of an oscillation, in time."""
     reason: str
     """What decided, in a phrase."""
+    change: float | None = None
+    """Of a rate that falls or rises: by what share of its mean it was seen to, since the last
+    change, or, before and after that, to have done; ``None`` where it is not seen to move, and only
+    known that it will."""
+
+    @property
+    def is_seen_to_move(self) -> bool:
+        """Whether the rate itself falls or rises by so much that it is worth the word."""
+        return self.change is not None and abs(self.change) > CHANGE_TOLD_MIN
 
     @property
     def text(self) -> str:
@@ -53,8 +66,10 @@ class Verdict:
         match self.state:
             case State.STEADY:
                 return "steady"
-            case State.FALLING | State.RISING:
+            case State.FALLING | State.RISING if self.is_seen_to_move:
                 return f"not steady, still {self.state.value}"
+            case State.FALLING | State.RISING:
+                return f"not known to be steady: {self.reason}"
             case State.OSCILLATING:
                 assert self.period_s is not None
                 return f"not steady, oscillating with period {_seconds(self.period_s)}"

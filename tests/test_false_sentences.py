@@ -1,0 +1,174 @@
+"""Sentences that once were said and were false, each from recordings that provoked it."""
+
+import numpy as np
+import pytest
+from analysis_fixture import KIB, MIB, SIZES, FakeRun, Floats, access_seconds, named
+from test_artefacts import artefacts, case
+
+from fourcorners.analysis import Finding, advice, analyze
+from fourcorners.analysis.steady_state import Series, judge
+from fourcorners.analysis.traits import gather
+
+
+def text_of(run: FakeRun) -> str:
+    """All that the summary's page says: the summary, its remarks, and how writes went on."""
+    findings = analyze(run)
+    summary = named(findings, "summary")
+    remarks = [one["text"] for side in summary["detail"]["remarks"].values() for one in side]
+    steadiness = [f["text"] for f in findings if f["name"].startswith(("consis", "steadiness"))]
+    return " ".join([summary["text"], *remarks, *steadiness])
+
+
+def with_consistency(iops: Floats, capacity_bytes: int = 30 * 10**9) -> FakeRun:
+    run = FakeRun(capacity_bytes=capacity_bytes)
+    run.add_queue_depths("read", {1: 14_000.0, 31: 246_573.0})
+    run.add_consistency(iops)
+    return run
+
+
+def test_a_drive_that_falls_to_a_tenth_does_not_feel_the_same_all_the_time() -> None:
+    run = with_consistency(np.where(np.arange(2000) < 60, 292_765.0, 26_270.0), 10**12)
+    text = text_of(run)
+    assert "drop from 292,765 a second to 26,270" in text
+    assert "same drive all the time" not in text
+    assert "8.97 % as fast as at its fastest" in text
+
+
+def test_nor_does_one_that_falls_by_half_step_by_step() -> None:
+    """As a real file did: no cliff between two levels, and 46 % at the end."""
+    run = with_consistency(np.interp(np.arange(2000), [0, 900, 2000], [50_000.0, 23_000, 23_000]))
+    assert "same drive all the time" not in text_of(run)
+
+
+def test_a_drive_that_is_even_from_its_first_second_feels_the_same_all_the_time() -> None:
+    text = text_of(with_consistency(np.full(2000, 32_000.0)))
+    assert "same drive all the time: the worst of all 2,000 seconds" in text
+
+
+def nvme(random_iops: float) -> FakeRun:
+    """A drive whose lone reads of 4 KiB take 71 µs, and whose large ones reach 3.5 GB/s late."""
+    run = FakeRun(capacity_bytes=10**12)
+    run.add_transfer_sizes("read", SIZES, access_seconds(330e-6, 3.5e9))
+    run.add_queue_depths("read", {1: 3_000.0, 31: random_iops})
+    return run
+
+
+@pytest.mark.parametrize(("random_iops", "told"), [(246_573.0, 0), (3_000.0, 2)])
+def test_small_reads_are_no_matter_to_avoid_where_a_queue_makes_them_fast(
+    random_iops: float, told: int
+) -> None:
+    remarks = named(analyze(nvme(random_iops)), "summary")["detail"]["remarks"]
+    names = [one["name"] for side in remarks.values() for one in side]
+    assert len([name for name in names if name in ("avoid_small_reads", "dear_reads")]) == told
+
+
+def flat_fill() -> Floats:
+    """Ten minutes of 128 KiB writes at 1,280 a second, within 0.6 %."""
+    chance = np.random.default_rng(5)
+    return np.asarray(np.round(1280 * (1 + 0.002 * chance.standard_normal(600))))
+
+
+@pytest.mark.parametrize("unwritten_share", [0.0, 0.4, 1.0])
+def test_a_flat_fill_is_not_said_to_fall(unwritten_share: float) -> None:
+    iops, capacity = flat_fill(), 256e9
+    series = Series.of_seconds(iops, iops * 128 * KIB)
+    verdict = judge(series, capacity, unwritten_bytes=unwritten_share * capacity)
+    assert not verdict.settled
+    assert "falling" not in verdict.text
+    assert verdict.text.startswith("not known to be steady: ")
+
+
+def test_a_slow_fall_is_still_told() -> None:
+    rate = 1280 * np.exp(-np.arange(2000) / 1500)
+    verdict = judge(Series.of_seconds(rate, rate * 4096), 1e6, spare_bytes_max=0)
+    assert verdict.text == "not steady, still falling"
+
+
+def test_a_rate_that_changes_from_the_first_second_on_has_kept_no_level() -> None:
+    """A cache that ends within the first seconds: there is no level that could be watched."""
+    iops = np.concatenate([[107_000.0, 94_000, 16_000], np.linspace(17_000, 27_000, 297)])
+    finding = named(analyze(with_consistency(iops, 4 * 10**9)), "steadiness_consistency")
+    assert "kept its level" not in finding["text"]
+    assert finding["verdict"] != "holds"
+
+
+def test_a_page_has_one_number_for_a_random_read() -> None:
+    run = FakeRun(capacity_bytes=10**12)
+    run.add_queue_depths("read", {1: 1 / 70.3e-6, 31: 246_573.0})
+    run.add_transfer_sizes("read", SIZES, access_seconds(60.2e-6, 3.5e9))
+    findings = analyze(run)
+    assert "a random read costs 70.3 µs" in named(findings, "summary")["text"]
+    assert "60.2 µs" not in text_of(run)
+    rows = {
+        row["quantity"]: row["value"] for row in named(findings, "spec_sheet")["detail"]["rows"]
+    }
+    assert rows["read_access"] == pytest.approx(70.3e-6)
+
+
+def recovery(value: float | None) -> Finding:
+    verdict = "not identifiable" if value is None else "measured"
+    detail = {"pause_s": 20.0}
+    return Finding("idle_recovery", "", verdict, "x", value, "presence", detail=detail)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, []),
+        (0.0, ["pauses_do_not_help"]),
+        (1.0, ["pauses_help"]),
+    ],
+)
+def test_pauses_are_advised_where_they_were_found_to_help(
+    value: float | None, said: list[str]
+) -> None:
+    run = with_consistency(np.where(np.arange(2000) < 60, 90_000.0, 9_000.0), 10**12)
+    findings = [Finding(**f) for f in analyze(run) if f["name"] != "summary"]
+    remarks = advice.advise(run, gather(run, [*findings, recovery(value)]), "page-mapped").avoid
+    assert [one.name for one in remarks if "pause" in one.text] == said
+    assert remarks[0].name == "avoid_long_writes"
+
+
+def test_what_a_probe_has_erased_to_read_it_is_no_severe_artefact() -> None:
+    erased = {"hole_share": 0.5, "zero_share": 0.5}
+    assert artefacts(case(erased, id="probe-trim/trimmed/4096", bytes={"read": 4096})) == []
+    names = [one.name for one in artefacts(case(erased, id="transfer-size/read/4096"))]
+    assert names == ["unwritten_blocks"]
+
+
+def test_what_one_pair_of_writes_has_alone_is_not_the_content() -> None:
+    """A drive without compression, whose state the writes before change."""
+    run = FakeRun()
+    rates = {("random", 3): (154e6, 139e6), ("random", 32): (139.3e6, 139.7e6)}
+    rates[("sequential", 1)] = (266e6, 390e6)
+    for (pattern, depth), (hard, easy) in rates.items():
+        for content, rate in (("incompressible", hard), ("repeated", easy)):
+            run.add(
+                f"four-corners/{pattern}-write-qd{depth}-{content}",
+                "write",
+                iops=rate / 4096,
+                pattern=pattern,
+                queue_depth=depth,
+                content=content,
+            )
+    run.add("queue-depth/read/1", "read", iops=100.0, pattern="random", block_bytes=4096)
+    assert "does not compress" not in text_of(run)
+    assert "content is not needed to explain it" in named(analyze(run), "compression")["text"]
+
+
+def test_a_drive_that_changed_during_a_sweep_says_nothing_of_its_queue() -> None:
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 100.0, 31: 100.0})
+    run.add_queue_depths("write", {1: 9_000.0, 4: 14_000.0, 31: 5_000.0})
+    assert "Random writes gain nothing" not in text_of(run)
+    assert "changed by itself" in named(analyze(run), "queue_depth_write")["text"]
+
+
+def test_sizes_that_cross_half_the_rate_twice_have_no_half_speed_size() -> None:
+    """The drive became slower while the sizes were swept, and recovered in the largest."""
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 7_000.0, 31: 70_000.0})
+    rates = [157e6, 241e6, 214e6, 73e6, 80e6, 147e6, 271e6, 402e6]
+    sizes = [4 * KIB, 8 * KIB, 16 * KIB, 64 * KIB, MIB, 32 * MIB, 128 * MIB, 512 * MIB]
+    run.add_transfer_sizes("write", sizes, np.array(sizes) / np.array(rates))
+    assert "half the write rate" not in text_of(run)
