@@ -610,6 +610,14 @@ def whole_run(drive: Drive = X25M, seconds: int = 100, seed: int = 1) -> FakeRun
     return builder.charted()
 
 
+def rare_run() -> FakeRun:
+    """Ten thousand times as many I/Os, so that curves reach one in ten million and more."""
+    run = make_run(X25M, seconds=60)
+    for key, (series, (low, high, count)) in run.tables.items():
+        run.tables[key] = (series, (low, high, np.asarray(count) * 10_000))
+    return run
+
+
 def hostile_run() -> FakeRun:
     """Names and texts that try to become HTML or to end a script."""
     run = whole_run(X25M, seconds=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -132,6 +133,48 @@ def test_opens_cleanly_on_phone_and_desk(open_report: Open, kind: str) -> None:
     # Every figure that is shown offers its data, if there are any.
     page.wait_for_function("!document.querySelector('figure:not([hidden]) .data:empty')")
     report.check()
+
+
+def test_the_result_and_its_picture_come_first_and_caveats_after(
+    browser: Any, tmp_path: Path
+) -> None:
+    run = made_up.make_run(made_up.VECTOR)
+    run.manifest["notes"] = ["The run stopped once."]
+    write_html([run], tmp_path / "noted.html")
+    report = Opened(browser, tmp_path / "noted.html", viewport={"width": 1280, "height": 900})
+    places = report.page.evaluate(
+        """() => [".said p", ".headline .plot svg", "#misleading"].map((place) =>
+          document.querySelector(place).getBoundingClientRect().bottom)"""
+    )
+    said, headline, misleading = places
+    assert max(said, headline) < 900
+    assert misleading > headline
+    report.check()
+    report.page.context.close()
+
+
+def test_names_on_an_axis_of_percentiles_keep_apart(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "rare.html"
+    write_html([made_up.rare_run()], path)
+    report = Opened(browser, path)
+    for width in (390, 1280):
+        report.page.set_viewport_size({"width": width, "height": 844})
+        report.page.wait_for_function(
+            "[...document.querySelectorAll('.plot svg')]"
+            ".every(svg => Math.abs(svg.clientWidth - svg.parentNode.clientWidth) < 2)"
+        )
+        rows = report.page.evaluate(
+            """() => [...document.querySelectorAll("[data-figure=latency] svg")].map((svg) =>
+              [...svg.querySelectorAll(".ticks")].pop().querySelectorAll("text")).map((texts) =>
+              [...texts].map((text) => [text.textContent, text.getBoundingClientRect()])
+                .map(([text, box]) => [text, box.left, box.right]))"""
+        )
+        assert any(text.startswith("99.999") for row in rows for text, *_ in row)
+        for row in rows:
+            places = sorted(row, key=lambda one: one[1])
+            for (text, _, right), (after, left, _) in itertools.pairwise(places):
+                assert right + 4 <= left, (width, text, after)
+    report.page.context.close()
 
 
 def test_every_switch_changes_its_axis_and_takes_it_back(open_report: Open) -> None:
@@ -396,7 +439,8 @@ def test_a_drag_zooms_all_panels_of_a_figure(open_report: Open) -> None:
 def test_every_figure_has_its_data_its_parameters_and_its_command(open_report: Open) -> None:
     report = open_report("two")
     page = report.page
-    for node in page.locator("figure:not([hidden])").all():
+    # The headline is a figure of the page once more.
+    for node in page.locator("figure:not([hidden]):not(.headline)").all():
         assert node.locator(".data").count() == 1
         link = node.locator(".behind a")
         how = (

@@ -26,9 +26,9 @@ def find(run: RunData) -> list[Finding]:
     ]
     kinds = {
         _kind(one): one
-        for pattern in ("sequential", "random")
-        for one in _of_usual_size([one for one in told if one.point.get("pattern") == pattern])
+        for one in [*_of_usual_size(_alone(told, "sequential")), *_of_small(_alone(told, "random"))]
     }
+    kinds |= {_kind(one): one for one in told if one.point.get("flush_every_writes")}
     if not kinds:
         return []
     rows: list[dict[str, Any]] = [
@@ -60,15 +60,30 @@ def find(run: RunData) -> list[Finding]:
     ]
 
 
+def _alone(told: list[Measured], pattern: str) -> list[Measured]:
+    """Writes of one pattern without flushes between them, which make the drive program part of a
+    row."""
+    return [
+        one
+        for one in told
+        if one.point.get("pattern") == pattern and not one.point.get("flush_every_writes")
+    ]
+
+
+def _of_small(writes: list[Measured]) -> list[Measured]:
+    """Those of 4 KiB, the reviews' size; where there are none, of the usual size."""
+    small = [one for one in writes if one.block_bytes == SMALL_BYTES]
+    return small or _of_usual_size(writes)
+
+
 def _of_usual_size(writes: list[Measured]) -> list[Measured]:
-    """Those of 4 KiB, the reviews' size, or else of the size that most bytes were written in."""
+    """Those of the size that most bytes were written in."""
     bytes_by_size: Counter[int | None] = Counter()
     for one in writes:
         bytes_by_size[one.block_bytes] += int(one.row["bytes"])
     if not bytes_by_size:
         return []
-    [(most, _)] = bytes_by_size.most_common(1)
-    usual = SMALL_BYTES if SMALL_BYTES in bytes_by_size else most
+    [(usual, _)] = bytes_by_size.most_common(1)
     return [one for one in writes if one.block_bytes == usual]
 
 
@@ -77,4 +92,5 @@ def _kind(one: Measured) -> str:
     size = f" of {wording.size(one.block_bytes)}" if one.block_bytes else ""
     content = one.point.get("content")
     data = f", {content} data" if content and content != "incompressible" else ""
-    return f"{one.point['pattern']} writes{size}{data}"
+    flushed = ", each flushed" if one.point.get("flush_every_writes") == 1 else ""
+    return f"{one.point['pattern']} writes{size}{data}{flushed}"

@@ -397,6 +397,7 @@ def report(
     *runs: Path,
     out: Path | None = None,
     published: Repeated = (),
+    reference: Repeated = (),
     claims: Claims = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -413,10 +414,13 @@ def report(
     published
         A drive of the catalog whose published figures are laid beside every run, such as
         samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
+    reference
+        A drive of the catalog to be measured in virtual time as the first run was, and shown beside
+        it, such as samsung-840-pro-256gb. Repeatable. Its run folder is kept beside the first one.
     """
     from fourcorners.cli import report as report_command
 
-    return report_command.run(runs, out, published, claims, json=json, quiet=quiet)
+    return report_command.run(runs, out, published, claims, reference, json=json, quiet=quiet)
 
 
 @app.command(

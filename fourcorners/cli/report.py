@@ -1,5 +1,7 @@
 """``fourcorners report``: run folders to a report."""
 
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +9,15 @@ from pathlib import Path
 from fourcorners.catalog.claims import read_claims
 from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
+from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError, os_reason
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives
 from fourcorners.report.spec import spec_json, spec_sheet
 from fourcorners.store import Run, schema
+from fourcorners.store.writer import ensure_writable
 from fourcorners.suites.parameters import unknown
+from fourcorners.suites.reference import reference
 
 
 def run(
@@ -20,6 +25,7 @@ def run(
     out: Path | None,
     published: Sequence[str],
     claims: Path | None,
+    references: Sequence[str],
     *,
     json: bool,
     quiet: bool,
@@ -32,6 +38,15 @@ def run(
     if not paths:
         raise UserError("no run folder: name one or several, as in runs/*")
     runs = [Run(path) for path in paths]
+    if references:
+        parent = runs[0].path.resolve().parent
+        ensure_writable(parent)
+        command = shlex.join(["fourcorners", *sys.argv[1:]])
+        with choose_progress(quiet or json, "auto") as progress:
+            runs += [
+                reference(runs[0], drive, out=parent, command=command, progress=progress)
+                for drive in references
+            ]
     if out is None:
         out = runs[0].path / schema.REPORT
         if len(runs) > 1:

@@ -46,11 +46,12 @@ TITLES = {
 
 
 def rows_of(
-    chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool, flushes: bool = False
+    chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool
 ) -> list[dict[str, Any]]:
-    """Recordings of a chart: reads and writes together, or each operation by itself, with
-    ``flushes`` among them where asked for."""
+    """Recordings of a chart: reads and writes together, or each operation by itself; flushes only
+    where the chart has a series for each operation."""
     ids = str(chart.get("ids") or "")
+    flushes = "each operation" in (chart.get("series") or [])
     kept: dict[tuple[str, str], dict[str, Any]] = {}
     for row in joined(run):
         if row["test"] != test or (row["operation"] == "flush" and not flushes):

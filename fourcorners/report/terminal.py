@@ -26,7 +26,7 @@ VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": 
 def render_summary(
     run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> RenderableType:
-    """What may mislead, the verdict, the four corners, the spec sheet beside the vendor's claims
+    """The verdict, what may mislead, the four corners, the spec sheet beside the vendor's claims
     and those given, the access model and the other findings."""
     view = report_view([run], published, claims)
     drive = view["drives"][0]
@@ -40,13 +40,12 @@ def render_summary(
         for test in drive["trouble"]
     ]
     parts += [Text(line, style="red") for line in view["errors"]]
-    parts += [Text(f"Note: {note}", style="yellow") for note in drive["notes"]]
-    if drive["misleading"]:
-        parts += [Text(""), _misleading(drive["misleading"])]
     for sentence in drive["verdict"]:
         parts += [Text(""), Text(sentence)]
     for title, _, lines in drive["sides"]:
         parts += [Text(""), Text(title, style="bold"), *(_remark(line) for line in lines)]
+    if drive["verdict"]:
+        parts += _caveats(drive)
     if any(corner["blocks"] for corner in view["corners"]):
         parts += [Text(""), _corners(view)]
     if drive["spec"]:
@@ -55,6 +54,8 @@ def render_summary(
     for name, title, rows in _own_tables(view):
         for table in maps.get(name) or [_recordings(title, rows)]:
             parts += [Text(""), table]
+    if not drive["verdict"]:
+        parts += _caveats(drive)
     for plot in (*plots.curves(run), *plots.rates_over_time(run)):
         parts += [Text(""), plot]
     if view["models"]:
@@ -99,6 +100,15 @@ def _recordings(title: str, rows: list[dict[str, Any]]) -> Table:
         numbers = (row["rate"], row["iops"], *(latency[key] for key in ("mean", "p99", "max")))
         table.add_row(Text(f"  {row['label']}", style="dim"), *numbers)
     return table
+
+
+def _caveats(drive: dict[str, Any]) -> list[RenderableType]:
+    """What stands between the result, which comes first, and a conclusion."""
+    parts: list[RenderableType] = []
+    if drive["misleading"]:
+        parts += [Text(""), _misleading(drive["misleading"])]
+    notes = [Text(f"Note: {note}", style="yellow") for note in drive["notes"]]
+    return [*parts, *([Text("")] if notes else []), *notes]
 
 
 def _misleading(rows: list[dict[str, str]]) -> Group:

@@ -401,7 +401,9 @@ def _tables(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[st
         for row in joined(run):
             if row["test"] in SECTIONS:
                 continue
-            mixed = row["point"].get("operation") == "mixed"
+            mixed = row["point"].get("operation") == "mixed" or row["point"].get(
+                "flush_every_writes"
+            )
             tables.setdefault(str(row["test"]), []).append(
                 {
                     "index": index,

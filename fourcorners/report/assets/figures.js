@@ -20,6 +20,7 @@ const LATENCY_COLUMNS = [
 
 export function makeFigures(data, state) {
   return {
+    headline: headline(data),
     corners: { draws: false, table: () => cornersTable(data) },
     "queue-depth": queueDepth(data, state),
     "transfer-size": transferSize(data, state),
@@ -370,6 +371,43 @@ export function threeViews(data, state, recorded, id, title = "") {
       columns: ["second", ...runs.map((run) => `${[data.drives[run.drive], run.label].filter(Boolean).join(", ")} (IOPS)`)],
       rows: Array.from({ length: longest }, (_, s) => [s, ...runs.map((run) => run.ios[s] ?? null)]),
     }),
+  };
+}
+
+// The picture that stands beside the verdict: the consistency test by the second, which shows in one
+// look what a drive is like when it is new and when it is not; else how it answers to a deeper queue.
+function headline(data) {
+  const runs = data.consistency.filter((run) => run.ios.length);
+  const label = (drive) => (data.drives.length > 1 ? data.drives[drive] : null);
+  const height = 340;
+  const seconds = () => ({
+    x: linearAxis(0, highest(runs.map((run) => run.ios.length)), { title: "second", spacing: 70 }),
+    y: logAxis(runs.flatMap((run) => run.ios), { title: "IOPS" }),
+    height, title: "Random writes by the second",
+    describe: runs.map((run) => `${data.drives[run.drive]}: from ${significant(run.ios[0])} IOPS in the first second to ${significant(run.ios[run.ios.length - 1])} in the last.`).join(" "),
+    marks: runs.map((run) => ({ drive: run.drive, kind: "dots", label: label(run.drive), points: run.ios.map((n, second) => [second, n]) })),
+    readout: (mark, [x, y]) => `${data.drives[mark.drive]}\nsecond ${plain(x)}: ${significant(y)} IOPS`,
+  });
+  const lines = data.queueDepth.filter((line) => line.points.length > 1);
+  const points = (line) => line.points.map((p) => [p.x, p.iops]);
+  const depths = () => ({
+    x: linearAxis(0, highest(lines.flatMap((line) => line.points.map((p) => p.x))), { title: "queue depth", spacing: 70 }),
+    y: linearAxis(0, roundUp(highest(lines.flatMap((line) => line.points.map((p) => p.iops)))), { title: "IOPS" }),
+    height, title: "IOPS by queue depth",
+    describe: lines.map((line) => `${data.drives[line.drive]}, ${line.operation}s: up to ${significant(highest(line.points.map((p) => p.iops)))} IOPS.`).join(" "),
+    marks: lines.map((line) => ({ drive: line.drive, kind: "line", dash: DASHES[OPERATIONS.indexOf(line.operation)], label: [label(line.drive), `${line.operation}s`].filter(Boolean).join(", "), points: points(line) })),
+    readout: (mark, [x, y]) => `${mark.label}\nqueue depth ${plain(x)}: ${significant(y)} IOPS`,
+  });
+  const drawn = runs.length ? seconds : lines.length ? depths : null;
+  return {
+    draws: drawn !== null,
+    keyed: false,
+    build(panels) {
+      panels.classList.add("wide");
+      const { plot } = host(panels, runs.length ? "4 KiB random writes on a full drive, by the second" : "4 KiB random I/O by queue depth", height);
+      new Panel(plot, drawn);
+    },
+    caption: () => "",
   };
 }
 

@@ -164,7 +164,9 @@ export class Panel {
     draw(d3.axisLeft, this.y, yTicks.minor, { kind: "minor", length: across, format: () => "", move: toLeft });
     draw(d3.axisLeft, this.y, yTicks.major, { kind: "ticks", length: across, format: spec.y.format, move: toLeft })
       .selectAll(".tick").classed("zero", (v) => v === spec.zero);
-    draw(d3.axisBottom, this.x, ticksOf(spec.x, this.x, spec.x.spacing ?? 64).major,
+    // Names of rarer and rarer I/Os grow longer: 99.99999 needs more room than 90.
+    const named = spec.x.ticks ? 12 + widest(spec.x.ticks.filter((v) => v >= d3.min([spec.x.min, spec.x.max])).map(spec.x.format)) : 0;
+    draw(d3.axisBottom, this.x, ticksOf(spec.x, this.x, Math.max(spec.x.spacing ?? 64, named)).major,
       { kind: "ticks", length: up, format: spec.x.format, move: toBottom, pad: 9 });
     if (spec.right) {
       draw(d3.axisRight, scaleOf(spec.right, [frame.bottom, frame.top]), rightTicks,

@@ -154,7 +154,13 @@ def plan_sync(subject: Subject, parameters: SyncParameters, seed: int) -> Plan:
                 "latency",
                 series=("each operation",),
             ),
-            Chart("seconds", "Longest latency by the second", "latency_max", log="y"),
+            Chart(
+                "seconds",
+                "Longest latency by the second",
+                "latency_max",
+                series=("each operation",),
+                log="y",
+            ),
         ),
     )
 
