@@ -20,27 +20,42 @@ _SIZE_UNITS = {
     "GiB": 2**30,
     "TiB": 2**40,
 }
+SIZE_MAX = 2**63 - 1
+"""8 EiB, which is also what file systems can say."""
 _TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _RATE_UNITS = {f"{unit}/s": float(size) for unit, size in _SIZE_UNITS.items()}
 _IOPS_UNITS = {"IOPS": 1.0, "kIOPS": 1e3, "MIOPS": 1e6}
+_SHOWN_MAX = 60
 _QUANTITY = re.compile(r"\s*([0-9][0-9_]*(?:\.[0-9]*)?)\s*([A-Za-z/]*)\s*")
+
+
+def shortened(text: str) -> str:
+    """For a sentence about what somebody wrote, who knows how it goes on."""
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
 
 
 def _parse(text: str, what: str, example: str, units: dict[str, float]) -> float:
     match = _QUANTITY.fullmatch(text)
     if match is None:
-        raise UserError(f'"{text}" is not {what}: write a number and a unit, such as {example}')
+        raise UserError(
+            f'"{shortened(text)}" is not {what}: write a number and a unit, such as {example}'
+        )
     number, unit = match.groups()
     if unit not in units:
         known = ", ".join(units)
         said = f'unknown unit "{unit}"' if unit else "the unit is missing"
-        raise UserError(f'"{text}" is not {what}: {said}; use one of {known}, such as {example}')
+        raise UserError(
+            f'"{shortened(text)}" is not {what}: {said}; use one of {known}, such as {example}'
+        )
     return float(number.replace("_", "")) * units[unit]
 
 
 def parse_bytes(text: str) -> int:
     """Bytes in a size such as ``8 GB`` or ``4KiB``; raises :class:`UserError`."""
-    return round(_parse(text, "a size", "4 GiB", {k: float(v) for k, v in _SIZE_UNITS.items()}))
+    count = _parse(text, "a size", "4 GiB", {k: float(v) for k, v in _SIZE_UNITS.items()})
+    if count > SIZE_MAX:
+        raise UserError(f'"{shortened(text)}" is more than any drive has: use at most 8 EiB')
+    return round(count)
 
 
 def parse_seconds(text: str) -> float:

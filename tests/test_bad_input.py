@@ -45,7 +45,7 @@ def refused(*arguments: str | Path, cwd: Path, code: int = 2) -> str:
         ([CORE, "--set", "link.speed=3"], "link.speed: unknown field `speed`, expected one of"),
         ([CORE, "--set", "link.line_rate"], "write PARAMETER=VALUE"),
         ([CORE, "--set", "link.line_rate=3 GB"], "link.line_rate"),
-        ([CORE, "--seed", "-1"], "seed -1"),
+        ([CORE, "--seed", "-1"], "Must be >= 0"),
         ([CORE, "--sizes", "1GiB"], "--sizes"),
         (["missing.img"], "give --size"),
         (["new.img", "--size", "1 parsec"], 'unknown unit "parsec"'),

@@ -38,6 +38,8 @@ def test_whole_binary_sizes_survive_formatting(number: int, unit: str) -> None:
         ("-4 GB", "write a number and a unit"),
         ("many", "write a number and a unit"),
         ("", "write a number and a unit"),
+        ("99999999999999999999GiB", "more than any drive has"),
+        ("9" * 400 + "GiB", "more than any drive has"),
     ],
 )
 def test_mistakes_are_named(text: str, complaint: str) -> None:

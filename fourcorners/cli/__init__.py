@@ -14,12 +14,21 @@ from fourcorners.cli.app import app
 from fourcorners.cli.output import tell
 from fourcorners.cli.streams import Streams, open_missing
 from fourcorners.cli.supervisor import supervised
-from fourcorners.errors import EXIT_FAILED, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, UserError
+from fourcorners.errors import (
+    EXIT_FAILED,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_USAGE,
+    UserError,
+    os_reason,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit code; see docs/cli.md."""
     tokens = list(sys.argv[1:] if arguments is None else arguments)
+    if any("\0" in token for token in tokens):
+        return _complain("an argument has a NUL character in it: leave it out", EXIT_USAGE)
     with interrupt.raising():
         try:
             code = app(tokens, exit_on_error=False, print_error=False) or 0
@@ -31,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _complain(interrupt.stopped_by(), _as_shells_say(EXIT_INTERRUPTED))
         except (SystemExit, GeneratorExit):
             raise
+        except OSError as error:
+            place = "" if error.filename is None else f"{error.filename}: "
+            return _complain(f"{place}{os_reason(error)}", EXIT_FAILED)
         except BaseException as error:  # a panic of the core is no Exception
             if os.environ.get("FOURCORNERS_DEBUG") == "1":
                 traceback.print_exc()

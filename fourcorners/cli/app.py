@@ -13,6 +13,7 @@ from fourcorners.cli.options import (
     DEFAULTS,
     Claims,
     DestroyData,
+    Drawn,
     Engine,
     Flag,
     IoLimit,
@@ -64,7 +65,7 @@ app.command(arena)
 )
 def arena_steady(
     *,
-    traces: int = 240,
+    traces: Drawn = 240,
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
@@ -93,7 +94,7 @@ def arena_steady(
 )
 def arena_explain(
     *,
-    drives: int | None = None,
+    drives: Drawn | None = None,
     catalog: Flag = False,
     seed: Seed = 1,
     jobs: Jobs = 2,

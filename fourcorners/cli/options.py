@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from fourcorners.purge import Method
 
@@ -24,7 +25,10 @@ ProgressOption = Annotated[
 ]
 Seed = Annotated[
     int,
-    Parameter(help="Root of all randomness: the same seed repeats a simulated run exactly."),
+    Parameter(
+        help="Root of all randomness: the same seed repeats a simulated run exactly.",
+        validator=Number(gte=0, lte=2**64 - 1),
+    ),
 ]
 Settings = Annotated[
     Repeated,
@@ -79,8 +83,13 @@ Claims = Annotated[
 ]
 Jobs = Annotated[
     int,
-    Parameter(help="How many drives run at the same time; each takes up to 1 GB of memory."),
+    Parameter(
+        help="How many drives run at the same time; each takes up to 1 GB of memory.",
+        validator=Number(gte=1, lte=1024),
+    ),
 ]
+# Of drives that are drawn: more would take months.
+Drawn = Annotated[int, Parameter(validator=Number(gte=1, lte=1_000_000))]
 
 
 def examples(*commands: str) -> str:

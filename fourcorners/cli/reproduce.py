@@ -17,6 +17,7 @@ from fourcorners.reproduction.checks import CheckRow
 from fourcorners.reproduction.figure import FigureRow
 from fourcorners.reproduction.markdown import render_markdown
 from fourcorners.reproduction.page import render_page
+from fourcorners.suites.parameters import unknown
 from fourcorners.writing import write_whole
 
 PAGE, DOCUMENT = "reproduction.html", "reproduction.md"
@@ -28,6 +29,9 @@ def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -
     has no known reason."""
     if write is not None and not write.is_dir():
         raise UserError(f"cannot write to {write}: it is not a folder")
+    for name in only or ():
+        if name not in SOURCES:
+            raise UserError(f"--only: {unknown('source', name, list(SOURCES))}")
     # Spawned, not forked: nothing of this process is shared by accident.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as executor:

@@ -215,9 +215,11 @@ def ensure_writable(parent: str | Path) -> None:
 
     Raises :class:`UserError`.
     """
+    there = Path(parent)
     try:
-        Path(parent).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=parent):
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise _cannot_create(parent, error) from error
