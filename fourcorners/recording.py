@@ -41,11 +41,11 @@ class LatencyDistribution:
         """Time in seconds that ``percent`` (0 to 100) of the I/Os did not exceed.
 
         Interpolated within its bucket (at most 0.1 % wide) and kept between the exact minimum and
-        maximum; ``None`` when there is nothing.
+        maximum; ``None`` when there is nothing, or no histogram was kept.
         """
         if not 0 <= percent <= 100:
             raise ValueError(f"percentile {percent}: use 0 to 100")
-        if self.min_s is None or self.max_s is None:
+        if self.min_s is None or self.max_s is None or not len(self.bucket_count):
             return None
         cumulative = np.cumsum(self.bucket_count)
         rank = percent / 100 * cumulative[-1]

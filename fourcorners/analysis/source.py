@@ -80,6 +80,12 @@ class Measured:
         depth = self.point.get("queue_depth")
         return None if depth is None else int(depth)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether it was measured beside other work, held back, or with flushes and forced writes
+        in between, which its own rate and latency do not tell of the drive alone."""
+        return bool(self.point.get("apart"))
+
     def number(self, column: str) -> float | None:
         """A column of the row in seconds or whatever it carries; ``None`` for null or absent."""
         value = self.row.get(column)

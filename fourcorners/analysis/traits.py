@@ -163,23 +163,28 @@ def of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
     return [
         one
         for one in measured(run, operation=operation)
-        if not one.test.startswith("probe-")
-        or (
-            one.test in (*_FILLED, *(_OF_A_DISK if turns else ()))
-            and one.point.get("sentinel") is None
+        if not one.is_apart
+        and (
+            not one.test.startswith("probe-")
+            or (
+                one.test in (*_FILLED, *(_OF_A_DISK if turns else ()))
+                and one.point.get("sentinel") is None
+            )
+            or (not turns and "/random/" in one.recording)
         )
-        or (not turns and "/random/" in one.recording)
     ]
 
 
 def large(points: Iterable[Measured]) -> list[Measured]:
-    """Sequential requests, and random ones so large that they count as such."""
+    """Sequential requests, and random ones so large that they count as such; no small ones, of
+    which no vendor states a sequential rate."""
     return [
         one
         for one in points
         if one.point.get("operation") == one.operation
         and not one.row.get("interrupted")
-        and (one.point.get("pattern") == "sequential" or (one.block_bytes or 0) >= LARGE_BYTES)
+        and (one.block_bytes or 0)
+        > (SMALL_BYTES if one.point.get("pattern") == "sequential" else LARGE_BYTES - 1)
     ]
 
 
@@ -234,7 +239,10 @@ def _smallest_random(run: RunData, operation: str) -> Measured | None:
     small = [
         m
         for m in measured(run, operation=operation)
-        if m.point.get("pattern") == "random" and m.queue_depth and (m.block_bytes or 0) <= 4096
+        if m.point.get("pattern") == "random"
+        and m.queue_depth
+        and (m.block_bytes or 0) <= SMALL_BYTES
+        and not m.is_apart
     ]
     return min(small, key=lambda m: (m.queue_depth or 0, m.block_bytes or 0), default=None)
 

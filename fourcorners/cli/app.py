@@ -566,6 +566,7 @@ def query(
     name="import",
     help_epilogue=examples(
         "import fio.json --log job_lat.1.log",
+        "import results-of-a-sweep/",
         "import iometer.csv --json",
     ),
 )
@@ -576,12 +577,12 @@ def import_(
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Make run folders of what fio (JSON, JSON+) or Iometer (CSV) measured.
+    """Make run folders of what fio (JSON, JSON+, terse) or Iometer (CSV) measured.
 
     Parameters
     ----------
     files
-        Result files.
+        Result files, and folders of them. Those of one target become one run.
     log
         A log that fio wrote beside its JSON (lat, iops, bw), which makes the series of its job.
         Repeatable.

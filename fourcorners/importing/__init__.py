@@ -5,40 +5,95 @@ docs/import.md says what is taken over, and what such files do not tell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing import fio, iometer
 from fourcorners.importing.folder import write_run
-from fourcorners.importing.imported import Imported
+from fourcorners.importing.imported import NOT_TOLD, Imported
 from fourcorners.store import Run
 
-__all__ = ["import_file"]
+__all__ = ["import_files"]
+
+_FILE_BYTES_MAX = 128 * 2**20
+"""A result of a thousand jobs with all their histograms has 30 MiB."""
 
 
-def import_file(path: Path, out: Path, logs: tuple[Path, ...] = ()) -> list[Run]:
-    """Reads a result file of fio or Iometer and writes a run folder for each target in it.
+def import_files(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) -> list[Run]:
+    """Reads result files of fio or Iometer and writes a run folder for each target in them.
+
+    Results of the same program and target become one run, whichever file they are in; a file that
+    does not name its target has a run of its own.
 
     Args:
-        path: fio's ``--output-format=json`` or ``json+``, or Iometer's CSV.
+        paths: what fio wrote with ``--output-format=json``, ``json+`` or ``terse``, Iometer's CSV,
+            and folders of such files.
         out: folder for the run folders.
-        logs: fio's latency, IOPS and bandwidth logs (``--write_lat_log`` ...) of its jobs.
+        logs: fio's latency, IOPS and bandwidth logs (``--write_lat_log`` ...) of the jobs of the
+            only file.
 
-    Raises :class:`UserError` for a file that is neither, or is damaged.
+    Raises :class:`UserError` for a file that is none of these, or is damaged; nothing is written
+    then.
     """
+    files = [file for path in paths for file in _files(path)]
+    if logs and len(files) > 1:
+        raise UserError("logs belong to one file: import one file at a time with --log")
+    found: dict[object, Imported] = {}
+    for file in files:
+        for one in _parse(file, logs):
+            known = one.target != NOT_TOLD and not one.target.endswith(f":{NOT_TOLD}")
+            key = (one.program, one.target) if known else (file, one.target)
+            found[key] = found[key].joined(one) if key in found else one
+    return [write_run(imported, out) for imported in found.values()]
+
+
+def _files(path: Path) -> list[Path]:
+    """The file, or those of a folder that can be results; raises :class:`UserError`."""
+    if not path.is_dir():
+        return [path]
     try:
-        text = path.read_text("utf-8", errors="replace")
+        files = sorted(
+            one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
+        )
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
-    found: list[Imported]
-    if iometer.recognises(text):
+    results = [one for one in files if one.suffix != ".log" and _is_result(_read(one))]
+    if not results:
+        raise UserError(
+            f"{path} holds no result of fio or Iometer: run fio with --output-format=json+ and "
+            "--output=FILE"
+        )
+    return results
+
+
+def _is_result(content: str) -> bool:
+    return iometer.recognises(content) or fio.recognises(content)
+
+
+def _parse(path: Path, logs: Sequence[Path]) -> list[Imported]:
+    content = _read(path)
+    if iometer.recognises(content):
         if logs:
             raise UserError("logs belong to fio's results: Iometer's CSV has none")
-        found = iometer.parse(text, path)
-    elif "{" in text:
-        found = fio.parse(text, path, logs)
-    else:
-        raise UserError(
-            f"{path} is neither fio's JSON nor Iometer's CSV: run fio with --output-format=json+"
-        )
-    return [write_run(imported, out) for imported in found]
+        return iometer.parse(content, path)
+    if fio.recognises(content):
+        return fio.parse(content, path, logs)
+    raise UserError(
+        f"{path} is neither fio's JSON or terse output nor Iometer's CSV: run fio with "
+        "--output-format=json+"
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.is_file() and path.stat().st_size > _FILE_BYTES_MAX:
+            raise UserError(
+                f"{path} is larger than {_FILE_BYTES_MAX >> 20} MiB: no result of fio or Iometer "
+                "is; logs are named by --log"
+            )
+        with path.open("rb") as file:
+            content = file.read(_FILE_BYTES_MAX)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {os_reason(error)}") from error
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")

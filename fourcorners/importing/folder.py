@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.analysis import analyze
+from fourcorners.importing.charts import charts_of
 from fourcorners.importing.imported import Imported
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.writer import run_name
-from fourcorners.suites.test import Chart
 
 SUITE = "imported"
 _TITLES = {"fio": "fio", "iometer": "Iometer"}
+_NAME_MAX = 60
+_SOURCES_TOLD = 3
 
 
 def write_run(imported: Imported, out: Path) -> Run:
@@ -23,9 +25,9 @@ def write_run(imported: Imported, out: Path) -> Run:
     Raises :class:`fourcorners.errors.UserError` when it cannot be written.
     """
     name = Path(imported.target).name if imported.is_device else imported.target
-    writer = RunWriter.create(out, run_name(f"{imported.program} {name}"))
-    for own in imported.recordings:
-        writer.add(own.id, imported.program, own.recording)
+    writer = RunWriter.create(out, run_name(f"{imported.program} {name[-_NAME_MAX:]}"))
+    for identity, own in imported.named():
+        writer.add(identity, imported.program, own.recording)
     manifest = _manifest(imported)
     writer.findings(analyze(writer.checkpoint(manifest)))
     run = writer.checkpoint(manifest)
@@ -35,9 +37,14 @@ def write_run(imported: Imported, out: Path) -> Run:
 
 def _manifest(imported: Imported) -> dict[str, Any]:
     program = " ".join(part for part in (_TITLES[imported.program], imported.version) if part)
+    trouble = [f"{own.name} {own.trouble}" for own in imported.recordings if own.trouble]
+    status = "failed" if trouble else "complete"
+    sources = ", ".join(imported.sources[:_SOURCES_TOLD])
+    if len(imported.sources) > _SOURCES_TOLD:
+        sources += f" and {len(imported.sources) - _SOURCES_TOLD} more files"
     return {
         "created": imported.created,
-        "status": "complete",
+        "status": status,
         "version": version("fourcorners"),
         "command": None,
         "suite": SUITE,
@@ -48,7 +55,7 @@ def _manifest(imported: Imported) -> dict[str, Any]:
             "locator": imported.target,
             "name": imported.target,
             "capacity_bytes": None,
-            "summary": f"Measured by {program}; imported from {imported.source}.",
+            "summary": f"Measured by {program}; imported from {sources}.",
             "settings": {},
             "specification_sha256": None,
         },
@@ -59,33 +66,24 @@ def _manifest(imported: Imported) -> dict[str, Any]:
                 "name": imported.program,
                 "title": f"Jobs of {program}" if imported.program == "fio" else program,
                 "source": None,
-                "status": "complete",
-                "reason": None,
+                "status": status,
+                "reason": "; ".join(trouble) or None,
                 "purpose": f"What {program} measured.",
                 "preparation": [],
                 "parameters": {},
-                "charts": [chart.to_dict() for chart in _charts(imported)],
+                "charts": [chart.to_dict() for chart in charts_of(imported.recordings)],
                 "wall_s": None,
                 "recordings": [
                     {
-                        "id": own.id,
+                        "id": identity,
                         "label": own.label,
-                        "point": dict(own.point),
+                        "point": {"job": own.name, **own.point},
                         "workload": {"options": dict(own.parameters)},
-                        "partial": False,
+                        "partial": own.recording.interrupted,
+                        **({"conditions": dict(own.conditions)} if own.conditions else {}),
                     }
-                    for own in imported.recordings
+                    for identity, own in imported.named()
                 ],
             }
         ],
     }
-
-
-def _charts(imported: Imported) -> list[Chart]:
-    operations = [own.recording.operations.values() for own in imported.recordings]
-    charts = []
-    if any(len(one.second_ios) for several in operations for one in several):
-        charts.append(Chart("seconds", "I/Os per second", series=("label",)))
-    if any(len(one.bucket_count) for several in operations for one in several):
-        charts.append(Chart("percentiles", "Latency percentiles", series=("label",)))
-    return charts

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fourcorners.recording import Recording
 
+NOT_TOLD = "not told"
+"""The target of a file that does not name it."""
+
 
 @dataclass(frozen=True)
 class ImportedRecording:
-    """One job or access specification: its name in the run, and what was measured."""
+    """One workload: what its file calls it, and what was measured.
 
-    id: str
+    ``access`` tells workloads of one name apart: "randread-4k-qd8". ``trouble`` is why the
+    recording is partial, in a clause; ``conditions`` are those of the manifest.
+    """
+
+    name: str
+    access: str
     label: str
     point: Mapping[str, Any]
     parameters: Mapping[str, str]
     recording: Recording
+    trouble: str | None = None
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """Everything that a file says of one target."""
+    """Everything that files say of one target."""
 
     program: Literal["fio", "iometer"]
     version: str
-    source: str
-    """The file's name."""
+    sources: Sequence[str]
+    """The files' names."""
     target: str
     is_device: bool
     created: str
@@ -35,7 +46,34 @@ class Imported:
     recordings: Sequence[ImportedRecording]
     notes: Sequence[str]
 
+    def joined(self, other: Imported) -> Imported:
+        """What two files say of the same target, as one: the earlier time counts."""
+        return replace(
+            self,
+            version=self.version if self.version == other.version else "",
+            sources=[*self.sources, *other.sources],
+            created=min(self.created, other.created),
+            recordings=[*self.recordings, *other.recordings],
+            notes=list(dict.fromkeys([*self.notes, *other.notes])),
+        )
+
+    def named(self) -> list[tuple[str, ImportedRecording]]:
+        """The recordings with their names in the run: PROGRAM/NAME, of several of a name with the
+        access, and a number where that repeats as well."""
+        names = Counter(own.name for own in self.recordings)
+        taken: Counter[str] = Counter()
+        found = []
+        for own in self.recordings:
+            parts = [self.program, own.name]
+            if names[own.name] > 1 and own.access:
+                parts.append(own.access)
+            name = "/".join(parts)
+            taken[name] += 1
+            found.append((name if taken[name] == 1 else f"{name}/{taken[name]}", own))
+        return found
+
 
 def only_operation(operations: Collection[str]) -> str:
-    """What a point calls a recording's operations: the only one, or ``mixed``."""
-    return next(iter(operations)) if len(operations) == 1 else "mixed"
+    """What a point calls a recording's operations: the only one beside flushes, or ``mixed``."""
+    transfers = [name for name in operations if name != "flush"] or list(operations)
+    return transfers[0] if len(transfers) == 1 else "mixed"

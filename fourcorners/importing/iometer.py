@@ -9,13 +9,27 @@ from __future__ import annotations
 import csv
 import datetime
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from fourcorners.errors import UserError
-from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
+from fourcorners.importing.figures import (
+    SECONDS_MAX,
+    UnusableError,
+    count,
+    now,
+    number,
+    text,
+    written,
+)
+from fourcorners.importing.imported import (
+    NOT_TOLD,
+    Imported,
+    ImportedRecording,
+    only_operation,
+)
 from fourcorners.recording import OperationRecording, Recording
 from fourcorners.wording import chosen_size
 
@@ -23,48 +37,63 @@ _RESULTS = "'Target Type"
 _SPECIFICATIONS = "'size"
 
 
-def recognises(text: str) -> bool:
+def recognises(content: str) -> bool:
     """Whether this is a result file of Iometer."""
-    return _RESULTS in text and "Access Specification Name" in text
+    return _RESULTS in content and "Access Specification Name" in content
 
 
-def parse(text: str, path: Path) -> list[Imported]:
+def parse(content: str, path: Path) -> list[Imported]:
     """The runs in a result file as one target's; raises :class:`UserError`."""
-    specifications = _specifications(text)
+    lines = content.splitlines()
     recordings: list[ImportedRecording] = []
     disks: set[str] = set()
-    taken: dict[str, int] = {}
-    for row in _rows(text):
-        if row["Target Type"] == "DISK":
-            disks.add(row["Target Name"].strip())
-        if row["Target Type"] != "ALL":
-            continue
-        try:
-            recordings.append(_recording(row, specifications, taken))
-        except (KeyError, ValueError) as error:
-            raise UserError(
-                f"{path} is not what Iometer writes: a row has no usable {error}"
-            ) from error
-    if not recordings:
+    idle: list[str] = []
+    results = 0
+    try:
+        specifications = _specifications(lines)
+        for row in _rows(lines):
+            if row["Target Type"] == "DISK":
+                disks.add(text(row.get("Target Name", "")).strip())
+            if row["Target Type"] != "ALL":
+                continue
+            results += 1
+            recording = _recording(row, specifications)
+            if recording.recording.operations:
+                recordings.append(recording)
+            else:
+                idle.append(recording.name)
+    except (KeyError, UnusableError, csv.Error) as error:
+        said = f"a row has no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        raise UserError(f"{path} is not what Iometer writes: {said}") from error
+    if not results:
         raise UserError(f"{path} has no results of all workers together (target type ALL)")
+    if not recordings:
+        raise UserError(f"{path} holds no result that read or wrote anything")
+    notes = ["Iometer tells mean and maximum latency only, and no series"]
+    notes += [f"{name} read and wrote nothing: left out" for name in dict.fromkeys(idle)]
+    notes += [
+        f"{own.name} {own.trouble}: its figures are in no spec sheet"
+        for own in recordings
+        if own.trouble
+    ]
     return [
         Imported(
             program="iometer",
-            version=_following(text, "'Version") or "",
-            source=path.name,
-            target=", ".join(sorted(disks)) or "not told",
-            is_device=True,
-            created=_time(_following(text, "'Time Stamp")),
+            version=text(_following(lines, "'Version") or ""),
+            sources=[path.name],
+            target=text(", ".join(sorted(disks - {""}))) or NOT_TOLD,
+            is_device=bool(disks - {""}),
+            created=_time(_following(lines, "'Time Stamp")),
             recordings=recordings,
-            notes=["Iometer tells mean and maximum latency only, and no series"],
+            notes=notes,
         )
     ]
 
 
-def _rows(text: str) -> Iterator[dict[str, str]]:
+def _rows(lines: Sequence[str]) -> Iterator[dict[str, str]]:
     """Rows of every table of results, by column."""
     header: list[str] = []
-    for cells in csv.reader(text.splitlines()):
+    for cells in csv.reader(lines):
         if not cells:
             continue
         if cells[0] == _RESULTS:
@@ -75,12 +104,12 @@ def _rows(text: str) -> Iterator[dict[str, str]]:
             yield dict(zip(header, cells, strict=False))
 
 
-def _specifications(text: str) -> dict[str, dict[str, str]]:
+def _specifications(lines: Sequence[str]) -> dict[str, dict[str, str]]:
     """Lines of access specifications that consist of one line, by name."""
     found: dict[str, list[dict[str, str]]] = {}
     name, header = "", []
     previous = ""
-    for cells in csv.reader(text.splitlines()):
+    for cells in csv.reader(lines):
         first = cells[0] if cells else ""
         if previous.startswith("'Access specification name"):
             name = first
@@ -88,69 +117,70 @@ def _specifications(text: str) -> dict[str, dict[str, str]]:
             header = [first.removeprefix("'"), *cells[1:]]
         elif first.startswith("'"):
             header = []
-        elif header and first.isdigit():
+        elif header and first.isascii() and first.isdigit():
             found.setdefault(name, []).append(dict(zip(header, cells, strict=False)))
         previous = first
     return {name: lines[0] for name, lines in found.items() if len(lines) == 1}
 
 
 def _recording(
-    row: Mapping[str, str], specifications: Mapping[str, Mapping[str, str]], taken: dict[str, int]
+    row: Mapping[str, str], specifications: Mapping[str, Mapping[str, str]]
 ) -> ImportedRecording:
-    name = row["Access Specification Name"].strip()
-    taken[name] = taken.get(name, 0) + 1
-    identity = f"iometer/{name}" if taken[name] == 1 else f"iometer/{name}/{taken[name]}"
-    specification = specifications.get(name, {})
+    name = text(row["Access Specification Name"].strip())
+    specification = specifications.get(row["Access Specification Name"].strip(), {})
     operations = {
         operation: _operation(row, operation)
         for operation in ("read", "write")
-        if float(row[f"{operation.capitalize()} I/Os"]) > 0
-        and float(row[f"{operation.capitalize()} IOps"]) > 0
+        if _figure(row, f"{operation.capitalize()} I/Os") > 0
+        and _figure(row, f"{operation.capitalize()} IOps") > 0
     }
     elapsed_s = max((operation.elapsed_s for operation in operations.values()), default=0.0)
-    random = specification.get("% random")
-    pattern = {"100": "random", "0": "sequential"}.get(str(random))
-    size = specification.get("size")
+    errors = sum(operation.error_count for operation in operations.values())
+    pattern = {"100": "random", "0": "sequential"}.get(specification.get("% random", ""))
+    size = count(specification["size"], "size") if "size" in specification else None
     depth = _whole(row.get("Queue Depth"))
     point = {
-        "operation": only_operation(operations),
+        "operation": only_operation(operations) if operations else "mixed",
         "pattern": pattern,
-        "block_bytes": None if size is None else int(size),
+        "block_bytes": size,
         "queue_depth": depth,
     }
-    words = [name, *([chosen_size(int(size))] if size else [])]
+    words = [name, *([chosen_size(size)] if size else [])]
+    trouble = f"had {errors:,} I/O errors" if errors else None
     return ImportedRecording(
-        id=identity,
+        name=name,
+        access=f"qd{depth}" if depth else "",
         label=", ".join([*words, *([f"queue depth {depth}"] if depth else [])]),
         point={key: value for key, value in point.items() if value is not None},
-        parameters={key: value for key, value in specification.items() if value},
+        parameters={text(key): text(value) for key, value in specification.items() if value},
         recording=Recording(
             elapsed_s=elapsed_s,
             mean_queue_depth=None,
             cpu_user_s=None,
             cpu_system_s=None,
             generating_s=None,
-            interrupted=False,
-            failure=None,
+            interrupted=trouble is not None,
+            failure=trouble,
             operations=operations,
         ),
+        trouble=trouble,
     )
 
 
 def _operation(row: Mapping[str, str], operation: str) -> OperationRecording:
     word = operation.capitalize()
-    ios, rate = int(float(row[f"{word} I/Os"])), float(row[f"{word} IOps"])
-    transferred = row["Bytes Read" if operation == "read" else "Bytes Written"]
+    ios, rate = int(_figure(row, f"{word} I/Os")), _figure(row, f"{word} IOps")
+    elapsed_s = number(ios / rate, f"{word} I/Os over {word} IOps", SECONDS_MAX)
     none = np.zeros(0, np.int64)
-    errors = int(float(row.get(f"{word} Errors") or 0))
+    errors = int(number(row.get(f"{word} Errors") or 0, f"{word} Errors"))
     return OperationRecording(
         ios=ios,
-        bytes=int(float(transferred)),
+        bytes=int(_figure(row, "Bytes Read" if operation == "read" else "Bytes Written")),
         errors={0: errors} if errors else {},
-        elapsed_s=ios / rate,
+        elapsed_s=elapsed_s,
         latency_min_s=None,
-        latency_mean_s=float(row[f"Average {word} Response Time"]) * 1e-3,
-        latency_max_s=float(row[f"Maximum {word} Response Time"]) * 1e-3,
+        latency_mean_s=_figure(row, f"Average {word} Response Time") * 1e-3,
+        latency_max_s=_figure(row, f"Maximum {word} Response Time") * 1e-3,
         bucket_low_ns=none,
         bucket_high_ns=none,
         bucket_count=none,
@@ -161,13 +191,19 @@ def _operation(row: Mapping[str, str], operation: str) -> OperationRecording:
     )
 
 
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.strip().isdigit() else None
+def _figure(row: Mapping[str, str], column: str) -> float:
+    """A number of a row; raises ``KeyError`` where the column is missing."""
+    return number(row[column], column)
 
 
-def _following(text: str, heading: str) -> str | None:
+def _whole(given: str | None) -> int | None:
+    if not given or not given.strip().isascii() or not given.strip().isdigit():
+        return None
+    return count(given, "Queue Depth")
+
+
+def _following(lines: Sequence[str], heading: str) -> str | None:
     """The line after a heading."""
-    lines = text.splitlines()
     for line, after in itertools.pairwise(lines):
         if line.startswith(heading):
             return after.strip().strip("'\"")
@@ -179,7 +215,7 @@ def _time(stamp: str | None) -> str:
     head = (stamp or "").rsplit(":", 1)[0]
     for form in ("%Y-%m-%d %H:%M:%S", "%m/%d/%Y %H:%M:%S"):
         try:
-            return datetime.datetime.strptime(head, form).strftime("%Y-%m-%dT%H:%M:%SZ")
+            return written(datetime.datetime.strptime(head, form))
         except ValueError:
             continue
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return now()

@@ -13,6 +13,13 @@ from .run import Run
 
 OPERATIONS = ("read", "write")
 
+PLURALS = {
+    "read": "reads",
+    "write": "writes",
+    "flush": "flushes",
+    "mixed": "reads and writes together",
+}
+
 TITLES = {
     "mbps": "MB/s",
     "iops": "IOPS",
@@ -89,7 +96,7 @@ def label_of(row: Mapping[str, Any], keys: Iterable[str]) -> str:
     parts = []
     for key in keys:
         if key == "each operation":
-            parts.append("flushes" if row["operation"] == "flush" else f"{row['operation']}s")
+            parts.append(PLURALS[row["operation"]])
             continue
         value = row["label"] if key == "label" else row["point"].get(key, row.get(key))
         if value is not None:
@@ -113,8 +120,10 @@ def axis(key: str, log: str, which: str) -> dict[str, Any]:
 
 def operation_label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
     label = label_of(row, keys)
-    mixed = row["point"].get("operation") == "mixed"
-    return ", ".join(part for part in (label, f"{row['operation']}s" if mixed else "") if part)
+    own = str(row["operation"])
+    if "each operation" in keys or own == row["point"].get("operation"):
+        return label
+    return ", ".join(part for part in (label, PLURALS[own]) if part)
 
 
 def is_last_operation(row: Mapping[str, Any], run: Run) -> bool:

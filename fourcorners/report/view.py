@@ -10,6 +10,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.catalog.claims import Claim, left_out
 
+from .chart_data import PLURALS
 from .charts import SECTIONS
 from .payload import (
     CORNERS,
@@ -33,7 +34,6 @@ CORNER_TITLES = {
 }
 SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("What to avoid", "avoid"))
 DRIVE_FILE_LIMIT_BYTES = 100_000
-OPERATIONS = {"read": "reads", "write": "writes", "flush": "flushes"}
 LITTLES_LAW = "littles_law"  # about recordings as such, not about a test
 ARTEFACT = "artefact_"  # findings that have a list of their own
 _ANNOUNCED = (
@@ -401,15 +401,14 @@ def _tables(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[st
         for row in joined(run):
             if row["test"] in SECTIONS:
                 continue
-            mixed = row["point"].get("operation") == "mixed" or row["point"].get(
-                "flush_every_writes"
-            )
+            point = row["point"]
+            named = row["operation"] != point.get("operation") or point.get("flush_every_writes")
             tables.setdefault(str(row["test"]), []).append(
                 {
                     "index": index,
                     "drive": name,
-                    "label": f"{row['label']}: {OPERATIONS[row['operation']]}"
-                    if mixed
+                    "label": f"{row['label']}: {PLURALS[row['operation']]}"
+                    if named
                     else row["label"],
                     "rate": wording.mbps(row.get("bytes_per_second")),
                     "iops": wording.number(row.get("iops")),
