@@ -14,7 +14,7 @@ from fourcorners.importing.folder import write_run
 from fourcorners.importing.imported import NOT_TOLD, Imported
 from fourcorners.store import Run
 
-__all__ = ["import_files"]
+__all__ = ["import_files", "read_files"]
 
 _FILE_BYTES_MAX = 128 * 2**20
 """A result of a thousand jobs with all their histograms has 30 MiB."""
@@ -36,6 +36,11 @@ def import_files(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) ->
     Raises :class:`UserError` for a file that is none of these, or is damaged; nothing is written
     then.
     """
+    return [write_run(imported, out) for imported in read_files(paths, logs)]
+
+
+def read_files(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Imported]:
+    """What :func:`import_files` makes run folders of; raises :class:`UserError`."""
     files = [file for path in paths for file in _files(path)]
     if logs and len(files) > 1:
         raise UserError("logs belong to one file: import one file at a time with --log")
@@ -45,7 +50,7 @@ def import_files(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) ->
             known = one.target != NOT_TOLD and not one.target.endswith(f":{NOT_TOLD}")
             key = (one.program, one.target) if known else (file, one.target)
             found[key] = found[key].joined(one) if key in found else one
-    return [write_run(imported, out) for imported in found.values()]
+    return list(found.values())
 
 
 def _files(path: Path) -> list[Path]:

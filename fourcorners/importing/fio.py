@@ -6,43 +6,25 @@ group and options are the threads of one workload (``numjobs``): together they h
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fourcorners.errors import UserError
-from fourcorners.importing import fio_json, fio_logs, fio_options, fio_terse, histograms
-from fourcorners.importing.figures import UnusableError, count, moment, now, number, text
+from fourcorners.importing import fio_json, fio_logs, fio_terse, histograms
+from fourcorners.importing.figures import UnusableError, count, moment, now, text
+from fourcorners.importing.fio_job import Job, read_job
 from fourcorners.importing.fio_options import Options
-from fourcorners.importing.imported import NOT_TOLD, Imported, ImportedRecording, only_operation
-from fourcorners.recording import NS, OperationRecording, Recording
+from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
+from fourcorners.recording import OperationRecording, Recording
 from fourcorners.wording import chosen_size
 
 _JSON = re.compile(r"^[ \t]*\{", re.MULTILINE)
-_UNIFIED = "mixed"
-_RESULT_OPERATIONS = ("read", "write", _UNIFIED)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One of fio's jobs: a thread, or with group_reporting all threads of one."""
-
-    name: str
-    group: int
-    target: str
-    options: Options
-    operations: Mapping[str, OperationRecording]
-    cpu_user_s: float | None
-    cpu_system_s: float | None
-    trouble: str | None
-    deepest: int | None
-    """I/Os that were outstanding at once at most, up to the next power of two."""
-    lasted_s: float
-    notes: list[str] = field(default_factory=list)
 
 
 def recognises(content: str) -> bool:
@@ -57,7 +39,7 @@ def parse(content: str, path: Path, logs: Sequence[Path] = ()) -> list[Imported]
     jobs = []
     for place, told in enumerate(result.jobs, start=1):
         try:
-            jobs.append(_job(told, result.options))
+            jobs.append(read_job(told, result.options))
         except (UnusableError, KeyError) as error:
             missing = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             raise UserError(f"{path} is not what fio writes: in job {place} {missing}") from error
@@ -66,13 +48,19 @@ def parse(content: str, path: Path, logs: Sequence[Path] = ()) -> list[Imported]
     if result.timestamp is not None and created is None:
         notes.append(f"{path.name} has a time that cannot be: that of the import stands instead")
     workloads = list(_workloads(jobs))
-    series = _series(workloads, logs, path)
+    at_once = _at_once(workloads)
+    try:
+        series = _series(workloads, logs, path)
+        made = [
+            _imported(own, _others(own[0], at_once.get(_place(own), ())), seconds)
+            for own, seconds in zip(workloads, series, strict=True)
+        ]
+    except UnusableError as error:
+        raise UserError(f"{path} is not what fio writes: {error}") from error
     found: dict[str, list[ImportedRecording]] = {}
     about: dict[str, list[str]] = {}
-    for own, seconds in zip(workloads, series, strict=True):
+    for own, (recording, told_of) in zip(workloads, made, strict=True):
         target = own[0].target
-        beside = [other[0] for other in workloads if other is not own and _beside(own, other)]
-        recording, told_of = _imported(own, beside, seconds)
         about.setdefault(target, []).extend(told_of)
         if recording.recording.operations:
             found.setdefault(target, []).append(recording)
@@ -97,209 +85,44 @@ def parse(content: str, path: Path, logs: Sequence[Path] = ()) -> list[Imported]
     ]
 
 
-def _job(told: Mapping[str, Any], common: Mapping[str, Any]) -> _Job:
-    own = told.get("job options")
-    options = Options.of({**common, **(own if isinstance(own, dict) else {})})
-    name = text(told["jobname"])
-    target = options.target or NOT_TOLD
-    if "hostname" in told:
-        target = f"{text(told['hostname'])}:{target}"
-    notes: list[str] = []
-    roles = {role: part for role in _RESULT_OPERATIONS if isinstance(part := told.get(role), dict)}
-    if any(role in roles for role in ("read", "write")):
-        roles.pop(_UNIFIED, None)  # unified_rw_reporting=both: the same again
-    elif _UNIFIED in roles and (only := options.only_operation):
-        roles = {only: roles[_UNIFIED]}
-    operations = {}
-    for role, part in roles.items():
-        if not count(part.get("total_ios", 0), f"{role}'s total_ios"):
-            continue
-        if not number(part.get("runtime"), f"{role}'s runtime"):
-            notes.append(f"job {name} ended within a millisecond: no rate can be told of it")
-            continue
-        operations[role] = _operation(part, role, notes)
-    if _UNIFIED in operations:
-        notes.append(
-            f"job {name} reports reads and writes together (unified_rw_reporting=mixed): what each "
-            "of them did is not known"
-        )
-    elapsed_s = max((one.elapsed_s for one in operations.values()), default=0.0)
-    if operations and (flushes := _flushes(told.get("sync"), elapsed_s, notes)) is not None:
-        operations["flush"] = flushes
-    trim = told.get("trim")
-    if isinstance(trim, dict) and trim.get("total_ios"):
-        notes.append(f"job {name} trimmed as well: trims are not taken over")
-    cpu = [
-        number(told[key], key) / 100 * elapsed_s if key in told else None
-        for key in ("usr_cpu", "sys_cpu")
-    ]
-    return _Job(
-        name=name,
-        group=count(told.get("groupid", 0), "groupid"),
-        target=text(target),
-        options=options,
-        operations=operations,
-        cpu_user_s=cpu[0],
-        cpu_system_s=cpu[1],
-        trouble=_trouble(told),
-        deepest=_deepest(told.get("iodepth_level")),
-        lasted_s=max(elapsed_s, number(told.get("elapsed", 0), "elapsed")),
-        notes=notes,
-    )
-
-
-def _trouble(told: Mapping[str, Any]) -> str | None:
-    """Why the figures of a job are not those of a sound drive."""
-    error = count(told.get("error", 0), "error")
-    if errors := count(told.get("total_err", 0), "total_err"):
-        first = count(told.get("first_error", error), "first_error")
-        return f"had {errors:,} I/O errors, the first {fio_options.error_name(first)}"
-    return f"ended with error {fio_options.error_name(error)}" if error else None
-
-
-def _deepest(levels: Any) -> int | None:
-    """From fio's shares of I/Os by how many were outstanding (1, 2, 4 and so on)."""
-    if not isinstance(levels, dict):
-        return None
-    held = [
-        int(level)
-        for level, share in levels.items()
-        if level.isascii() and level.isdigit() and number(share, "iodepth_level") > 0
-    ]
-    return None if levels.get(">=64") or not held else min(max(held), 64)
-
-
-def _operation(told: Mapping[str, Any], role: str, notes: list[str]) -> OperationRecording:
-    old = "clat" in told  # fio 2: latencies in microseconds, amounts in KiB
-    ios = count(told["total_ios"], f"{role}'s total_ios")
-    return _recorded(
-        _in_nanoseconds(told) if old else told,
-        role,
-        notes,
-        ios=ios,
-        bytes_=count(told["io_bytes"], f"{role}'s io_bytes") * (1024 if old else 1),
-        elapsed_s=number(told["runtime"], f"{role}'s runtime") / 1e3,
-    )
-
-
-def _flushes(told: Any, elapsed_s: float, notes: list[str]) -> OperationRecording | None:
-    """The fsync, fdatasync or sync_file_range calls of a job, whose time is in no write's."""
-    latency = told.get("lat_ns") if isinstance(told, dict) else None
-    if not isinstance(latency, dict):
-        return None
-    # Versions before 3.36 leave total_ios at zero.
-    ios = count(told.get("total_ios", 0), "sync's total_ios") or count(latency.get("N", 0), "N")
-    return _recorded(told, "sync", notes, ios=ios, bytes_=0, elapsed_s=elapsed_s) if ios else None
-
-
-def _recorded(
-    told: Mapping[str, Any],
-    role: str,
-    notes: list[str],
-    *,
-    ios: int,
-    bytes_: int,
-    elapsed_s: float,
-) -> OperationRecording:
-    latency = told.get("lat_ns") or told.get("clat_ns")
-    if not isinstance(latency, dict):
-        raise KeyError(f"{role}'s lat_ns")
-    least, mean, most = (
-        number(latency[key], f"{role}'s {key} latency") for key in ("min", "mean", "max")
-    )
-    if not least <= most:
-        raise UnusableError(f"{role}'s least latency is above its greatest")
-    low, high, buckets = _histogram(told, ios, notes)
-    none = np.zeros(0, np.int64)
-    return OperationRecording(
-        ios=ios,
-        bytes=bytes_,
-        errors={},
-        elapsed_s=elapsed_s,
-        latency_min_s=least * NS,
-        latency_mean_s=mean * NS,
-        latency_max_s=most * NS,
-        bucket_low_ns=low,
-        bucket_high_ns=high,
-        bucket_count=buckets,
-        second_ios=none,
-        second_bytes=none,
-        second_latency_mean_s=none.astype(float),
-        second_latency_max_s=none.astype(float),
-    )
-
-
-def _in_nanoseconds(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same with the latencies of fio 3."""
-    latencies = {}
-    for name in ("lat", "clat"):
-        entry = told.get(name)
-        if not isinstance(entry, dict) or not entry:
-            continue
-        scaled: dict[str, Any] = {
-            key: number(entry[key], f"{name}'s {key}") * 1e3
-            for key in ("min", "mean", "max")
-            if key in entry
-        }
-        percentiles = entry.get("percentile")
-        # It lists as many percentiles as it may have; unused ones are "0.00".
-        scaled["percentile"] = {
-            percent: number(value, "a latency percentile") * 1e3
-            for percent, value in (percentiles if isinstance(percentiles, dict) else {}).items()
-            if number(percent, "a percentile") > 0
-        }
-        latencies[f"{name}_ns"] = scaled
-    return {**told, **latencies}
-
-
-def _histogram(told: Mapping[str, Any], ios: int, notes: list[str]) -> histograms.Buckets:
-    """Latency buckets: of the total latency where fio kept them, else of the completion latency."""
-    latencies = {
-        name: entry for name in ("lat_ns", "clat_ns") if isinstance(entry := told.get(name), dict)
-    }
-    for name, entry in latencies.items():
-        if isinstance(bins := entry.get("bins"), dict) and bins:
-            if name == "clat_ns":
-                notes.append("latency percentiles are fio's completion latencies (clat)")
-            return histograms.of_bins(bins)
-    for entry in latencies.values():
-        if isinstance(percentiles := entry.get("percentile"), dict) and percentiles:
-            notes.append(
-                "latencies between fio's percentiles are interpolated: --output-format=json+ has "
-                "its histogram"
-            )
-            least, most = (number(entry[key], f"the {key} latency") for key in ("min", "max"))
-            return histograms.of_percentiles(percentiles, least, most, ios)
-    notes.append("no latency percentiles: fio was told not to keep them")
-    return histograms.nothing()
-
-
-def _workloads(jobs: Sequence[_Job]) -> Iterator[list[_Job]]:
+def _workloads(jobs: Sequence[Job]) -> Iterator[list[Job]]:
     """Jobs that are threads of one workload together, in order."""
-    found: dict[Any, list[_Job]] = {}
+    found: dict[Any, list[Job]] = {}
     for job in jobs:
         key = (job.target, job.name, job.group, tuple(sorted(job.options.told.items())))
         found.setdefault(key, []).append(job)
     yield from found.values()
 
 
-def _threads(own: Sequence[_Job]) -> int:
+def _threads(own: Sequence[Job]) -> int:
     """Threads of a workload; a single entry with ``numjobs`` was put together by fio."""
     return len(own) if len(own) > 1 else own[0].options.threads
 
 
-def _beside(own: Sequence[_Job], other: Sequence[_Job]) -> bool:
-    """Whether two workloads used one target at the same time: fio waits between groups only."""
-    one, two = own[0], other[0]
-    return (
-        (one.target, one.group) == (two.target, two.group)
-        and bool(two.operations)
-        and not (one.options.waits or two.options.waits)
-    )
+def _place(own: Sequence[Job]) -> tuple[str, int] | None:
+    """The target and group of a workload: fio waits between groups only. ``None`` of one that
+    began later than its group, or did nothing."""
+    first = own[0]
+    return None if first.options.waits or not first.operations else (first.target, first.group)
+
+
+def _at_once(workloads: Sequence[Sequence[Job]]) -> dict[tuple[str, int] | None, list[Job]]:
+    """First jobs of the workloads that used one target at the same time."""
+    found: dict[tuple[str, int] | None, list[Job]] = {}
+    for own in workloads:
+        if (place := _place(own)) is not None:
+            found.setdefault(place, []).append(own[0])
+    return found
+
+
+def _others(own: Job, jobs: Iterable[Job]) -> str:
+    """The names of the others, of many the first three."""
+    names = [job.name for job in itertools.islice((one for one in jobs if one is not own), 4)]
+    return ", ".join([*names[:3], "others"] if len(names) > 3 else names)
 
 
 def _series(
-    workloads: Sequence[list[_Job]], logs: Sequence[Path], path: Path
+    workloads: Sequence[list[Job]], logs: Sequence[Path], path: Path
 ) -> list[dict[str, fio_logs.Series]]:
     """The series of each workload from the logs of its threads, which fio numbers through."""
     if not logs:
@@ -317,7 +140,7 @@ def _series(
     return found
 
 
-def _totals(own: Sequence[_Job]) -> dict[str, fio_logs.Told]:
+def _totals(own: Sequence[Job]) -> dict[str, fio_logs.Told]:
     return {
         name: fio_logs.Told(one.ios, one.bytes, one.latency_mean_s, one.latency_max_s)
         for name, one in _merged(own).items()
@@ -325,7 +148,7 @@ def _totals(own: Sequence[_Job]) -> dict[str, fio_logs.Told]:
     }
 
 
-def _merged(own: Sequence[_Job]) -> dict[str, OperationRecording]:
+def _merged(own: Sequence[Job]) -> dict[str, OperationRecording]:
     """What the threads of a workload did, together."""
     names = dict.fromkeys(name for job in own for name in job.operations)
     return {
@@ -372,7 +195,7 @@ class _Access:
 
 
 def _access(
-    own: Sequence[_Job], operations: Mapping[str, OperationRecording], notes: list[str]
+    own: Sequence[Job], operations: Mapping[str, OperationRecording], notes: list[str]
 ) -> _Access:
     name, options = own[0].name, own[0].options
     threads = _threads(own)
@@ -423,7 +246,7 @@ def _block_bytes(options: Options, transfers: Sequence[OperationRecording]) -> i
 
 
 def _imported(
-    own: Sequence[_Job], beside: Sequence[_Job], seconds: Mapping[str, fio_logs.Series]
+    own: Sequence[Job], beside: str, seconds: Mapping[str, fio_logs.Series]
 ) -> tuple[ImportedRecording, list[str]]:
     """The recording of a workload, and what its file does not say."""
     first = own[0]
@@ -441,10 +264,9 @@ def _imported(
     if "flush" in operations and not first.options.syncs:
         apart.append("flushes")
     if beside:
-        names = ", ".join(dict.fromkeys(job.name for job in beside))
-        apart.append(f"beside {names}")
+        apart.append(f"beside {beside}")
         notes.append(
-            f"job {first.name} ran at the same time as {names}: its figures are its share of "
+            f"job {first.name} ran at the same time as {beside}: its figures are its share of "
             f"{first.target}"
         )
     if first.options.limits:

@@ -131,7 +131,7 @@ def _rows(path: Path, limit_s: float, job: str) -> Rows:
     names = ("time", "value", "direction", "size")
     try:
         table = pc.read_csv(
-            pa.BufferReader(content),
+            pa.BufferReader(content + b"\n"),
             pc.ReadOptions(autogenerate_column_names=True),
             convert_options=pc.ConvertOptions(
                 include_columns=["f0", "f1", "f2", "f3"],

@@ -36,14 +36,11 @@ def read(text: str, path: Path) -> Result:
             continue
         fields = iter(line.split(";"))
         try:
-            form = int(next(fields))
-            version = next(fields).removeprefix("fio-") if form > 2 else ""
+            form = int(_next(fields))
+            version = _next(fields).removeprefix("fio-") if form > 2 else ""
             jobs.append(_job(fields, form))
-        except (StopIteration, UnusableError) as error:
-            raise UserError(
-                f"{path} is not what fio writes: line {place} "
-                f"{'ends too early' if isinstance(error, StopIteration) else f'has {error}'}"
-            ) from error
+        except UnusableError as error:
+            raise UserError(f"{path} is not what fio writes: in line {place} {error}") from error
     last = _last(jobs)
     notes = [
         "fio's terse output tells neither request size, pattern, queue depth nor file, and no sync "
@@ -59,9 +56,9 @@ def read(text: str, path: Path) -> Result:
 
 def _job(fields: Iterator[str], form: int) -> dict[str, Any]:
     job: dict[str, Any] = {
-        "jobname": next(fields),
-        "groupid": number(next(fields), "the group"),
-        "error": number(next(fields), "the error"),
+        "jobname": _next(fields),
+        "groupid": number(_next(fields), "the group"),
+        "error": number(_next(fields), "the error"),
     }
     for role in ("read", "write"):
         job[role] = _operation(fields, form)
@@ -69,14 +66,14 @@ def _job(fields: Iterator[str], form: int) -> dict[str, Any]:
 
 
 def _operation(fields: Iterator[str], form: int) -> dict[str, Any]:
-    kib, _, iops, runtime = (number(next(fields), "an amount or rate") for _ in range(4))
+    kib, _, iops, runtime = (number(_next(fields), "an amount or rate") for _ in range(4))
     _times(fields)
     completion = _times(fields)
-    completion["percentile"] = dict(_percentile(next(fields)) for _ in range(_PERCENTILES))
+    completion["percentile"] = dict(_percentile(_next(fields)) for _ in range(_PERCENTILES))
     completion["percentile"].pop("0", None)
     total = _times(fields)
     for _ in range(5 if form < 5 else 11):  # bandwidth; from version 5 on its samples, and IOPS
-        next(fields)
+        _next(fields)
     return {
         "io_bytes": kib * 1024,
         "total_ios": round(iops * runtime / 1e3),
@@ -86,9 +83,16 @@ def _operation(fields: Iterator[str], form: int) -> dict[str, Any]:
     }
 
 
+def _next(fields: Iterator[str]) -> str:
+    found = next(fields, None)
+    if found is None:
+        raise UnusableError("the end is missing")
+    return found
+
+
 def _times(fields: Iterator[str]) -> dict[str, Any]:
     """Least, most, mean; and a deviation that is passed over."""
-    least, most, mean, _ = (number(next(fields), "a latency") * 1e3 for _ in range(4))
+    least, most, mean, _ = (number(_next(fields), "a latency") * 1e3 for _ in range(4))
     return {"min": least, "max": most, "mean": mean}
 
 
