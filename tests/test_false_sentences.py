@@ -172,3 +172,9 @@ def test_sizes_that_cross_half_the_rate_twice_have_no_half_speed_size() -> None:
     sizes = [4 * KIB, 8 * KIB, 16 * KIB, 64 * KIB, MIB, 32 * MIB, 128 * MIB, 512 * MIB]
     run.add_transfer_sizes("write", sizes, np.array(sizes) / np.array(rates))
     assert "half the write rate" not in text_of(run)
+
+
+def test_a_rate_that_rises_from_nothing_a_moment_ago_is_judged() -> None:
+    rate = np.where(np.arange(64) < 58, 0.0, 1000.0)
+    verdict = judge(Series.of_seconds(rate, np.zeros(64)), 1e9)
+    assert not verdict.settled

@@ -116,8 +116,12 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
 
 
 def _lasts(traits: Traits) -> bool:
-    """Whether small writes kept about the rate that the lone one has, where that was measured."""
-    last = traits.consistency.get("steady_iops")
+    """Whether small writes kept about the rate that the lone one has, where that was measured, and
+    about that of the fresh drive."""
+    last, fresh = (traits.consistency.get(key) for key in ("steady_iops", "fresh_iops"))
+    settled = traits.settled_iops
+    if fresh and settled is not None and settled < CLIFF_LEFT_BAD * fresh:
+        return False
     return last is None or traits.write.cost_s is None or last >= LASTING_MIN / traits.write.cost_s
 
 

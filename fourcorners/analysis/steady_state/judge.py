@@ -212,7 +212,8 @@ class _Case:
         if len(value) < PARTS_MIN:
             before, after = self._parts.value[:first], float(value.mean())
             if first:
-                change = after / float(before[-PARTS_MIN:].mean()) - 1
+                level = float(before[-PARTS_MIN:].mean())
+                change = after / level - 1 if level else math.inf
                 if before[-len(value) :].mean() > after:
                     return self._answer(State.FALLING, first, "it fell a moment ago", change=change)
                 return self._answer(State.RISING, first, "it rose a moment ago", change=change)
