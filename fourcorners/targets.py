@@ -18,6 +18,7 @@ from fourcorners.purge import Drive, Method
 from fourcorners.recording import NS, Recording
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload
+from fourcorners.writing import Output
 
 Watch = Callable[[float, int, int, float], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
@@ -287,6 +288,20 @@ def _refuse_real_mistakes(locator: str, size: int | None, settings: Any) -> None
         )
 
 
+# First bytes of a state (drive/sim/src/state.rs).
+_STATE_MAGIC = b"fourcorners drive state\n"
+
+
+def state_output(path: str | Path, replace: bool = False) -> Output:
+    """The file that a simulated drive's state is written to; an earlier state there is replaced."""
+    return Output(Path(path), replace, is_ours=_is_state)
+
+
+def _is_state(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_STATE_MAGIC)) == _STATE_MAGIC
+
+
 class SimulatedTarget(Target):
     """A drive in virtual time: a run takes as long as its events take to compute."""
 
@@ -383,13 +398,15 @@ class SimulatedTarget(Target):
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
         """Writes the drive's state, so that preconditioning is done once; see :func:`open_target`.
 
-        Raises :class:`UserError` when the file cannot be written.
+        Raises :class:`UserError` when the file cannot be written, and without ``replace`` where
+        there is a file that is no such state.
         """
         try:
-            self._core.save(str(path))
+            with state_output(path, replace).replacing() as temporary:
+                self._core.save(str(temporary))
         except ValueError as error:
             raise UserError(f"cannot save the state to {path}: {error}", EXIT_FAILED) from error
 

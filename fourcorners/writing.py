@@ -1,23 +1,142 @@
-"""Files that are there whole or not at all."""
+"""Files that a person names for results: there whole or not at all, and never in the place of
+something that is not ours.
 
+Every output of the product goes through :class:`Output`. A device, a pipe, a link or a folder is
+refused. A file is replaced if it is empty, if it is still as we wrote it, or if the person says so
+(``--replace``).
+"""
+
+import contextlib
+import hashlib
 import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
+
+from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+
+_KINDS: dict[Callable[[int], bool], str] = {
+    stat.S_ISLNK: "a link",
+    stat.S_ISDIR: "a folder",
+    stat.S_ISBLK: "a device",
+    stat.S_ISCHR: "a device",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+}
+# A comment in HTML, XML and Markdown alike.
+_SEAL = "<!-- written by fourcorners: {} -->\n"
+_SEALED = re.compile(rb"<!-- written by fourcorners: ([0-9a-f]{64}) -->\n\Z")
+_SEAL_BYTES = len(_SEAL.format("0" * 64))
 
 
-def write_whole(text: str, path: Path) -> None:
-    """Write `text` to `path`: whole and flushed, or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
+class OutputError(UserError):
+    """A file for a result that cannot be written, or is not to be replaced."""
+
+
+def sealed(text: str) -> str:
+    """A document (HTML, XML, Markdown) with a last line by which we know it again, unless somebody
+    changed it."""
+    if not text.endswith("\n"):
+        text += "\n"
+    return text + _SEAL.format(hashlib.sha256(text.encode()).hexdigest())
+
+
+def is_sealed(path: Path) -> bool:
+    """Whether a file is a document that we wrote, and nobody changed since."""
+    content = path.read_bytes()
+    seal = _SEALED.search(content[-_SEAL_BYTES:])
+    return seal is not None and (
+        hashlib.sha256(content[:-_SEAL_BYTES]).hexdigest() == seal[1].decode()
+    )
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that a person named for a result.
+
+    ``replace`` permits to replace a file of any content; without it ``is_ours`` says of a file that
+    is there whether we wrote it.
+    """
+
+    path: Path
+    replace: bool = False
+    is_ours: Callable[[Path], bool] = is_sealed
+
+    def check(self) -> None:
+        """Raises :class:`OutputError` if the file must not be written; called before hours of work
+        as well as before writing."""
+        if self.path.name in ("", "-"):
+            raise OutputError(f'"{self.path}" is no file name: name a file to write')
+        try:
+            mode = os.lstat(self.path).st_mode  # of a link, not of what it names
+        except FileNotFoundError:
+            if not self.path.parent.is_dir():
+                raise OutputError(
+                    f"cannot write {self.path}: there is no folder {self.path.parent}"
+                ) from None
+            return
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path}: {os_reason(error)}") from error
+        kind = next((name for is_kind, name in _KINDS.items() if is_kind(mode)), None)
+        if kind is not None:
+            raise OutputError(f"{self.path} is {kind} and is left alone: name a file to write")
+        if not self.replace and not self._is_replaceable():
+            raise OutputError(
+                f"{self.path} is there already, and not as fourcorners wrote it: name another "
+                "file, or add --replace to replace this one"
+            )
+
+    def _is_replaceable(self) -> bool:
+        try:
+            return self.path.stat().st_size == 0 or self.is_ours(self.path)
+        except OSError as error:
+            raise OutputError(f"cannot read {self.path}: {os_reason(error)}") from error
+
+    def write(self, content: str | bytes) -> None:
+        """Writes the file; raises :class:`OutputError`."""
+        data = content.encode() if isinstance(content, str) else content
+        self.fill(lambda file: file.write(data))
+
+    def fill(self, write: Callable[[BinaryIO], object]) -> None:
+        """Lets ``write`` write the file; raises :class:`OutputError`."""
+        with self.replacing() as temporary, temporary.open("xb") as file:
+            write(file)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
+
+    @contextlib.contextmanager
+    def replacing(self) -> Iterator[Path]:
+        """A name beside the file, not taken yet, for what takes the file's place at the end.
+
+        Raises :class:`OutputError` for what the file is, and for any ``OSError`` within.
+        """
+        self.check()
+        path = self.path
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
+        try:
+            try:
+                yield temporary
+                # It may have become something else meanwhile.
+                self.check()
+                with contextlib.suppress(FileNotFoundError):
+                    temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+            flush_directory(path.parent)
+        except OSError as error:
+            raise OutputError(f"cannot write {path}: {os_reason(error)}", EXIT_FAILED) from error
+
+
+def flush_directory(path: Path) -> None:
+    """Makes the names in it safe."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(descriptor)
     finally:
-        os.close(directory)
+        os.close(descriptor)

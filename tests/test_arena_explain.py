@@ -107,7 +107,7 @@ def test_drives_of_the_catalog_have_truths_in_numbers() -> None:
 
 def test_all_drives_of_the_catalog_are_probed_or_none() -> None:
     with pytest.raises(UserError, match="leave out --drives"):
-        explain(3, catalog=True, seed=1, jobs=1, write=None, json=False)
+        explain(3, catalog=True, seed=1, jobs=1, write=None, replace=False, json=False)
 
 
 def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:

@@ -1,9 +1,7 @@
 """Every test by name, suites as files: what is planned, what is run, what is said of mistakes."""
 
 import dataclasses
-import errno
 import json
-import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from fourcorners.suites.steps import Fill, Purge, Trim
 from fourcorners.suites.test import Adaptive
 from fourcorners.suites.waypoint import longest_stretch_s
 from fourcorners.workload import Stream, Workload
+from fourcorners.writing import OutputError
 
 GB = 10**9
 DRIVE = Subject("simulated", 240_057_409_536)
@@ -374,8 +373,8 @@ def test_commands_list_and_refuse(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def full(*_: object, **__: object) -> None:
+        raise OutputError("cannot write report.html: no space left on device")
 
     words = ["run", "queue-depth", SMALL, "--with", "depths=1", "--scale", "0.0002"]
     with monkeypatch.context() as patched:
@@ -385,7 +384,7 @@ def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_i
     told = " ".join(said.out.split())
     [folder] = tmp_path.iterdir()
     assert said.err.splitlines()[-1].startswith(f"fourcorners: {folder} has no report")
-    assert "the report could not be written: no space left on device; when there is room" in told
+    assert "there is no report: cannot write report.html: no space left on device; when" in told
     assert "Report:" not in told
     assert fc.open_run(str(folder)).manifest["status"] == "complete"
     assert main(["report", str(folder)]) == 0

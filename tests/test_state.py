@@ -37,7 +37,7 @@ def test_a_state_that_does_not_fit_is_refused_in_one_sentence(tmp_path: Path) ->
     with fc.open_target(DRIVE) as drive:
         assert isinstance(drive, SimulatedTarget)
         drive.save(state)
-        with pytest.raises(UserError, match=r"cannot save the state to .*No such file"):
+        with pytest.raises(UserError, match=r"cannot write .*: there is no folder"):
             drive.save(tmp_path / "no folder" / "core.state")
     with pytest.raises(UserError, match="it is the state of OCZ Core"):
         fc.open_target("sim:wd6400aaks", state=state)

@@ -10,9 +10,9 @@ use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::{Stream, Workload};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A simulated drive and its virtual clock.
@@ -129,8 +129,14 @@ impl SimulatedDrive {
             .map_err(value_error)
     }
 
+    /// Writes the state to a new file, which must not be there yet.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| write_whole(&path, |file| self.drive.save(file))).map_err(value_error)
+        py.detach(|| {
+            let file = File::create_new(&path)?;
+            self.drive.save(BufWriter::new(&file))?;
+            Ok::<_, StateError>(file.sync_all()?)
+        })
+        .map_err(value_error)
     }
 
     fn load(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -139,23 +145,5 @@ impl SimulatedDrive {
 
     fn counters(&self) -> BTreeMap<&'static str, f64> {
         self.drive.counters().into_iter().collect()
-    }
-}
-
-/// Writes a file under another name first, so that there is never half of it.
-fn write_whole(
-    path: &Path,
-    write: impl FnOnce(BufWriter<&File>) -> Result<(), StateError>,
-) -> Result<(), StateError> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let file = File::create(&unfinished)?;
-    let written = write(BufWriter::new(&file)).and_then(|()| Ok(file.sync_all()?));
-    match written {
-        Ok(()) => Ok(fs::rename(&unfinished, path)?),
-        Err(error) => {
-            let _ = fs::remove_file(&unfinished);
-            Err(error)
-        }
     }
 }

@@ -24,6 +24,7 @@ from fourcorners.cli.options import (
     Purge,
     Quiet,
     Repeated,
+    Replace,
     Seed,
     Settings,
     Silent,
@@ -69,6 +70,7 @@ def arena_steady(
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
+    replace: Replace = False,
     json: Json = False,
 ) -> int:
     """Let judges of steady state stop tests of random simulated drives, and say how they did.
@@ -82,7 +84,7 @@ def arena_steady(
     """
     from fourcorners.cli import arena as arena_command
 
-    return arena_command.steady(traces, seed, jobs, write, json)
+    return arena_command.steady(traces, seed, jobs, write, replace, json)
 
 
 @arena.command(
@@ -99,6 +101,7 @@ def arena_explain(
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
+    replace: Replace = False,
     json: Json = False,
 ) -> int:
     """Let the probes find out what is in random simulated drives, and say how right they were.
@@ -114,7 +117,7 @@ def arena_explain(
     """
     from fourcorners.cli import arena as arena_command
 
-    return arena_command.explain(drives, catalog, seed, jobs, write, json)
+    return arena_command.explain(drives, catalog, seed, jobs, write, replace, json)
 
 
 def _run(
@@ -347,6 +350,7 @@ def prepare(
     until_steady: Flag = False,
     set_: Settings = (),
     seed: Seed = 1,
+    replace: Replace = False,
     quiet: Silent = False,
 ) -> int:
     """Erase and fill a simulated drive once and save its state, for "characterize --state".
@@ -383,6 +387,7 @@ def prepare(
         until_steady=until_steady,
         settings=run_command.parse_settings(set_),
         seed=seed,
+        replace=replace,
         quiet=quiet,
     )
 
@@ -400,6 +405,7 @@ def report(
     published: Repeated = (),
     reference: Repeated = (),
     claims: Claims = None,
+    replace: Replace = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -421,7 +427,9 @@ def report(
     """
     from fourcorners.cli import report as report_command
 
-    return report_command.run(runs, out, published, claims, reference, json=json, quiet=quiet)
+    return report_command.run(
+        runs, out, published, claims, reference, replace=replace, json=json, quiet=quiet
+    )
 
 
 @app.command(
@@ -437,6 +445,7 @@ def compare(
     junit: Path | None = None,
     markdown: Path | None = None,
     html: Path | None = None,
+    replace: Replace = False,
     json: Json = False,
     quiet: Silent = False,
 ) -> int:
@@ -460,7 +469,7 @@ def compare(
     from fourcorners.cli import compare as compare_command
 
     return compare_command.run(
-        runs, compare_command.Options(tuple(fail_if), junit, markdown, html, json, quiet)
+        runs, compare_command.Options(tuple(fail_if), junit, markdown, html, replace, json, quiet)
     )
 
 
@@ -543,6 +552,7 @@ def query(
     /,
     *folders: Path,
     out: Path | None = None,
+    replace: Replace = False,
     json: Json = False,
 ) -> int:
     """Ask all runs in SQL (DuckDB); docs/query.md describes the tables.
@@ -559,7 +569,7 @@ def query(
     """
     from fourcorners.cli import keep as keep_command
 
-    return keep_command.ask(sql, folders or (Path("runs"),), out, json)
+    return keep_command.ask(sql, folders or (Path("runs"),), out, replace, json)
 
 
 @app.command(
@@ -628,7 +638,12 @@ def export(
     ),
 )
 def reproduce(
-    *, only: str | None = None, write: Path | None = None, jobs: Jobs = 2, json: Json = False
+    *,
+    only: str | None = None,
+    write: Path | None = None,
+    replace: Replace = False,
+    jobs: Jobs = 2,
+    json: Json = False,
 ) -> int:
     """Run the reviews' experiments on the simulated drives and compare with what was published.
 
@@ -642,7 +657,11 @@ def reproduce(
     from fourcorners.cli import reproduce as reproduce_command
 
     return reproduce_command.run(
-        None if only is None else [name.strip() for name in only.split(",")], write, jobs, json
+        None if only is None else [name.strip() for name in only.split(",")],
+        write,
+        replace,
+        jobs,
+        json,
     )
 
 

@@ -25,16 +25,16 @@ from fourcorners.arena.steady.document import (
 )
 from fourcorners.arena.steady.recipes import Compared, run_recipes
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
-from fourcorners.errors import UserError, os_reason
-from fourcorners.writing import write_whole
+from fourcorners.errors import UserError
+from fourcorners.writing import Output, sealed
 
 DOCUMENT = "steady-state.md"
 _HIDDEN_DRIVES = 100
 
 
-def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) -> int:
+def steady(traces: int, seed: int, jobs: int, write: Path | None, replace: bool, json: bool) -> int:
     """Runs the contest of steady state, prints its tables and writes the document."""
-    _check(write)
+    output = _output(write, DOCUMENT, replace)
     with _executor(jobs) as executor:
         outcomes = run_contest(executor, traces=traces, seed=seed, progress=_telling("traces"))
         recipes = run_recipes(executor, traces=traces, seed=seed)
@@ -42,20 +42,27 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, json: bool) ->
         print_document("arena-steady", steady_document(seed, outcomes, recipes))
     else:
         _print(outcomes, recipes)
-    if write is not None:
-        _write(render_markdown(outcomes, recipes, seed=seed), write / DOCUMENT, quiet=json)
+    if output is not None:
+        _write(render_markdown(outcomes, recipes, seed=seed), output, quiet=json)
     return 0
 
 
 def explain(
-    drives: int | None, catalog: bool, seed: int, jobs: int, write: Path | None, json: bool
+    drives: int | None,
+    catalog: bool,
+    seed: int,
+    jobs: int,
+    write: Path | None,
+    replace: bool,
+    json: bool,
 ) -> int:
     """Runs the contest of the probes, on hidden drives or the catalog's, prints its tables and
     writes the document."""
     if catalog and drives is not None:
         raise UserError("--catalog has all of its drives probed: leave out --drives")
     drives = _HIDDEN_DRIVES if drives is None else drives
-    _check(write)
+    name = hidden_document.CATALOG_NAME if catalog else hidden_document.NAME
+    output = _output(write, name, replace)
     progress = _telling("drives")
     with _executor(jobs) as executor:
         if catalog:
@@ -72,18 +79,24 @@ def explain(
         said = wrong if catalog else hidden_document.goals(scores)
         for line in (*said, *hidden_document.failures(outcomes)):
             say(line)
-    if write is not None and catalog:
+    if output is not None and catalog:
         text = hidden_document.render_catalog(scores, outcomes, wrong, seed=seed)
-        _write(text, write / hidden_document.CATALOG_NAME, quiet=json)
-    elif write is not None:
+        _write(text, output, quiet=json)
+    elif output is not None:
         text = hidden_document.render_markdown(scores, outcomes, seed=seed)
-        _write(text, write / hidden_document.NAME, quiet=json)
+        _write(text, output, quiet=json)
     return 0
 
 
-def _check(write: Path | None) -> None:
-    if write is not None and not write.is_dir():
-        raise UserError(f"cannot write to {write}: it is not a folder")
+def _output(folder: Path | None, name: str, replace: bool) -> Output | None:
+    """The document to write into the folder, if one is wanted."""
+    if folder is None:
+        return None
+    if not folder.is_dir():
+        raise UserError(f"cannot write to {folder}: it is not a folder")
+    output = Output(folder / name, replace)
+    output.check()
+    return output
 
 
 def _executor(jobs: int) -> ProcessPoolExecutor:
@@ -99,13 +112,10 @@ def _telling(what: str) -> Callable[[int, int], None]:
     return told
 
 
-def _write(text: str, path: Path, *, quiet: bool) -> None:
-    try:
-        write_whole(text, path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+def _write(text: str, output: Output, *, quiet: bool) -> None:
+    output.write(sealed(text))
     if not quiet:
-        say(f"Written: {path}")
+        say(f"Written: {output.path}")
 
 
 def steady_document(

@@ -20,9 +20,9 @@ from fourcorners.comparison.page import render_page
 from fourcorners.comparison.ranking import Rank
 from fourcorners.comparison.strip import labels, row, span
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, extent, verdicts
-from fourcorners.errors import EXIT_GATE, UserError, os_reason
+from fourcorners.errors import EXIT_GATE
 from fourcorners.wording import mbps, number
-from fourcorners.writing import write_whole
+from fourcorners.writing import Output, sealed
 
 # A sweep of more points than this has one row.
 _POINTS_SHOWN_MAX = 8
@@ -38,33 +38,30 @@ class Options:
     junit: Path | None
     markdown: Path | None
     html: Path | None
+    replace: bool
     json: bool
     quiet: bool
 
 
 def run(spellings: Sequence[str], options: Options) -> int:
     """Compares, tries the gates, and returns the exit code."""
+    for path in (options.junit, options.markdown, options.html):
+        if path is not None:
+            Output(path, options.replace).check()
     gates = [parse_gate(text) for text in options.fail_if]
     comparison = compare([parse_subject(text) for text in spellings])
     checks = [check for gate in gates for check in gate.check(comparison)]
     if options.junit is not None:
-        _write(junit(checks), options.junit)
+        Output(options.junit, options.replace).write(sealed(junit(checks)))
     if options.markdown is not None:
-        _write(markdown(comparison, checks), options.markdown)
+        Output(options.markdown, options.replace).write(sealed(markdown(comparison, checks)))
     if options.html is not None:
-        _write(render_page(comparison, checks), options.html)
+        Output(options.html, options.replace).write(sealed(render_page(comparison, checks)))
     if options.json:
         print_json(to_dict(comparison, checks))
     elif not options.quiet:
         new_console().print(_rendered(comparison, checks))
     return EXIT_GATE if any(check.outcome == "failed" for check in checks) else 0
-
-
-def _write(text: str, path: Path) -> None:
-    try:
-        write_whole(text, path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {os_reason(error)}") from error
 
 
 def _rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:

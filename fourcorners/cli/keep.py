@@ -22,6 +22,7 @@ from fourcorners.store import Run
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.shelf import Choice, ShelvedRun, shelf
 from fourcorners.store.sql import TABLES, open_database, query
+from fourcorners.writing import Output
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -106,12 +107,15 @@ def annotate(
     return 0
 
 
-def ask(sql: str, folders: Sequence[Path], out: Path | None, json: bool) -> int:
+def ask(sql: str, folders: Sequence[Path], out: Path | None, replace: bool, json: bool) -> int:
     """Prints or writes the result of a query over the runs in ``folders``."""
     form = None if out is None else _format_of(out)
+    output = None if out is None else Output(out, replace, is_ours=_is_never_ours)
+    if output is not None:
+        output.check()
     result = query(_database(folders), sql)
-    if out is not None and form is not None:
-        _write(result, out, form)
+    if output is not None and form is not None:
+        _write(result, output, form)
     elif json:
         columns = [{"name": field.name, "type": str(field.type)} for field in result.schema]
         print_document("query", {"columns": columns, "rows": _rows(result)})
@@ -131,7 +135,7 @@ def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
         raise UserError(f"cannot make the folder {folder}: {os_reason(error)}") from error
     for name in TABLES:
         rows = query(database, f"SELECT * FROM {name}")
-        _write(rows, folder / f"{name}.{form}", form)
+        _write(rows, Output(folder / f"{name}.{form}"), form)
         say(f"{folder / name}.{form}: {rows.num_rows} rows")
     return 0
 
@@ -152,14 +156,17 @@ def _format_of(path: Path) -> Format:
     raise UserError(f"{path} has no known format: end it with .csv, .parquet or .json")
 
 
-def _write(table: pa.Table, path: Path, form: Format) -> None:
-    try:
-        if form == "json":
-            path.write_text(json_module.dumps(_rows(table), ensure_ascii=False) + "\n", "utf-8")
-        else:
-            _WRITERS[form](_flat(table) if form == "csv" else table, path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+def _write(table: pa.Table, output: Output, form: Format) -> None:
+    if form == "json":
+        output.write(json_module.dumps(_rows(table), ensure_ascii=False) + "\n")
+    else:
+        rows = _flat(table) if form == "csv" else table
+        output.fill(lambda file: _WRITERS[form](rows, file))
+
+
+def _is_never_ours(_: Path) -> bool:
+    """Tables for other programs have no place for a seal."""
+    return False
 
 
 def _flat(table: pa.Table) -> pa.Table:

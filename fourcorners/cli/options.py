@@ -18,6 +18,13 @@ Json = Annotated[Flag, Parameter(help="Print the result as JSON on standard outp
 Quiet = Annotated[
     Flag, Parameter(help="No progress and no summary: only the paths of what was made.")
 ]
+Replace = Annotated[
+    Flag,
+    Parameter(
+        help="Replace a file that is there already, whatever is in it. Without it, only what "
+        "fourcorners wrote and nobody changed is replaced."
+    ),
+]
 Silent = Annotated[Flag, Parameter(help="Print nothing: the exit code tells.")]
 ProgressOption = Annotated[
     ProgressForm,

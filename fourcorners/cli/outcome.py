@@ -11,10 +11,11 @@ from rich.text import Text
 from fourcorners import wording
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.output import new_console, print_document, say, tell
-from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, os_reason
+from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary, write_html
 from fourcorners.store import Run, schema
 from fourcorners.suites.preview import done_again
+from fourcorners.writing import OutputError
 
 _STATUS_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
 
@@ -102,8 +103,8 @@ def show_runs(runs: Sequence[Run], side_by_side: Path | None, *, json: bool, qui
     if side_by_side is not None:
         try:
             write_html(runs, side_by_side)
-        except OSError as error:
-            tell(f"fourcorners: cannot write {side_by_side}: {os_reason(error)}")
+        except OutputError as error:
+            tell(f"fourcorners: {error}")
             codes, side_by_side = [EXIT_FAILED], None
     if json:
         print_document(

@@ -21,6 +21,7 @@ def run(
     until_steady: bool,
     settings: Mapping[str, str],
     seed: int,
+    replace: bool,
     quiet: bool,
 ) -> int:
     """Prepares the drive and says how to go on."""
@@ -32,6 +33,7 @@ def run(
             steady_state=steady_state,
             until_steady=until_steady,
             seed=seed,
+            replace=replace,
         )
     if not quiet:
         say(f"{target.name}: {state}, {chosen_size(state.stat().st_size)}")

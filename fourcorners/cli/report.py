@@ -10,7 +10,7 @@ from fourcorners.catalog.claims import read_claims
 from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
 from fourcorners.cli.progress import choose_progress
-from fourcorners.errors import UserError, os_reason
+from fourcorners.errors import UserError
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives
 from fourcorners.report.spec import spec_json, spec_sheet
@@ -18,6 +18,7 @@ from fourcorners.store import Run, schema
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.reference import reference
+from fourcorners.writing import Output
 
 
 def run(
@@ -27,6 +28,7 @@ def run(
     claims: Path | None,
     references: Sequence[str],
     *,
+    replace: bool,
     json: bool,
     quiet: bool,
 ) -> int:
@@ -38,6 +40,8 @@ def run(
     if not paths:
         raise UserError("no run folder: name one or several, as in runs/*")
     runs = [Run(path) for path in paths]
+    if out is not None:
+        Output(out, replace).check()
     if references:
         parent = runs[0].path.resolve().parent
         ensure_writable(parent)
@@ -48,14 +52,12 @@ def run(
                 for drive in references
             ]
     if out is None:
-        out = runs[0].path / schema.REPORT
+        # In a run folder it is ours.
+        out, replace = runs[0].path / schema.REPORT, len(runs) == 1
         if len(runs) > 1:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             out = runs[0].path.resolve().parent / f"{stamp}-side-by-side.html"
-    try:
-        write_html(runs, out, published, claimed)
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {os_reason(error)}") from error
+    write_html(runs, out, published, claimed, replace=replace)
     if json:
         print_document(
             "report",

@@ -11,20 +11,22 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners.cli.output import new_console, print_document, say, tell
-from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
 from fourcorners.reproduction.checks import CheckRow
 from fourcorners.reproduction.figure import FigureRow
 from fourcorners.reproduction.markdown import render_markdown
 from fourcorners.reproduction.page import render_page
 from fourcorners.suites.parameters import unknown
-from fourcorners.writing import write_whole
+from fourcorners.writing import Output, sealed
 
 PAGE, DOCUMENT = "reproduction.html", "reproduction.md"
 _STYLES = {"met": "green", "holds": "green", "missed": "red", "fails": "red", "not run": "dim"}
 
 
-def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -> int:
+def run(
+    only: Sequence[str] | None, write: Path | None, replace: bool, jobs: int, json: bool
+) -> int:
     """Prints the tables, writes page and document, and returns 1 when something that is missed
     has no known reason."""
     if write is not None and not write.is_dir():
@@ -32,6 +34,9 @@ def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -
     for name in only or ():
         if name not in SOURCES:
             raise UserError(f"--only: {unknown('source', name, list(SOURCES))}")
+    if write is not None:
+        for name in (PAGE, DOCUMENT):
+            Output(write / name, replace).check()
     # Spawned, not forked: nothing of this process is shared by accident.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as executor:
@@ -41,7 +46,7 @@ def run(only: Sequence[str] | None, write: Path | None, jobs: int, json: bool) -
     else:
         _print(reproduction)
     if write is not None:
-        _write(reproduction, write, quiet=json)
+        _write(reproduction, write, replace, quiet=json)
     return EXIT_FAILED if reproduction.unexplained else 0
 
 
@@ -49,13 +54,10 @@ def _tell(key: str, done: int, count: int) -> None:
     tell(f"{done} of {count}: {key}")
 
 
-def _write(reproduction: Reproduction, folder: Path, *, quiet: bool) -> None:
+def _write(reproduction: Reproduction, folder: Path, replace: bool, *, quiet: bool) -> None:
     for name, render in ((PAGE, render_page), (DOCUMENT, render_markdown)):
         path = folder / name
-        try:
-            write_whole(render(reproduction), path)
-        except OSError as error:
-            raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+        Output(path, replace).write(sealed(render(reproduction)))
         if not quiet:
             say(f"Written: {path}")
 

@@ -31,7 +31,7 @@ def write_run(imported: Imported, out: Path) -> Run:
     manifest = _manifest(imported)
     writer.findings(analyze(writer.checkpoint(manifest)))
     run = writer.checkpoint(manifest)
-    write_html([run], run.path / schema.REPORT)
+    write_html([run], run.path / schema.REPORT, replace=True)
     return writer.finish()
 
 

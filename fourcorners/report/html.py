@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from fourcorners.catalog.claims import Claim
-from fourcorners.writing import write_whole
+from fourcorners.writing import Output, sealed
 
 from . import charts
 from .document import asset, content_hash, embedded_json, page_script
@@ -49,6 +49,12 @@ def write_html(
     path: Path | str,
     published: Sequence[str] = (),
     claims: Sequence[Claim] = (),
+    *,
+    replace: bool = False,
 ) -> None:
-    """Write the report to `path`: whole and flushed, or not at all."""
-    write_whole(render_html(runs, published, claims), Path(path))
+    """Writes the report to ``path``: whole and flushed, or not at all.
+
+    Raises :class:`fourcorners.errors.UserError` when it cannot be written, and without ``replace``
+    where there is a file that is not as a report was written.
+    """
+    Output(Path(path), replace).write(sealed(render_html(runs, published, claims)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
-from fourcorners.writing import write_whole
+from fourcorners.writing import Output
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,5 @@ def write_notes(folder: Path, notes: Notes) -> None:
         "tags": list(notes.tags),
         "note": notes.text,
     }
-    path = folder / schema.NOTES
-    try:
-        write_whole(json.dumps(document, indent=2, ensure_ascii=False) + "\n", path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {os_reason(error)}") from error
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    Output(folder / schema.NOTES, replace=True).write(text)

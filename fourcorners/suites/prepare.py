@@ -6,7 +6,7 @@ from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
-from fourcorners.targets import SimulatedTarget, Target
+from fourcorners.targets import SimulatedTarget, Target, state_output
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 
@@ -19,6 +19,7 @@ def prepare(
     steady_state: bool | Stream = False,
     until_steady: bool = False,
     seed: int = 1,
+    replace: bool = False,
 ) -> None:
     """Erases a simulated drive, fills it, and saves its state.
 
@@ -31,6 +32,7 @@ def prepare(
         until_steady: after the fill, 4 KiB random writes follow until the judge says that the drive
             is in its steady state (docs/steady-state.md), as a real drive is preconditioned.
         seed: root of the written content.
+        replace: replace a file of any content; without it only an earlier state.
 
     Raises:
         UserError: a target that is not simulated, both kinds of steady state, one that is not known
@@ -40,6 +42,7 @@ def prepare(
         raise UserError(f"only simulated drives can be saved, and {target.locator} is not one")
     if steady_state and until_steady:
         raise UserError("--steady-state enters a steady state at once: leave out --until-steady")
+    state_output(state, replace).check()
     count = filled_bytes(target.capacity_bytes, filled_share)
     if steady_state:
         stream = steady_state if isinstance(steady_state, Stream) else None
@@ -65,4 +68,4 @@ def prepare(
                 "writes",
                 EXIT_FAILED,
             )
-    target.save(state)
+    target.save(state, replace=replace)

@@ -12,7 +12,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
-from fourcorners.errors import TargetLostError, UserError, os_reason
+from fourcorners.errors import TargetLostError, UserError
 from fourcorners.interrupt import InterruptRequest, stopped_by
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
@@ -39,6 +39,7 @@ from fourcorners.suites.test import Adaptive, Measurement, Test
 from fourcorners.suites.waypoint import Drive, GoingOn, Waypoint, begins_anew
 from fourcorners.targets import SimulatedTarget, Target
 from fourcorners.workload import Workload
+from fourcorners.writing import OutputError
 
 # Between two signs of life in the run folder.
 _SIGN_INTERVAL_S = 1.0
@@ -153,15 +154,15 @@ class Runner:
         costs the run nothing."""
         try:
             self._writer.findings(analyze(run))
-            write_html([run], run.path / schema.REPORT)
-        except UserError:
-            raise
-        except OSError as error:
+            write_html([run], run.path / schema.REPORT, replace=True)
+        except OutputError as error:
             self._note(
-                f"the report could not be written: {os_reason(error)}; when there is room, "
-                f"fourcorners report {self._writer.named} makes it"
+                f"there is no report: {error}; when that is mended, fourcorners report "
+                f"{self._writer.named} makes it"
             )
             self._checkpoint()
+        except UserError:
+            raise
         except Exception as error:
             self._note(f"the report could not be made: {_unexpected(error)}")
             self._checkpoint()
