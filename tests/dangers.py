@@ -228,7 +228,7 @@ def a_disk_mounted_where_this_process_does_not_see_it(folder: Path) -> Iterator[
                 yield Danger(destroy(one.device), "in use by the kernel", [one.image])
             finally:
                 other.kill()
-        _released(one.device)
+        released(one.device)
 
 
 @danger
@@ -240,7 +240,7 @@ def a_disk_unmounted_while_a_file_is_open(folder: Path) -> Iterator[Danger]:
             yield Danger(destroy(one.device), "in use by the kernel", [one.image])
         finally:
             file.close()
-            _released(one.device)
+            released(one.device)
             run("mount", one.device, point)
 
 
@@ -567,7 +567,7 @@ def a_file_larger_than_the_room(folder: Path) -> Iterator[Danger]:
         assert not (point / "new.img").exists()
 
 
-def _released(device: str) -> None:
+def released(device: str) -> None:
     """Waits until the kernel has let go of a device that was unmounted behind its back."""
     for _ in itertools.repeat(None, 100):
         try:

@@ -3,6 +3,8 @@
 import hashlib
 from pathlib import Path
 
+import dangers_open  # noqa: F401 - stages more of them
+import dangers_shared  # noqa: F401
 import pytest
 from dangers import DANGERS
 
@@ -11,7 +13,7 @@ from fourcorners.errors import EXIT_USAGE
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(DANGERS) >= 40
+    assert len(DANGERS) >= 115
 
 
 @pytest.mark.parametrize("name", DANGERS)

@@ -34,6 +34,7 @@ mod synchronous;
 mod target;
 mod transfer;
 mod unavailable;
+mod uses;
 mod within;
 
 // `portable` tries on Linux what other systems have: see benches/other-systems.

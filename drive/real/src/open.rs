@@ -269,6 +269,12 @@ fn claim(mut plan: Plan) -> Result<(ClaimedFile, Plan), TargetError> {
             plan.path.display()
         )));
     }
+    if plan.writable {
+        // Somebody may have come since it was examined.
+        let uses = system::uses(&file).map_err(|error| refusal(&plan.path, &error))?;
+        uses.permit_writing(&plan.path)?;
+        uses.note(&plan.path, &mut plan.notes);
+    }
     plan.identity = Some(identity);
     // Before it is allocated: what a killed run leaves is known as ours. A file
     // that came with content was named for this run only.

@@ -4,7 +4,8 @@ use crate::access::Access;
 use crate::direct::{DirectIo, SECTOR_BYTES};
 use crate::identity::Identity;
 use crate::plan::{Kind, Plan, refusal};
-use crate::system::{self, direct, file_system_of, file_users, memory, room};
+use crate::system::{self, direct, file_system_of, memory, room};
+use crate::uses::Uses;
 use fourcorners_target::TargetError;
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::MetadataExt;
@@ -110,7 +111,8 @@ pub(crate) fn plan_existing(
             "{shown} has content that is not fourcorners' own: only reads are measured unless --overwrite {shown} permits writes"
         )
     });
-    if writable && let Err(obstacle) = check_writing(path, metadata, capacity_bytes) {
+    let uses = system::uses(&file).map_err(|error| refusal(path, &error))?;
+    if writable && let Err(obstacle) = check_writing(path, metadata, &uses, capacity_bytes) {
         // Our own file may still be read; what was asked for by name is refused.
         if creates || access.overwrite.is_some() {
             return Err(obstacle);
@@ -132,6 +134,9 @@ pub(crate) fn plan_existing(
     plan.writable = writable;
     plan.read_only_reason = read_only_reason;
     plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
+    if writable {
+        uses.note(path, &mut plan.notes);
+    }
     if writable && length_bytes > 0 && !ours {
         plan.notes.push(format!("the content of {shown} will be overwritten"));
         if !system::TELLS_USERS {
@@ -148,17 +153,15 @@ pub(crate) fn plan_existing(
     Ok(plan)
 }
 
-/// Whether a permitted file can be written: nobody uses it as a disk, it opens,
+/// Whether a permitted file can be written: nobody uses it, it opens,
 /// and there is room for what it lacks.
-fn check_writing(path: &Path, metadata: &Metadata, capacity_bytes: u64) -> Result<(), TargetError> {
-    let users = file_users(metadata.dev(), metadata.ino());
-    if !users.is_empty() {
-        return Err(TargetError(format!(
-            "{} is in use as a disk ({}): nothing was written; release it first, then repeat",
-            path.display(),
-            users.join("; ")
-        )));
-    }
+fn check_writing(
+    path: &Path,
+    metadata: &Metadata,
+    uses: &Uses,
+    capacity_bytes: u64,
+) -> Result<(), TargetError> {
+    uses.permit_writing(path)?;
     // Opening for writing changes nothing, and tells who may.
     OpenOptions::new().write(true).open(path).map_err(|error| refusal(path, &error))?;
     let missing_bytes = capacity_bytes.saturating_sub(metadata.blocks() * 512);

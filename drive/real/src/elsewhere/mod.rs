@@ -8,6 +8,7 @@ pub(crate) mod memory;
 pub(crate) mod processors;
 pub(crate) mod room;
 
+use crate::uses::Uses;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -20,8 +21,11 @@ pub(crate) const NO_DEVICE: &[i32] = &[libc::ENXIO, libc::ENODEV];
 pub(crate) const TELLS_USERS: bool = false;
 
 /// None are known.
-pub(crate) fn file_users(_device: u64, _inode: u64) -> Vec<String> {
-    Vec::new()
+///
+/// # Errors
+/// Never.
+pub(crate) fn uses(_opened: &File) -> io::Result<Uses> {
+    Ok(Uses::default())
 }
 
 /// Not told.

@@ -1,7 +1,7 @@
 //! Plans for block devices.
 
-use super::in_use::System;
-use super::{nvme, signature};
+use super::sysfs::System;
+use super::{in_use, nvme, signature};
 use crate::access::Access;
 use crate::identity::Identity;
 use crate::plan::{Kind, Plan, refusal};
@@ -29,7 +29,7 @@ pub(crate) struct DeviceIdentity {
     size_bytes: u64,
     /// What it holds: a file system that somebody made in the meantime is not
     /// in what the user agreed to.
-    holds: Vec<&'static str>,
+    holds: Vec<String>,
 }
 
 impl DeviceIdentity {
@@ -56,15 +56,12 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
         )));
     }
     let writable = access.destroy_data.is_some();
-    let users = System::running().device_users(metadata.rdev());
-    // Before it is opened: who uses a device says more than what opening it says.
-    if writable && !users.is_empty() {
-        return Err(TargetError(format!(
-            "{shown} is in use ({}): nothing was written; release it first, then repeat",
-            users.join("; ")
-        )));
-    }
     let device = File::open(path).map_err(|error| refusal(path, &error))?;
+    let uses = in_use::uses(&device).map_err(|error| refusal(path, &error))?;
+    if writable {
+        // Before it is opened for writing: who uses a device says more than that it is busy.
+        uses.permit_writing(path)?;
+    }
     let identity = DeviceIdentity::of(&device, metadata).map_err(|error| refusal(path, &error))?;
     let (capacity_bytes, holds) = (identity.size_bytes, identity.holds.as_slice());
     if capacity_bytes == 0 {
@@ -81,13 +78,19 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
                 "{shown} is set read-only: make it writable (`blockdev --setrw {shown}`), or leave out --destroy-data"
             )));
         }
+        if holds.is_empty() && signature::has_content(&device, capacity_bytes) {
+            notes.push(format!(
+                "{shown}{named} is not empty: data of no known format will be overwritten"
+            ));
+        }
         for name in holds {
             notes.push(format!("{shown}{named} holds {name} that will be destroyed"));
         }
-    } else if !users.is_empty() {
+        uses.note(path, &mut notes);
+    } else if !uses.users.is_empty() {
         notes.push(format!(
             "{shown} is in use ({}): I/O of other programs may disturb the measurement",
-            users.join("; ")
+            uses.users.join("; ")
         ));
     }
     let read_only_reason = (!writable).then(|| {

@@ -1,9 +1,24 @@
-//! Who uses a block device or a file at the moment: mounts, swap, device
-//! mapper and RAID, loop devices. Everything comes from /proc and /sys, below
-//! a root that tests replace.
+//! Who uses a block device or a file at the moment: mounts, swap, device mapper and
+//! RAID, loop devices, and programs that have it open. It is asked when a target is
+//! looked at, and again of the opened target before it is first written.
 
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use super::locks::{self, Lease, LockOwner};
+use super::loops::{Backing, Loop};
+use super::places::{Place, Storage};
+use super::processes::{Found, Holder, Manner, Wanted, printable};
+use super::sysfs::{Member, System, block_device, names};
+use crate::uses::Uses;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The kernel lets go of a file some time after its last user closed it.
+const LETTING_GO: Duration = Duration::from_millis(300);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// So many programs are named, and the rest counted.
+const NAMED_MAX: usize = 4;
 
 /// Type of the file system that holds `path`, as the mount table names it.
 pub(crate) fn file_system_of(path: &Path) -> Option<String> {
@@ -15,242 +30,279 @@ pub(crate) fn file_system_of(path: &Path) -> Option<String> {
         .map(|mount| mount.file_system)
 }
 
-/// Everything that uses a regular file as a disk, as clauses to follow its name.
-pub(crate) fn file_users(device: u64, inode: u64) -> Vec<String> {
-    System::running().file_users(device, inode)
+/// What others do with an open file or block device. Descriptors of this process do not
+/// count.
+///
+/// # Errors
+/// The descriptor tells nothing.
+pub(crate) fn uses(opened: &File) -> io::Result<Uses> {
+    let metadata = opened.metadata()?;
+    let system = System::running();
+    Ok(match metadata.file_type().is_block_device() {
+        true => system.device_uses(metadata.rdev()),
+        false => system.file_uses(opened, metadata.dev(), metadata.ino()),
+    })
 }
 
-/// Where /proc and /sys are, `/` but in tests.
-#[derive(Clone, Debug)]
-pub(crate) struct System {
-    pub root: PathBuf,
-}
-
-/// A mount as /proc/self/mountinfo lists it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mount {
-    pub device: u64,
-    pub point: String,
-    pub file_system: String,
-    pub source: String,
-}
-
-/// A disk or partition: what sysfs calls it, and its number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Member {
-    name: String,
-    device: u64,
-    directory: PathBuf,
+/// A disk or partition that shares bytes with a device, or is it.
+struct Sharer {
+    member: Member,
+    /// How a message gets from the device to it; empty for the device itself.
+    whose: String,
+    /// The device's own claim does not reach it, and its whole is shared.
+    is_apart: bool,
 }
 
 impl System {
-    /// The running system.
-    pub(crate) fn running() -> Self {
-        Self { root: "/".into() }
-    }
-
-    fn read(&self, path: &str) -> String {
-        std::fs::read_to_string(self.root.join(path)).unwrap_or_default()
-    }
-
-    /// All mounts that this process sees.
-    fn mounts(&self) -> Vec<Mount> {
-        self.read("proc/self/mountinfo").lines().filter_map(parse_mount).collect()
-    }
-
-    /// Everything that uses the device, as clauses to follow its name. For a
-    /// partition the whole disk counts as well, for a disk its partitions.
-    pub(crate) fn device_users(&self, device: u64) -> Vec<String> {
-        let family = self.family(device);
-        let mut users = Vec::new();
-        let whose = |member: &Member| {
-            if member.device == device {
-                String::new()
-            } else {
-                format!("through {}, ", member.name)
+    fn device_uses(&self, device: u64) -> Uses {
+        let loops = self.loops();
+        let places = self.places(device, &loops);
+        let sharers = self.sharers(device, &places);
+        let mut uses =
+            Uses { users: self.device_users(device, &loops, &places, &sharers), ..Uses::default() };
+        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut whose: Vec<String> = Vec::new();
+        for sharer in sharers {
+            wanted.push(Wanted::Device(sharer.member.device));
+            whose.push(sharer.whose);
+        }
+        for place in &places {
+            if let Storage::File { device, inode } = place.storage {
+                wanted.push(Wanted::File { device, inode });
+                whose.push(through(&place.name));
             }
+        }
+        let found = self.holders(&wanted, true);
+        uses.add(&found.holders, &whose);
+        self.add_unseen(&mut uses, &found);
+        add_unknown_loops(&mut uses, &loops);
+        uses
+    }
+
+    fn file_uses(&self, file: &File, device: u64, inode: u64) -> Uses {
+        let loops = self.loops();
+        let is_it = |path: &String| {
+            std::fs::metadata(path).is_ok_and(|m| m.dev() == device && m.ino() == inode)
         };
-        let member_of = |device: u64| family.iter().find(|member| member.device == device);
+        let mut fixed = Uses::default();
+        if self.swap_areas().iter().any(is_it) {
+            fixed.users.push("used as swap".to_owned());
+        }
+        let places = [Place::of_file(device, inode)];
+        fixed.users.extend(self.loops_over(&places, &loops).map(attached));
+        add_unknown_loops(&mut fixed, &loops);
+        let wanted = Wanted::File { device, inode };
+        let began = Instant::now();
+        loop {
+            let mut uses = fixed.clone();
+            let is_last = began.elapsed() > LETTING_GO;
+            if self.add_programs(&mut uses, file, wanted, is_last) || is_last {
+                return uses;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Adds who has a file open. False where somebody has whom nobody names, which may
+    /// be the kernel that has not yet let go of it; the last time that is a use.
+    fn add_programs(&self, uses: &mut Uses, file: &File, wanted: Wanted, is_last: bool) -> bool {
+        let for_writing = locks::is_for_writing(file);
+        let lease = locks::lease(file, for_writing);
+        if lease == Lease::Free && for_writing {
+            // Nobody has another descriptor of it.
+            return true;
+        }
+        let found = self.holders(&[wanted], lease != Lease::Free);
+        uses.add(&found.holders, &[String::new()]);
+        let is_locked_by_whom = found.holders.iter().any(|holder| holder.manner >= Manner::Locks);
+        if let Some(owner) = locks::lock_owner(file).filter(|_| !is_locked_by_whom) {
+            uses.users.push(match owner {
+                LockOwner::Process(process) => {
+                    format!("locked by {} (process {process})", self.program(process))
+                }
+                LockOwner::Unnamed => "locked by another program".to_owned(),
+            });
+        }
+        if lease == Lease::Unknown {
+            self.add_unseen(uses, &found);
+        }
+        if lease != Lease::Refused {
+            return true;
+        }
+        // Who only reads explains why a descriptor for writing gets no lease, but not
+        // why one for reading gets none.
+        let is_explained = !uses.users.is_empty()
+            || match for_writing {
+                true => found.own.len() > 1 || !uses.readers.is_empty(),
+                false => found.own.iter().any(|manner| *manner >= Manner::Maps),
+            };
+        if !is_explained && is_last {
+            match for_writing {
+                true => uses.unseen.push("who else has it open".to_owned()),
+                false => uses.users.push(
+                    "open for writing by the kernel, or by a program that cannot be seen from here"
+                        .to_owned(),
+                ),
+            }
+        }
+        is_explained
+    }
+
+    /// What uses a device, programs apart: for a partition the whole disk counts as
+    /// well, for a disk its partitions, and for a loop device what backs it.
+    fn device_users(
+        &self,
+        device: u64,
+        loops: &[Loop],
+        places: &[Place],
+        sharers: &[Sharer],
+    ) -> Vec<String> {
+        let sharer = |number: u64| sharers.iter().find(|sharer| sharer.member.device == number);
+        let mut users = Vec::new();
         for mount in self.mounts() {
             // File systems over several devices (btrfs) have a number of
             // their own; their source still names one of the devices.
-            if let Some(member) =
-                member_of(mount.device).or_else(|| member_of(block_device(&mount.source)?))
+            if let Some(sharer) =
+                sharer(mount.device).or_else(|| sharer(block_device(&mount.source)?))
             {
-                users.push(format!("{}mounted at {}", whose(member), mount.point));
+                users.push(format!("{}mounted at {}", sharer.whose, printable(&mount.point)));
             }
         }
         for path in self.swap_areas() {
-            if let Some(member) = block_device(&path).and_then(member_of) {
-                users.push(format!("{}used as swap", whose(member)));
+            if let Some(sharer) = block_device(&path).and_then(sharer) {
+                users.push(format!("{}used as swap", sharer.whose));
             }
         }
-        for member in &family {
+        for Sharer { member, whose, .. } in sharers {
             for holder in names(&member.directory.join("holders")) {
                 let mapped = self.read(&format!("sys/block/{holder}/dm/name"));
                 let holder = match mapped.trim() {
                     "" => holder,
-                    mapped => format!("{holder}, {mapped}"),
+                    mapped => format!("{holder}, {}", printable(mapped)),
                 };
-                users.push(format!("{}held by LVM, RAID or dm-crypt ({holder})", whose(member)));
+                users.push(format!("{whose}held by LVM, RAID or dm-crypt ({holder})"));
             }
         }
-        for (name, path) in self.loop_backings() {
-            if let Some(member) = block_device(&path).and_then(member_of) {
-                users.push(format!("{}attached to /dev/{name}", whose(member)));
+        for over in self.loops_over(places, loops).filter(|over| over.device != device) {
+            let whose = match over.backing {
+                Backing::Device(number) if number == device => String::new(),
+                Backing::Device(number) => {
+                    sharer(number).map_or_else(|| through(&over.path), |one| one.whose.clone())
+                }
+                _ => through(&over.path),
+            };
+            users.push(format!("{whose}{}", attached(over)));
+        }
+        // Mounts in other namespaces are not listed. The kernel tells of them whom it
+        // refuses an exclusive claim: of the device itself that is known at its opening.
+        for Sharer { member, whose, .. } in sharers.iter().filter(|sharer| sharer.is_apart) {
+            if !users.iter().any(|user| user.starts_with(whose)) && self.is_claimed(member) {
+                users.push(format!("{whose}in use by the kernel"));
             }
         }
         users
     }
 
-    /// The disk's serial number as its driver tells it, for a partition that of
-    /// its disk; `None` where it tells none.
-    pub(crate) fn serial(&self, device: u64) -> Option<String> {
-        let directory = std::fs::canonicalize(self.root.join(sysfs_link(device))).ok()?;
-        let disk = match directory.join("partition").exists() {
-            true => directory.parent()?,
-            false => &directory,
-        };
-        ["serial", "device/serial", "wwid", "device/wwid"].iter().find_map(|name| {
-            let text = std::fs::read_to_string(disk.join(name)).ok()?;
-            let text = text.trim();
-            (!text.is_empty()).then(|| text.to_owned())
+    /// The loop devices that share bytes with the places, but for those that these are
+    /// the places of.
+    fn loops_over<'a>(
+        &'a self,
+        places: &'a [Place],
+        loops: &'a [Loop],
+    ) -> impl Iterator<Item = &'a Loop> {
+        loops.iter().filter(move |one| {
+            let is_own = places.iter().any(|place| place.storage == Storage::Disk(one.device));
+            let lies_at = self.places(one.device, loops);
+            !is_own && lies_at.iter().any(|at| places.iter().any(|place| place.overlaps(at)))
         })
     }
 
-    fn file_users(&self, device: u64, inode: u64) -> Vec<String> {
-        let is_it = |path: &str| {
-            std::fs::metadata(path).is_ok_and(|m| m.dev() == device && m.ino() == inode)
-        };
+    /// The disks and partitions on the places.
+    fn sharers(&self, device: u64, places: &[Place]) -> Vec<Sharer> {
+        let mut sharers: Vec<Sharer> = Vec::new();
+        for place in places {
+            let Storage::Disk(disk) = place.storage else { continue };
+            let family = self.family(disk);
+            let shares = |member: &Member| place.overlaps_bytes(&member.bytes());
+            let is_shared_whole = family.iter().skip(1).all(shares);
+            for member in family.into_iter().filter(shares) {
+                let is_disk = member.device == disk;
+                sharers.push(Sharer {
+                    whose: match member.device == device {
+                        true => String::new(),
+                        false => through(&member.name),
+                    },
+                    is_apart: place.is_below && (!is_disk || is_shared_whole),
+                    member,
+                });
+            }
+        }
+        sharers
+    }
+
+    /// Whether somebody has an exclusive claim on a disk or partition.
+    fn is_claimed(&self, member: &Member) -> bool {
+        let node = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_EXCL | libc::O_NONBLOCK)
+            .open(self.root.join("dev").join(&member.name));
+        node.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
+    }
+
+    fn add_unseen(&self, uses: &mut Uses, found: &Found) {
+        match found.hidden {
+            0 => {}
+            1 => uses.unseen.push("what one program of another user has open".to_owned()),
+            hidden => uses.unseen.push(format!("what {hidden} programs of other users have open")),
+        }
+        if !self.lists_all_processes() {
+            uses.unseen.push("what programs outside of this container have open".to_owned());
+        }
+    }
+}
+
+impl Uses {
+    /// Adds what programs do with what was looked for, which `whose` leads to.
+    fn add(&mut self, holders: &[Holder], whose: &[String]) {
         let mut users = Vec::new();
-        if self.swap_areas().iter().any(|path| is_it(path)) {
-            users.push("used as swap".to_owned());
-        }
-        for (name, path) in self.loop_backings() {
-            if is_it(&path) {
-                users.push(format!("attached to /dev/{name}"));
+        for holder in holders {
+            let whose = &whose[holder.wanted];
+            let who = format!("by {} (process {})", holder.program, holder.process);
+            match holder.manner {
+                Manner::Reads => self.readers.push(format!("{whose}open for reading {who}")),
+                Manner::Serves => users.push(format!("{whose}mounted through FUSE {who}")),
+                Manner::Locks => users.push(format!("{whose}locked {who}")),
+                Manner::Maps => users.push(format!("{whose}mapped for writing {who}")),
+                Manner::Writes => users.push(format!("{whose}open for writing {who}")),
             }
         }
-        users
-    }
-
-    /// The device, with its partitions or the disk that it is a partition of.
-    fn family(&self, device: u64) -> Vec<Member> {
-        let directory =
-            std::fs::canonicalize(self.root.join(sysfs_link(device))).unwrap_or_default();
-        let own_name = directory.file_name().map(|n| n.to_string_lossy().into());
-        let mut family = vec![Member {
-            name: own_name.unwrap_or_default(),
-            device,
-            directory: directory.clone(),
-        }];
-        if directory.join("partition").exists() {
-            family.extend(directory.parent().and_then(member));
-        } else {
-            family.extend(
-                names(&directory)
-                    .iter()
-                    .map(|name| directory.join(name))
-                    .filter(|child| child.join("partition").exists())
-                    .filter_map(|child| member(&child)),
-            );
-        }
-        family
-    }
-
-    fn swap_areas(&self) -> Vec<String> {
-        self.read("proc/swaps")
-            .lines()
-            .skip(1)
-            .filter_map(|line| Some(unescape(line.split_whitespace().next()?)))
-            .collect()
-    }
-
-    /// Loop devices with the path of what backs them.
-    fn loop_backings(&self) -> Vec<(String, String)> {
-        names(&self.root.join("sys/block"))
-            .into_iter()
-            .filter(|name| name.starts_with("loop"))
-            .filter_map(|name| {
-                let path = self.read(&format!("sys/block/{name}/loop/backing_file"));
-                let path = path.trim_end_matches('\n');
-                (!path.is_empty()).then(|| (name, path.to_owned()))
-            })
-            .collect()
+        self.users.extend(shortened(users));
+        self.readers = shortened(std::mem::take(&mut self.readers));
     }
 }
 
-/// Where sysfs has a block device, by its number.
-fn sysfs_link(device: u64) -> String {
-    format!("sys/dev/block/{}:{}", libc::major(device), libc::minor(device))
-}
-
-fn member(directory: &Path) -> Option<Member> {
-    let number = std::fs::read_to_string(directory.join("dev")).ok()?;
-    Some(Member {
-        name: directory.file_name()?.to_string_lossy().into_owned(),
-        device: parse_device(number.trim())?,
-        directory: directory.to_owned(),
-    })
-}
-
-/// Names in a directory, sorted; none where it is missing.
-fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> = std::fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort();
-    names
-}
-
-fn block_device(path: &str) -> Option<u64> {
-    let metadata = std::fs::metadata(path).ok()?;
-    metadata.file_type().is_block_device().then(|| metadata.rdev())
-}
-
-fn parse_device(text: &str) -> Option<u64> {
-    let (major, minor) = text.split_once(':')?;
-    Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
-}
-
-/// `36 35 98:0 /root /point options [fields] - type source options`
-fn parse_mount(line: &str) -> Option<Mount> {
-    let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ').skip(2);
-    let mut right = right.split(' ');
-    Some(Mount {
-        device: parse_device(left.next()?)?,
-        point: unescape(left.nth(1)?),
-        file_system: right.next()?.to_owned(),
-        source: unescape(right.next()?),
-    })
-}
-
-/// Undoes the kernel's `\040` for bytes that would break its tables.
-fn unescape(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut result = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escaped = (bytes[at] == b'\\')
-            .then(|| text.get(at + 1..at + 4))
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match escaped {
-            Some(byte) => {
-                result.push(byte);
-                at += 4;
-            }
-            None => {
-                result.push(bytes[at]);
-                at += 1;
-            }
-        }
+/// The first of many clauses, and how many are left out.
+fn shortened(mut clauses: Vec<String>) -> Vec<String> {
+    if clauses.len() > NAMED_MAX {
+        let left_out = clauses.len() - (NAMED_MAX - 1);
+        clauses.truncate(NAMED_MAX - 1);
+        clauses.push(format!("and so by {left_out} more"));
     }
-    String::from_utf8_lossy(&result).into_owned()
+    clauses
+}
+
+fn add_unknown_loops(uses: &mut Uses, loops: &[Loop]) {
+    for one in loops.iter().filter(|one| one.backing == Backing::Unknown) {
+        uses.unseen.push(format!("what /dev/{} is attached to", one.name));
+    }
+}
+
+fn through(name: &str) -> String {
+    format!("through {}, ", printable(name))
+}
+
+fn attached(over: &Loop) -> String {
+    format!("attached to /dev/{}", over.name)
 }
 
 #[cfg(test)]
@@ -262,8 +314,10 @@ mod tests {
     fn fake(test: &str) -> System {
         let root = std::env::temp_dir().join(format!("fourcorners-{test}-{}", std::process::id()));
         let disk = root.join("sys/devices/sda");
-        for (part, number) in [("sda1", "8:1"), ("sda2", "8:2")] {
+        for (part, number, start) in [("sda1", "8:1", "2048"), ("sda2", "8:2", "4096")] {
             fs::create_dir_all(disk.join(part).join("holders")).unwrap();
+            fs::write(disk.join(part).join("start"), start).unwrap();
+            fs::write(disk.join(part).join("size"), "2048\n").unwrap();
             fs::write(disk.join(part).join("partition"), "1\n").unwrap();
             fs::write(disk.join(part).join("dev"), format!("{number}\n")).unwrap();
         }
@@ -291,7 +345,7 @@ mod tests {
     fn a_disk_is_in_use_through_its_partitions() {
         let system = fake("disk");
         assert_eq!(
-            system.device_users(libc::makedev(8, 0)),
+            system.device_uses(libc::makedev(8, 0)).users,
             [
                 "through sda1, mounted at /my data",
                 "through sda2, held by LVM, RAID or dm-crypt (dm-0, vault)"
@@ -303,8 +357,30 @@ mod tests {
     #[test]
     fn a_partition_is_not_in_use_through_its_sister() {
         let system = fake("sister");
-        assert_eq!(system.device_users(libc::makedev(8, 1)), ["mounted at /my data"]);
+        assert_eq!(system.device_uses(libc::makedev(8, 1)).users, ["mounted at /my data"]);
         fs::remove_dir_all(system.root).unwrap();
+    }
+
+    #[test]
+    fn another_path_to_a_used_drive_is_in_use() {
+        let system = fake("paths");
+        let other = system.root.join("sys/devices/sdb");
+        for (disk, number) in [("sda", "8:0"), ("sdb", "8:16")] {
+            let disk = system.root.join("sys/devices").join(disk);
+            fs::create_dir_all(disk.join("device")).unwrap();
+            fs::write(disk.join("dev"), number).unwrap();
+            fs::write(disk.join("size"), "65536\n").unwrap();
+            fs::write(disk.join("device/wwid"), "naa.5002538d40\n").unwrap();
+            let listed = system.root.join("sys/block").join(disk.file_name().unwrap());
+            std::os::unix::fs::symlink(&disk, listed).unwrap();
+        }
+        std::os::unix::fs::symlink(&other, system.root.join("sys/dev/block/8:16")).unwrap();
+        let users = || system.device_uses(libc::makedev(8, 16)).users;
+        assert_eq!(users()[0], "through sda1, mounted at /my data");
+        // The same make, another drive.
+        fs::write(other.join("device/wwid"), "naa.5002538d41\n").unwrap();
+        assert_eq!(users(), [""; 0]);
+        fs::remove_dir_all(&system.root).unwrap();
     }
 
     #[test]
@@ -315,10 +391,5 @@ mod tests {
         }
         assert_eq!(system.serial(libc::makedev(9, 0)), None);
         fs::remove_dir_all(system.root).unwrap();
-    }
-
-    #[test]
-    fn escapes_are_undone_and_stray_backslashes_kept() {
-        assert_eq!(unescape("a\\040b\\134c\\"), "a b\\c\\");
     }
 }

@@ -2,20 +2,27 @@
 //! used from outside are those that `elsewhere` has, too.
 
 pub(crate) mod asynchronous;
+mod blkid;
 pub(crate) mod device;
 pub(crate) mod direct;
 mod extents;
 mod in_use;
+mod locks;
+mod loops;
+mod magics;
 pub(crate) mod memory;
 mod nvme;
 mod operations;
+mod places;
+mod processes;
 pub(crate) mod processors;
 mod queues;
 mod ring;
 pub(crate) mod room;
 mod signature;
+mod sysfs;
 
-pub(crate) use in_use::{file_system_of, file_users};
+pub(crate) use in_use::{file_system_of, uses};
 
 use std::fs::File;
 use std::io;

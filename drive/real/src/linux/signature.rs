@@ -1,122 +1,146 @@
-//! What an unmounted device holds, by the magic numbers of the usual formats,
-//! so that a plan can say what a write would destroy. A missing signature
-//! proves nothing; a found one is named.
+//! What an unused device holds: file systems, volumes, tables, archives, so that a plan
+//! can say what a write would destroy. libblkid tells it, and a table of magic numbers
+//! what it does not know. A missing signature proves nothing; a found one is named.
 
+use super::blkid;
+use super::magics::{MAGICS, Magic, Place};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// A magic number at a fixed place.
-struct Magic {
-    name: &'static str,
-    offset: u64,
-    bytes: &'static [u8],
-}
-
-const fn magic(name: &'static str, offset: u64, bytes: &'static [u8]) -> Magic {
-    Magic { name, offset, bytes }
-}
-
-/// Magic numbers that a volume's end holds: distance from there.
-const MAGICS_AT_END: &[Magic] = &[
-    magic("a GPT partition table", 512, b"EFI PART"),
-    magic("a GPT partition table", 4096, b"EFI PART"),
-    magic("a RAID member (Intel)", 1024, b"Intel Raid ISM C"),
-    magic("a RAID member (DDF)", 512, &[0xDE, 0x11, 0xDE, 0x11]),
-];
+/// Messages count places in these.
+const SECTOR_BYTES: u64 = 512;
+/// Longest label that a message repeats.
+const LABEL_CHARACTERS_MAX: usize = 32;
 
 /// A ring of the latest states of a ZFS pool, each with this number at its
-/// start, in the order of bytes of the machine that wrote it.
+/// start, in the order of bytes of the machine that wrote it. It stands in each of four
+/// labels, two at either end of a device.
 const ZFS_STATE: [u8; 4] = [0x0C, 0xB1, 0xBA, 0x00];
+const ZFS_LABEL_BYTES: u64 = 256 << 10;
 const ZFS_STATES_OFFSET: u64 = 128 << 10;
 const ZFS_STATES_BYTES: usize = 128 << 10;
 const ZFS_STATE_BYTES: usize = 1024;
 
-const MD_RAID: &[u8] = &[0xFC, 0x4E, 0x2B, 0xA9];
+/// ext2, ext3 and ext4 keep copies of their superblock at the start of some groups of
+/// blocks, of which there are eight times as many in a group as a block has bytes.
+const EXT_BLOCK_BYTES: [u64; 3] = [1024, 2048, 4096];
+const EXT_GROUPS: [u64; 6] = [1, 3, 5, 7, 9, 25];
+const EXT_MAGIC_OFFSET: usize = 0x38;
+const EXT_MAGIC: [u8; 2] = [0x53, 0xEF];
+const EXT_BLOCK_SIZE_OFFSET: usize = 0x18;
+const EXT_GROUP_OFFSET: usize = 0x5A;
 
-/// In the order in which they are reported. Formats whose boot sector also ends
-/// like a partition table come before it.
-const MAGICS: &[Magic] = &[
-    magic("an ext2, ext3 or ext4 file system", 0x438, &[0x53, 0xEF]),
-    magic("an XFS file system", 0, b"XFSB"),
-    magic("a btrfs file system", 0x1_0040, b"_BHRfS_M"),
-    magic("an F2FS file system", 1024, &[0x10, 0x20, 0xF5, 0xF2]),
-    magic("an NTFS file system", 3, b"NTFS    "),
-    magic("an exFAT file system", 3, b"EXFAT   "),
-    magic("a FAT file system", 54, b"FAT1"),
-    magic("a FAT file system", 82, b"FAT32"),
-    magic("a BitLocker volume", 3, b"-FVE-FS-"),
-    magic("a squashfs file system", 0, b"hsqs"),
-    magic("an ISO 9660 file system", 32_769, b"CD001"),
-    magic("a swap area", 4096 - 10, b"SWAPSPACE2"),
-    magic("a swap area", 65_536 - 10, b"SWAPSPACE2"),
-    magic("a LUKS volume", 0, b"LUKS\xBA\xBE"),
-    magic("an LVM physical volume", 512 + 24, b"LVM2 001"),
-    magic("a bcache or bcachefs member", 4096 + 24, &[0xC6, 0x85, 0x73, 0xF6]),
-    magic("an EROFS file system", 1024, &[0xE2, 0xE1, 0xF5, 0xE0]),
-    magic("a JFS file system", 32_768, b"JFS1"),
-    magic("a ReiserFS file system", 65_536 + 52, b"ReIsEr"),
-    magic("a NILFS2 file system", 1024 + 6, &[0x34, 0x34]),
-    magic("an HFS+ file system", 1024, b"H+"),
-    magic("an APFS container", 32, b"NXSB"),
-    magic("a VMFS volume", 0x10_0000, &[0x0D, 0xD0, 0x01, 0xC0]),
-    magic("a Ceph disk", 0, b"bluestore block "),
-    magic("a dm-integrity volume", 0, b"integrt\0"),
-    magic("a dm-verity volume", 0, b"verity\0\0"),
-    magic("a RAID member (md)", 0, MD_RAID),
-    magic("a RAID member (md)", 4096, MD_RAID),
-    magic("a GPT partition table", 512, b"EFI PART"),
-    magic("a GPT partition table", 4096, b"EFI PART"),
-];
+/// Places that are looked at for content of any kind: a third of a second on a disk.
+const SAMPLES: u64 = 32;
+const SAMPLE_BYTES: usize = 4096;
 
-/// Names of the formats found on a device of `capacity_bytes`, without
-/// repetition. What cannot be read is passed over.
-pub(crate) fn found(device: &File, capacity_bytes: u64) -> Vec<&'static str> {
-    let mut found = Vec::new();
-    let mut add = |name| {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    };
-    let holds = |offset: u64, bytes: &[u8]| {
-        let mut there = [0; 16];
-        let there = &mut there[..bytes.len()];
-        device.read_exact_at(there, offset).is_ok() && there == bytes
-    };
-    for magic in MAGICS {
-        if holds(magic.offset, magic.bytes) {
-            add(magic.name);
-        }
-    }
-    for magic in MAGICS_AT_END {
-        if capacity_bytes >= magic.offset && holds(capacity_bytes - magic.offset, magic.bytes) {
-            add(magic.name);
-        }
-    }
-    if holds_zfs_state(device) {
-        add("a ZFS pool's member");
-    }
-    // md keeps its superblock near the end in the formats 0.90 and 1.0.
-    let old = (capacity_bytes & !0xFFFF).checked_sub(0x1_0000);
-    let new = capacity_bytes.checked_sub(8192).map(|at| at & !0xFFF);
-    for offset in [old, new].into_iter().flatten() {
-        if holds(offset, MD_RAID) {
-            add("a RAID member (md)");
-        }
-    }
-    if found.is_empty() && has_mbr(device) {
-        found.push("an MBR partition table");
-    }
-    found
+/// Something that was found, at a byte of the device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    pub what: String,
+    pub label: Option<String>,
+    pub offset: u64,
 }
 
-fn holds_zfs_state(device: &File) -> bool {
-    let mut states = vec![0; ZFS_STATES_BYTES];
+impl Signature {
+    fn words(&self) -> String {
+        let sector = self.offset / SECTOR_BYTES;
+        match self.label.as_deref().filter(|label| !label.is_empty()) {
+            Some(label) => {
+                let label: String = label.chars().take(LABEL_CHARACTERS_MAX).collect();
+                format!("{} labelled '{label}' (sector {sector})", self.what)
+            }
+            None => format!("{} (sector {sector})", self.what),
+        }
+    }
+}
+
+/// Everything that is known to be on a device or in a file of `capacity_bytes`, each with
+/// its first place, in the order of these. What cannot be read is passed over.
+pub(crate) fn found(device: &File, capacity_bytes: u64) -> Vec<String> {
+    let known = blkid::signatures(device);
+    let is_known = known.is_some();
+    let mut found = known.unwrap_or_default();
+    for magic in MAGICS.iter().filter(|magic| magic.bytes.len() > 2 || !is_known) {
+        found.extend(at_its_place(magic, device, capacity_bytes));
+    }
+    found.extend(zfs_state(device, capacity_bytes));
+    found.extend(ext_copy(device));
+    // The table's name for what libblkid told already, or one sign for many.
+    let mut named: Vec<Signature> = Vec::new();
+    for signature in found {
+        if !named.iter().any(|one| one.offset == signature.offset || one.what == signature.what) {
+            named.push(signature);
+        }
+    }
+    if named.is_empty() && has_mbr(device) {
+        named.push(Signature { what: "an MBR partition table".into(), label: None, offset: 0 });
+    }
+    named.sort_by_key(|signature| signature.offset);
+    named.iter().map(Signature::words).collect()
+}
+
+fn at_its_place(magic: &Magic, device: &File, capacity_bytes: u64) -> Option<Signature> {
+    let offset = magic.place.offset(capacity_bytes)?;
+    let mut there = [0; 16];
+    let there = &mut there[..magic.bytes.len()];
+    let is_there = device.read_exact_at(there, offset).is_ok() && there == magic.bytes;
+    is_there.then(|| Signature { what: magic.name.to_owned(), label: None, offset })
+}
+
+fn zfs_state(device: &File, capacity_bytes: u64) -> Option<Signature> {
     let mut swapped = ZFS_STATE;
     swapped.reverse();
-    device.read_exact_at(&mut states, ZFS_STATES_OFFSET).is_ok()
-        && states
-            .chunks(ZFS_STATE_BYTES)
-            .any(|state| state[..4] == ZFS_STATE || state[4..8] == swapped)
+    let whole = Place::EndOfWhole(2 * ZFS_LABEL_BYTES, ZFS_LABEL_BYTES).offset(capacity_bytes)?;
+    for label in [0, ZFS_LABEL_BYTES, whole, whole + ZFS_LABEL_BYTES] {
+        let offset = label + ZFS_STATES_OFFSET;
+        let mut states = vec![0; ZFS_STATES_BYTES];
+        if device.read_exact_at(&mut states, offset).is_err() {
+            continue;
+        }
+        let is_state = |state: &[u8]| state[..4] == ZFS_STATE || state[4..8] == swapped;
+        if states.chunks(ZFS_STATE_BYTES).any(is_state) {
+            return Some(Signature { what: "a ZFS pool's member".into(), label: None, offset });
+        }
+    }
+    None
+}
+
+/// A copy of a superblock, which says of what group it is and how long blocks are.
+fn ext_copy(device: &File) -> Option<Signature> {
+    for block_bytes in EXT_BLOCK_BYTES {
+        // Blocks of 1 KiB are counted from the second one.
+        let first = if block_bytes == 1024 { block_bytes } else { 0 };
+        for group in EXT_GROUPS {
+            let offset = first + group * 8 * block_bytes * block_bytes;
+            let mut block = [0; 128];
+            if device.read_exact_at(&mut block, offset).is_err() {
+                break;
+            }
+            let shift =
+                u32::from_le_bytes([0, 1, 2, 3].map(|at| block[EXT_BLOCK_SIZE_OFFSET + at]));
+            let of_group = [0, 1].map(|at| block[EXT_GROUP_OFFSET + at]);
+            if block[EXT_MAGIC_OFFSET..][..2] == EXT_MAGIC
+                && 1024u64.checked_shl(shift) == Some(block_bytes)
+                && u64::from(u16::from_le_bytes(of_group)) == group
+            {
+                let what = "an ext2, ext3 or ext4 superblock's copy".into();
+                return Some(Signature { what, label: None, offset });
+            }
+        }
+    }
+    None
+}
+
+/// Whether any of some places, the ends among them, holds more than zeros.
+pub(crate) fn has_content(device: &File, capacity_bytes: u64) -> bool {
+    let last = capacity_bytes.saturating_sub(SAMPLE_BYTES as u64);
+    (0..=SAMPLES).any(|sample| {
+        let mut bytes = [0; SAMPLE_BYTES];
+        let offset = u128::from(last) * u128::from(sample) / u128::from(SAMPLES);
+        let read = device.read_at(&mut bytes, offset as u64).unwrap_or(0);
+        bytes[..read].iter().any(|byte| *byte != 0)
+    })
 }
 
 /// A boot signature with at least one entry in use: drives are also delivered
