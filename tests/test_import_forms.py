@@ -159,8 +159,8 @@ def test_a_job_with_an_error_is_marked(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_a_sweep_is_one_run_with_its_curves(tmp_path: Path) -> None:
-    run = imported("sweep", tmp_path)
-    assert len(run.recordings) == 9
+    (run,) = import_files([DATA / "sweep", DATA / "fdatasync.json"], tmp_path)
+    assert len(run.recordings) == 11
     (test,) = charts_of_tests([run])
     lines = {chart["title"]: chart for chart in test["charts"] if chart["kind"] == "lines"}
     by_depth, by_size = lines["IOPS by queue depth"], lines["Throughput by block size"]
@@ -174,6 +174,9 @@ def test_a_folder_of_a_sweep_is_one_run_with_its_curves(tmp_path: Path) -> None:
             assert all(point[1] > 0 for point in series["points"])
         labels = [series["label"] for series in chart["series"]]
         assert all(any(words in label for label in labels) for words in told_apart)
+    (percentiles,) = (chart for chart in test["charts"] if chart["kind"] == "percentiles")
+    legend = {series["label"] for series in percentiles["series"]}
+    assert {"queue depth 16, 4 KiB, reads", "queue depth 1, 4 KiB, flushes"} <= legend
     files = json.loads((DATA / "sweep" / "16k-4.json").read_text())["jobs"][0]["read"]
     (row,) = rows(run, recording="fio/sweep/randread-16KiB-qd4")
     assert row["ios"] == files["total_ios"]

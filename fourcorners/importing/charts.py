@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fourcorners.importing.imported import ImportedRecording
 from fourcorners.suites.test import Chart
@@ -17,43 +17,72 @@ _POINTS_MIN = 3
 """Points of a curve: two make a straight line of anything."""
 
 
-def charts_of(recordings: Sequence[ImportedRecording]) -> list[Chart]:
-    """Curves of what was swept, and what there is of seconds and percentiles."""
+def charts_of(recordings: Sequence[tuple[str, ImportedRecording]]) -> list[Chart]:
+    """Curves of what was swept, and what there is of seconds and percentiles; of recordings with
+    their names in the run."""
     charts: list[Chart] = []
     for x, words in _SWEPT.items():
         others = [key for key in _SWEPT if key != x]
-        curves = _curves(recordings, x, others)
-        if max(map(len, curves.values()), default=0) < _POINTS_MIN:
+        curves = [curve for curve in _curves(recordings, x, others) if len(curve) >= _POINTS_MIN]
+        if not curves:
             continue
-        again = any(len(values) > len(set(values)) for values in curves.values())
-        swept = [*_TOLD_APART, *others, *(["job"] if again else [])]
-        keys = tuple(key for key in swept if _differs(recordings, key) or key == "operation")
+        drawn = [one for curve in curves for one in curve]
+        points = [[own.point[x] for _, own in curve] for curve in curves]
+        again = any(len(values) > len(set(values)) for values in points)
+        keys = ("operation", *_differing(drawn, [*others, *(["job"] if again else [])]))
         y, title = ("mbps", "Throughput") if x == "block_bytes" else ("iops", "IOPS")
+        # Single points of other workloads are left out where their names allow it.
+        # Not by path: the access at a name's end is part of it.
+        ids = os.path.commonprefix([name for name, _ in drawn])  # noqa: RUF071
         charts += [
-            Chart("lines", f"{title} by {words}", y, x, series=keys, log="x"),
-            Chart("lines", f"Mean latency by {words}", "latency_mean", x, series=keys, log="xy"),
+            Chart("lines", f"{title} by {words}", y, x, series=keys, log="x", ids=ids),
+            Chart(
+                "lines",
+                f"Mean latency by {words}",
+                "latency_mean",
+                x,
+                series=keys,
+                log="xy",
+                ids=ids,
+            ),
         ]
-    operations = [one for own in recordings for one in own.recording.operations.values()]
+    operations = [one for _, own in recordings for one in own.recording.operations.values()]
+    keys = _telling_apart(recordings)
     if any(len(one.second_ios) for one in operations):
         charts.append(Chart("seconds", "I/Os per second", series=("label",)))
     if any(len(one.bucket_count) for one in operations):
-        flushes = any("flush" in own.recording.operations for own in recordings)
-        keys = ("label", "each operation") if flushes else ("label",)
         charts.append(Chart("percentiles", "Latency percentiles", series=keys))
     return charts
 
 
+def _telling_apart(recordings: Sequence[tuple[str, ImportedRecording]]) -> tuple[str, ...]:
+    """The shortest keys of a point by which a legend can name each recording; else the label."""
+    keys: tuple[str, ...] = ("label",)
+    for wanted in (["job", *_SWEPT], [*_SWEPT]):
+        differing = _differing(recordings, wanted)
+        names = {
+            tuple(own.point.get(key) for key in ("operation", *differing)) for _, own in recordings
+        }
+        if len(names) == len(recordings) > 1:
+            keys = differing
+    several = any(len(own.recording.operations) > 1 for _, own in recordings)
+    return (*keys, "each operation") if several else ("operation", *keys)
+
+
 def _curves(
-    recordings: Sequence[ImportedRecording], x: str, others: Sequence[str]
-) -> Mapping[tuple[Any, ...], list[Any]]:
-    """Values of ``x`` by all else that tells curves apart."""
+    recordings: Sequence[tuple[str, ImportedRecording]], x: str, others: Sequence[str]
+) -> list[list[tuple[str, ImportedRecording]]]:
+    """Recordings that differ in ``x`` only, so far as a point tells."""
     curves = defaultdict(list)
-    for own in recordings:
-        if (value := own.point.get(x)) is not None:
-            key = tuple(own.point.get(name) for name in (*_TOLD_APART, *others))
-            curves[key].append(value)
-    return curves
+    for name, own in recordings:
+        if own.point.get(x) is not None:
+            curves[tuple(own.point.get(key) for key in (*_TOLD_APART, *others))].append((name, own))
+    return list(curves.values())
 
 
-def _differs(recordings: Sequence[ImportedRecording], key: str) -> bool:
-    return len({own.point.get(key) for own in recordings}) > 1
+def _differing(
+    recordings: Sequence[tuple[str, ImportedRecording]], keys: Sequence[str]
+) -> tuple[str, ...]:
+    """The keys of a point in which the recordings differ."""
+    points = [own.point for _, own in recordings]
+    return tuple(key for key in keys if len({point.get(key) for point in points}) > 1)

@@ -288,6 +288,7 @@ def _imported(
     ]
     told = ", ".join(word for word in words if word)
     point = {
+        "job": first.name,
         "operation": access.operation,
         "pattern": access.pattern,
         "block_bytes": access.block_bytes,

@@ -37,6 +37,7 @@ def write_run(imported: Imported, out: Path) -> Run:
 
 def _manifest(imported: Imported) -> dict[str, Any]:
     program = " ".join(part for part in (_TITLES[imported.program], imported.version) if part)
+    named = imported.named()
     trouble = [f"{own.name} {own.trouble}" for own in imported.recordings if own.trouble]
     status = "failed" if trouble else "complete"
     sources = ", ".join(imported.sources[:_SOURCES_TOLD])
@@ -71,18 +72,18 @@ def _manifest(imported: Imported) -> dict[str, Any]:
                 "purpose": f"What {program} measured.",
                 "preparation": [],
                 "parameters": {},
-                "charts": [chart.to_dict() for chart in charts_of(imported.recordings)],
+                "charts": [chart.to_dict() for chart in charts_of(named)],
                 "wall_s": None,
                 "recordings": [
                     {
                         "id": identity,
                         "label": own.label,
-                        "point": {"job": own.name, **own.point},
+                        "point": dict(own.point),
                         "workload": {"options": dict(own.parameters)},
                         "partial": own.recording.interrupted,
                         **({"conditions": dict(own.conditions)} if own.conditions else {}),
                     }
-                    for identity, own in imported.named()
+                    for identity, own in named
                 ],
             }
         ],

@@ -140,6 +140,7 @@ def _recording(
     size = count(specification["size"], "size") if "size" in specification else None
     depth = _whole(row.get("Queue Depth"))
     point = {
+        "job": name,
         "operation": only_operation(operations) if operations else "mixed",
         "pattern": pattern,
         "block_bytes": size,

@@ -129,7 +129,7 @@ function curves(data, chart, state, id) {
     },
     caption: () => [
       chart.caption, apart && groups.length > 1 ? "All panels share their scales." : "",
-      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, from batches of the seconds." : "",
+      chart.series.some((s) => s.points?.some((p) => p[3])) ? "Strokes through points are 90 % intervals, from batches of the seconds; from the I/Os where these are too few or not known." : "",
       chart.kind === "percentiles" ? bandWords(chart.series.map((s) => s.band)) : "",
     ].filter(Boolean).join(" "),
     table: () => ({
