@@ -82,7 +82,8 @@ def ratio_interval(
         Lower and upper bound in the unit of a sum; ``None`` if there are too few seconds or counts.
     """
     batches = batch_means(sums), batch_means(counts)
-    if batches[0] is None or batches[1] is None or not counts.sum():
+    # Batches leave out the first seconds where they do not divide: all that was may lie in these.
+    if batches[0] is None or batches[1] is None or not batches[1].any():
         return None
     centre = float(sums.sum() / counts.sum())
     spread = batches[0] - centre * batches[1]

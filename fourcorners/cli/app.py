@@ -120,6 +120,44 @@ def arena_explain(
     return arena_command.explain(drives, catalog, seed, jobs, write, replace, json)
 
 
+@arena.command(
+    name="sentences",
+    help_epilogue=examples(
+        "arena sentences --drives 4",
+        "arena sentences --catalog",
+        "arena sentences --runs runs",
+    ),
+)
+def arena_sentences(
+    *,
+    drives: Drawn | None = None,
+    catalog: Flag = False,
+    runs: Path | None = None,
+    seed: Seed = 1,
+    jobs: Jobs = 2,
+    write: Path | None = None,
+    replace: Replace = False,
+) -> int:
+    """Hold every sentence that is said of random simulated drives against what is true of them.
+
+    The exit code is 1 where one is false.
+
+    Parameters
+    ----------
+    drives
+        How many drives are drawn: 200 by default; kinds take turns.
+    catalog
+        All drives of the catalog instead.
+    runs
+        The run folders in this folder instead, of whatever target: what their recordings tell.
+    write
+        Folder to write sentences-arena.md to, or sentences-catalog.md.
+    """
+    from fourcorners.cli import arena as arena_command
+
+    return arena_command.sentences(drives, catalog, runs, seed, jobs, write, replace)
+
+
 def _run(
     suite: "Suite", targets: tuple[str, ...], given: TargetOptions, claims: Path | None
 ) -> int:

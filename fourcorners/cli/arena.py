@@ -12,6 +12,8 @@ from rich.table import Table
 from fourcorners.arena.explain import contest as hidden
 from fourcorners.arena.explain import document as hidden_document
 from fourcorners.arena.explain.truths import TRUTHS
+from fourcorners.arena.sentences import contest as told
+from fourcorners.arena.sentences import document as told_document
 from fourcorners.arena.steady.contest import Outcome, by_kind, run_contest, score
 from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
 from fourcorners.arena.steady.document import (
@@ -25,11 +27,12 @@ from fourcorners.arena.steady.document import (
 )
 from fourcorners.arena.steady.recipes import Compared, run_recipes
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
-from fourcorners.errors import UserError
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.store.shelf import shelf
 from fourcorners.writing import Output, sealed
 
 DOCUMENT = "steady-state.md"
-_HIDDEN_DRIVES = 100
+_HIDDEN_DRIVES, _DRIVES_TOLD_OF = 100, 200
 
 
 def steady(traces: int, seed: int, jobs: int, write: Path | None, replace: bool, json: bool) -> int:
@@ -86,6 +89,45 @@ def explain(
         text = hidden_document.render_markdown(scores, outcomes, seed=seed)
         _write(text, output, quiet=json)
     return 0
+
+
+def sentences(
+    drives: int | None,
+    catalog: bool,
+    runs: Path | None,
+    seed: int,
+    jobs: int,
+    write: Path | None,
+    replace: bool,
+) -> int:
+    """Runs the check of sentences, prints its table and the false ones, and writes the document."""
+    if sum((drives is not None, catalog, runs is not None)) > 1:
+        raise UserError("use one of --drives, --catalog and --runs")
+    if runs is not None and write is not None:
+        raise UserError("--write is for simulated drives: leave it out with --runs")
+    drives = _DRIVES_TOLD_OF if drives is None else drives
+    name = told_document.CATALOG_NAME if catalog else told_document.NAME
+    output = _output(write, name, replace)
+    if runs is not None:
+        outcomes = [told.judge_run(kept.run.path) for kept in shelf([runs])]
+    else:
+        progress = _telling("drives")
+        with _executor(jobs) as executor:
+            if catalog:
+                outcomes = told.run_catalog(executor, seed=seed, progress=progress)
+            else:
+                outcomes = told.run_contest(executor, drives=drives, seed=seed, progress=progress)
+    rows = [told_document.row(score) for score in told.scores(outcomes)]
+    _print_table(told_document.HEADER, rows)
+    say(told_document.summary(outcomes))
+    for line in told_document.false_lines(outcomes):
+        say(line)
+    if output is not None:
+        which = "--catalog" if catalog else f"--drives {drives}"
+        command = f"fourcorners arena sentences {which} --seed {seed} --write docs"
+        text = told_document.render_markdown(outcomes, command, hidden=not catalog)
+        _write(text, output, quiet=False)
+    return EXIT_FAILED if told.false(outcomes) else 0
 
 
 def _output(folder: Path | None, name: str, replace: bool) -> Output | None:

@@ -41,6 +41,8 @@ def trend(value: Floats, batches: int | None = None) -> Trend:
         batches = min(BATCHES, max(BATCHES_MIN, len(value) // 2))
     means = np.array([batch.mean() for batch in np.array_split(value, batches)])
     mean = float(means.mean())
+    if mean == 0:
+        return Trend(0.0, -math.inf, math.inf, math.inf)
     line = scipy.stats.linregress(np.arange(batches), means / mean)
     t = two_sided_t(batches - 2)
     drift = float(line.slope) * batches
