@@ -10,7 +10,7 @@ from test_analysis_summary import DRIVES
 from test_false_sentences import flat_fill, nvme, with_consistency
 
 from fourcorners import characterize
-from fourcorners.analysis import advice, consistency, traits
+from fourcorners.analysis import advice, consistency, find, traits
 from fourcorners.analysis.artefacts import medium
 from fourcorners.analysis.steadiness import Followed
 from fourcorners.analysis.steady_state import Verdict
@@ -20,19 +20,23 @@ from fourcorners.arena.sentences.page import Claim, Page
 from fourcorners.cli import main
 
 
+def page_of(run: FakeRun) -> Page:
+    return Page(run, find(run))
+
+
 def false_names(run: FakeRun) -> set[str]:
-    return {said.name for said in judge(Page(run), None) if said.holds is False}
+    return {said.name for said in judge(page_of(run), None) if said.holds is False}
 
 
 @pytest.mark.parametrize("kind", DRIVES)
 def test_all_that_is_said_of_synthetic_drives_has_a_rule_and_is_true(kind: str) -> None:
-    said = judge(Page(DRIVES[kind]()), None)
+    said = judge(page_of(DRIVES[kind]()), None)
     assert said
     assert [one for one in said if one.holds is False] == []
 
 
 def test_a_sentence_without_a_name_or_a_rule_fails() -> None:
-    page = Page(DRIVES["disk"]())
+    page = page_of(DRIVES["disk"]())
     page.claims.append(Claim("praise", "It is a fine drive.", "summary", ()))
     summary = page.findings["summary"]
     assert [one.name for one in judge(page, None) if one.holds is False] == ["praise"]
@@ -48,7 +52,7 @@ def test_the_old_praise_of_a_drive_that_falls_is_found(monkeypatch: pytest.Monke
     run = with_consistency(np.where(np.arange(2000) < 60, 292_765.0, 26_270.0), 10**12)
     assert false_names(run) == set()
     monkeypatch.setattr(consistency, "is_same_throughout", lambda *_: True)
-    [told] = [one for one in judge(Page(run), None) if one.name == "feels_the_same"][:1]
+    [told] = [one for one in judge(page_of(run), None) if one.name == "feels_the_same"][:1]
     assert "It feels like the same drive all the time" in told.text
     assert told.holds is False
     assert "times as fast before" in told.why
@@ -80,7 +84,7 @@ def test_two_numbers_for_one_read_are_found(monkeypatch: pytest.MonkeyPatch) -> 
     run.add_transfer_sizes("read", SIZES, access_seconds(60.2e-6, 3.5e9))
     assert false_names(run) == set()
     monkeypatch.setattr(traits, "_cost_s", lambda _: 60.2e-6)
-    found = [one for one in judge(Page(run), None) if one.holds is False]
+    found = [one for one in judge(page_of(run), None) if one.holds is False]
     assert any("another sentence has" in one.why for one in found)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from fourcorners.catalog.claims import Claim
@@ -28,12 +29,9 @@ def render_html(
     """
     if not runs:
         raise ValueError("a report needs at least one run")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     more = charts.tests(runs)
     script = page_script("charts.js", "app.js", "main.js")
-    return environment.from_string(asset("template.html.j2")).render(
+    return _template().render(
         view=report_view(runs, published, claims),
         more=more,
         sections=charts.SECTIONS,
@@ -42,6 +40,15 @@ def render_html(
         script_hash=content_hash(script),
         style=Markup(asset("assets/report.css")),
     )
+
+
+@functools.cache
+def _template() -> Template:
+    """Compiled once: that takes longer than all else of a small report."""
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(asset("template.html.j2"))
 
 
 def write_html(

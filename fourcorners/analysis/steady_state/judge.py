@@ -10,7 +10,7 @@ import numpy as np
 from fourcorners import wording
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
 from fourcorners.analysis.steady_state.segments import segment_starts
-from fourcorners.analysis.steady_state.series import Progression, Series, progression
+from fourcorners.analysis.steady_state.series import Floats, Progression, Series, progression
 from fourcorners.analysis.steady_state.trend import (
     correlated_half_width,
     remaining_decay,
@@ -87,6 +87,9 @@ SPARE_WANDER = 0.001
 """Spare area, in capacities, that comes and goes in a steady drive, as its dies do not hold equally
 much. A rate that collection limits is about proportional to spare area, so the less there is, the
 further the rate wanders."""
+
+CHANGE_ERRORS = 4.0
+"""Standard errors between the parts before and after a change from which it is told."""
 
 _LOOK_GROWTH = 1.03
 _FINE_ROUNDS_MAX = 2048
@@ -212,11 +215,11 @@ class _Case:
         if len(value) < PARTS_MIN:
             before, after = self._parts.value[:first], float(value.mean())
             if first:
-                level = float(before[-PARTS_MIN:].mean())
-                change = after / level - 1 if level else math.inf
-                if before[-len(value) :].mean() > after:
-                    return self._answer(State.FALLING, first, "it fell a moment ago", change=change)
-                return self._answer(State.RISING, first, "it rose a moment ago", change=change)
+                change = _change(before[-PARTS_MIN:], value)
+                fell = bool(before[-len(value) :].mean() > after)
+                state, verb = (State.FALLING, "fell") if fell else (State.RISING, "rose")
+                reason = "its last change is too near" if change is None else f"it {verb} just now"
+                return self._answer(state, first, reason, change=change)
             return self._answer(State.UNDECIDED, first, "too little was measured")
         found = trend(value)
         mean_half_width = max(found.half_width, correlated_half_width(value))
@@ -227,10 +230,10 @@ class _Case:
         missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
             state, reason = State.FALLING, "its last segment falls slowly"
-            moved = min(found.drift, -decay)
+            moved = found.drift if high < 0 else None
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
             state, reason = State.RISING, "its last segment rises slowly"
-            moved = max(found.drift, -decay)
+            moved = found.drift if low > 0 else None
         elif missing is not None:
             state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
@@ -484,6 +487,19 @@ class _Case:
             reason=reason,
             change=change,
         )
+
+
+def _change(before: Floats, after: Floats) -> float | None:
+    """From one mean to the next, as a share of the first; ``None`` where scatter explains it. The
+    steps between neighbours have the scatter and not the trend."""
+    apart = float(after.mean() - before.mean())
+    steps = np.abs(np.diff(np.concatenate((before, after))))
+    # Of normally distributed values the mean absolute step is 2 / sqrt(pi) standard deviations.
+    scatter = float(steps.mean()) * math.sqrt(math.pi) / 2
+    if abs(apart) <= CHANGE_ERRORS * scatter * math.sqrt(1 / len(before) + 1 / len(after)):
+        return None
+    level = float(before.mean())
+    return apart / level if level else math.inf
 
 
 def _bytes(parts: Progression, count: float) -> float:

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from fourcorners import catalog
+from fourcorners.analysis import Finding, find
 from fourcorners.arena.explain.drives import Hidden, draw
 from fourcorners.arena.explain.known import known
 from fourcorners.arena.sentences.contradictions import contradictions
@@ -102,14 +103,15 @@ def _measured(hidden: Hidden, suite: Suite, name: str) -> Outcome:
         with open_target(str(file), seed=hidden.seed) as target:
             made = run(suite, target, seed=hidden.seed, out=Path(folder) / "runs")
         drive = Drive(hidden, suite, Path(folder))
-        return Outcome(name, hidden.kind, tuple(judge(Page(made), drive)))
+        said = [Finding(**finding) for finding in made.findings]
+        return Outcome(name, hidden.kind, tuple(judge(Page(made, said), drive)))
 
 
 def judge_run(path: Path) -> Outcome:
     """Judges what is said of a run, of whatever target, by its recordings and the page alone."""
     kept = Run(path)
     target = kept.manifest["target"]
-    return Outcome(path.name, str(target.get("kind")), tuple(judge(Page(kept), None)))
+    return Outcome(path.name, str(target.get("kind")), tuple(judge(Page(kept, find(kept)), None)))
 
 
 def judge(page: Page, drive: Drive | None) -> list[Said]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis import artefacts, find
+from fourcorners.analysis import artefacts
 from fourcorners.analysis.consistency import Floats, full_seconds
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import Measured, RunData, measured
@@ -32,9 +32,9 @@ class Claim:
 class Page:
     """A run and what is said of it."""
 
-    def __init__(self, run: RunData, findings: Sequence[Finding] | None = None) -> None:
+    def __init__(self, run: RunData, findings: Sequence[Finding]) -> None:
         self.run = run
-        self.findings = {f.name: f for f in (find(run) if findings is None else findings)}
+        self.findings = {finding.name: finding for finding in findings}
         self.claims = [claim for f in self.findings.values() for claim in _claims(f)]
         self._rows = {(m.recording, m.operation): m for m in measured(run)}
 
