@@ -31,6 +31,7 @@ class Danger:
     arguments: list[str]
     named: str
     guarded: list[Path]
+    command: str = "characterize"
 
 
 Staging = Callable[[Path], AbstractContextManager[Danger]]

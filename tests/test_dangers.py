@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dangers_open  # noqa: F401 - stages more of them
 import dangers_shared  # noqa: F401
+import dangers_signatures  # noqa: F401
 import pytest
 from dangers import DANGERS
 
@@ -13,7 +14,7 @@ from fourcorners.errors import EXIT_USAGE
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(DANGERS) >= 115
+    assert len(DANGERS) >= 130
 
 
 @pytest.mark.parametrize("name", DANGERS)
@@ -22,7 +23,8 @@ def test_danger(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         before = {path: _digest(path) for path in danger.guarded}
         files = _files_in_dev()
         out = ["--out", str(tmp_path / "runs"), "--profile", "quick"]
-        code = main(["characterize", *danger.arguments, *out])
+        options = out if danger.command == "characterize" else []
+        code = main([danger.command, *danger.arguments, *options])
         printed = capsys.readouterr()
         assert code == EXIT_USAGE, printed.err
         assert printed.out == ""
