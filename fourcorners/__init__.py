@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fourcorners.errors import UserError
+    from fourcorners.gating import Gated, gate
     from fourcorners.observing import Observed, observe
     from fourcorners.recording import (
         IoLog,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 # Loaded when they are first used: most commands need few of them, and help texts none.
 _MODULES = {
     "errors": ("UserError",),
+    "gating": ("Gated", "gate"),
     "observing": ("Observed", "observe"),
     "recording": (
         *("IoLog", "LatencyDistribution", "LatencyOverTime", "Offered", "OperationRecording"),
@@ -92,6 +94,7 @@ __all__ = [
     "REPEATED",
     "Damage",
     "Explanation",
+    "Gated",
     "IoLog",
     "LatencyDistribution",
     "LatencyOverTime",
@@ -112,6 +115,7 @@ __all__ = [
     "duplicated",
     "explain",
     "fixed_rate",
+    "gate",
     "hot_cold",
     "observe",
     "open_run",

@@ -513,6 +513,54 @@ def compare(
 
 @app.command(
     help_epilogue=examples(
+        "gate t.bin --size 2GiB --baseline base --write-baseline",
+        "gate t.bin --overwrite t.bin --baseline base",
+        "gate sim:samsung-840-pro-256gb --baseline base --tolerance 0.05",
+    ),
+)
+def gate(
+    target: str,
+    /,
+    *,
+    baseline: Path,
+    write_baseline: Flag = False,
+    tolerance: float = 0.1,
+    suite: str = "ci",
+    options: TargetOptions = DEFAULTS,
+) -> int:
+    """Measure for under a minute and fail if a drive is slower than a stored baseline.
+
+    The exit code is 0 where nothing is surely slower, 1 where something is or the measurement
+    failed, and 2 for bad input or a missing baseline.
+
+    Parameters
+    ----------
+    target
+        What to test, as in "characterize".
+    baseline
+        The folder where the runs of the baseline are, or one run folder.
+    write_baseline
+        Keep this run in that folder, beside those that are there, instead of comparing it. Several
+        runs tell how much the target differs from run to run.
+    tolerance
+        How much slower counts: 0.1 is a tenth.
+    suite
+        Another suite or test, by its name or file.
+    """
+    from fourcorners.cli import gate as gate_command
+    from fourcorners.suites import choose_suite
+
+    return gate_command.run(
+        target,
+        baseline,
+        tolerance,
+        _options(choose_suite(suite), options),
+        write_baseline=write_baseline,
+    )
+
+
+@app.command(
+    help_epilogue=examples(
         "runs --drive vector --since 2026-11-01",
         "runs --tag firmware-2.1 --json",
     ),

@@ -60,11 +60,12 @@ def run(spellings: Sequence[str], options: Options) -> int:
     if options.json:
         print_json(to_dict(comparison, checks))
     elif not options.quiet:
-        new_console().print(_rendered(comparison, checks))
+        new_console().print(rendered(comparison, checks))
     return EXIT_GATE if any(check.outcome == "failed" for check in checks) else 0
 
 
-def _rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
+def rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
+    """What differs and how sure that is, and how the gates ended."""
     parts: list[RenderableType] = []
     for verdict in verdicts(comparison):
         parts.append(Text(verdict.title, style="bold"))

@@ -147,6 +147,12 @@ def _check(locators: Sequence[str], options: Options) -> None:
             options.suite.plan(Subject.of(target, options.filled_share), options.seed)
 
 
+def opening_of(locator: str, options: Options) -> dict[str, Any]:
+    """The arguments of :func:`open_target` for the only target, once all of them were tried."""
+    _check([locator], options)
+    return _opening(locator, [locator], options)
+
+
 def open_one(locator: str, options: Options) -> Target:
     """Opens the only target with all of the options."""
     ensure_writable(options.out)
