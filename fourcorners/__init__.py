@@ -148,10 +148,11 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def query(sql: str, *folders: str) -> pa.Table:
+def query(sql: str, *folders: str, memory_bytes: int | None = None) -> pa.Table:
     """The result of one SQL statement over the runs in ``folders`` (``runs`` by default).
 
-    docs/query.md describes the tables. Raises :class:`UserError`.
+    docs/query.md describes the tables, and what ``memory_bytes`` bounds. Raises
+    :class:`UserError`.
     """
     from fourcorners.analysis.claims_table import claims_table
     from fourcorners.catalog.published import published_table
@@ -159,8 +160,10 @@ def query(sql: str, *folders: str) -> pa.Table:
     from fourcorners.store.shelf import shelf
 
     runs = shelf([Path(folder) for folder in folders or ("runs",)])
-    opened = database.open_database(runs, claims_table(runs), published_table())
-    return database.query(opened, sql)
+    with database.open_database(
+        runs, claims_table(runs), published_table(), memory_bytes
+    ) as opened:
+        return database.query(opened, sql)
 
 
 def open_run(path: str) -> Run:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import resource
 import shutil
+import tempfile
 from datetime import date
 from pathlib import Path
 
@@ -75,25 +77,28 @@ def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
 
 def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
     runs = shelf([folder])
-    database = open_database(runs, claims_table(runs), published_table())
-    rows = query(database, "SELECT drive, recording, iops, block_bytes FROM recordings").to_pylist()
-    own = [(shelved.drive, row) for shelved in runs for row in shelved.run.recordings]
-    assert {(row["drive"], row["recording"], row["iops"]) for row in rows} == {
-        (drive, row["recording"], row["iops"]) for drive, row in own
-    }
-    assert {row["block_bytes"] for row in rows} >= {512, 4096}
-    counted = query(
-        database,
-        "SELECT run, recording, operation, sum(count)::BIGINT AS ios FROM histograms GROUP BY ALL",
-    ).to_pylist()
-    assert sum(row["ios"] for row in counted) == sum(row["ios"] for _, row in own)
-    seconds = query(database, "SELECT sum(ios)::BIGINT AS ios FROM series").to_pylist()
-    assert seconds[0]["ios"] == sum(row["ios"] for _, row in own)
-    over_time = "SELECT sum(count)::BIGINT AS ios FROM latency_over_time"
-    assert query(database, over_time).to_pylist() == seconds
-    assert query(database, "SELECT * FROM published").num_rows == len(published())
-    findings = query(database, "SELECT finding FROM findings").to_pylist()
-    assert len(findings) == sum(len(shelved.run.findings) for shelved in runs)
+    with open_database(runs, claims_table(runs), published_table()) as database:
+        rows = query(
+            database, "SELECT drive, recording, iops, block_bytes FROM recordings"
+        ).to_pylist()
+        own = [(shelved.drive, row) for shelved in runs for row in shelved.run.recordings]
+        assert {(row["drive"], row["recording"], row["iops"]) for row in rows} == {
+            (drive, row["recording"], row["iops"]) for drive, row in own
+        }
+        assert {row["block_bytes"] for row in rows} >= {512, 4096}
+        counted = query(
+            database,
+            "SELECT run, recording, operation, sum(count)::BIGINT AS ios FROM histograms "
+            "GROUP BY ALL",
+        ).to_pylist()
+        assert sum(row["ios"] for row in counted) == sum(row["ios"] for _, row in own)
+        seconds = query(database, "SELECT sum(ios)::BIGINT AS ios FROM series").to_pylist()
+        assert seconds[0]["ios"] == sum(row["ios"] for _, row in own)
+        over_time = "SELECT sum(count)::BIGINT AS ios FROM latency_over_time"
+        assert query(database, over_time).to_pylist() == seconds
+        assert query(database, "SELECT * FROM published").num_rows == len(published())
+        findings = query(database, "SELECT finding FROM findings").to_pylist()
+        assert len(findings) == sum(len(shelved.run.findings) for shelved in runs)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +107,8 @@ def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
 )
 def test_every_table_can_be_asked_also_without_runs(name: str, tmp_path: Path) -> None:
     runs = shelf([tmp_path])
-    database = open_database(runs, claims_table(runs), published_table())
-    assert query(database, f"SELECT * FROM {name}").num_columns > 2
+    with open_database(runs, claims_table(runs), published_table()) as database:
+        assert query(database, f"SELECT * FROM {name}").num_columns > 2
 
 
 def test_the_help_names_every_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,13 +140,13 @@ def test_a_query_only_reads_and_only_the_runs(sql: str, folder: Path) -> None:
     runs = shelf([folder])
     path = runs[0].run.path
     before = {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
-    database = open_database(runs, claims_table(runs), published_table())
-    with pytest.raises(UserError) as complaint:
-        query(database, sql.format(folder=str(path).replace("'", "''")))
-    assert "pg_" not in str(complaint.value)
-    assert {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()} == before
-    pivot = "PIVOT recordings ON operation USING count(*) GROUP BY drive"
-    assert query(database, pivot).num_rows == 2
+    with open_database(runs, claims_table(runs), published_table()) as database:
+        with pytest.raises(UserError) as complaint:
+            query(database, sql.format(folder=str(path).replace("'", "''")))
+        assert "pg_" not in str(complaint.value)
+        assert {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()} == before
+        pivot = "PIVOT recordings ON operation USING count(*) GROUP BY drive"
+        assert query(database, pivot).num_rows == 2
 
 
 def test_a_damaged_run_is_named_and_the_others_are_there(
@@ -199,3 +204,43 @@ def test_results_are_printed_and_written(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {file.stem for file in (tmp_path / "tables").iterdir()} == set(TABLES)
     assert fourcorners("export", "tables", str(folder), cwd=tmp_path).returncode == 2
+
+
+CROSS_JOIN = "SELECT a.range AS x, b.range AS y FROM range(20000) a, range(20000) b"
+
+
+def test_a_query_that_takes_more_memory_than_it_may_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A result of 6 GB, and a list of 128 MB that has to be in memory as a whole.
+    whole = "SELECT list(a.range + b.range) FROM range(4000) a, range(4000) b"
+    for sql in (CROSS_JOIN, whole):
+        before = peak_bytes()
+        assert main(["query", sql, str(folder), "--memory", "64MiB"]) == 2
+        said = capsys.readouterr().err
+        assert "the query takes more than 64 MiB of memory" in said
+        assert said.count("\n") == 1
+        assert peak_bytes() - before < 512 * 2**20
+    assert main(["query", "SELECT 1", str(folder), "--memory", "1MiB"]) == 2
+    assert "use at least 64 MiB" in capsys.readouterr().err
+
+
+def test_what_a_query_has_no_memory_for_goes_to_a_folder_of_its_own(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    runs = shelf([folder])
+    # Sorted, 100 MB.
+    rows = f"SELECT * FROM ({CROSS_JOIN} LIMIT 6000000) ORDER BY hash(y) LIMIT 5999999"
+    sql = f"SELECT max(x) FROM ({rows})"
+    with open_database(runs, claims_table(runs), published_table(), 64 * 2**20) as database:
+        [own] = tmp_path.iterdir()
+        assert query(database, sql).num_rows == 1
+        spilled = list(own.iterdir())
+    assert spilled
+    assert not any(tmp_path.iterdir())
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -19,6 +19,7 @@ from fourcorners.cli.options import (
     IoLimit,
     Jobs,
     Json,
+    Memory,
     Overwrite,
     ProgressOption,
     Purge,
@@ -639,6 +640,7 @@ def query(
     *folders: Path,
     out: Path | None = None,
     replace: Replace = False,
+    memory: Memory = None,
     json: Json = False,
 ) -> int:
     """Ask all runs in SQL (DuckDB); docs/query.md describes the tables.
@@ -655,7 +657,10 @@ def query(
     """
     from fourcorners.cli import keep as keep_command
 
-    return keep_command.ask(sql, folders or (Path("runs"),), out, replace, json)
+    memory_bytes = None if memory is None else parse_bytes(memory)
+    return keep_command.ask(
+        sql, folders or (Path("runs"),), out, replace, json, memory_bytes=memory_bytes
+    )
 
 
 @app.command(
@@ -700,6 +705,7 @@ def export(
     /,
     *runs: Path,
     format: Literal["csv", "parquet", "json"] = "csv",
+    memory: Memory = None,
 ) -> int:
     """Write all tables of runs as files for other programs.
 
@@ -714,7 +720,8 @@ def export(
     """
     from fourcorners.cli import keep as keep_command
 
-    return keep_command.export(folder, runs or (Path("runs"),), format)
+    memory_bytes = None if memory is None else parse_bytes(memory)
+    return keep_command.export(folder, runs or (Path("runs"),), format, memory_bytes)
 
 
 @app.command(

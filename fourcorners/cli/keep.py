@@ -1,11 +1,10 @@
 """``fourcorners runs``, ``note``, ``query`` and ``export``: the runs that are kept."""
 
-from __future__ import annotations
-
 import json as json_module
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv
@@ -21,11 +20,8 @@ from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.shelf import Choice, ShelvedRun, shelf
-from fourcorners.store.sql import TABLES, open_database, query
+from fourcorners.store.sql import TABLES, Database, open_database, query
 from fourcorners.writing import Output
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 Format = Literal["csv", "parquet", "json"]
 _WRITERS = {"csv": pa.csv.write_csv, "parquet": pa.parquet.write_table}
@@ -107,13 +103,22 @@ def annotate(
     return 0
 
 
-def ask(sql: str, folders: Sequence[Path], out: Path | None, replace: bool, json: bool) -> int:
+def ask(
+    sql: str,
+    folders: Sequence[Path],
+    out: Path | None,
+    replace: bool,
+    json: bool,
+    *,
+    memory_bytes: int | None,
+) -> int:
     """Prints or writes the result of a query over the runs in ``folders``."""
     form = None if out is None else _format_of(out)
     output = None if out is None else Output(out, replace, is_ours=_is_never_ours)
     if output is not None:
         output.check()
-    result = query(_database(folders), sql)
+    with _database(folders, memory_bytes) as database:
+        result = query(database, sql)
     if output is not None and form is not None:
         _write(result, output, form)
     elif json:
@@ -124,25 +129,27 @@ def ask(sql: str, folders: Sequence[Path], out: Path | None, replace: bool, json
     return 0
 
 
-def export(folder: Path, runs: Sequence[Path], form: Format) -> int:
+def export(folder: Path, runs: Sequence[Path], form: Format, memory_bytes: int | None) -> int:
     """Writes a file for each table into a folder that is new or empty."""
-    database = _database(runs)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise UserError(f"{folder} is not empty: name a new folder")
-    except OSError as error:
-        raise UserError(f"cannot make the folder {folder}: {os_reason(error)}") from error
-    for name in TABLES:
-        rows = query(database, f"SELECT * FROM {name}")
-        _write(rows, Output(folder / f"{name}.{form}"), form)
-        say(f"{folder / name}.{form}: {rows.num_rows} rows")
+    with _database(runs, memory_bytes) as database:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise UserError(f"{folder} is not empty: name a new folder")
+        except OSError as error:
+            raise UserError(f"cannot make the folder {folder}: {os_reason(error)}") from error
+        for name in TABLES:
+            rows = query(database, f"SELECT * FROM {name}")
+            _write(rows, Output(folder / f"{name}.{form}"), form)
+            say(f"{folder / name}.{form}: {rows.num_rows} rows")
     return 0
 
 
-def _database(folders: Sequence[Path]) -> DuckDBPyConnection:
+def _database(
+    folders: Sequence[Path], memory_bytes: int | None
+) -> AbstractContextManager[Database]:
     runs = shelf(folders, damaged=_told)
-    return open_database(runs, claims_table(runs), published_table())
+    return open_database(runs, claims_table(runs), published_table(), memory_bytes)
 
 
 def _told(sentence: str) -> None:

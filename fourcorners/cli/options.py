@@ -45,6 +45,13 @@ Settings = Annotated[
         "array's members, such as member.cache.write_back=false. Repeatable.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    Parameter(
+        help="What a query may take of the memory, and its result once more, such as 4GiB: a "
+        "quarter of the machine's, and 2 GiB at most, unless given."
+    ),
+]
 Size = Annotated[str | None, Parameter(help="Size of a file that is to be created, such as 4GiB.")]
 DestroyData = Annotated[
     str | None,

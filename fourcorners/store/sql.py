@@ -6,7 +6,12 @@ docs/query.md describes the tables and views.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +20,7 @@ import pyarrow as pa
 from fourcorners.errors import UserError
 from fourcorners.store import schema
 from fourcorners.store.shelf import ShelvedRun
+from fourcorners.wording import chosen_size
 
 if TYPE_CHECKING:
     import duckdb
@@ -113,35 +119,74 @@ CREATE VIEW artefacts AS
 """
 
 
+MEMORY_BYTES_MIN = 64 * 2**20
+"""Of a database: with less, the tables of a few runs find no room."""
+_MEMORY_BYTES_MAX, _MEMORY_SHARE = 2 * 2**30, 0.25
+# Of what is free on the disk, for what a query has no memory for.
+_SPILL_SHARE = 0.5
+# Between two looks at how large a result has become.
+_BATCH_ROWS = 100_000
+
+
+def default_memory_bytes() -> int:
+    """What a query may take unless told otherwise: a quarter of the machine's memory, and 2 GiB at
+    most."""
+    machine_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    share_bytes = round(_MEMORY_SHARE * machine_bytes)
+    return max(min(share_bytes, _MEMORY_BYTES_MAX), MEMORY_BYTES_MIN)
+
+
+@contextmanager
 def open_database(
-    runs: Sequence[ShelvedRun], claims: pa.Table, published: pa.Table
-) -> duckdb.DuckDBPyConnection:
-    """An in-memory database with the tables of :data:`TABLES` and the views on them.
+    runs: Sequence[ShelvedRun],
+    claims: pa.Table,
+    published: pa.Table,
+    memory_bytes: int | None = None,
+) -> Iterator[Database]:
+    """A database in memory with the tables of :data:`TABLES` and the views on them, while the
+    context lasts.
 
     Args:
         runs: what is queried.
         claims: what is claimed of the runs' drives, for the table of that name.
         published: the catalog's published figures, for the table of that name.
+        memory_bytes: what a query may take, and its result once more;
+            :func:`default_memory_bytes` unless given. What a query needs beyond that to sort, join
+            and group goes to a folder of its own among the system's temporary files.
 
     The database reads the files of these runs and no others, and writes none.
 
     Raises:
-        UserError: a table of a run that cannot be read.
+        UserError: a table of a run that cannot be read, or less memory than
+            :data:`MEMORY_BYTES_MIN`.
     """
     import duckdb
 
-    database = duckdb.connect(":memory:")
-    try:
-        files = _fill(database, runs, claims, published)
-    except duckdb.Error as error:
-        raise UserError(f"cannot read the tables of the runs: {_reason(error)}") from error
-    allowed = ", ".join(_quoted(path) for path in files)
-    database.execute(f"SET allowed_paths = [{allowed}]")
-    # Python's variables are no tables.
-    database.execute("SET python_enable_replacements = false")
-    database.execute("SET enable_external_access = false")
-    database.execute("SET lock_configuration = true")
-    return database
+    limit = default_memory_bytes() if memory_bytes is None else memory_bytes
+    if limit < MEMORY_BYTES_MIN:
+        raise UserError(
+            f"{chosen_size(limit)} of memory is too little for a query: use at least "
+            f"{chosen_size(MEMORY_BYTES_MIN)}"
+        )
+    with tempfile.TemporaryDirectory(prefix="fourcorners-query-") as spill:
+        spill_bytes = round(_SPILL_SHARE * shutil.disk_usage(spill).free)
+        limits: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": f"{limit}B",
+            "temp_directory": spill,
+            "max_temp_directory_size": f"{spill_bytes}B",
+        }
+        with duckdb.connect(":memory:", config=limits) as connection:
+            try:
+                files = _fill(connection, runs, claims, published)
+            except duckdb.Error as error:
+                raise UserError(f"cannot read the tables of the runs: {_reason(error)}") from error
+            allowed = ", ".join(_quoted(path) for path in files)
+            connection.execute(f"SET allowed_paths = [{allowed}]")
+            # Python's variables are no tables.
+            connection.execute("SET python_enable_replacements = false")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+            yield Database(connection, limit)
 
 
 def _fill(
@@ -180,10 +225,19 @@ def _fill(
     return files
 
 
-def query(database: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
+@dataclass(frozen=True)
+class Database:
+    """An open database, and what a query of it may take of the memory."""
+
+    connection: duckdb.DuckDBPyConnection
+    memory_bytes: int
+
+
+def query(database: Database, sql: str) -> pa.Table:
     """The result of one statement, which may only read.
 
-    Raises :class:`UserError` with the database's own reason for a mistake in it.
+    Raises :class:`UserError` with the database's own reason for a mistake in it, and where it
+    takes more memory than it may.
     """
     import duckdb
 
@@ -193,8 +247,9 @@ def query(database: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
         statements = duckdb.extract_statements(sql)
         if len(statements) != 1 or statements[0].type not in reading:
             raise UserError("a query is one statement that only reads: write a SELECT")
-        relation = database.sql(sql)
-        return relation.to_arrow_table()
+        return _read(database, sql)
+    except duckdb.OutOfMemoryException as error:
+        raise _too_large(database) from error
     except duckdb.CatalogException as error:
         reason = _reason(error)
         if reason.startswith("Catalog Error: Table with name"):
@@ -203,6 +258,26 @@ def query(database: duckdb.DuckDBPyConnection, sql: str) -> pa.Table:
         raise UserError(f"the query does not work: {reason}") from error
     except duckdb.Error as error:
         raise UserError(f"the query does not work: {_reason(error)}") from error
+
+
+def _read(database: Database, sql: str) -> pa.Table:
+    """The result, batch by batch: it lies outside of what the database counts."""
+    reader = database.connection.sql(sql).to_arrow_reader(_BATCH_ROWS)
+    batches: list[pa.RecordBatch] = []
+    taken_bytes = 0
+    for batch in reader:
+        taken_bytes += batch.nbytes
+        if taken_bytes > database.memory_bytes:
+            raise _too_large(database)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _too_large(database: Database) -> UserError:
+    return UserError(
+        f"the query takes more than {chosen_size(database.memory_bytes)} of memory: ask for fewer "
+        "rows (WHERE, LIMIT, GROUP BY), or permit more with --memory"
+    )
 
 
 def _reason(error: Exception) -> str:
