@@ -1,6 +1,7 @@
 """What serves I/O: a simulated drive, a file or a block device, opened by its locator."""
 
 import contextlib
+import copy
 import hashlib
 import time
 from abc import ABC, abstractmethod
@@ -353,6 +354,21 @@ class SimulatedTarget(Target):
         if self.state is None:
             raise UserError(f"{self.name} was not opened from a saved state")
         self.load(self.state)
+
+    def twin(self, settings: Mapping[str, str] | None = None) -> "SimulatedTarget":
+        """Another drive of the same file, as it was delivered; ``settings`` replace parameters
+        beside those that this one was made with. Raises :class:`UserError` for these."""
+        twin = copy.copy(self)
+        if settings is None:
+            twin._core = self._make()
+            return twin
+        try:
+            replaced = list({**self._settings, **settings}.items())
+            twin._core = _core.SimulatedDrive(self._text, replaced, 1, [])
+        except ValueError as error:
+            raise UserError(f"{self.name}: {error}") from error
+        twin.capacity_bytes = twin._core.capacity_bytes
+        return twin
 
     def rewind(self) -> None:
         self._core = self._make()

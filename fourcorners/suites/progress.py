@@ -3,10 +3,9 @@
 import time
 from dataclasses import dataclass
 
-# Seconds of wall time per second on the target's clock, before anything has been measured.
-_FIRST_PACE = {"simulated": 0.004, "file": 1.0, "device": 1.0}
-# How many planned seconds that first guess weighs against what was measured.
-_FIRST_PACE_WEIGHT_S = 60.0
+# How much of the time that a plan was expected to take weighs against what has passed, and how many
+# seconds at least: the first parts of a run are not as the rest.
+_EXPECTED_WEIGHT, _EXPECTED_WEIGHT_S = 0.05, 2.0
 
 
 @dataclass(frozen=True)
@@ -70,37 +69,37 @@ class Progress:
 
 
 class Estimate:
-    """How far a plan has come. Simulated time passes at another pace than the wall clock."""
+    """How far a plan has come, in wall-clock seconds that its parts were expected to take
+    (:class:`fourcorners.suites.costs.Costs`)."""
 
-    def __init__(self, planned_s: float, kind: str) -> None:
-        """Starts the clock on a plan of ``planned_s`` seconds of the target's time."""
-        self._planned_s = planned_s
+    def __init__(self, expected_s: float) -> None:
+        """Starts the clock on a plan that is expected to take ``expected_s``."""
+        self._expected_s = expected_s
+        self._weight_s = max(_EXPECTED_WEIGHT * expected_s, _EXPECTED_WEIGHT_S)
         self._done_s = 0.0
         self._started = time.monotonic()
-        self._first_pace = _FIRST_PACE[kind]
 
     @property
     def elapsed_s(self) -> float:
         """Wall-clock time since the start."""
         return time.monotonic() - self._started
 
-    def done(self, planned_s: float) -> None:
-        """A part that was planned to take ``planned_s`` has ended or fallen away."""
-        self._done_s += planned_s
+    def done(self, expected_s: float) -> None:
+        """A part that was expected to take ``expected_s`` has ended or fallen away."""
+        self._done_s += expected_s
 
-    def fell_away(self, planned_s: float) -> None:
-        """A part that was planned to take ``planned_s`` is not carried out."""
-        self._planned_s -= planned_s
+    def fell_away(self, expected_s: float) -> None:
+        """A part that was expected to take ``expected_s`` is not carried out."""
+        self._expected_s -= expected_s
 
     def fraction(self, current_s: float) -> float:
-        """Share of the plan that is done, ``current_s`` planned seconds of it in this part."""
-        if self._planned_s <= 0:
+        """Share of the plan that is done, ``current_s`` expected seconds of it in this part."""
+        if self._expected_s <= 0:
             return 1.0
-        return min((self._done_s + current_s) / self._planned_s, 1.0)
+        return min((self._done_s + current_s) / self._expected_s, 1.0)
 
     def remaining_s(self, current_s: float) -> float:
-        """Wall-clock time to go, at the pace so far."""
+        """Wall-clock time to go: what was expected of it, at the pace so far."""
         done_s = self._done_s + current_s
-        weighed = self.elapsed_s + self._first_pace * _FIRST_PACE_WEIGHT_S
-        pace = weighed / (done_s + _FIRST_PACE_WEIGHT_S)
-        return max(self._planned_s - done_s, 0.0) * pace
+        pace = (self.elapsed_s + self._weight_s) / (done_s + self._weight_s)
+        return max(self._expected_s - done_s, 0.0) * pace

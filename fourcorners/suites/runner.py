@@ -4,7 +4,7 @@ import errno
 import os
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import timestamp
 from fourcorners.suites import waypoint as waypoint_module
+from fourcorners.suites.costs import Costs
 from fourcorners.suites.departures import Departures
 from fourcorners.suites.past import Past
 from fourcorners.suites.precondition import write_until_steady
@@ -47,6 +48,11 @@ _SIGN_INTERVAL_S = 1.0
 _LONG_S = 60.0
 
 
+InVain = Callable[[Run, str], str | None]
+"""Says of a run so far why a test, by its name, cannot show anything on this target; ``None`` where
+it may."""
+
+
 class _StopRequestedError(Exception):
     """Ctrl-C or its like was seen between two workloads or during preparation."""
 
@@ -66,13 +72,16 @@ class Runner:
         manifest: dict[str, Any],
         progress: Progress,
         going_on: Mapping[str, GoingOn] = MappingProxyType({}),
+        in_vain: InVain | None = None,
     ) -> None:
-        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name."""
+        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name; ``in_vain``
+        is asked before each test whether it is worth running."""
         self._target = target
         self._plan = plan
         self._writer = writer
         self._progress = progress
-        self._estimate = Estimate(plan.seconds, target.kind)
+        self._costs = Costs(target)
+        self._estimate = Estimate(self._costs.of_plan(plan))
         self._interrupt = InterruptRequest()
         self._observer = target.observer()
         self._past = Past(target, **manifest.get("past", {}))
@@ -83,6 +92,7 @@ class Runner:
         self._manifest = manifest
         self._tests: list[dict[str, Any]] = manifest["tests"]
         self._going_on = going_on
+        self._in_vain = in_vain
         # Of the test that runs: steps and measurements that are done, those that were done before
         # the run was interrupted, and when its state was last saved.
         self._passed = 0
@@ -124,7 +134,7 @@ class Runner:
         to_run = [test for test in self._plan.tests if test.name not in finished]
         for test in self._plan.tests:
             if test.name in finished:
-                self._estimate.fell_away(test.seconds)
+                self._estimate.fell_away(self._costs.of_test(test))
         about_s = self._estimate.remaining_s(0.0)
         self._progress.message(announcement(self._plan, to_run, self._target, about_s))
         if about_s >= _LONG_S:
@@ -133,7 +143,7 @@ class Runner:
                 f"{lost_at_most(to_run, self._target)}"
             )
         for test in to_run:
-            self._run_test(test)
+            self._run_test(test, self._reason_to_skip(test))
             self._checkpoint()
             self._writer.keep_states(self._states())
         self._read_health("after")
@@ -183,7 +193,16 @@ class Runner:
         self._run_notes.append(text)
         self._progress.message(f"Note: {text}")
 
-    def _run_test(self, test: Test) -> None:
+    def _reason_to_skip(self, test: Test) -> str | None:
+        if self._interrupt.requested:
+            return stopped_by()
+        reason = test.skip_reason or self._lost_reason
+        measured = any(entry["recordings"] for entry in self._tests)
+        if reason is None and self._in_vain is not None and measured:
+            return self._in_vain(self._checkpoint(), test.name)
+        return reason
+
+    def _run_test(self, test: Test, reason: str | None) -> None:
         entry: dict[str, Any] = {
             "name": test.name,
             "definition": test.definition or None,
@@ -205,10 +224,8 @@ class Runner:
             entry = self._behind.entry
         self._test_title = test.title
         started = time.monotonic()
-        reason = test.skip_reason or self._lost_reason
-        if self._interrupt.requested:
-            reason = stopped_by()
         if reason is not None:
+            self._estimate.fell_away(self._costs.of_test(test))
             # One that could go on still can.
             skipped = "skipped" if self._behind is None else "interrupted"
             entry.update(status=skipped, reason=reason)
@@ -358,7 +375,7 @@ class Runner:
     def _prepare(self, step: Step, entry: dict[str, Any]) -> None:
         if self._is_behind():
             self._passed += 1
-            self._estimate.done(step.seconds)
+            self._estimate.done(self._costs.of_step(step))
             return
         text = step.describe(self._plan.subject)
         self._stop_if_requested()
@@ -384,7 +401,7 @@ class Runner:
             case SteadyWrites():
                 text = f"{text}: {self._write_until_steady(step, text)}"
         entry["preparation"].append(text)
-        self._estimate.done(step.seconds)
+        self._estimate.done(self._costs.of_step(step))
         self._pass(entry)
 
     def _rest(self, seconds: float, text: str) -> None:
@@ -440,10 +457,13 @@ class Runner:
         """Whether it was carried out: a disk that was written through once needs no other."""
         target = self._target
         if not (target.keeps_state or target.needs_fill):
-            self._estimate.done(step.seconds)
+            self._estimate.done(self._costs.of_step(step))
             return False
+        cost_s = self._costs.of_step(step)
         for workload in step.workloads(self._plan.seed):
-            recording = self._execute(workload, text, step.seconds, total_bytes=step.written_bytes)
+            recording = self._execute(
+                workload, text, step.seconds, cost_s, total_bytes=step.written_bytes
+            )
             self._end_test_on_failure(text, recording)
             self._stop_if_requested()
         if step.count >= self._plan.subject.rounded(target.capacity_bytes):
@@ -455,8 +475,10 @@ class Runner:
         if not self._target.keeps_state:
             return "none, as earlier writes do not change this drive's speed"
 
+        cost_s = self._costs.of_step(step)
+
         def run(workload: Workload) -> Recording:
-            recording = self._execute(workload, activity, step.seconds)
+            recording = self._execute(workload, activity, step.seconds, cost_s)
             self._end_test_on_failure(activity, recording)
             self._stop_if_requested()
             return recording
@@ -474,12 +496,12 @@ class Runner:
     def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
         """Batch after batch until the phase has enough; each is safe when it is through."""
         measured: dict[str, Recording] = {}
-        planned_s, used_s = phase.measuring_s, 0.0
+        cost_s, used_s = self._costs.of_measuring(phase), 0.0
         in_place = phase.from_round is not None and self._target.kind != "simulated"
         if in_place:
             skipped = self._skip_rounds(phase)
             if skipped is None:
-                self._estimate.done(planned_s)
+                self._estimate.done(cost_s)
                 return
             if skipped:
                 assert phase.from_round is not None
@@ -488,7 +510,7 @@ class Runner:
         for _ in range(phase.batches_max):
             for measurement in batch:
                 measured[measurement.id] = self._measure(measurement, entry, test)
-                used_s += measurement.seconds
+                used_s += self._costs.of_measurement(measurement)
             if in_place:
                 self._rounds[-1] += 1
                 self._set_waypoint(entry, Drive.ROUNDS)
@@ -497,7 +519,7 @@ class Runner:
             batch = phase.following(measured)
             if not batch:
                 break
-        self._estimate.done(planned_s - used_s)
+        self._estimate.done(cost_s - used_s)
 
     def _skip_rounds(self, phase: Adaptive) -> int | None:
         """Rounds that are behind; ``None`` where the phase is. What they decide is not asked again:
@@ -516,7 +538,7 @@ class Runner:
         if self._is_behind():
             assert self._behind is not None
             self._passed += 1
-            self._estimate.done(measurement.seconds)
+            self._estimate.done(self._costs.of_measurement(measurement))
             return self._behind.recordings[measurement.id]
         self._stop_if_requested()
         self._keep_place(measurement, entry)
@@ -541,7 +563,7 @@ class Runner:
             entry["recordings"].append(kept)
         self._end_test_on_failure(measurement.label, recording)
         self._stop_if_requested()
-        self._estimate.done(measurement.seconds)
+        self._estimate.done(self._costs.of_measurement(measurement))
         self._pass(entry)
         return recording
 
@@ -565,6 +587,7 @@ class Runner:
             measurement.workload,
             measurement.label,
             measurement.seconds,
+            self._costs.of_measurement(measurement),
             observer=observer,
             departures=departures,
         )
@@ -586,6 +609,7 @@ class Runner:
         workload: Workload,
         activity: str,
         planned_s: float,
+        cost_s: float,
         *,
         total_bytes: int | None = None,
         observer: Observer | None = None,
@@ -599,7 +623,7 @@ class Runner:
             share = count / total_bytes if total_bytes else elapsed_s / max(planned_s, 1e-9)
             rate = count / elapsed_s if elapsed_s > 0 else 0.0
             current = pace.look(elapsed_s, ios, count, latency_sum_s)
-            self._show(activity, min(share, 1.0) * planned_s, rate, current)
+            self._show(activity, min(share, 1.0) * cost_s, rate, current)
             for text in departures.look(elapsed_s, ios, count) if departures is not None else ():
                 self._progress.message(f"{self._test_title}, {activity}: {text}")
             return not self._interrupt.requested
