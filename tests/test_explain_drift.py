@@ -1,9 +1,18 @@
 """What other load disturbed is not taken as the drive's."""
 
+import types
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import fourcorners as fc
+from fourcorners.analysis import artefacts
 from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
-from fourcorners.analysis.internals import drift, unreached
+from fourcorners.analysis.internals import drift, in_vain, unreached
+from fourcorners.cli import main
+from fourcorners.suites import explanation, steps
+from fourcorners.suites.suite import suite_of
 
 
 def _drift(probe: str, change: float) -> Finding:
@@ -69,3 +78,59 @@ def test_what_the_host_answered_is_not_the_drives() -> None:
     assert (doubted.verdict, doubted.value, kept) == ("not identifiable", None, other)
     assert doubted.text.startswith("Never written: the host answered")
     assert "so it is" in doubted.text
+
+
+READS = ["probe-depth", "probe-conflicts", "probe-caches"]
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "answered", "kind", "skipped"),
+    [
+        (0, 0, "file", []),
+        (1, 0, "file", []),
+        # What two of three say is not believed of those that write, and may be of others.
+        (2, 0, "file", [*drift.WRITING]),
+        (3, 0, "device", ["probe-positions", "probe-sizes", *drift.WRITING, "probe-trim"]),
+        (3, 3, "simulated", []),
+        (0, 1, "file", []),
+        (0, 3, "file", ["probe-positions", "probe-sizes", *drift.WRITING, "probe-trim"]),
+    ],
+)
+def test_probes_that_cannot_identify_anything_are_not_run(
+    disturbed: int,
+    answered: int,
+    kind: str,
+    skipped: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drifts = [_drift(probe, 0.8) for probe in READS[:disturbed]]
+    cached = Finding("artefact_page_cache", "Page cache", "measured", "", evidence=READS[:answered])
+    reads = [types.SimpleNamespace(recording=probe) for probe in READS]
+    monkeypatch.setattr(drift, "find", lambda run: drifts)
+    monkeypatch.setattr(drift, "watched", lambda run: set(READS))
+    monkeypatch.setattr(in_vain, "measured", lambda run, operation: reads)
+    monkeypatch.setattr(artefacts, "find", lambda run: [cached] if answered else [])
+    run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
+    probes = ["probe-positions", "probe-sizes", *drift.WRITING, "probe-trim"]
+    assert [probe for probe in probes if in_vain.reason(run, probe)] == skipped
+
+
+def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(steps, "SETTLE_S", 0.0)
+    short = {"use": "queue-depth", "depths": [1], "time": "0.01 s"}
+    document = {
+        "name": "explain",
+        "test": [{"name": "first", **short}, {"name": "second", **short}],
+    }
+    monkeypatch.setattr(explanation, "find_suite", lambda name: suite_of(document, "test"))
+    monkeypatch.setattr(in_vain, "reason", lambda run, probe: "it is in vain")
+    for options, expected in (([], ["complete", "skipped"]), (["--all"], ["complete"] * 2)):
+        target = tmp_path / f"{len(options)}.bin"
+        words = ["explain", str(target), "--size", "8MiB", "--out", str(tmp_path), "--quiet"]
+        assert main([*words, *options]) == 0
+        run = fc.open_run(capsys.readouterr().out.strip())
+        assert [test["status"] for test in run.manifest["tests"]] == expected
+        missing = explanation.Explanation.of([run], suite_of(document, "test")).missing
+        assert missing == ((("second", "skipped: it is in vain"),) if not options else ())

@@ -292,7 +292,14 @@ def run(
         "explain /dev/nvme1n1 --reads-only",
     ),
 )
-def explain(subject: str, /, *, reads_only: Flag = False, options: TargetOptions = DEFAULTS) -> int:
+def explain(
+    subject: str,
+    /,
+    *,
+    reads_only: Flag = False,
+    all_probes: Annotated[Flag, Parameter(name="--all")] = False,
+    options: TargetOptions = DEFAULTS,
+) -> int:
     """Say what is inside a drive: run the probes that are missing, and what they show.
 
     Parameters
@@ -302,13 +309,16 @@ def explain(subject: str, /, *, reads_only: Flag = False, options: TargetOptions
         probed for what the run does not have yet.
     reads_only
         Only the probes that read. A file or device is not written in any case unless it is named.
+    all_probes
+        Also the probes of a file or device of which the first ones show that they can identify
+        nothing, as other load disturbs them or the page cache answers.
     """
     from fourcorners.cli import explain as explain_command
     from fourcorners.suites import choose_suite
     from fourcorners.suites.explanation import READING_SUITE, SUITE
 
     suite = choose_suite(READING_SUITE if reads_only else SUITE)
-    return explain_command.run(subject, reads_only, _options(suite, options))
+    return explain_command.run(subject, reads_only, all_probes, _options(suite, options))
 
 
 @app.command(

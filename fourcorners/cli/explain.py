@@ -18,7 +18,7 @@ from fourcorners.suites.explanation import (
 )
 
 
-def run(subject: str, reads_only: bool, options: Options) -> int:
+def run(subject: str, reads_only: bool, all_probes: bool, options: Options) -> int:
     """Explains a target or a run, prints it, and returns the exit code."""
     of_run = is_run_folder(subject)
     if of_run and (options.destroy_data or options.overwrite or options.purge):
@@ -43,6 +43,7 @@ def run(subject: str, reads_only: bool, options: Options) -> int:
                 out=options.out,
                 command=command,
                 progress=progress,
+                all_probes=all_probes,
             )
         else:
             with open_one(subject, options) as target:
@@ -54,6 +55,7 @@ def run(subject: str, reads_only: bool, options: Options) -> int:
                     out=options.out,
                     command=command,
                     progress=progress,
+                    all_probes=all_probes,
                 )
     _show(explanation, options)
     return exit_code(explanation.runs[-1])

@@ -16,7 +16,7 @@ from fourcorners.store.folder import FOLLOWING, timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.progress import Progress
-from fourcorners.suites.runner import Runner
+from fourcorners.suites.runner import InVain, Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.targets import Target, open_target
@@ -38,6 +38,7 @@ def run(
     progress: Progress | None = None,
     following: Sequence[Mapping[str, Any]] = (),
     claims: Sequence[Claim] = (),
+    in_vain: InVain | None = None,
 ) -> Run:
     """Runs a test, a suite or a suite file on a target and returns the finished run.
 
@@ -64,6 +65,7 @@ def run(
             :func:`fourcorners.store.folder.end_command`.
         claims: what the vendor claims of the drive; the run keeps it
             (:func:`fourcorners.catalog.claims.read_claims`).
+        in_vain: asked before each test whether it is worth running; a reason why not skips it.
 
     A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
     Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
@@ -91,6 +93,7 @@ def run(
                 progress=progress,
                 following=following,
                 claims=claims,
+                in_vain=in_vain,
             )
     plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
@@ -120,7 +123,8 @@ def run(
             "following": [dict(opening) for opening in following],
         },
     }
-    return Runner(target, plan, writer, manifest, progress or Progress()).run()
+    progress = progress or Progress()
+    return Runner(target, plan, writer, manifest, progress, in_vain=in_vain).run()
 
 
 def choose_suite(

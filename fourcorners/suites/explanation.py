@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.analysis import Finding, find
+from fourcorners.analysis.internals import in_vain
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
 from fourcorners.identity import check_path, check_simulated
@@ -66,6 +67,7 @@ def explain(
     out: str | Path = "runs",
     command: str | None = None,
     progress: Progress | None = None,
+    all_probes: bool = False,
 ) -> Explanation:
     """Says what is inside a drive.
 
@@ -79,28 +81,37 @@ def explain(
         out: folder for the run folder of the probes.
         command: what the user typed, for the manifest.
         progress: told what happens.
+        all_probes: also those of a real target of which the first ones showed that they cannot
+            identify anything (:func:`fourcorners.analysis.internals.in_vain.reason`).
 
     Raises:
         UserError: bad input, a target that is too small, or the drive is not the one of the run.
     """
     suite = find_suite(READING_SUITE if reads_only else SUITE)
     arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
+    running = {**arguments, "in_vain": None if all_probes else in_vain.reason}
     if isinstance(subject, Target):
         check_size(subject.name, Subject.of(subject, filled_share))
-        probed = run_suite(suite, subject, filled_share=filled_share, **arguments)
+        probed = run_suite(suite, subject, filled_share=filled_share, **running)
         return Explanation.of([probed], suite)
     if isinstance(subject, str | Path) and is_run_folder(subject):
         subject = Run(Path(subject))
     if not isinstance(subject, Run):
         with open_target(str(subject), seed=seed) as target:
-            return explain(target, reads_only=reads_only, filled_share=filled_share, **arguments)
+            return explain(
+                target,
+                reads_only=reads_only,
+                filled_share=filled_share,
+                all_probes=all_probes,
+                **arguments,
+            )
     # Before hours go into the probes that are missing.
     subject.check()
     names = missing_probes(subject, suite)
     if not names:
         return Explanation.of([subject], suite)
     with reopened(subject) as target:
-        probed = run_suite(suite.only(names), target, **arguments)
+        probed = run_suite(suite.only(names), target, **running)
     return Explanation.of([subject, probed], suite)
 
 

@@ -31,15 +31,15 @@ other load. Of sizes, writes come after all reads."""
 DISTURBED = "Other load disturbed"
 """How a finding begins that is not taken as the drive's."""
 
-_WRITING = (
-    "probe-sizes/write/",
-    *(f"probe-{name}/" for name in ("alignment", "burst", "content", "flush", "overwrite")),
-)
+WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
+"""Probes that write, and change the drive by that."""
+
+_WRITTEN = ("probe-sizes/write/", *(f"{probe}/" for probe in WRITING))
 
 _WATCHED_MIN = 3
 """Probes that only read, of which most say what load there is."""
 
-_DOUBTED = 0.5
+DOUBTED = 0.5
 """Drift of a probe that only reads, from which what it found is not taken as the drive's."""
 
 
@@ -55,24 +55,42 @@ def doubted(
         drifts: what :func:`find` says of it.
         watched: what :func:`watched` says of it.
     """
-    disturbed = {
-        READING[str(drift.detail["test"])]: drift
-        for drift in drifts
-        if drift.detail["test"] in READING
-        and not drift.detail.get("wrote")
-        and (drift.value or 0) >= _DOUBTED
-    }
+    disturbed = {READING[str(drift.detail["test"])]: drift for drift in _disturbing(drifts)}
     found = [_doubt(finding, disturbed) for finding in findings]
-    if len(disturbed) > len(watched) / 2 and len(watched) >= _WATCHED_MIN:
-        most = f"{DISTURBED} {len(disturbed)} of {len(watched)} probes that only read"
+    most = most_disturbed(drifts, watched)
+    if most is not None:
         found = [
             _not_taken(f, f"{most}, and this one cannot tell.")
-            if any(recording.startswith(_WRITING) for recording in f.evidence)
+            if any(recording.startswith(_WRITTEN) for recording in f.evidence)
             else f
             for f in found
         ]
     # What did not fit under other load is that load's.
     return [f for f in found if f.verdict == "measured" or not f.name.startswith(ODD)]
+
+
+def most_disturbed(drifts: Sequence[Finding], watched: Collection[str]) -> str | None:
+    """That other load disturbed most of the probes that only read, as the begin of a sentence;
+    ``None`` where it did not, or too few have run to say so."""
+    disturbed = len(_disturbing(drifts))
+    if disturbed <= len(watched) / 2 or len(watched) < _WATCHED_MIN:
+        return None
+    return f"{DISTURBED} {disturbed} of {len(watched)} probes that only read"
+
+
+def all_disturbed(drifts: Sequence[Finding], watched: Collection[str]) -> bool:
+    """Whether it disturbed every one of them."""
+    return len(_disturbing(drifts)) == len(watched)
+
+
+def _disturbing(drifts: Sequence[Finding]) -> list[Finding]:
+    return [
+        drift
+        for drift in drifts
+        if drift.detail["test"] in READING
+        and not drift.detail.get("wrote")
+        and (drift.value or 0) >= DOUBTED
+    ]
 
 
 def watched(run: RunData) -> set[str]:
