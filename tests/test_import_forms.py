@@ -187,6 +187,8 @@ def test_files_of_several_targets_are_several_runs(tmp_path: Path) -> None:
         text = (DATA / "psync-depth-32.json").read_text().replace("data.bin", target)
         (tmp_path / f"{name}.json").write_text(text)
     (tmp_path / "README.md").write_text("no result")
+    with (tmp_path / "data.bin").open("wb") as file:
+        file.truncate(1 << 30)
     runs = import_files([tmp_path], tmp_path / "runs")
     assert [run.manifest["target"]["name"] for run in runs] == ["/dev/nvme0n1", "/dev/nvme1n1"]
     assert [len(run.recordings) for run in runs] == [2, 1]

@@ -102,6 +102,23 @@ def test_odd_files_get_a_sentence(text: str, reason: str | None, tmp_path: Path)
         import_files([path], tmp_path / "runs")
 
 
+def test_many_tables_take_no_long_time(tmp_path: Path) -> None:
+    path = tmp_path / "many"
+    path.write_text("{x\n" * 3_000_000)
+    with pytest.raises(UserError, match="has more than 10,000 tables"):
+        read_files([path])
+    path.write_text(json.dumps({"jobs": [{**JOB, "groupid": group} for group in range(5_001)]}))
+    with pytest.raises(UserError, match="5,001 workloads are more than one import takes"):
+        read_files([path])
+    log = tmp_path / "j_lat.1.log"
+    log.write_bytes(b"1,1,0,1\n" * 12_000_001)
+    with pytest.raises(UserError, match="let fio average it"):
+        read_files([result(tmp_path)], [log])
+    path.write_bytes(b" " * (33 << 20))
+    with pytest.raises(UserError, match="is larger than 32 MiB"):
+        read_files([path])
+
+
 def test_a_time_of_no_calendar_is_noted(tmp_path: Path) -> None:
     (run,) = import_files([result(tmp_path, timestamp=1e20)], tmp_path / "runs")
     assert any("has a time that cannot be" in note for note in run.manifest["notes"])

@@ -16,8 +16,11 @@ from fourcorners.store import Run
 
 __all__ = ["import_files", "read_files"]
 
-_FILE_BYTES_MAX = 128 * 2**20
-"""A result of a thousand jobs with all their histograms has 30 MiB."""
+_FILE_BYTES_MAX = 32 * 2**20
+"""A result of 1,500 jobs with all their histograms; in memory a file may take 30 times as much."""
+
+_WORKLOADS_MAX = 5_000
+"""Of more the analysis and the report would take minutes."""
 
 
 def import_files(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) -> list[Run]:
@@ -50,6 +53,12 @@ def read_files(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Importe
             known = one.target != NOT_TOLD and not one.target.endswith(f":{NOT_TOLD}")
             key = (one.program, one.target) if known else (file, one.target)
             found[key] = found[key].joined(one) if key in found else one
+    workloads = sum(len(one.recordings) for one in found.values())
+    if workloads > _WORKLOADS_MAX:
+        raise UserError(
+            f"{workloads:,} workloads are more than one import takes, {_WORKLOADS_MAX:,}: name "
+            "fewer files at a time"
+        )
     return list(found.values())
 
 
@@ -58,8 +67,13 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     try:
+        # The data that was read and written may lie beside the results.
         files = sorted(
-            one for one in path.iterdir() if one.is_file() and not one.name.startswith(".")
+            one
+            for one in path.iterdir()
+            if one.is_file()
+            and not one.name.startswith(".")
+            and one.stat().st_size <= _FILE_BYTES_MAX
         )
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
@@ -92,13 +106,13 @@ def _parse(path: Path, logs: Sequence[Path]) -> list[Imported]:
 
 def _read(path: Path) -> str:
     try:
-        if path.is_file() and path.stat().st_size > _FILE_BYTES_MAX:
-            raise UserError(
-                f"{path} is larger than {_FILE_BYTES_MAX >> 20} MiB: no result of fio or Iometer "
-                "is; logs are named by --log"
-            )
         with path.open("rb") as file:
-            content = file.read(_FILE_BYTES_MAX)
+            content = file.read(_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
+    if len(content) > _FILE_BYTES_MAX:
+        raise UserError(
+            f"{path} is larger than {_FILE_BYTES_MAX >> 20} MiB, which no result of fio or Iometer "
+            "need be: give it in parts; logs are named by --log"
+        )
     return content.decode("utf-8", "replace").removeprefix("\ufeff")

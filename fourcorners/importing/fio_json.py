@@ -17,6 +17,8 @@ from typing import Any, Literal
 from fourcorners.errors import UserError
 
 ALL_CLIENTS = "All clients"
+_TABLES_MAX = 10_000
+"""A status each second, for almost three hours. Of more the search itself would take long."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,12 @@ class Result:
 
 def read(text: str, path: Path) -> Result:
     """The last whole result in a file; raises :class:`UserError` where there is none."""
-    documents, error = _documents(text)
-    results = [one for one in documents if "jobs" in one or "client_stats" in one]
-    if not results:
-        if documents:
+    found = _search(text, path)
+    if found.last is None:
+        if found.tables:
             raise UserError(f"{path} is not fio's JSON: it has no jobs")
-        raise UserError(f"{path} is not whole JSON: {error}")
-    last = results[-1]
+        raise UserError(f"{path} is not whole JSON: {found.error}")
+    last = found.last
     jobs = last.get("client_stats", last.get("jobs"))
     if not isinstance(jobs, list):
         raise UserError(f"{path} is not fio's JSON: it has no jobs")
@@ -49,12 +50,12 @@ def read(text: str, path: Path) -> Result:
     if len(jobs) > 1:
         jobs = [job for job in jobs if job.get("jobname") != ALL_CLIENTS or "hostname" not in job]
     notes = []
-    if len(results) > 1:
+    if found.results > 1:
         notes.append(
-            f"{path.name} has {len(results)} results, one after the other (--status-interval): "
+            f"{path.name} has {found.results} results, one after the other (--status-interval): "
             "the last one is taken, which holds all before it"
         )
-    if error is not None:
+    if found.error is not None:
         notes.append(f"{path.name} ends in the midst of a result: the last whole one is taken")
     options = last.get("global options")
     return Result(
@@ -66,28 +67,47 @@ def read(text: str, path: Path) -> Result:
     )
 
 
-def _documents(text: str) -> tuple[list[dict[str, Any]], str | None]:
-    """All whole tables that begin a line, and what is wrong behind the last of them."""
+@dataclass
+class _Search:
+    """The whole tables of a text: how many, and the last that is a result."""
+
+    tables: int = 0
+    results: int = 0
+    last: dict[str, Any] | None = None
+    error: str | None = None
+    """What is wrong behind the last whole table."""
+
+
+def _search(text: str, path: Path) -> _Search:
+    """Goes through the tables that begin a line; raises :class:`UserError` for too many."""
     decoder = json.JSONDecoder(parse_constant=_no_number)
-    found: list[dict[str, Any]] = []
-    error: str | None = None if "{" in text else "there is no {"
-    place = 0
+    found = _Search(error=None if "{" in text else "there is no {")
+    place = failures = 0
     for start in _starts(text):
         if start < place:
             continue
+        if failures + found.tables >= _TABLES_MAX:
+            raise UserError(f"{path} has more than {_TABLES_MAX:,} tables: keep the last of them")
         try:
             document, place = decoder.raw_decode(text, start)
         except json.JSONDecodeError as broken:
-            error = f"{broken.msg} in line {broken.lineno}"
+            found.error = f"{broken.msg} in line {broken.lineno}"
             # What was read until then is part of no other document.
             place = max(broken.pos, start + 1)
-        except (ValueError, RecursionError) as broken:
-            error = "it is nested too deeply" if isinstance(broken, RecursionError) else str(broken)
+            failures += 1
+        except RecursionError:
+            found.error = "it is nested too deeply"
+            break
+        except ValueError as error:
+            found.error = str(error)
             break
         else:
-            found.append(document)
-            error = None
-    return found, error
+            found.tables += 1
+            found.error = None
+            if "jobs" in document or "client_stats" in document:
+                found.results += 1
+                found.last = document
+    return found
 
 
 def _starts(text: str) -> Iterator[int]:

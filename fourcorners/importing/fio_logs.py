@@ -34,7 +34,9 @@ _MEANT = {"lat": "latencies", "iops": "IOPS", "bw": "bandwidths"}
 _WHOLE = 0.9
 # Its values are those of the job's own latencies, of which a ramp may be a part.
 _LIKE = 2.0
-_LOG_BYTES_MAX = 512 * 2**20
+_LOG_BYTES_MAX = 256 * 2**20
+# Some 70 bytes of memory each.
+_ENTRIES_MAX = 12_000_000
 JOBS_MAX = 10_000
 
 
@@ -118,20 +120,23 @@ def with_series(one: OperationRecording, seconds: Series | None) -> OperationRec
 
 def _rows(path: Path, limit_s: float, job: str) -> Rows:
     try:
-        if path.stat().st_size > _LOG_BYTES_MAX:
-            raise UserError(
-                f"{path} is larger than {_LOG_BYTES_MAX >> 20} MiB: let fio average it "
-                "(--log_avg_msec=1000, with --write_iops_log)"
-            )
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(_LOG_BYTES_MAX + 1)
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
-    if not content.strip():
+    if len(content) > _LOG_BYTES_MAX or content.count(b"\n") > _ENTRIES_MAX:
+        raise UserError(
+            f"{path} is larger than {_LOG_BYTES_MAX >> 20} MiB or {_ENTRIES_MAX:,} entries: let "
+            "fio average it (--log_avg_msec=1000, with --write_iops_log)"
+        )
+    if not content.endswith(b"\n"):
+        content += b"\n"
+    if content.isspace():
         return np.zeros((0, 4), np.int64)
     names = ("time", "value", "direction", "size")
     try:
         table = pc.read_csv(
-            pa.BufferReader(content + b"\n"),
+            pa.BufferReader(content),
             pc.ReadOptions(autogenerate_column_names=True),
             convert_options=pc.ConvertOptions(
                 include_columns=["f0", "f1", "f2", "f3"],
