@@ -1,5 +1,9 @@
 """Quantities: what is written can be read, and mistakes are named."""
 
+import tomllib
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,19 +12,31 @@ from fourcorners import units, wording
 from fourcorners.errors import UserError
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("4 KiB", 4096),
-        ("4KiB", 4096),
-        ("8 GB", 8 * 10**9),
-        ("1.5 MiB", 3 << 19),
-        ("512 B", 512),
-        ("1_000 kB", 10**6),
-    ],
-)
-def test_sizes(text: str, count: int) -> None:
-    assert units.parse_bytes(text) == count
+_KINDS = {
+    "time": (units.parse_seconds, 1e9),
+    "size": (units.parse_bytes, 1),
+    "rate": (units.parse_rate, 1),
+    "share": (units.parse_share, 1),
+}
+"""What reads the kinds of ``quantities.toml`` that Python reads, and the smallest unit there."""
+
+_CASES = [
+    (kind, case)
+    for kind, cases in tomllib.loads((Path(__file__).parent / "quantities.toml").read_text()).items()
+    for case in cases
+    if kind in _KINDS
+]
+
+
+@pytest.mark.parametrize(("kind", "case"), _CASES, ids=lambda value: str(value))
+def test_quantities_are_read_as_in_drive_files(kind: str, case: dict[str, Any]) -> None:
+    """The same table is a test of the core: drive/sim/src/specification/quantity.rs."""
+    parse, factor = _KINDS[kind]
+    if "value" in case:
+        assert parse(case["text"]) * factor == pytest.approx(case["value"], rel=1e-12)
+    else:
+        with pytest.raises(UserError, match=case["complaint"]):
+            parse(case["text"])
 
 
 @settings(deadline=None)
@@ -30,28 +46,9 @@ def test_whole_binary_sizes_survive_formatting(number: int, unit: str) -> None:
     assert units.parse_bytes(wording.chosen_size(count)) == count
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        ("4", "the unit is missing"),
-        ("4 XB", 'unknown unit "XB"'),
-        ("-4 GB", "write a number and a unit"),
-        ("many", "write a number and a unit"),
-        ("", "write a number and a unit"),
-        ("99999999999999999999GiB", "more than any drive has"),
-        ("9" * 400 + "GiB", "more than any drive has"),
-    ],
-)
-def test_mistakes_are_named(text: str, complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        units.parse_bytes(text)
-
-
-def test_times() -> None:
-    assert units.parse_seconds("30 s") == 30
-    assert units.parse_seconds("2ms") == pytest.approx(0.002)
-    with pytest.raises(UserError, match='unknown unit "GB"'):
-        units.parse_seconds("3 GB")
+def test_a_long_number_is_shortened() -> None:
+    with pytest.raises(UserError, match=r'"9{60}\.\.\.".*use at most 8 EiB'):
+        units.parse_bytes("9" * 400 + "GiB")
 
 
 def test_formats_for_people() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fourcorners.errors import UserError
-from fourcorners.units import parse_bytes, parse_seconds
+from fourcorners.units import parse_bytes, parse_seconds, parse_share
 from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible, duplicated
 
@@ -84,10 +84,10 @@ def read_share(value: Any) -> float:
     """A share from 0 to 1 in text such as ``70 %`` or in a number such as 0.7."""
     try:
         if isinstance(value, str) and value.strip().endswith("%"):
-            share = float(value.strip().removesuffix("%")) / 100
+            share = parse_share(value)
         else:
             share = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, UserError):
         share = -1.0
     if isinstance(value, bool) or not 0 <= share <= 1:
         raise UserError('use a share from "0 %" to "100 %", or a number from 0 to 1')

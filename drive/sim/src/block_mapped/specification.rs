@@ -2,7 +2,7 @@
 
 use crate::specification::{
     Bytes, BytesPerSecond, Capacity, Host, Link, Nanoseconds, Parameter, RowController,
-    check_bus_rate, check_page_size, require,
+    check_bus_rate, check_memory, check_page_size, check_second, require,
 };
 use serde::Deserialize;
 
@@ -67,6 +67,11 @@ impl Specification {
         self.link.check()?;
         let flash = &self.flash;
         self.capacity.check_sectors()?;
+        self.host.check()?;
+        self.controller.check()?;
+        check_second("flash.read_time", &flash.read_time)?;
+        check_second("flash.program_time", &flash.program_time)?;
+        check_second("flash.erase_time", &flash.erase_time)?;
         require(
             self.link.queue_depth.value == 1,
             "link.queue_depth: use 1, a block-mapped SSD serves one command at a time",
@@ -89,6 +94,16 @@ impl Specification {
                 flash.row_bytes() / 1024
             ),
         )?;
-        require(self.controller.buffer.0 <= 1 << 30, "controller.buffer: use at most 1 GiB")
+        require(self.controller.buffer.0 <= 1 << 30, "controller.buffer: use at most 1 GiB")?;
+        check_memory(
+            self.memory_bytes(),
+            "lower capacity.user, or raise flash.page_size or flash.pages_per_block",
+        )
+    }
+
+    /// See [`crate::specification::Specification::memory_bytes`].
+    pub fn memory_bytes(&self) -> u64 {
+        let clusters = self.capacity.user.0.div_ceil(self.flash.cluster_bytes());
+        clusters + self.controller.buffer.0 / self.flash.row_bytes() * 8
     }
 }

@@ -1,7 +1,7 @@
 //! Parameters of a hard disk drive.
 
 use crate::specification::{
-    Bytes, BytesPerSecond, Capacity, Link, Nanoseconds, Parameter, require,
+    Bytes, BytesPerSecond, Capacity, Link, Nanoseconds, Parameter, check_second, require,
 };
 use serde::Deserialize;
 
@@ -119,6 +119,7 @@ impl Specification {
     pub fn check(&self) -> Result<(), String> {
         self.link.check()?;
         self.capacity.check_sectors()?;
+        check_second("host.overhead", &self.host.overhead)?;
         if let Some(window) = &self.host.elevator_window {
             require(
                 (1..=65_536).contains(&window.value),
@@ -149,7 +150,7 @@ impl Specification {
             ("controller.access_overhead", &self.controller.access_overhead),
             ("controller.write_through_overhead", &self.controller.write_through_overhead),
         ] {
-            require(time.0 <= 1_000_000_000, &format!("{name}: use at most 1 s"))?;
+            check_second(name, time)?;
         }
         require(self.seek.head_switch_ns() <= 1_000_000_000, "seek.head_switch: use at most 1 s")?;
         require(

@@ -2,7 +2,7 @@
 
 use crate::specification::{
     Bytes, BytesPerSecond, Capacity, Host, Link, Nanoseconds, Parameter, RowController,
-    check_bus_rate, check_page_size, require,
+    check_bus_rate, check_memory, check_page_size, check_second, require,
 };
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,11 @@ impl Specification {
         self.link.check()?;
         let flash = &self.flash;
         self.capacity.check_sectors()?;
+        self.host.check()?;
+        self.controller.check()?;
+        check_second("flash.read_time", &flash.read_time)?;
+        check_second("flash.program_time", &flash.program_time)?;
+        check_second("flash.erase_time", &flash.erase_time)?;
         let size = self.capacity.user.0;
         for (name, count, most) in [
             ("flash.channels", &flash.channels, 64),
@@ -131,7 +136,19 @@ impl Specification {
         require(
             size.div_ceil(flash.row_bytes()) + u64::from(self.rows_per_block()) < 1 << 32,
             "capacity.user: use fewer than 2^32 rows",
+        )?;
+        check_memory(
+            self.memory_bytes(),
+            "lower capacity.user or translation.log_blocks, or raise flash.page_size",
         )
+    }
+
+    /// See [`crate::specification::Specification::memory_bytes`].
+    pub fn memory_bytes(&self) -> u64 {
+        let rows = self.capacity.user.0.div_ceil(self.flash.row_bytes());
+        let logs = u64::from(self.banks()) * u64::from(self.log_blocks_per_bank());
+        // A row's place and a bit; a log, and the rows in it.
+        rows * 4 + rows / 8 + logs * (64 + 4 * u64::from(self.rows_per_block()))
     }
 
     /// Groups of dies with log blocks of their own.

@@ -12,7 +12,7 @@ use fourcorners_workload::Content;
 use serde::{Deserialize, Serialize};
 
 /// Bytes that a mapping unit takes on flash, by its content.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredSizes {
     unit_bytes: u32,
     /// A unit that repeats another one.
@@ -35,7 +35,7 @@ impl StoredSizes {
             compressed_bytes_min: specification
                 .compression
                 .as_ref()
-                .map_or(unit_bytes, |compression| smallest(compression.smallest.value)),
+                .map_or(unit_bytes, |compression| smallest(compression.smallest.value.0)),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Parameters of a page-mapped SSD.
 
 use super::content::StoredSizes;
+use crate::link::transfer_ns;
 use crate::specification::{
-    Bytes, BytesPerSecond, Capacity, Host, Link, Milliwatts, Nanoseconds, Parameter,
-    check_bus_rate, require,
+    Bytes, BytesPerSecond, Capacity, Host, Link, Milliwatts, Nanoseconds, Parameter, Share,
+    check_bus_rate, check_memory, check_second, require,
 };
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +133,7 @@ pub struct Translation {
     pub unit: Parameter<Bytes>,
     /// Share of the raw blocks that holds bad blocks, firmware, parity and
     /// tables, and so neither user data nor spare area.
-    pub reserved_share: Parameter<f64>,
+    pub reserved_share: Parameter<Share>,
     /// Dies whose blocks are erased and collected together as superblocks.
     /// Absent: each die collects by itself.
     pub superblock_dies: Option<Parameter<u32>>,
@@ -219,7 +220,7 @@ pub struct Wear {
     /// Share of the blocks that are bad from the factory, beyond those in
     /// `translation.reserved_share`; the same number in each pool. Absent:
     /// none.
-    pub bad_block_share: Option<Parameter<f64>>,
+    pub bad_block_share: Option<Parameter<Share>>,
     /// Erases that a block endures. Absent: without end.
     pub endurance: Option<Parameter<u32>>,
     /// How wear is evened out. Absent: blocks are written in the order in
@@ -283,7 +284,7 @@ pub struct SlcCache {
     pub static_size: Option<Parameter<Bytes>>,
     /// Share of the drive's free space (user bytes that hold no data) whose
     /// cells may be used with one bit each. Absent: none.
-    pub dynamic_share: Option<Parameter<f64>>,
+    pub dynamic_share: Option<Parameter<Share>>,
     /// Bits per cell in the cells' usual mode: so many bytes of free space
     /// make one byte of dynamic cache.
     pub bits_per_cell: Option<Parameter<u32>>,
@@ -326,7 +327,7 @@ pub struct Power {
 #[serde(deny_unknown_fields)]
 pub struct Compression {
     /// Smallest stored share of a mapping unit.
-    pub smallest: Parameter<f64>,
+    pub smallest: Parameter<Share>,
 }
 
 /// Deduplication before storing: a mapping unit that repeats one that the drive
@@ -357,6 +358,18 @@ impl Specification {
             flash.dies.value.is_multiple_of(flash.channels.value),
             "flash.dies: use a multiple of flash.channels",
         )?;
+        self.host.check()?;
+        let controller = &self.controller;
+        for (name, time) in [
+            ("controller.read_overhead", Some(&controller.read_overhead)),
+            ("controller.unmapped_read_overhead", controller.unmapped_read_overhead.as_ref()),
+            ("controller.write_overhead", Some(&controller.write_overhead)),
+            ("controller.modify_overhead", controller.modify_overhead.as_ref()),
+            ("flash.suspend_time", flash.suspend_time.as_ref()),
+            ("flash.resume_time", flash.resume_time.as_ref()),
+        ] {
+            time.map_or(Ok(()), |time| check_second(name, time))?;
+        }
         // An operation's times must fit 32 bits of nanoseconds.
         check_bus_rate(&flash.bus_rate)?;
         require(flash.program_time.0 > 0, "flash.program_time: use a positive time")?;
@@ -397,7 +410,11 @@ impl Specification {
         )?;
         require(flash.page_size.0 <= 1 << 20, "flash.page_size: use at most 1 MiB")?;
         require(
-            (0.0..0.5).contains(&self.translation.reserved_share.value),
+            transfer_ns(self.row_bytes(), flash.bus_rate.0) <= 2_000_000_000,
+            "flash.bus_rate: the transfer of a page for each plane must not take more than 2 s",
+        )?;
+        require(
+            (0.0..0.5).contains(&self.translation.reserved_share.value.0),
             "translation.reserved_share: use 0 to 0.5",
         )?;
         require(
@@ -466,7 +483,7 @@ impl Specification {
             )?;
         }
         if let Some(wear) = &self.wear {
-            let share = wear.bad_block_share.as_ref().map_or(0.0, |share| share.value);
+            let share = wear.bad_block_share.as_ref().map_or(0.0, |share| share.value.0);
             require((0.0..0.5).contains(&share), "wear.bad_block_share: use 0 to 0.5")?;
             let endurance = wear.endurance.as_ref().map_or(1, |erases| erases.value);
             require(endurance > 0, "wear.endurance: use at least 1")?;
@@ -489,6 +506,7 @@ impl Specification {
                 "write_buffer.size: use at least {open_rows} pages of all planes (and {open_rows} mapping units)"
             ),
         )?;
+        require(self.write_buffer.size.0 <= 1 << 34, "write_buffer.size: use at most 16 GiB")?;
         if let Some(read_ahead) = &self.read_ahead {
             let streams = read_ahead.streams.value;
             require((1..=64).contains(&streams), "read_ahead.streams: use 1 to 64")?;
@@ -527,7 +545,7 @@ impl Specification {
                 cache.dynamic_share.is_some() == cache.bits_per_cell.is_some(),
                 "slc_cache.dynamic_share: give it together with slc_cache.bits_per_cell",
             )?;
-            let share = cache.dynamic_share.as_ref().map_or(0.0, |share| share.value);
+            let share = cache.dynamic_share.as_ref().map_or(0.0, |share| share.value.0);
             require((0.0..=1.0).contains(&share), "slc_cache.dynamic_share: use 0 to 1")?;
             let bits = cache.bits_per_cell.as_ref().map_or(2, |bits| bits.value);
             require((2..=5).contains(&bits), "slc_cache.bits_per_cell: use 2 to 5")?;
@@ -538,11 +556,11 @@ impl Specification {
             )?;
         }
         if let Some(rate) = &self.controller.write_data_rate {
-            require(rate.0 > 0, "controller.write_data_rate: use a positive rate")?;
+            require(rate.0 >= 1_000_000, "controller.write_data_rate: use at least 1 MB/s")?;
         }
         if let Some(compression) = &self.compression {
             require(
-                (0.1..=1.0).contains(&compression.smallest.value),
+                (0.1..=1.0).contains(&compression.smallest.value.0),
                 "compression.smallest: use 0.1 to 1",
             )?;
         }
@@ -570,7 +588,34 @@ impl Specification {
             rows * slots_per_row < u64::from(u32::MAX),
             "translation.unit: the flash holds more than 2^32 of them, use a larger one",
         )?;
-        Ok(())
+        check_memory(
+            self.memory_bytes(),
+            "it keeps a map of all of its flash (channels, dies, planes, blocks, pages and their size): have less flash, or raise translation.unit",
+        )
+    }
+
+    /// See [`crate::specification::Specification::memory_bytes`].
+    pub fn memory_bytes(&self) -> u64 {
+        let unit = self.translation.unit.0;
+        let sizes = StoredSizes::new(self);
+        let units = self.capacity.user.0 / unit;
+        let blocks = u64::from(self.flash.dies.value) * u64::from(self.blocks_per_die());
+        let rows = blocks * u64::from(self.flash.pages_per_block.value);
+        let slots = rows * (self.row_bytes() / unit) * (unit / u64::from(sizes.least()));
+        // Map, owners and valid bits; what is known of blocks, and of rows that vary.
+        let map = 4 * units + 4 * slots + slots / 8 + 17 * blocks;
+        let fill = if sizes.vary() { rows } else { 0 };
+        let streams = self.write_streams.as_ref();
+        let detects = streams.is_some_and(|streams| streams.rule.value == StreamRule::Detected);
+        let history = if detects { units } else { 0 };
+        // An entry that was used lately, with its place in a table of hashes.
+        let recent = |bytes: Option<u64>, of: u64| bytes.map_or(0, |bytes| bytes / of) * 64;
+        let read_cache = recent(self.read_cache.as_ref().map(|cache| cache.size.0), unit);
+        let map_cache = self.map_cache.as_ref().map_or(0, |cache| {
+            let pages = units.div_ceil(cache.page_size.0 / cache.entry_size.0);
+            pages + (cache.size.0 / cache.page_size.0).min(pages) * 64
+        });
+        map + fill + history + read_cache + map_cache
     }
 
     /// Planes that a die programs and erases together.
@@ -611,7 +656,7 @@ impl Specification {
     pub fn good_blocks_per_pool(&self) -> u32 {
         let share = self.wear.as_ref().and_then(|wear| wear.bad_block_share.as_ref());
         let blocks = self.blocks_per_die();
-        blocks - (f64::from(blocks) * share.map_or(0.0, |share| share.value)) as u32
+        blocks - (f64::from(blocks) * share.map_or(0.0, |share| share.value.0)) as u32
     }
 
     /// Blocks of a pool that its share of the user's data takes, with those
@@ -631,6 +676,6 @@ impl Specification {
     pub fn blocks_per_die(&self) -> u32 {
         let apart = self.flash.planes.value / self.planes_together();
         let raw = f64::from(self.flash.blocks_per_plane.value * apart);
-        (raw * (1.0 - self.translation.reserved_share.value)).floor() as u32
+        (raw * (1.0 - self.translation.reserved_share.value.0)).floor() as u32
     }
 }

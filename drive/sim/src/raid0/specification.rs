@@ -1,6 +1,6 @@
 //! Parameters of a RAID 0 array.
 
-use crate::specification::{Bytes, BytesPerSecond, Nanoseconds, Parameter, require};
+use crate::specification::{Bytes, BytesPerSecond, Nanoseconds, Parameter, check_second, require};
 use serde::Deserialize;
 
 /// Most members: each event looks at all of them.
@@ -51,6 +51,7 @@ impl Specification {
     /// # Errors
     /// Impossible values: which, and the rule they break.
     pub fn check(&self) -> Result<(), String> {
+        check_second("host.overhead", &self.host.overhead)?;
         let array = &self.array;
         let chunk = array.chunk.0;
         require(

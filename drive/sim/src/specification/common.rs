@@ -1,6 +1,6 @@
 //! Sections that drives of several kinds have, and the rules that hold for them.
 
-use super::{Bytes, BytesPerSecond, Nanoseconds, Parameter, require};
+use super::{Bytes, BytesPerSecond, Nanoseconds, Parameter, check_second, require};
 use serde::Deserialize;
 
 /// The host that a drive was measured on.
@@ -40,6 +40,23 @@ pub struct RowController {
     /// Buffer between link and flash, used in whole rows. A write completes
     /// when its data is in the buffer.
     pub buffer: Parameter<Bytes>,
+}
+
+impl Host {
+    /// # Errors
+    /// A time that is too long.
+    pub fn check(&self) -> Result<(), String> {
+        check_second("host.overhead", &self.overhead)
+    }
+}
+
+impl RowController {
+    /// # Errors
+    /// A time that is too long.
+    pub fn check(&self) -> Result<(), String> {
+        check_second("controller.read_overhead", &self.read_overhead)?;
+        check_second("controller.write_overhead", &self.write_overhead)
+    }
 }
 
 /// # Errors

@@ -1,7 +1,7 @@
 //! The link's parameters: which of them a drive file gives says which kind of
 //! link it is.
 
-use super::{BitsPerSecond, Bytes, Nanoseconds, Parameter};
+use super::{BitsPerSecond, Bytes, Nanoseconds, Parameter, check_second};
 use serde::Deserialize;
 
 /// The link between host and drive, and its command queue.
@@ -70,7 +70,7 @@ impl TryFrom<Fields> for Link {
             }
             (None, Some(generation), Some(lanes)) if write_command_overhead.is_none() => {
                 let command_latency =
-                    command_latency.ok_or("missing field `command_latency` of a PCIe link")?;
+                    command_latency.ok_or("command_latency is missing, which a PCIe link needs")?;
                 Interface::Pcie { generation, lanes, command_overhead, command_latency }
             }
             _ => {
@@ -106,7 +106,8 @@ impl Link {
                     return Err("link.queue_depth: use 1 (no NCQ) to 32".into());
                 }
             }
-            Interface::Pcie { generation, lanes, .. } => {
+            Interface::Pcie { generation, lanes, command_latency, .. } => {
+                check_second("link.command_latency", command_latency)?;
                 if !(1..=6).contains(&generation.value) {
                     return Err("link.pcie_generation: use 1 to 6".into());
                 }

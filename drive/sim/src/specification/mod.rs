@@ -7,12 +7,16 @@
 //! ```
 
 mod common;
+mod limits;
 mod link;
 mod quantity;
+mod settings;
+mod wording;
 
 pub use common::{Capacity, Host, RowController, check_bus_rate, check_page_size};
+pub(crate) use limits::{check_memory, check_second};
 pub use link::{Interface, Link};
-pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds};
+pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds, Share};
 
 use crate::{block_mapped, disk, log_block, page_mapped, raid0};
 use serde::Deserialize;
@@ -109,6 +113,10 @@ impl Specification {
     /// Malformed TOML, unknown or missing fields, wrong units, impossible
     /// values: where and what, in one sentence.
     pub fn parse(text: &str, settings: &[(String, String)]) -> Result<Self, SpecificationError> {
+        if text.len() > limits::TEXT_BYTES_MAX {
+            let message = "it is longer than 256 KiB, which no drive file needs to be";
+            return Err(SpecificationError(message.into()));
+        }
         let mut table: toml::Table = text
             .parse()
             .map_err(|error: toml::de::Error| SpecificationError(located(text, &error)))?;
@@ -119,7 +127,7 @@ impl Specification {
                 Some(path) if header.kind == Kind::Raid0 => {
                     member_settings.push((path.to_string(), value.clone()));
                 }
-                _ => set(&mut table, path, value)?,
+                _ => settings::set(&mut table, path, value)?,
             }
         }
         table.retain(|key, _| !["name", "kind", "summary"].contains(&key));
@@ -160,6 +168,17 @@ impl Specification {
         }
     }
 
+    /// About how much memory a simulated drive like this takes once all of it has
+    /// been written; of an array, what it takes beside its members.
+    pub fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::PageMapped(_, body) => body.memory_bytes(),
+            Self::BlockMapped(_, body) => body.memory_bytes(),
+            Self::LogBlock(_, body) => body.memory_bytes(),
+            Self::Disk(..) | Self::Raid0(..) => 0,
+        }
+    }
+
     /// Names of the drive files of an array's members; none for a drive.
     pub fn member_names(&self) -> Vec<&str> {
         match self {
@@ -191,31 +210,6 @@ fn whole<T: DeserializeOwned>(table: toml::Table) -> Result<T, SpecificationErro
     serde_path_to_error::deserialize(table).map_err(|error| {
         let path = error.path().to_string();
         let place = path.strip_suffix(".value").unwrap_or(&path);
-        let message = error.inner().message().trim().replace('\n', ", ");
-        match place {
-            "." => SpecificationError(message),
-            _ => SpecificationError(format!("{place}: {message}")),
-        }
+        SpecificationError(wording::plain(place, error.inner().message()))
     })
-}
-
-/// Replaces a parameter's value, or adds a parameter to a section. That the
-/// section has such a parameter is checked when it is read.
-fn set(table: &mut toml::Table, path: &str, value: &str) -> Result<(), SpecificationError> {
-    let unknown = || SpecificationError(format!("no parameter named {path} in this drive file"));
-    let (sections, name) = path.rsplit_once('.').ok_or_else(unknown)?;
-    let mut section = table;
-    for key in sections.split('.') {
-        section = section.get_mut(key).and_then(toml::Value::as_table_mut).ok_or_else(unknown)?;
-    }
-    // A value is TOML where it is (numbers, booleans), otherwise text.
-    let value = format!("v = {value}")
-        .parse::<toml::Table>()
-        .ok()
-        .and_then(|mut parsed| parsed.remove("v"))
-        .unwrap_or_else(|| toml::Value::String(value.to_string()));
-    let source = toml::Value::String("set by the user".into());
-    let parameter = toml::Table::from_iter([("value".into(), value), ("source".into(), source)]);
-    section.insert(name.to_string(), toml::Value::Table(parameter));
-    Ok(())
 }

@@ -1,14 +1,17 @@
-//! Numbers with units, as drive files write them: `"60 us"`, `"4 KiB"`,
-//! `"300 MB/s"`. MB is 10^6 bytes, MiB is 2^20.
+//! Numbers with units, as drive files and options write them: `"60 us"`,
+//! `"4 KiB"`, `"300MB/s"`. MB is 10^6 bytes, MiB is 2^20; the space may be left out.
+//!
+//! `fourcorners/units.py` reads what people write elsewhere by the same rules;
+//! `tests/quantities.toml` holds both to them.
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
 
-/// Time in nanoseconds: `ns`, `us`, `ms`, `s`.
+/// Time in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nanoseconds(pub u64);
 
-/// Size in bytes: `B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`, `GiB`, `TiB`.
+/// Size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
 
@@ -16,18 +19,33 @@ pub struct Bytes(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BytesPerSecond(pub u64);
 
-/// Line rate in bits per second: `Gb/s`, as link generations are named.
+/// Line rate in bits per second, as link generations are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BitsPerSecond(pub u64);
 
-/// Power in milliwatts: `mW`, `W`.
+/// Power in milliwatts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Milliwatts(pub u64);
 
-const TIME_UNITS: &[(&str, f64)] = &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+/// A share of something: a number such as 0.07, or `"7 %"`.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Share(pub f64);
+
+// Both letters for micro are in use: the sign and the Greek letter.
+const TIME_UNITS: &[(&str, f64)] = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("\u{b5}s", 1e3),
+    ("\u{3bc}s", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("min", 60e9),
+    ("h", 3600e9),
+];
 const SIZE_UNITS: &[(&str, f64)] = &[
     ("B", 1.0),
     ("kB", 1e3),
+    ("KB", 1e3),
     ("MB", 1e6),
     ("GB", 1e9),
     ("TB", 1e12),
@@ -39,60 +57,103 @@ const SIZE_UNITS: &[(&str, f64)] = &[
 const RATE_UNITS: &[(&str, f64)] = &[
     ("B/s", 1.0),
     ("kB/s", 1e3),
+    ("KB/s", 1e3),
     ("MB/s", 1e6),
     ("GB/s", 1e9),
+    ("TB/s", 1e12),
     ("KiB/s", 1024.0),
     ("MiB/s", 1_048_576.0),
     ("GiB/s", 1_073_741_824.0),
+    ("TiB/s", 1_099_511_627_776.0),
 ];
-const BIT_RATE_UNITS: &[(&str, f64)] = &[("Mb/s", 1e6), ("Gb/s", 1e9)];
+const BIT_RATE_UNITS: &[(&str, f64)] = &[("b/s", 1.0), ("kb/s", 1e3), ("Mb/s", 1e6), ("Gb/s", 1e9)];
 const POWER_UNITS: &[(&str, f64)] = &[("mW", 1.0), ("W", 1e3)];
+const SHARE_UNITS: &[(&str, f64)] = &[("%", 1.0)];
 
-/// Parses a number, a space and a unit into the smallest unit, up to `most`, a
-/// number with a unit as well.
-///
-/// # Errors
-/// One sentence that says what was expected.
-fn parse(
-    text: &str,
-    what: &str,
-    example: &str,
-    most: &str,
-    units: &[(&str, f64)],
-) -> Result<u64, String> {
-    let known = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let expected = || format!("expected {what} such as \"{example}\", found \"{text}\"");
-    let (number, unit) = text.trim().split_once(char::is_whitespace).ok_or_else(|| {
-        format!("{}: write a number, a space and a unit ({})", expected(), known())
-    })?;
-    let number: f64 = number
-        .replace('_', "")
-        .parse()
-        .map_err(|_| format!("{}: \"{number}\" is not a number", expected()))?;
-    let factor =
-        units.iter().find(|(name, _)| *name == unit.trim()).map(|(_, factor)| factor).ok_or_else(
-            || format!("{}: unknown unit \"{}\", use one of {}", expected(), unit.trim(), known()),
-        )?;
-    let value = number * factor;
-    // The limit itself is a plain number of its unit.
-    let (number, unit) = most.split_once(' ').unwrap_or((most, ""));
-    let factor = units.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, factor)| *factor);
-    let most_value = number.parse::<f64>().unwrap_or(f64::INFINITY) * factor;
-    if !(0.0..=most_value).contains(&value) {
-        return Err(format!("{}: {what} cannot be negative or beyond {most}", expected()));
-    }
-    Ok(value.round() as u64)
+/// A kind of quantity.
+struct Kind {
+    what: &'static str,
+    example: &'static str,
+    units: &'static [(&'static str, f64)],
+    /// The largest one, in the smallest unit, and as it is written.
+    most: (f64, &'static str),
 }
 
+impl Kind {
+    /// Parses a number and a unit into the smallest unit.
+    ///
+    /// # Errors
+    /// One sentence that says what is wrong and what was expected.
+    fn parse(&self, text: &str) -> Result<f64, String> {
+        let Self { what, example, .. } = self;
+        let refuse = |why: &str| Err(format!("\"{text}\" is not {what}: {why}, such as {example}"));
+        let Some((number, unit)) = split(text.trim()) else {
+            return refuse("write a number and a unit");
+        };
+        let known = || {
+            let names = self.units.iter().map(|(name, _)| *name);
+            // The two letters for micro look the same.
+            names.filter(|name| !name.contains('\u{3bc}')).collect::<Vec<_>>().join(", ")
+        };
+        let Some((_, factor)) = self.units.iter().find(|(name, _)| *name == unit) else {
+            let said = match unit {
+                "" => "the unit is missing".to_string(),
+                _ => format!("unknown unit \"{unit}\""),
+            };
+            return refuse(&format!("{said}; use one of {}", known()));
+        };
+        let value = number * factor;
+        let (most, written) = self.most;
+        if !(0.0..=most).contains(&value) {
+            return Err(format!("\"{text}\" is not {what}: use at most {written}"));
+        }
+        Ok(value)
+    }
+}
+
+/// Number and unit; `None` where no number comes first.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let digits = |from: usize| {
+        let rest = text[from..].bytes();
+        from + rest.take_while(|byte| byte.is_ascii_digit() || *byte == b'_').count()
+    };
+    if !text.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
+    let mut end = digits(0);
+    if text[end..].starts_with('.') {
+        end = digits(end + 1);
+    }
+    let number = text[..end].replace('_', "").parse().ok()?;
+    Some((number, text[end..].trim_start()))
+}
+
+const TIME: Kind =
+    Kind { what: "a time", example: "60 us", units: TIME_UNITS, most: (3600e9, "3600 s") };
+const SIZE: Kind =
+    Kind { what: "a size", example: "4 KiB", units: SIZE_UNITS, most: (1e15, "1000 TB") };
+const RATE: Kind =
+    Kind { what: "a data rate", example: "300 MB/s", units: RATE_UNITS, most: (1e12, "1000 GB/s") };
+const BIT_RATE: Kind = Kind {
+    what: "a line rate",
+    example: "3 Gb/s",
+    units: BIT_RATE_UNITS,
+    most: (1e12, "1000 Gb/s"),
+};
+const POWER: Kind =
+    Kind { what: "a power", example: "3 W", units: POWER_UNITS, most: (1e6, "1000 W") };
+const SHARE: Kind =
+    Kind { what: "a share", example: "7 %", units: SHARE_UNITS, most: (100.0, "100 %") };
+
 macro_rules! quantity {
-    ($type:ident, $what:literal, $example:literal, $most:literal, $units:ident) => {
+    ($type:ident, $kind:ident) => {
         impl $type {
             /// Parses a number with a unit.
             ///
             /// # Errors
             /// One sentence that says what was expected.
             pub fn parse(text: &str) -> Result<Self, String> {
-                parse(text, $what, $example, $most, $units).map(Self)
+                $kind.parse(text).map(|value| Self(value.round() as u64))
             }
         }
 
@@ -102,44 +163,95 @@ macro_rules! quantity {
                 impl Visitor<'_> for Text {
                     type Value = $type;
                     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                        write!(f, "{} with its unit, such as \"{}\"", $what, $example)
+                        write!(f, "{} with its unit, such as \"{}\"", $kind.what, $kind.example)
                     }
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
                         $type::parse(text).map_err(E::custom)
                     }
                 }
-                deserializer.deserialize_str(Text)
+                deserializer.deserialize_any(Text)
             }
         }
     };
 }
 
-quantity!(Nanoseconds, "a time", "60 us", "3600 s", TIME_UNITS);
-quantity!(Bytes, "a size", "4 KiB", "1000 TB", SIZE_UNITS);
-quantity!(BytesPerSecond, "a data rate", "300 MB/s", "1000 GB/s", RATE_UNITS);
-quantity!(BitsPerSecond, "a line rate", "3 Gb/s", "1000 Gb/s", BIT_RATE_UNITS);
-quantity!(Milliwatts, "a power", "3 W", "1000 W", POWER_UNITS);
+quantity!(Nanoseconds, TIME);
+quantity!(Bytes, SIZE);
+quantity!(BytesPerSecond, RATE);
+quantity!(BitsPerSecond, BIT_RATE);
+quantity!(Milliwatts, POWER);
+
+impl Share {
+    /// Parses a number and `%`.
+    ///
+    /// # Errors
+    /// One sentence that says what was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        SHARE.parse(text).map(|percent| Self(percent / 100.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = Share;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a share such as 0.07 or \"7 %\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Share, E> {
+                Share::parse(text).map_err(E::custom)
+            }
+            fn visit_f64<E>(self, share: f64) -> Result<Share, E> {
+                Ok(Share(share))
+            }
+            fn visit_i64<E>(self, share: i64) -> Result<Share, E> {
+                Ok(Share(share as f64))
+            }
+        }
+        deserializer.deserialize_any(Number)
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// One table for this crate and for Python: `tests/test_units.py`.
     #[test]
-    fn units_are_what_they_say() {
-        assert_eq!(Nanoseconds::parse("60 us"), Ok(Nanoseconds(60_000)));
-        assert_eq!(Nanoseconds::parse("0.3 ms"), Ok(Nanoseconds(300_000)));
-        assert_eq!(Bytes::parse("64 GB"), Ok(Bytes(64_000_000_000)));
-        assert_eq!(Bytes::parse("4 MiB"), Ok(Bytes(4 << 20)));
-        assert_eq!(BytesPerSecond::parse("33.3 MB/s"), Ok(BytesPerSecond(33_300_000)));
-        assert_eq!(BitsPerSecond::parse("3 Gb/s"), Ok(BitsPerSecond(3_000_000_000)));
-    }
-
-    #[test]
-    fn errors_name_the_mistake() {
-        let error = |text| Nanoseconds::parse(text).unwrap_err();
-        assert!(error("60 MB").contains("unknown unit \"MB\""));
-        assert!(error("60").contains("write a number, a space and a unit"));
-        assert!(error("-60 us").contains("cannot be negative"));
-        assert!(error("sixty us").contains("is not a number"));
+    fn quantities_are_read_as_everywhere() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/quantities.toml");
+        let table: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        let mut count = 0;
+        for (kind, cases) in &table {
+            let kind = match kind.as_str() {
+                "time" => TIME,
+                "size" => SIZE,
+                "rate" => RATE,
+                "line_rate" => BIT_RATE,
+                "power" => POWER,
+                "share" => SHARE,
+                other => panic!("{other}"),
+            };
+            for case in cases.as_array().unwrap() {
+                let text = case["text"].as_str().unwrap();
+                let read = kind
+                    .parse(text)
+                    .map(|read| if kind.what == SHARE.what { read / 100.0 } else { read });
+                match case.get("value") {
+                    Some(value) => {
+                        let value = value.as_float().or(value.as_integer().map(|v| v as f64));
+                        assert_eq!(read, Ok(value.unwrap()), "{text}");
+                    }
+                    None => {
+                        let complaint = case["complaint"].as_str().unwrap();
+                        let error = read.unwrap_err();
+                        assert!(error.contains(complaint), "{text}: {error}");
+                    }
+                }
+                count += 1;
+            }
+        }
+        assert!(count > 50, "{count} cases");
     }
 }
