@@ -12,6 +12,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
 from fourcorners import _core, catalog, purge
+from fourcorners.catalog.settings import Setting, setting_texts
 from fourcorners.conditions import Observer
 from fourcorners.environment import describe_path
 from fourcorners.errors import EXIT_FAILED, TargetLostError, UserError
@@ -27,6 +28,8 @@ Watch = Callable[[float, int, int, float], bool]
 SIMULATED_PREFIX = "sim:"
 DRIVE_FILE_SUFFIX = ".toml"
 SEED_MAX = 2**64 - 1
+IDLE_S_MAX = 1e7
+"""Four months: the simulator's times have an end, decades away."""
 
 
 class Target(ABC):
@@ -165,7 +168,7 @@ def open_target(
     locator: str,
     *,
     size: int | None = None,
-    settings: Mapping[str, str] | None = None,
+    settings: Mapping[str, Setting] | None = None,
     destroy_data: str | None = None,
     overwrite: str | None = None,
     purge_method: str | None = None,
@@ -182,14 +185,14 @@ def open_target(
         locator: what to open.
         size: bytes of a file that is to be created.
         settings: parameters of a simulated drive to replace, such as
-            ``{"cache.write_back": "false"}``.
+            ``{"cache.write_back": False, "flash.read_time": "60 us"}``.
         destroy_data: the block device whose data may be destroyed; must be the target itself.
         overwrite: the existing file whose content may be overwritten; must be the target itself.
         purge_method: how :meth:`Target.purge` erases a device that ``destroy_data`` names, one of
             ``fourcorners.purge.METHODS``; without one it is never erased.
-        seed: root of the drive's own randomness and of written content.
+        seed: root of a new simulated drive's own randomness, and of written content.
         state: a file that :meth:`SimulatedTarget.save` wrote of the same drive with the same
-            settings: the drive goes on from there.
+            settings: the drive goes on from there, with the randomness that it was made with.
         io_limit_s: longest that one I/O of a file or device may take, in seconds, before the
             workload is given up; 120 by default.
         engine: how I/O of a file or device is passed to the system, ``NAME[,OPTION...]`` as
@@ -240,13 +243,14 @@ def open_target(
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
-    target = SimulatedTarget(locator, drive, settings or {}, seed)
+    texts = setting_texts(settings)
+    target = SimulatedTarget(locator, drive, texts, seed)
     if state is not None:
         target.load(state)
         target.state = str(state)
     target.opening = _opening(
         locator=locator if locator.startswith(SIMULATED_PREFIX) else _absolute(locator),
-        settings=dict(settings) if settings else None,
+        settings=texts or None,
         seed=seed,
         state=_absolute(state),
     )
@@ -376,6 +380,8 @@ class SimulatedTarget(Target):
             self.load(self.state)
 
     def idle(self, seconds: float) -> None:
+        if not 0 <= seconds <= IDLE_S_MAX:
+            raise UserError(f"idle for {seconds:g} s: use 0 to {IDLE_S_MAX:,.0f} seconds")
         self._core.idle(round(seconds * 1e9))
 
     def trim(self, offset: int, count: int) -> None:

@@ -68,7 +68,7 @@ def _parse(
         raise UserError(f'"{text}" is not {what}: {said}; use one of {known}, such as {example}')
     value = float(number.replace("_", "")) * units[unit]
     if value > most:
-        raise UserError(f'"{text}" is more than any drive has: use at most {written}')
+        raise UserError(f'"{text}" is too much: use at most {written}')
     return value
 
 

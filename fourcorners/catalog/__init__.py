@@ -12,6 +12,10 @@ from fourcorners.catalog import array
 from fourcorners.errors import UserError, os_reason
 
 
+TEXT_BYTES_MAX = 2**18
+"""Of a drive file: a hundred times as much as any of the catalog's."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a drive file as written: the value has its unit, the source says whence."""
@@ -73,6 +77,7 @@ def load(query: str) -> DriveFile:
 
     ``raid0:4xNAME`` makes one for an array of catalog drives.
     """
+    query = array.normalized(query)
     if query.startswith(array.PREFIX):
         drives = [(count, load(part)) for count, part in array.split(query)]
         members = [(count, drive.id, drive.name) for count, drive in drives]
@@ -85,14 +90,23 @@ def load_path(path: str | Path) -> DriveFile:
     """A drive file outside the catalog; raises :class:`UserError` when it cannot be read."""
     path = Path(path)
     try:
-        text = path.read_text("utf-8")
+        with path.open("rb") as file:
+            text = file.read(TEXT_BYTES_MAX + 1).decode()
     except OSError as error:
         raise UserError(f"cannot read the drive file {path}: {os_reason(error)}") from error
     except UnicodeDecodeError:
         raise UserError(f"cannot read the drive file {path}: it is not text in UTF-8") from None
+    return parse_own(path, text)
+
+
+def parse_own(path: Path, text: str) -> DriveFile:
+    """A drive file outside the catalog that has been read; raises :class:`UserError` when it is
+    not TOML, or far too long."""
+    if len(text.encode()) > TEXT_BYTES_MAX:
+        raise UserError(f"drive file {path}: it is longer than 256 KiB, which no drive file is")
     try:
         return replace(parse(path.stem, text), folder=path.parent)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"drive file {path}: {error}") from None
 
 

@@ -26,6 +26,28 @@ def split(query: str) -> list[tuple[int, str]]:
     return [_counted(part) for part in parts]
 
 
+def normalized(query: str) -> str:
+    """A query that begins with the usual prefix if it asks for RAID 0, however that is written.
+
+    Raises :class:`UserError` for other levels of RAID, and for RAID of nothing.
+    """
+    match = re.fullmatch(r"raid[ _-]?(\d*)(?:(:)(.*))?", query, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        return query
+    level, colon, drives = match.groups()
+    drives = (drives or "").strip()
+    if level.strip("0") or not level:
+        said = f"RAID {level}" if level else "an array without a level"
+        raise UserError(
+            f"sim:{query}: {said} is not simulated, only RAID 0 is: use "
+            f"sim:{PREFIX}{drives or '4xNAME'}, whose reads are those of drives side by side, or "
+            "measure a real array by its device, such as /dev/md0"
+        )
+    if not colon or not drives:
+        raise UserError(f"sim:{query}: write sim:{PREFIX}4xNAME, where NAME is a drive of the catalog")
+    return PREFIX + drives
+
+
 def identifier(members: Members) -> str:
     """The short name of an array, in full."""
     return PREFIX + "+".join(f"{count}x{name}" for count, name, _ in members)

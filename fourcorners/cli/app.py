@@ -365,20 +365,33 @@ def resume(
     help_epilogue=examples(
         "drives",
         "drives vector --json",
+        "drives vector --toml > mine.toml",
+        "drives --check mine.toml",
     ),
 )
-def drives(name: str | None = None, /, *, json: Json = False) -> int:
+def drives(
+    name: str | None = None,
+    /,
+    *,
+    check: Flag = False,
+    toml: Flag = False,
+    json: Json = False,
+) -> int:
     """List the simulated drives, or show one drive's parameters with units and sources.
 
     Parameters
     ----------
     name
         The drive to show; a part of its name is enough. raid0:4xNAME shows an array, and
-        ./mydrive.toml a drive file of your own.
+        ./mydrive.toml a drive file of your own, once it is right.
+    check
+        Only say whether a drive file is right; - reads it from the input.
+    toml
+        Print the drive file, to begin one of your own from.
     """
     from fourcorners.cli import drives as drives_command
 
-    return drives_command.run(name, json)
+    return drives_command.run(name, check=check, toml=toml, json=json)
 
 
 @app.command(

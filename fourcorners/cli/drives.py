@@ -1,22 +1,54 @@
 """``fourcorners drives``: the catalog."""
 
 import dataclasses
+import sys
+from pathlib import Path
 
 from rich.table import Table
 from rich.text import Text
 
 from fourcorners import catalog
-from fourcorners.cli.output import new_console, print_document
+from fourcorners.catalog import TEXT_BYTES_MAX
+from fourcorners.cli.output import new_console, print_document, say
+from fourcorners.errors import UserError
+from fourcorners.targets import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX, SimulatedTarget
+from fourcorners.wording import chosen_size
 
 
-def run(name: str | None, json: bool) -> int:
-    """Lists all drives, or shows one."""
+def run(name: str | None, *, check: bool, toml: bool, json: bool) -> int:
+    """Lists all drives, shows one, prints its file, or says whether a drive file is right.
+
+    Raises :class:`UserError` for what is wrong in a drive file: it is checked whatever is asked.
+    """
+    if [check, toml, json].count(True) > 1:
+        raise UserError("use only one of --check, --toml and --json")
     if name is None:
+        if check or toml:
+            raise UserError(f"name a drive{' file (- reads one from the input)' * check}")
         _list([catalog.load(known) for known in catalog.names()], json)
+        return 0
+    drive = _read(name)
+    target = SimulatedTarget(name, drive, {}, seed=1)
+    if toml:
+        sys.stdout.write(drive.text)
+    elif check:
+        size = chosen_size(target.capacity_bytes)
+        say(f"{name}: nothing is wrong: {drive.name}, {size}, {drive.kind}")
     else:
-        own = name.endswith(".toml")
-        _show(catalog.load_path(name) if own else catalog.load(name.removeprefix("sim:")), json)
+        _show(drive, json)
     return 0
+
+
+def _read(name: str) -> catalog.DriveFile:
+    if name == "-":
+        try:
+            text = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1).decode()
+        except UnicodeDecodeError:
+            raise UserError("the drive file in the input is not text in UTF-8") from None
+        return catalog.parse_own(Path("-"), text)
+    if name.endswith(DRIVE_FILE_SUFFIX):
+        return catalog.load_path(name)
+    return catalog.load(name.removeprefix(SIMULATED_PREFIX))
 
 
 def _list(drives: list[catalog.DriveFile], json: bool) -> None:
@@ -38,6 +70,7 @@ def _list(drives: list[catalog.DriveFile], json: bool) -> None:
     console.print()
     console.print(Text("RAID 0 of any of them: sim:raid0:4xNAME, or of different ones:"))
     console.print(Text("sim:raid0:2xNAME+OTHER. All but kind raid-0 can be members."))
+    console.print(Text("A file to begin one of your own: fourcorners drives NAME --toml > mine.toml"))
 
 
 def _show(drive: catalog.DriveFile, json: bool) -> None:
