@@ -30,7 +30,7 @@ def run(name: str | None, *, check: bool, toml: bool, json: bool) -> int:
     drive = _read(name)
     target = SimulatedTarget(name, drive, {}, seed=1)
     if toml:
-        sys.stdout.write(drive.text)
+        say(drive.text.rstrip("\n"))
     elif check:
         size = chosen_size(target.capacity_bytes)
         say(f"{name}: nothing is wrong: {drive.name}, {size}, {drive.kind}")

@@ -1,5 +1,6 @@
 //! What every drive model is: a machine that advances from event to event.
 
+use crate::validity::{Checked, Clock};
 use fourcorners_target::{Completion, Meters, Target, TargetError};
 use fourcorners_workload::{Pattern, Request, Stream};
 use serde::{Deserialize, Serialize};
@@ -96,13 +97,14 @@ pub trait Device {
     /// is spare area. Only called where there is such a state.
     fn enter_steady_state(&mut self, _at_ns: u64, _of: &Overwriting) {}
 
-    /// Adds to a loaded state what is not in it and a drive that was just made
-    /// from the same drive file has.
-    fn complete(&mut self, _made: &Self)
+    /// Adds to a loaded state what is not in it and a drive made from the same
+    /// drive file has, once it is certain that the model can go on from the state.
+    ///
+    /// # Errors
+    /// What does not hold of the state; see [`crate::validity`].
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked
     where
-        Self: Sized,
-    {
-    }
+        Self: Sized;
 
     /// What the model counted since it was made, as name and value: for
     /// findings about the model itself (write amplification, seeks), never for
@@ -150,10 +152,14 @@ impl<D: Device> Simulated<D> {
         counters
     }
 
-    /// Takes over a saved state.
-    pub fn restore(&mut self, mut saved: Self) {
-        saved.device.complete(&self.device);
+    /// Takes over a saved state. The drive stays as it is when that fails.
+    ///
+    /// # Errors
+    /// What does not hold of the state.
+    pub fn restore(&mut self, mut saved: Self) -> Checked {
+        saved.device.complete(&self.device, Clock::new(saved.now_ns)?)?;
         *self = saved;
+        Ok(())
     }
 
     /// The device.

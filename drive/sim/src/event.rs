@@ -5,7 +5,8 @@
 //! fall, so its events wait in a plain queue, and only the heads of the queues
 //! are compared. That is several times as fast as a heap of all events.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
 
@@ -21,7 +22,7 @@ pub trait Kinds: Copy {
 
 /// A queue of events. The order of events that are due at once depends on
 /// their kinds and on when they were added, and on nothing else.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     /// By kind, in order of time.
     queues: Box<[VecDeque<(u64, E)>]>,
@@ -95,12 +96,45 @@ impl<E: Kinds> EventQueue<E> {
     }
 }
 
+impl<E> EventQueue<E> {
+    /// How many events satisfy a condition.
+    pub fn count(&self, is: impl Fn(&E) -> bool) -> usize {
+        self.iter().filter(|(_, event)| is(event)).count()
+    }
+
+    /// All events, kind by kind, each kind in order of time.
+    pub fn iter(&self) -> impl Iterator<Item = &(u64, E)> {
+        self.queues.iter().flatten()
+    }
+}
+
+// A saved state has the events; which come first follows from them.
+impl<E: Serialize> Serialize for EventQueue<E> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+}
+
+impl<'de, E: Kinds + Deserialize<'de>> Deserialize<'de> for EventQueue<E> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut events = Self::default();
+        for (at_ns, event) in Vec::<(u64, E)>::deserialize(deserializer)? {
+            let last = events.queues[event.kind()].back();
+            if at_ns == NEVER_NS || last.is_some_and(|&(last_ns, _)| last_ns > at_ns) {
+                return Err(D::Error::custom("events out of order"));
+            }
+            events.push(at_ns, event);
+        }
+        Ok(events)
+    }
+}
+
 /// One timer for each of a number of things: a tree in which every node has the
 /// earlier one of its two children. A timer is one integer, its time above its
 /// number, so that setting one compares it with one number per level, none of
 /// which has to be looked up by another. Which one is earlier cannot be
 /// predicted: it is found without a branch.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Timers {
     /// Node 1 is the root, node `n` has the children `2n` and `2n + 1`; the
     /// leaves are the second half.
@@ -156,7 +190,8 @@ impl Timers {
         self.nodes[node] = earliest;
         while node > 1 {
             // SAFETY: `node` only falls from a leaf of the tree, which was just
-            // accessed; the number of nodes is even, so its sibling is in it too.
+            // accessed. The number of nodes is even, since only `new` makes nodes,
+            // for a loaded state too: so its sibling is in the tree as well.
             unsafe {
                 let other = *self.nodes.get_unchecked(node ^ 1);
                 earliest = select_unpredictable(other < earliest, other, earliest);
@@ -165,6 +200,12 @@ impl Timers {
             }
         }
         self.next_ns = self.time_of(earliest);
+    }
+
+    /// How many timers there are: the number asked for, rounded up to a power of
+    /// two.
+    pub fn count(&self) -> u32 {
+        (self.nodes.len() / 2) as u32
     }
 
     /// What a timer is set to.
@@ -186,12 +227,64 @@ impl Timers {
     }
 }
 
+// A saved state has what each timer is set to; the tree is made anew from that,
+// so that no state can bring one whose parts do not fit together.
+impl Serialize for Timers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (0..self.count()).map(|index| self.get(index)).collect::<Vec<_>>().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let times_ns = Vec::<u64>::deserialize(deserializer)?;
+        if !times_ns.len().is_power_of_two() {
+            return Err(D::Error::custom("timers for no number of things"));
+        }
+        let mut timers = Self::new(times_ns.len());
+        for (index, at_ns) in (0..).zip(times_ns) {
+            if at_ns >= timers.never() && at_ns != NEVER_NS {
+                return Err(D::Error::custom("a timer beyond the end of time"));
+            }
+            timers.set(index, at_ns);
+        }
+        Ok(timers)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    /// However the times of a state are mangled, the tree is whole or refused.
+    #[test]
+    fn timers_of_any_bytes_are_whole_or_refused() {
+        let mut timers = Timers::new(3);
+        timers.set(1, 50);
+        let bytes = postcard::to_stdvec(&timers).unwrap();
+        let again: Timers = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!((again.next_ns(), again.next(), again.count()), (50, 1, 4));
+        for times_ns in [vec![], vec![1; 3], vec![1; 5], vec![NEVER_NS - 1; 4]] {
+            let bytes = postcard::to_stdvec(&times_ns).unwrap();
+            assert!(postcard::from_bytes::<Timers>(&bytes).is_err(), "{times_ns:?}");
+        }
+    }
+
+    #[test]
+    fn events_of_a_state_are_in_order_or_refused() {
+        let load = |events: &[(u64, Sample)]| {
+            postcard::from_bytes::<EventQueue<Sample>>(
+                &postcard::to_stdvec(&events.to_vec()).unwrap(),
+            )
+        };
+        let mut queue = load(&[(7, Sample::First(1)), (3, Sample::Second(2))]).unwrap();
+        assert_eq!(queue.pop(), Some((3, Sample::Second(2))));
+        assert!(load(&[(7, Sample::First(1)), (3, Sample::First(2))]).is_err());
+        assert!(load(&[(NEVER_NS, Sample::First(1))]).is_err());
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     enum Sample {
         First(u32),
         Second(u32),

@@ -16,6 +16,7 @@ mod raid0;
 pub mod specification;
 mod state;
 mod table;
+mod validity;
 
 pub use device::{Device, Simulated};
 pub use drive::{Model, SimulatedDrive};

@@ -2,6 +2,7 @@
 
 use crate::specification;
 use crate::specification::Interface;
+use crate::validity::{Checked, Clock, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
 /// A link, and when it is free.
@@ -56,6 +57,14 @@ impl Link {
         };
         let overhead_ns = overhead.map(|bytes| transfer_ns(bytes, rate));
         Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns: [0; 2], busy_ns: 0 }
+    }
+
+    /// Fails unless a loaded link can go on as one that was `made`.
+    pub fn check(&self, made: &Self, clock: Clock) -> Checked {
+        let Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns, busy_ns } = self;
+        same!(made; rate, overhead_ns, command_latency_ns, full_duplex);
+        ensure_counts([*busy_ns])?;
+        clock.ensure_soon(*free_ns)
     }
 
     /// Time that a command and its completion spend on round trips.

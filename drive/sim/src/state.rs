@@ -1,5 +1,10 @@
 //! A drive's state, saved and loaded, so that preconditioning is done once.
 //!
+//! A state that is loaded is not believed. First its size is limited by the
+//! drive's; then the checksum of all that was read must hold, which finds damage
+//! by accident; then every part must be one that the model can go on from
+//! ([`crate::validity`]), which finds what was changed on purpose.
+//!
 //! A state holds the models as they are, pending work included: a drive that
 //! goes on from it does what the saved one would have done. It starts with what
 //! the drive was made from; only a drive made from the same takes it.
@@ -9,8 +14,11 @@
 //! after a change of a comment for instance, but no change of a field, of its
 //! meaning or of the order of fields can be forgotten.
 
+use crate::device::{Device, Simulated};
 use crate::drive::{Model, SimulatedDrive};
 use crate::table::CHUNK_BYTES;
+use crate::validity::Broken;
+use postcard::{Deserializer, de_flavors, ser_flavors};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufReader, Read, Write};
@@ -45,19 +53,18 @@ pub enum StateError {
         "it is the state of {0} with other parameters or settings, not of this drive: prepare the drive again"
     )]
     OtherDrive(String),
-    /// Of the same drive with another seed.
-    #[error(
-        "it was saved with seed {saved}, and this drive has seed {this}: use that seed, or prepare the drive again"
-    )]
-    OtherSeed {
-        /// Seed of the drive that was saved.
-        saved: u64,
-        /// Seed of the drive that was to take the state.
-        this: u64,
-    },
-    /// Cut off or changed.
+    /// Cut off or changed by accident: the checksum does not hold.
     #[error("it is damaged: prepare the drive again")]
     Damaged,
+    /// Changed, checksum and all: no drive can be in such a state.
+    #[error("it says what cannot be ({0}), so somebody has changed it: prepare the drive again")]
+    Impossible(&'static str),
+}
+
+impl From<Broken> for StateError {
+    fn from(broken: Broken) -> Self {
+        Self::Impossible(broken.0)
+    }
 }
 
 /// What a drive was made from.
@@ -71,7 +78,9 @@ pub struct Identity {
     pub members: Vec<(String, String)>,
     /// Parameters that were replaced, and their values.
     pub settings: Vec<(String, String)>,
-    /// Root of the drive's own randomness.
+    /// Root of the drive's own randomness: which blocks are bad from the factory,
+    /// and which victims the collector draws. A drive that takes over a state takes
+    /// over this as well.
     pub seed: u64,
 }
 
@@ -122,8 +131,9 @@ impl SimulatedDrive {
         Ok(())
     }
 
-    /// Takes over a saved state, the time on its clock included. The drive
-    /// stays as it is when the state cannot be used.
+    /// Takes over a saved state, the time on its clock and the root of the drive's
+    /// randomness included: the drive becomes the one that was saved. It stays as it
+    /// is when the state cannot be used.
     ///
     /// # Errors
     /// A state of another drive, of another version, or a damaged one.
@@ -137,36 +147,137 @@ impl SimulatedDrive {
         if sources != SOURCES.as_bytes() {
             return Err(StateError::OtherVersion);
         }
-        let unpacker = BufReader::with_capacity(READ_BYTES, zstd::Decoder::new(input)?);
+        let mut unpacker = BufReader::with_capacity(READ_BYTES, zstd::Decoder::new(input)?);
         let mut scratch = vec![0; CHUNK_BYTES];
-        let (saved, (mut unpacker, scratch)) =
-            postcard::from_io::<Identity, _>((unpacker, &mut scratch[..])).map_err(damaged)?;
+        let saved: Identity = read(&mut unpacker, &mut scratch, IDENTITY_SIZE_MAX)?;
         let this = self.identity();
         if (Identity { seed: this.seed, ..saved.clone() }) != *this {
             return Err(StateError::OtherDrive(saved.name));
         }
-        if saved.seed != this.seed {
-            return Err(StateError::OtherSeed { saved: saved.seed, this: this.seed });
-        }
-        let input = (&mut unpacker, scratch);
+        let input = (&mut unpacker, &mut scratch[..]);
         match &mut self.model {
-            Model::PageMapped(drive) => drive.restore(read_whole(input)?),
-            Model::BlockMapped(drive) => drive.restore(read_whole(input)?),
-            Model::Disk(drive) => drive.restore(read_whole(input)?),
-            Model::LogBlock(drive) => drive.restore(read_whole(input)?),
-            Model::Raid0(drive) => drive.restore(read_whole(input)?),
+            Model::PageMapped(drive) => take_over(drive, input)?,
+            Model::BlockMapped(drive) => take_over(drive, input)?,
+            Model::Disk(drive) => take_over(drive, input)?,
+            Model::LogBlock(drive) => take_over(drive, input)?,
+            Model::Raid0(drive) => take_over(drive, input)?,
         }
+        self.set_seed(saved.seed);
         Ok(())
     }
 }
 
-/// Reads a model, and on to the end, where the checksum of all that was read is.
-fn read_whole<T: DeserializeOwned>(input: (impl Read, &mut [u8])) -> Result<T, StateError> {
-    let (model, (mut rest, _)) = postcard::from_io(input).map_err(damaged)?;
-    match rest.read(&mut [0]) {
-        Ok(0) => Ok(model),
+/// Reads a model, and on to the end, where the checksum of all that was read is;
+/// then the drive takes it over.
+fn take_over<D: Device + Serialize + DeserializeOwned>(
+    drive: &mut Simulated<D>,
+    (input, scratch): (impl Read, &mut [u8]),
+) -> Result<(), StateError> {
+    let mut input = input;
+    let saved = read(&mut input, scratch, size_max(drive)?)?;
+    match input.read(&mut [0]) {
+        Ok(0) => Ok(drive.restore(saved)?),
         _ => Err(StateError::Damaged),
     }
+}
+
+/// Bytes of a part of a state: of tables and texts, whose memory is as large, and
+/// of all else, which may take some tens of times as much.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    runs: u64,
+    rest: u64,
+}
+
+/// Most bytes of what a drive was made from: an array of 64 members that differ.
+const IDENTITY_SIZE_MAX: Size = Size { runs: 64 << 20, rest: 1 << 20 };
+
+/// The least room for lists that grow.
+const ROOM_MIN_BYTES: u64 = 4 << 20;
+
+/// Most bytes of an encoded integer.
+const VARINT_BYTES_MAX: u64 = 10;
+
+/// Most bytes of a state of a drive, from those of one that is like it: its tables
+/// do not grow, its numbers get longer, and its lists get some room.
+fn size_max(drive: &impl Serialize) -> Result<Size, StateError> {
+    // Nothing is read to be measured: the tables are not touched.
+    let size = postcard::serialize_with_flavor(drive, Size::default()).map_err(packing)?;
+    let rest = ROOM_MIN_BYTES + VARINT_BYTES_MAX * size.rest + size.runs / 8;
+    Ok(Size { runs: size.runs + size.rest, rest })
+}
+
+impl ser_flavors::Flavor for Size {
+    type Output = Self;
+
+    fn try_push(&mut self, _: u8) -> postcard::Result<()> {
+        self.rest += 1;
+        Ok(())
+    }
+
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        let bytes = data.len() as u64;
+        let kind = if bytes > VARINT_BYTES_MAX { &mut self.runs } else { &mut self.rest };
+        *kind += bytes;
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Self> {
+        Ok(self)
+    }
+}
+
+/// Reads up to so many bytes.
+struct Limited<F> {
+    flavor: F,
+    left: Size,
+}
+
+impl<F> Limited<F> {
+    fn take_run(&mut self, bytes: usize) -> postcard::Result<()> {
+        let left = self.left.runs.checked_sub(bytes as u64);
+        self.left.runs = left.ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
+        Ok(())
+    }
+}
+
+impl<'de, F: de_flavors::Flavor<'de>> de_flavors::Flavor<'de> for Limited<F> {
+    type Remainder = F::Remainder;
+    type Source = F::Source;
+
+    fn pop(&mut self) -> postcard::Result<u8> {
+        let left = self.left.rest.checked_sub(1);
+        self.left.rest = left.ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
+        self.flavor.pop()
+    }
+
+    fn try_take_n(&mut self, bytes: usize) -> postcard::Result<&'de [u8]> {
+        self.take_run(bytes)?;
+        self.flavor.try_take_n(bytes)
+    }
+
+    fn try_take_n_temp<'a>(&'a mut self, bytes: usize) -> postcard::Result<&'a [u8]>
+    where
+        'de: 'a,
+    {
+        self.take_run(bytes)?;
+        self.flavor.try_take_n_temp(bytes)
+    }
+
+    fn finalize(self) -> postcard::Result<F::Remainder> {
+        self.flavor.finalize()
+    }
+}
+
+/// Reads a value of at most so many bytes.
+fn read<T: DeserializeOwned>(
+    input: &mut impl Read,
+    scratch: &mut [u8],
+    size_max: Size,
+) -> Result<T, StateError> {
+    let flavor = de_flavors::io::io::IOReader::new(input, scratch);
+    let mut deserializer = Deserializer::from_flavor(Limited { flavor, left: size_max });
+    T::deserialize(&mut deserializer).map_err(damaged)
 }
 
 /// Reading fails where bytes are missing or are not those that were written.

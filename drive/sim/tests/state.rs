@@ -132,14 +132,38 @@ fn a_state_that_cannot_be_used_is_refused_and_changes_nothing() {
     let error = refusal(&mut same, &newer);
     assert!(error.to_string().starts_with("another version of this program"), "{error}");
     same.load(&state[..]).unwrap();
+}
 
-    let text = drive_file("wd6400aaks");
-    let saved_with_1 = saved(&SimulatedDrive::new(&text, &[], 1).unwrap());
-    let mut with_2 = SimulatedDrive::new(&text, &[], 2).unwrap();
-    assert_eq!(
-        refusal(&mut with_2, &saved_with_1).to_string(),
-        "it was saved with seed 1, and this drive has seed 2: use that seed, or prepare the drive again"
+/// The drive becomes the one that was saved: its bad blocks and the collector's
+/// draws are that one's, also after a secure erase.
+#[test]
+fn a_drive_with_another_seed_takes_over_the_state_with_its_seed() {
+    let text = format!(
+        "{}\n[wear]\nbad_block_share = {{ value = 0.03, source = \"t\" }}\n",
+        drive_file("ocz-vector-256gb")
     );
+    let settings = [
+        ("flash.blocks_per_plane", "50"),
+        ("flash.pages_per_block", "16"),
+        ("flash.dies", "8"),
+        ("capacity.user", "64 MiB"),
+        ("garbage_collection.policy", "d-choices"),
+        ("garbage_collection.candidates", "3"),
+    ];
+    let settings = settings.map(|(path, value)| (path.to_string(), value.to_string()));
+    let with_seed = |seed| SimulatedDrive::new(&text, &settings, seed).unwrap();
+    let mut original = with_seed(1);
+    use_it(&mut original, 1);
+    let state = saved(&original);
+    let mut other = with_seed(2);
+    other.load(&state[..]).unwrap();
+    assert_eq!(saved(&other), state);
+    assert_eq!(other.identity().seed, 1);
+    for drive in [&mut original, &mut other] {
+        drive.purge();
+        use_it(drive, 3);
+    }
+    assert_eq!(saved(&other), saved(&original));
 }
 
 /// A new model or a changed field has another fingerprint, wherever it is.

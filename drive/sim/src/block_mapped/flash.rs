@@ -2,6 +2,7 @@
 
 use super::specification;
 use crate::link::transfer_ns;
+use crate::validity::{Checked, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 
 /// Times at which the flash becomes free. All channels do the same at the same
@@ -43,6 +44,32 @@ impl Flash {
             next_slot: 0,
             erased_ns: 0,
         }
+    }
+
+    /// Fails unless loaded flash can go on as one that was `made`.
+    pub fn check(&self, made: &Self, clock: Clock) -> Checked {
+        let Self {
+            read_ns,
+            program_ns,
+            erase_ns,
+            transfer_ns,
+            bus_free_ns,
+            ways_free_ns,
+            next_way,
+            buffer_free_ns,
+            next_slot,
+            erased_ns,
+        } = self;
+        same!(made; read_ns, program_ns, erase_ns, transfer_ns);
+        ensure(
+            ways_free_ns.len() == made.ways_free_ns.len()
+                && buffer_free_ns.len() == made.buffer_free_ns.len()
+                && *next_way < ways_free_ns.len()
+                && *next_slot < buffer_free_ns.len(),
+            "the dies and the buffer",
+        )?;
+        clock.ensure_soon([*bus_free_ns, *erased_ns])?;
+        clock.ensure_soon(ways_free_ns.iter().chain(buffer_free_ns).copied())
     }
 
     /// When the buffer can take the next row.

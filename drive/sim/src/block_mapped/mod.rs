@@ -21,6 +21,7 @@ pub use specification::Specification;
 use crate::Device;
 use crate::event::NEVER_NS;
 use crate::link::Link;
+use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
@@ -249,6 +250,38 @@ impl Device for BlockMapped {
 
     fn flash_programmed_bytes(&self) -> Option<u64> {
         Some((self.counts.rows_appended + self.counts.rows_merged) * self.row_bytes)
+    }
+
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
+        let Self {
+            capacity_bytes,
+            row_bytes,
+            cluster_bytes,
+            read_overhead_ns,
+            write_overhead_ns,
+            link,
+            flash,
+            holds_data,
+            log,
+            serving,
+            waiting,
+            counts,
+        } = &*self;
+        same!(
+            made; capacity_bytes, row_bytes, cluster_bytes, read_overhead_ns, write_overhead_ns,
+        );
+        link.check(&made.link, clock)?;
+        flash.check(&made.flash, clock)?;
+        ensure(holds_data.len() == made.holds_data.len(), "the clusters")?;
+        ensure(serving.is_none() && waiting.is_empty(), "a command in the drive")?;
+        if let Some(log) = log {
+            ensure(log.cluster < holds_data.len() as u64, "the log cluster")?;
+            let start = log.cluster * cluster_bytes;
+            let end = (start + cluster_bytes).min(*capacity_bytes);
+            ensure(start < log.next_byte && log.next_byte < end, "the log cluster")?;
+        }
+        let Counts { host_written_bytes, rows_appended, rows_merged, merges, switches } = *counts;
+        ensure_counts([host_written_bytes, rows_appended, rows_merged, merges, switches])
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

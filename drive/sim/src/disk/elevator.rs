@@ -1,5 +1,6 @@
 //! The host's elevator: which of the commands that wait at the host goes next.
 
+use crate::validity::{Checked, ensure, same};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -21,6 +22,14 @@ impl Elevator {
     /// `window`: how many of the oldest commands it chooses from.
     pub fn new(window: u32) -> Self {
         Self { waiting: VecDeque::new(), window: window as usize, last: 0 }
+    }
+
+    /// Fails unless a loaded elevator is one without commands, as wide as one that was
+    /// `made`.
+    pub fn check(&self, made: &Self) -> Checked {
+        let Self { waiting, window, last: _ } = self;
+        same!(made; window);
+        ensure(waiting.is_empty(), "a command at the host")
     }
 
     /// A command has to wait.

@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 /// Cylinders with equal sectors per track.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Zone {
     first_sector: u64,
     first_track: u64,
@@ -35,7 +35,7 @@ struct Zone {
 }
 
 /// Zones from the outer edge inwards.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Geometry {
     zones: Vec<Zone>,
     heads: u64,

@@ -2,6 +2,7 @@
 
 use super::geometry::{Geometry, Place};
 use super::specification::Specification;
+use crate::validity::{Checked, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 
 /// The arm over the turning platters. It has one piece of work at a time.
@@ -35,6 +36,26 @@ impl Mechanism {
             at_ns: 0,
             geometry,
         }
+    }
+
+    /// Fails unless a loaded arm can go on as one that was `made`.
+    pub fn check(&self, made: &Self, clock: Clock) -> Checked {
+        let Self {
+            geometry,
+            base_ns,
+            stroke_ns,
+            write_settle_ns,
+            head_switch_ns,
+            next_sector,
+            at,
+            at_ns,
+        } = self;
+        same!(made; geometry, base_ns, stroke_ns, write_settle_ns, head_switch_ns);
+        let next = *next_sector;
+        ensure(next <= geometry.sectors(), "where the arm is")?;
+        let ended = next > 0 && *at == geometry.end_of(next);
+        ensure(ended || *at == geometry.start_of(next), "where the arm is")?;
+        clock.ensure_soon([*at_ns])
     }
 
     /// The platters.

@@ -20,6 +20,7 @@ pub use specification::Specification;
 use crate::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
+use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use elevator::Elevator;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
@@ -52,7 +53,8 @@ pub struct Disk {
     read_ahead: ReadAhead,
     write_cache: WriteCache,
     events: EventQueue<Event>,
-    /// By tag.
+    /// By tag. Those of a drive that was saved are complete.
+    #[serde(skip)]
     commands: Vec<Command>,
     /// Commands in the drive's queue.
     inside: usize,
@@ -464,6 +466,60 @@ impl Device for Disk {
         self.read_ahead.clear();
         self.events = EventQueue::default();
         lost
+    }
+
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
+        let Self {
+            command_ns,
+            read_access_ns,
+            write_access_ns,
+            write_back,
+            queue_depth,
+            link,
+            mechanism,
+            read_ahead,
+            write_cache,
+            events,
+            commands: _,
+            inside,
+            outside,
+            accesses,
+            no_room,
+            flushes,
+            flushing,
+            work,
+            destaged: _,
+            counts,
+        } = &*self;
+        same!(made; command_ns, read_access_ns, write_access_ns, write_back, queue_depth);
+        ensure(
+            *inside == 0
+                && accesses.is_empty()
+                && no_room.is_empty()
+                && *flushes == 0
+                && flushing.is_empty(),
+            "a command in the drive",
+        )?;
+        outside.check(&made.outside)?;
+        link.check(&made.link, clock)?;
+        mechanism.check(&made.mechanism, clock)?;
+        read_ahead.check(&made.read_ahead, mechanism)?;
+        let piece = match work {
+            Work::None => None,
+            Work::Destage(piece) => Some(piece),
+            Work::Command(_) => return ensure(false, "an access of a command"),
+        };
+        ensure(piece.is_none() || !read_ahead.is_rolling(), "two pieces of work")?;
+        write_cache.check(&made.write_cache, mechanism.geometry(), piece)?;
+        // The mechanism's work has one event. That an access may start is said again
+        // when nobody waits for it any more.
+        clock.ensure_due(events.iter().map(|&(at_ns, _)| at_ns))?;
+        let passed = events.count(|event| matches!(event, Event::Passed));
+        let ready = events.count(|event| matches!(event, Event::Ready));
+        ensure(passed == usize::from(piece.is_some()), "the end of the work")?;
+        ensure(events.iter().count() == passed + ready, "an event of a command")?;
+        let Counts { accesses, destages, read_hits } = *counts;
+        ensure_counts([accesses, destages, read_hits])
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {

@@ -1,6 +1,7 @@
 //! Reading on after a read: the segments of the cache that hold read data.
 
 use super::mechanism::Mechanism;
+use crate::validity::{Checked, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
 /// What a read finds in the segments.
@@ -62,6 +63,29 @@ impl ReadAhead {
             rolling: None,
             uses: 0,
         }
+    }
+
+    /// Fails unless loaded segments can go on as those that were `made`.
+    pub fn check(&self, made: &Self, mechanism: &Mechanism) -> Checked {
+        let Self { size_sectors, most, segments, rolling, uses } = self;
+        same!(made; size_sectors, most);
+        ensure((1..=*most).contains(&segments.len()), "the segments of the cache")?;
+        ensure_counts([*uses])?;
+        let sectors = mechanism.geometry().sectors();
+        for Segment { start, end, limit, used } in segments {
+            let ordered = start <= end && end <= limit && *limit <= sectors && used <= uses;
+            ensure(ordered, "a segment of the cache")?;
+        }
+        let Some(rolling) = *rolling else {
+            return Ok(());
+        };
+        let grows = segments.get(rolling).is_some_and(|s| s.end == mechanism.next_sector());
+        ensure(grows, "the segment that grows")
+    }
+
+    /// Whether the mechanism reads on.
+    pub fn is_rolling(&self) -> bool {
+        self.rolling.is_some()
     }
 
     /// Forgets everything and stops.

@@ -2,6 +2,7 @@
 
 use super::geometry::{Geometry, Place, SECTOR_BYTES};
 use super::mechanism::Mechanism;
+use crate::validity::{Checked, ensure, same};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -48,6 +49,31 @@ impl WriteCache {
             entries_max: entries_max as usize,
             entries_moving: 0,
         }
+    }
+
+    /// Fails unless a loaded cache, with `piece` of it under the head, can go on as one
+    /// that was `made`. What waits is under way: the mechanism has work.
+    pub fn check(&self, made: &Self, geometry: &Geometry, piece: Option<&Piece>) -> Checked {
+        let Self { extents, size_bytes, used_bytes, entries_max, entries_moving } = self;
+        same!(made; size_bytes, entries_max);
+        ensure(extents.is_empty() || piece.is_some(), "what waits in the write cache")?;
+        let mut runs: Vec<(u64, u64)> = extents.iter().map(|e| (e.start, e.end)).collect();
+        runs.sort_unstable();
+        let placed = |start: u64, end: u64, place: &Place| {
+            start < end && end <= geometry.sectors() && *place == geometry.start_of(start)
+        };
+        ensure(
+            runs.windows(2).all(|pair| pair[0].1 < pair[1].0)
+                && extents.iter().all(|e| placed(e.start, e.end, &e.place))
+                && piece.is_none_or(|p| placed(p.start, p.end, &p.place)),
+            "an entry of the write cache",
+        )?;
+        runs.extend(piece.map(|piece| (piece.start, piece.end)));
+        let sectors: u64 = runs.iter().map(|(start, end)| end - start).sum();
+        ensure(*used_bytes == sectors * SECTOR_BYTES, "the room in the write cache")?;
+        ensure(used_bytes <= size_bytes, "the room in the write cache")?;
+        let moving = piece.is_some_and(|piece| piece.ends_extent);
+        ensure(*entries_moving == usize::from(moving), "the entries of the write cache")
     }
 
     /// Nothing waits for the mechanism.

@@ -3,6 +3,7 @@
 
 use super::specification;
 use crate::link::transfer_ns;
+use crate::validity::{Broken, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -24,6 +25,14 @@ struct Die {
     waiting: VecDeque<Operation>,
     /// What it does, and whether its array is done and its transfer under way.
     current: Option<(Operation, bool)>,
+}
+
+/// What loaded dies have to do.
+pub struct Pending {
+    /// Those at work.
+    pub busy: Vec<u32>,
+    /// Rows that they will program from the buffer.
+    pub programs: u64,
 }
 
 /// All dies and channels.
@@ -51,6 +60,35 @@ impl Flash {
             bus_rate: specification.bus_rate.0,
             row_bytes: specification.row_bytes(),
         }
+    }
+
+    /// Fails unless loaded dies, which read for no command, can go on as those that
+    /// were `made`.
+    pub fn check(&self, made: &Self, clock: Clock) -> Result<Pending, Broken> {
+        let Self { dies, channel_free_ns, read_ns, program_ns, erase_ns, bus_rate, row_bytes } =
+            self;
+        same!(made; read_ns, program_ns, erase_ns, bus_rate, row_bytes);
+        ensure(
+            dies.len() == made.dies.len() && channel_free_ns.len() == made.channel_free_ns.len(),
+            "the dies and channels",
+        )?;
+        clock.ensure_soon(channel_free_ns.iter().copied())?;
+        let mut pending = Pending { busy: Vec::new(), programs: 0 };
+        for (index, Die { waiting, current }) in (0..).zip(dies) {
+            match current {
+                None => ensure(waiting.is_empty(), "an idle die with work")?,
+                Some(_) => pending.busy.push(index),
+            }
+            let current = current.iter().map(|(operation, _)| operation);
+            for operation in current.chain(waiting) {
+                match operation {
+                    Operation::Read { .. } => ensure(false, "a read for a command")?,
+                    Operation::Program { buffered: true } => pending.programs += 1,
+                    _ => {}
+                }
+            }
+        }
+        Ok(pending)
     }
 
     /// Gives a die an operation. Returns when the die's next event is due if

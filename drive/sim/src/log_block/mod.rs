@@ -25,6 +25,7 @@ use crate::Device;
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use crate::state::Blueprint;
+use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
@@ -93,7 +94,8 @@ pub struct LogBlock {
     in_device: u32,
     /// Commands that wait in the host for a place in the command queue.
     host_queue: VecDeque<(u64, u32)>,
-    /// By tag.
+    /// By tag. Those of a drive that was saved are complete.
+    #[serde(skip)]
     commands: Vec<Command>,
     buffer_free_rows: u64,
     /// Writes whose data is not all in the buffer, oldest first.
@@ -109,6 +111,7 @@ pub struct LogBlock {
     translation: Translation,
     events: EventQueue<Event>,
     /// Scratch for the work of one write.
+    #[serde(skip)]
     work: Vec<Work>,
 }
 
@@ -386,8 +389,70 @@ impl Device for LogBlock {
         *self = Self::new(&self.specification.clone());
     }
 
-    fn complete(&mut self, made: &Self) {
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
+        let Self {
+            specification: _,
+            capacity_bytes,
+            row_bytes,
+            host_bytes,
+            host_overhead_ns,
+            read_overhead_ns,
+            write_overhead_ns,
+            firmware_free_ns,
+            queue_depth,
+            in_device,
+            host_queue,
+            commands: _,
+            buffer_free_rows,
+            writes,
+            receiving,
+            flushes,
+            open_row,
+            link,
+            flash,
+            translation,
+            events,
+            work: _,
+        } = &*self;
+        same!(
+            made; capacity_bytes, row_bytes, host_overhead_ns, read_overhead_ns,
+            write_overhead_ns, queue_depth,
+        );
+        ensure(
+            *in_device == 0
+                && host_queue.is_empty()
+                && writes.is_empty()
+                && !receiving
+                && flushes.is_empty(),
+            "a command in the drive",
+        )?;
+        ensure_counts([*host_bytes])?;
+        clock.ensure_soon([*firmware_free_ns])?;
+        link.check(&made.link, clock)?;
+        translation.check(&made.translation)?;
+        if let Some(OpenRow { row, from, until }) = *open_row {
+            let start = u64::from(row) * row_bytes;
+            let end = (start + row_bytes).min(*capacity_bytes);
+            ensure(start <= from && from < until && until <= end, "the open row")?;
+        }
+        // Every row in the buffer is open or on its way to flash.
+        let dies = flash.check(&made.flash, clock)?;
+        let held = dies.programs + u64::from(open_row.is_some());
+        let size = made.specification.controller.buffer.0 / made.row_bytes;
+        ensure(buffer_free_rows.checked_add(held) == Some(size), "the room in the buffer")?;
+        // Every die at work has one event, and there are no others.
+        clock.ensure_due(events.iter().map(|&(at_ns, _)| at_ns))?;
+        let mut due = Vec::new();
+        for (_, event) in events.iter() {
+            let Event::Die(die) = event else {
+                return ensure(false, "an event of a command");
+            };
+            due.push(*die);
+        }
+        due.sort_unstable();
+        ensure(due == dies.busy, "the event of a die")?;
         self.specification = made.specification.clone();
+        Ok(())
     }
 
     fn flash_programmed_bytes(&self) -> Option<u64> {

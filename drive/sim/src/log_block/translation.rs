@@ -9,6 +9,7 @@
 use super::flash::Operation;
 use super::specification::{Sharing, Specification};
 use crate::table::Table;
+use crate::validity::{Checked, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
 /// Work for a die.
@@ -84,6 +85,81 @@ impl Translation {
             in_data: vec![0; whole.div_ceil(64) as usize],
             counts: Counts::default(),
         }
+    }
+
+    /// Fails unless a loaded mapping can go on as one that was `made`.
+    pub fn check(&self, made: &Self) -> Checked {
+        let Self {
+            rows_per_block,
+            dies_per_block,
+            sharing,
+            logs_per_bank,
+            banks,
+            place,
+            in_data,
+            counts,
+        } = self;
+        same!(made; rows_per_block, dies_per_block, sharing, logs_per_bank);
+        ensure(
+            banks.len() == made.banks.len()
+                && place.len() == made.place.len()
+                && in_data.len() == made.in_data.len(),
+            "the size of a table",
+        )?;
+        let Counts {
+            host_rows,
+            copied_rows,
+            switch_merges,
+            partial_merges,
+            full_merges,
+            erased_blocks,
+        } = *counts;
+        ensure_counts([host_rows, copied_rows, switch_merges, partial_merges, full_merges])?;
+        ensure_counts([erased_blocks])?;
+        let mut in_logs = 0;
+        for (number, bank) in banks.iter().enumerate() {
+            let Bank { logs, open, writes } = bank;
+            ensure(logs.len() == *logs_per_bank as usize, "the logs of a bank")?;
+            ensure_counts([*writes])?;
+            let shared = *sharing == Sharing::Shared;
+            ensure(*open == 1 || shared && (1..logs.len()).contains(open), "the open log")?;
+            for (index, log) in logs.iter().enumerate() {
+                ensure(log.written <= *writes, "when a log was written")?;
+                self.check_log(number, index, log)?;
+                in_logs += log.valid as usize;
+            }
+            let mut owners: Vec<u32> = logs.iter().filter_map(|log| log.owner).collect();
+            owners.sort_unstable();
+            ensure(owners.windows(2).all(|pair| pair[0] < pair[1]), "the owner of a log")?;
+        }
+        ensure(in_logs == place.iter().filter(|&&place| place > 0).count(), "the place of a row")
+    }
+
+    fn check_log(&self, bank: usize, index: usize, log: &Log) -> Checked {
+        let Log { owner, rows, valid, in_order, written: _ } = log;
+        ensure(rows.len() <= self.rows_per_block as usize, "the rows of a log")?;
+        let blocks = self.place.len() as u32 / self.rows_per_block;
+        let block_of = |row: u32| row / self.rows_per_block;
+        let fits = |&row: &u32| {
+            let block = block_of(row);
+            let owned = owner.is_none_or(|owner| owner == block);
+            block < blocks && self.bank_of(block) == bank && owned
+        };
+        ensure(rows.iter().all(fits), "a row in a log")?;
+        let first = (bank * self.logs_per_bank as usize + index) * self.rows_per_block as usize;
+        let latest =
+            |&(slot, &row): &(usize, &u32)| self.place[row as usize] as usize == first + slot + 1;
+        let count = rows.iter().enumerate().filter(latest).count();
+        ensure(count == *valid as usize, "the valid rows of a log")?;
+        let Some(owner) = *owner else {
+            // Only shared logs have rows of anybody.
+            let shared = self.sharing == Sharing::Shared && index > 0;
+            return ensure(shared || rows.is_empty(), "a log without an owner");
+        };
+        ensure(owner < blocks && self.bank_of(owner) == bank, "the owner of a log")?;
+        ensure(self.sharing == Sharing::PerBlock || index == 0, "the owner of a shared log")?;
+        let ordered = (0..).zip(rows).all(|(slot, row)| row % self.rows_per_block == slot);
+        ensure(*in_order == ordered, "the order of a log")
     }
 
     /// The die that holds a row; `None` when it was never written.

@@ -13,6 +13,7 @@
 use super::idle_timer::{IdleTimer, Rest};
 use super::specification::GarbageCollection;
 use super::{Event, IdleWork, PageMapped};
+use crate::validity::{Checked, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 
 /// When to collect in the background, and how far.
@@ -38,6 +39,18 @@ impl BackgroundCollection {
             timer: collection.idle_delay.as_ref().map(|delay| IdleTimer::new(delay.0)),
             rested: false,
         })
+    }
+
+    /// Fails unless what was loaded can go on as what was `made`, with so many
+    /// events for the timer.
+    pub fn check(&self, made: &Self, clock: Clock, timer_events: usize) -> Checked {
+        let Self { busy_free_blocks, idle_free_blocks, timer, rested: _ } = self;
+        same!(made; busy_free_blocks, idle_free_blocks);
+        match (timer, &made.timer) {
+            (Some(timer), Some(made)) => timer.check(made, clock, timer_events),
+            (None, None) => ensure(timer_events == 0, "a timer of idle time"),
+            _ => ensure(false, "a timer of idle time"),
+        }
     }
 
     /// The host wants something.

@@ -1,6 +1,8 @@
 //! Commands in the device, and the mapping units that they touch.
 
-use fourcorners_workload::Request;
+use super::content::StoredSizes;
+use crate::validity::{Checked, ensure};
+use fourcorners_workload::{Content, Operation, Request};
 use serde::{Deserialize, Serialize};
 
 /// A command in the device.
@@ -32,6 +34,36 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Fails unless a loaded piece can be one of a write that is complete, to a
+    /// drive of so many bytes.
+    pub fn check(&self, grid: UnitGrid, sizes: StoredSizes, capacity_bytes: u64) -> Checked {
+        let Request { operation, offset_bytes, length_bytes, content, fua: _ } = self.request;
+        let end_bytes = offset_bytes.checked_add(u64::from(length_bytes));
+        let sensible = match content {
+            Content::Incompressible | Content::Repeated => true,
+            Content::Compressible(percent) | Content::Duplicated(percent) => percent <= 100,
+        };
+        ensure(
+            operation == Operation::Write
+                && length_bytes > 0
+                && end_bytes.is_some_and(|end_bytes| end_bytes <= capacity_bytes)
+                && sensible,
+            "a write on its way",
+        )?;
+        // A TRIM had it stored.
+        if self.units == 0 {
+            return Ok(());
+        }
+        let (first_unit, last_unit) = grid.touched(&self.request);
+        let end_unit = self.first_unit.checked_add(self.units);
+        ensure(
+            first_unit <= self.first_unit
+                && end_unit.is_some_and(|end_unit| end_unit <= last_unit + 1)
+                && self.stored_bytes == sizes.of(content),
+            "a piece of a write",
+        )
+    }
+
     /// Last unit of the piece.
     #[inline]
     pub fn last_unit(&self) -> u32 {
@@ -40,7 +72,7 @@ impl Piece {
 }
 
 /// The grid of mapping units.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitGrid {
     /// Bytes of a unit, a power of two.
     pub unit_bytes: u64,

@@ -14,6 +14,7 @@ use super::specification::{self, Specification};
 use crate::event::{NEVER_NS, Timers};
 use crate::link::transfer_ns;
 use crate::table::prefetch;
+use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -29,7 +30,7 @@ pub struct PageRead {
 }
 
 /// Work that no command waits for directly.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackgroundWork {
     /// Time on the channel; it comes first.
     pub bus_ns: u32,
@@ -41,7 +42,7 @@ pub struct BackgroundWork {
 
 /// Page program times by the row of a block. Rows hold lower and upper pages of
 /// the same cells in turn, and upper ones take longer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramTimes {
     /// Repeats over the rows; one entry: all rows alike.
     ns: Box<[u32]>,
@@ -108,6 +109,47 @@ struct Die {
 }
 
 impl Die {
+    /// Fails unless a loaded die can go on until it is idle.
+    fn check(&self, made: &Self, due_ns: u64, clock: Clock) -> Checked {
+        let Self { state, channel, reads, background, suspended } = self;
+        same!(made; channel);
+        let alone = match state {
+            State::Idle => {
+                ensure(reads.is_empty() && background.is_empty(), "an idle die with work")?;
+                return ensure(due_ns == NEVER_NS && suspended.is_none(), "an idle die");
+            }
+            State::Background { array_start_ns, .. } => {
+                ensure(*array_start_ns <= due_ns, "when a die began")?;
+                suspended.is_none()
+            }
+            State::Suspending => suspended.is_some(),
+            State::Reading(_) | State::Transferring(_) => true,
+        };
+        ensure(alone, "what a die has stopped")?;
+        clock.ensure_due([due_ns])?;
+        clock.ensure_soon(suspended.iter().map(|stopped| stopped.remaining_ns))
+    }
+
+    /// The page reads that it has been given and not delivered.
+    fn page_reads(&self) -> impl Iterator<Item = &PageRead> {
+        let current = match &self.state {
+            State::Reading(read) | State::Transferring(read) => Some(read),
+            _ => None,
+        };
+        current.into_iter().chain(&self.reads)
+    }
+
+    /// What the work that it has been given releases in the write buffer.
+    fn releases(&self) -> impl Iterator<Item = u32> {
+        let current = match self.state {
+            State::Background { release_bytes, .. } => release_bytes,
+            _ => 0,
+        };
+        let stopped = self.suspended.map_or(0, |stopped| stopped.release_bytes);
+        let waiting = self.background.iter().map(|work| work.release_bytes);
+        [current, stopped].into_iter().chain(waiting).filter(|&bytes| bytes > 0)
+    }
+
     fn idle(channel: u32) -> Self {
         Self {
             state: State::Idle,
@@ -120,7 +162,7 @@ impl Die {
 }
 
 /// What it takes to stop background work for reads.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Suspend {
     suspend_ns: u64,
     resume_ns: u64,
@@ -169,6 +211,39 @@ impl Flash {
             suspend,
             array_time: ArrayTime::default(),
         }
+    }
+
+    /// Fails unless loaded dies can go on as those that were `made`.
+    pub fn check(&self, made: &Self, clock: Clock) -> Checked {
+        let Self { dies, due_ns, channel_free_ns, read_ns, bus_rate, suspend, array_time } = self;
+        same!(made; read_ns, bus_rate, suspend);
+        ensure(
+            dies.len() == made.dies.len()
+                && due_ns.count() == made.due_ns.count()
+                && channel_free_ns.len() == made.channel_free_ns.len(),
+            "the dies and channels",
+        )?;
+        for (index, (die, made)) in (0..).zip(dies.iter().zip(&made.dies)) {
+            die.check(made, due_ns.get(index), clock)?;
+        }
+        let unused = dies.len() as u32..due_ns.count();
+        ensure(unused.into_iter().all(|index| due_ns.get(index) == NEVER_NS), "a die too many")?;
+        clock.ensure_soon(channel_free_ns.iter().copied())?;
+        ensure_counts([array_time.read_ns, array_time.program_ns, array_time.erase_ns])
+    }
+
+    /// The page reads that dies have been given and not delivered.
+    pub fn page_reads(&self) -> impl Iterator<Item = &PageRead> {
+        self.dies.iter().flat_map(Die::page_reads)
+    }
+
+    /// By die: how many rows of the host's it has been given, and what they release
+    /// in the write buffer.
+    pub fn releases(&self) -> Vec<(usize, u64)> {
+        let sum = |die: &Die| {
+            die.releases().fold((0, 0), |(rows, sum), bytes| (rows + 1, sum + u64::from(bytes)))
+        };
+        self.dies.iter().map(sum).collect()
     }
 
     /// Time that arrays spent so far.

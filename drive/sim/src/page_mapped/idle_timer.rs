@@ -1,5 +1,6 @@
 //! How a part of the drive learns that no command has come for some time.
 
+use crate::validity::{Checked, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 
 /// Asks for one event at a time, however many commands come and go.
@@ -26,6 +27,15 @@ impl IdleTimer {
     /// A timer of a drive that has not rested yet.
     pub fn new(delay_ns: u64) -> Self {
         Self { delay_ns, idle_since_ns: 0, waits: false }
+    }
+
+    /// Fails unless a loaded timer can go on as one that was `made`, with so many
+    /// events that stand for the end of its delay.
+    pub fn check(&self, made: &Self, clock: Clock, events: usize) -> Checked {
+        let Self { delay_ns, idle_since_ns, waits } = self;
+        same!(made; delay_ns);
+        clock.ensure_past([*idle_since_ns])?;
+        ensure(usize::from(*waits) == events, "a timer of idle time")
     }
 
     /// The timer after the drive has started anew.

@@ -13,9 +13,10 @@
 
 use super::PageMapped;
 use super::flash::{BackgroundWork, PageRead};
-use super::recent::{Recent, recent};
+use super::recent::{self, Recent, recent};
 use super::specification::Specification;
 use crate::link::transfer_ns;
+use crate::validity::{Checked, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 use std::ops::{Range, RangeInclusive};
 
@@ -86,6 +87,31 @@ impl MapCache {
             next_die: 0,
             rows_programmed: 0,
         })
+    }
+
+    /// Fails unless a loaded cache, that no command waits for, can go on as one that
+    /// was `made`.
+    pub fn check(&self, made: &Self) -> Checked {
+        let Self {
+            units_per_page,
+            page_bytes,
+            pages,
+            on_flash,
+            waiting,
+            dies,
+            read,
+            program,
+            left,
+            pages_per_row,
+            next_die,
+            rows_programmed,
+        } = self;
+        same!(made; units_per_page, page_bytes, dies, read, program, pages_per_row);
+        ensure(on_flash.len() == made.on_flash.len(), "the pages of the map")?;
+        recent::check(pages, &made.pages, on_flash.len())?;
+        ensure(waiting.is_empty(), "a command that waits for the map")?;
+        ensure(left < pages_per_row && next_die < dies, "the row of map pages")?;
+        ensure_counts([*rows_programmed])
     }
 
     /// The cache after the controller has started anew: the map is on flash.

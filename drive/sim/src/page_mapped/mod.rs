@@ -29,6 +29,7 @@ mod specification;
 #[cfg(test)]
 mod tests;
 mod translation;
+mod validity;
 mod writes;
 
 pub use specification::Specification;
@@ -37,6 +38,7 @@ use crate::device::{Device, Overwriting};
 use crate::event::{EventQueue, Kinds};
 use crate::link::Link;
 use crate::state::Blueprint;
+use crate::validity::{Checked, Clock};
 use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
 use content::StoredSizes;
@@ -120,7 +122,8 @@ pub struct PageMapped {
     in_device: u32,
     /// Commands that wait in the host for a place in the command queue.
     host_queue: VecDeque<(u64, u32)>,
-    /// By tag.
+    /// By tag. Those of a drive that was saved are complete.
+    #[serde(skip)]
     commands: Vec<Command>,
     buffer_free_bytes: u64,
     piece_units: u32,
@@ -155,6 +158,7 @@ pub struct PageMapped {
     translation: Translation,
     events: EventQueue<Event>,
     /// Scratch for the work of one write.
+    #[serde(skip)]
     work: Vec<RowWork>,
 }
 
@@ -473,9 +477,10 @@ impl Device for PageMapped {
         self.translation.assert_consistent();
     }
 
-    fn complete(&mut self, made: &Self) {
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
+        self.check(made, clock)?;
         self.specification = made.specification.clone();
-        self.translation.restore_owners();
+        self.check_buffer()
     }
 
     fn energy_j(&self, now_ns: u64) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 use super::flash::ArrayTime;
 use super::specification;
+use crate::validity::{Checked, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
 /// Energy of one milliwatt for one nanosecond, in joules.
@@ -39,6 +40,26 @@ impl Power {
             busy_ns: 0,
             spent_j: 0.0,
         }
+    }
+
+    /// Fails unless a loaded account, while no command is in the drive, can be one
+    /// of a drive with the powers of one that was `made`.
+    pub fn check(&self, made: &Self) -> Checked {
+        let Self {
+            idle_mw,
+            interface_mw,
+            controller_mw,
+            read_mw,
+            program_mw,
+            erase_mw,
+            busy_since_ns,
+            busy_ns,
+            spent_j,
+        } = self;
+        same!(made; idle_mw, interface_mw, controller_mw, read_mw, program_mw, erase_mw);
+        ensure(busy_since_ns.is_none(), "a command that keeps the drive busy")?;
+        ensure(spent_j.is_finite() && *spent_j >= 0.0, "the energy")?;
+        ensure_counts([*busy_ns])
     }
 
     /// A command comes while there was none.

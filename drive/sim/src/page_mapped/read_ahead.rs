@@ -13,6 +13,7 @@
 
 use super::command::{UnitGrid, end_bytes};
 use super::specification;
+use crate::validity::{Checked, ensure, ensure_counts, same};
 use fourcorners_workload::Request;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -96,6 +97,55 @@ impl ReadAhead {
             free_lines: Vec::new(),
             waiters: VecDeque::new(),
         }
+    }
+
+    /// Fails unless a loaded buffer, while no command is in a drive of so many units,
+    /// can go on as one that was `made`; `coming` are the lines whose pages are being
+    /// read.
+    pub fn check(&self, made: &Self, units: u32, coming: &[u32]) -> Checked {
+        let Self {
+            units: grid,
+            share_units,
+            streams,
+            candidates: _,
+            next_candidate,
+            uses,
+            lines,
+            free_lines,
+            waiters,
+        } = self;
+        ensure(*grid == made.units && streams.len() == made.streams.len(), "the read buffer")?;
+        same!(made; share_units);
+        ensure(*next_candidate < CANDIDATES && waiters.is_empty(), "the read buffer")?;
+        ensure_counts([*uses])?;
+        // Each line is in one place.
+        let mut places = vec![0; lines.len()];
+        let mut place = |line: u32, fits: fn(&Line) -> bool| {
+            let found = lines.get(line as usize).is_some_and(fits);
+            ensure(found, "a line of the read buffer")?;
+            places[line as usize] += 1;
+            Ok(())
+        };
+        for stream in streams {
+            let Stream { next_byte, ahead_unit, lines, last_use } = stream;
+            let end_byte = u64::from(units) * grid.unit_bytes;
+            ensure(*next_byte == u64::MAX || *next_byte <= end_byte, "a stream of reads")?;
+            ensure(*ahead_unit <= units && *last_use <= *uses, "a stream of reads")?;
+            lines.iter().try_for_each(|&line| place(line, |line| !line.dropped))?;
+        }
+        free_lines.iter().try_for_each(|&line| place(line, |line| line.arrived))?;
+        coming.iter().try_for_each(|&line| {
+            place(line, |line| !line.arrived)?;
+            ensure(lines[line as usize].first_unit < units, "a line of the read buffer")
+        })?;
+        for (line, places) in lines.iter().zip(places) {
+            // On its way, a line that is wanted is its stream's as well.
+            let expected = 1 + u32::from(!line.arrived && !line.dropped);
+            ensure(places == expected, "a line of the read buffer")?;
+            let range = line.first_unit < line.end_unit && line.end_unit <= units;
+            ensure(range, "a line of the read buffer")?;
+        }
+        Ok(())
     }
 
     /// The stream that a read continues, if it continues one.

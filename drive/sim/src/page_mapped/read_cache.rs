@@ -5,8 +5,9 @@
 //! its command was taken up; what it brings is there once the command is done.
 
 use super::command::UnitGrid;
-use super::recent::{Recent, recent};
+use super::recent::{self, Recent, recent};
 use super::specification;
+use crate::validity::Checked;
 use fourcorners_workload::Request;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,12 @@ impl ReadCache {
     /// An empty cache.
     pub fn new(specification: &specification::ReadCache, units: UnitGrid) -> Self {
         Self { units: recent(specification.size.0 / units.unit_bytes) }
+    }
+
+    /// Fails unless a loaded cache can be one that was `made` for so many units.
+    pub fn check(&self, made: &Self, units: usize) -> Checked {
+        let Self { units: entries } = self;
+        recent::check(entries, &made.units, units)
     }
 
     /// Whether a unit is in the cache.

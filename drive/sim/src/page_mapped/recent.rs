@@ -1,5 +1,6 @@
 //! What was used last, up to a number: the memory of caches.
 
+use crate::validity::{Checked, ensure};
 use lru::LruCache;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::num::NonZeroUsize;
@@ -14,10 +15,17 @@ pub fn recent<V>(entries: u64) -> Recent<V> {
     LruCache::with_hasher(entries, BuildHasherDefault::default())
 }
 
+/// Fails unless loaded entries can be those of a cache that was `made` over keys
+/// below `end`.
+pub fn check<V>(entries: &Recent<V>, made: &Recent<V>, end: usize) -> Checked {
+    ensure(entries.cap() == made.cap(), "the room in a cache")?;
+    ensure(entries.iter().all(|(&key, _)| (key as usize) < end), "an entry of a cache")
+}
+
 /// A saved state has the entries in order of their last use.
 pub mod in_order {
     use super::{Recent, recent};
-    use serde::de::DeserializeOwned;
+    use serde::de::{DeserializeOwned, Error};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::num::NonZeroUsize;
 
@@ -35,7 +43,10 @@ pub mod in_order {
         deserializer: D,
     ) -> Result<Recent<V>, D::Error> {
         let (room, oldest_first) = <(u64, Vec<(u32, V)>)>::deserialize(deserializer)?;
-        // Room for as many as there are: a damaged number of them may be any.
+        if oldest_first.len() as u64 > room {
+            return Err(D::Error::custom("more entries than there is room for"));
+        }
+        // Room for as many as there are: the number may be any.
         let mut entries = recent(oldest_first.len() as u64);
         for (key, value) in oldest_first {
             entries.put(key, value);

@@ -16,6 +16,7 @@ use super::flash::BackgroundWork;
 use super::idle_timer::{IdleTimer, Rest};
 use super::specification::{Specification, WhenFull};
 use crate::link::transfer_ns;
+use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
 /// How full the cache is, and what it has to do.
@@ -47,7 +48,7 @@ impl SlcCache {
         let row_bytes = specification.row_bytes();
         let unit_bytes = specification.translation.unit.0;
         let dynamic_gain = match (&cache.dynamic_share, &cache.bits_per_cell) {
-            (Some(share), Some(bits)) => share.value / f64::from(bits.value),
+            (Some(share), Some(bits)) => share.value.0 / f64::from(bits.value),
             _ => 0.0,
         };
         Some(Self {
@@ -71,6 +72,34 @@ impl SlcCache {
             folded_bytes: 0,
             draining: false,
         })
+    }
+
+    /// Fails unless a loaded cache can go on as one that was `made`, on a drive with
+    /// so many units without data, and so many events for its timer.
+    pub fn check(&self, made: &Self, clock: Clock, free: u64, timer_events: usize) -> Checked {
+        let Self {
+            program_ns,
+            fold,
+            row_bytes,
+            static_bytes,
+            dynamic_gain,
+            folds_when_full,
+            dies,
+            next_die,
+            timer,
+            free_units,
+            unit_bytes,
+            level_bytes,
+            folded_bytes,
+            draining: _,
+        } = self;
+        same!(
+            made; program_ns, fold, row_bytes, static_bytes, dynamic_gain, folds_when_full, dies,
+            unit_bytes,
+        );
+        timer.check(&made.timer, clock, timer_events)?;
+        ensure(next_die < dies && *free_units == free, "the room in the SLC cache")?;
+        ensure_counts([*level_bytes, *folded_bytes])
     }
 
     /// The cache after the controller has started anew: its cells hold what they

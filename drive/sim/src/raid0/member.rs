@@ -6,6 +6,7 @@ use crate::disk::Disk;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::specification::{Specification, SpecificationError};
+use crate::validity::{Checked, Clock, ensure};
 use fourcorners_target::Completion;
 use fourcorners_workload::Request;
 use serde::{Deserialize, Serialize};
@@ -95,11 +96,13 @@ impl Device for Member {
         with_member!(self, drive => drive.enter_steady_state(at_ns, of));
     }
 
-    fn complete(&mut self, made: &Self) {
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
         match (self, made) {
-            (Self::PageMapped(drive), Self::PageMapped(made)) => drive.complete(made),
-            (Self::LogBlock(drive), Self::LogBlock(made)) => drive.complete(made),
-            _ => {}
+            (Self::PageMapped(drive), Self::PageMapped(made)) => drive.complete(made, clock),
+            (Self::BlockMapped(drive), Self::BlockMapped(made)) => drive.complete(made, clock),
+            (Self::Disk(drive), Self::Disk(made)) => drive.complete(made, clock),
+            (Self::LogBlock(drive), Self::LogBlock(made)) => drive.complete(made, clock),
+            _ => ensure(false, "the kind of a member"),
         }
     }
 

@@ -17,6 +17,7 @@ pub use specification::Specification;
 use crate::device::{Device, Overwriting};
 use crate::event::NEVER_NS;
 use crate::link::transfer_ns;
+use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request, Stream};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ use stripe::Stripe;
 pub struct Raid0 {
     members: Vec<Member>,
     /// When each member's earliest event is due.
+    #[serde(skip)]
     next_ns: Vec<u64>,
     capacity_bytes: u64,
     stripe: Stripe,
@@ -36,7 +38,8 @@ pub struct Raid0 {
     data_rate: Option<u64>,
     data_path_free_ns: u64,
     /// By tag. A command has at most one part on a member, which therefore
-    /// knows it by the same tag.
+    /// knows it by the same tag. Those of a drive that was saved are complete.
+    #[serde(skip)]
     commands: Vec<Command>,
     /// Commands whose parts are all done, and when they complete, in order of
     /// time.
@@ -278,10 +281,30 @@ impl Device for Raid0 {
         }
     }
 
-    fn complete(&mut self, made: &Self) {
-        for (member, made) in self.members.iter_mut().zip(&made.members) {
-            member.complete(made);
+    fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
+        let Self {
+            members,
+            next_ns,
+            capacity_bytes,
+            stripe,
+            overhead_ns,
+            data_rate,
+            data_path_free_ns,
+            commands: _,
+            completing,
+            done: _,
+            counts,
+        } = self;
+        same!(&*made; capacity_bytes, stripe, overhead_ns, data_rate);
+        ensure(members.len() == made.members.len(), "the members")?;
+        ensure(completing.is_empty(), "a command in the array")?;
+        clock.ensure_soon([*data_path_free_ns])?;
+        ensure_counts([counts.commands, counts.parts])?;
+        for (member, made) in members.iter_mut().zip(&made.members) {
+            member.complete(made, clock)?;
         }
+        *next_ns = members.iter().map(Device::next_event_ns).collect();
+        Ok(())
     }
 
     fn energy_j(&self, now_ns: u64) -> Option<f64> {

@@ -256,8 +256,15 @@ pub fn random_drive(dice: &mut Dice) -> (String, [SimulatedDrive; 2]) {
     }
 }
 
+/// A drive's state.
+pub fn saved(drive: &SimulatedDrive) -> Vec<u8> {
+    let mut state = Vec::new();
+    drive.save(&mut state).unwrap();
+    state
+}
+
 /// A random workload of up to three streams that fits the drive.
-fn random_workload(dice: &mut Dice, capacity_bytes: u64) -> Workload {
+pub fn random_workload(dice: &mut Dice, capacity_bytes: u64) -> Workload {
     let streams: Vec<String> = (0..dice.number(1, 3))
         .map(|_| {
             let sectors = dice.one_of(&[1, 7, 8, 8, 8, 16, 32, 256, 1000]);
@@ -379,6 +386,10 @@ fn step(dice: &mut Dice, what: &str, drives: &mut [SimulatedDrive; 2]) -> u64 {
         }
     }
     assert!(now_ns(&mut drives[0]) >= before_ns, "time goes back");
+    // Whatever a drive has been through, its state is taken back, and is the same.
+    let state = saved(&drives[0]);
+    drives[1].load(&state[..]).unwrap_or_else(|error| panic!("{error}: {what}"));
+    assert_eq!(saved(&drives[1]), state, "saved again");
     drives[0].assert_consistent();
     assert_eq!(drives[0].counters(), drives[1].counters(), "two equal drives differ");
     ios

@@ -36,6 +36,14 @@ pub fn for_each(words: &[u64], range: Range<u32>, mut visit: impl FnMut(u32)) {
     });
 }
 
+/// How many bits of a range are set.
+#[inline]
+pub fn count(words: &[u64], range: Range<u32>) -> u32 {
+    let mut count = 0;
+    by_word(range, |word, mask| count += (words[word] & mask).count_ones());
+    count
+}
+
 /// Sets the bits of a range.
 #[inline]
 pub fn set(words: &mut [u64], range: Range<u32>) {

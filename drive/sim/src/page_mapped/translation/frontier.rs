@@ -1,6 +1,7 @@
 //! The row that a write stream fills.
 
 use super::geometry::Geometry;
+use crate::validity::{Checked, ensure};
 use serde::{Deserialize, Serialize};
 
 /// Where the next unit of a write stream goes in a pool, and what the open row
@@ -34,6 +35,23 @@ impl Frontier {
             last_row_read: u32::MAX,
             bytes_read: 0,
         }
+    }
+
+    /// Fails unless more can be added to a loaded row; `varies` says that units take
+    /// different room. Only a row that the host fills now may hold its bytes.
+    pub fn check(&self, geometry: &Geometry, varies: bool, takes_host: bool) -> Checked {
+        let Self { block, row, slots, bytes, host_bytes, rows_read, last_row_read: _, bytes_read } =
+            *self;
+        ensure(block < geometry.blocks && row < geometry.rows_per_block, "an open row")?;
+        // Of units that vary, the least that one takes when it is moved.
+        let least = geometry.row_bytes / geometry.slots_per_row;
+        let unit_bytes = u64::from(if varies { least } else { geometry.unit_bytes });
+        let least = u64::from(slots) * unit_bytes;
+        let fits = if varies { least <= u64::from(bytes) } else { least == u64::from(bytes) };
+        ensure(fits && bytes <= geometry.row_bytes && !self.is_full(geometry), "an open row")?;
+        ensure(rows_read <= slots && bytes_read <= bytes, "an open row")?;
+        let moved = u64::from(host_bytes) + u64::from(bytes_read);
+        ensure(moved == u64::from(bytes) && (takes_host || host_bytes == 0), "an open row")
     }
 
     /// Goes on to the next row; returns what this one holds.

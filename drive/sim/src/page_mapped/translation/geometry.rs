@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Sizes derived from the specification.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Geometry {
     pub pools: u32,
     pub dies_per_pool: u32,
@@ -37,7 +37,7 @@ pub struct Geometry {
 
 /// A divisor that is often a power of two: a shift is several times as fast,
 /// and so is a product with the reciprocal.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Divisor {
     PowerOfTwo(u32),
     /// 2^64 - 1 over the divisor d, rounded down: too small by less than d of

@@ -203,16 +203,6 @@ impl Translation {
         Pool::erased(free, self.separation.is_some())
     }
 
-    /// Fills in which unit each slot holds; a saved state has only the map.
-    pub fn restore_owners(&mut self) {
-        self.owner = Table::zeroed(self.geometry.slots());
-        for (unit, &entry) in (0..).zip(self.map.iter()) {
-            if entry != 0 {
-                self.owner[self.geometry.owner_index(entry - 1)] = unit;
-            }
-        }
-    }
-
     /// What was done so far.
     pub fn counters(&self) -> TranslationCounters {
         self.counters

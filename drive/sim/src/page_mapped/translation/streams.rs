@@ -15,6 +15,7 @@
 use super::{RowWork, Stream, Translation};
 use crate::page_mapped::specification::{Specification, StreamRule};
 use crate::table::Table;
+use crate::validity::{Checked, ensure, same};
 use serde::{Deserialize, Serialize};
 
 /// Rewrites within the window, less writes after a longer time, that make a
@@ -67,6 +68,22 @@ impl Separation {
             }
         };
         Some(Self { rule, hot_pool: 0 })
+    }
+
+    /// Fails unless what was loaded can go on as what was `made`, on a drive with so
+    /// many pools.
+    pub fn check(&self, made: &Self, pools: u32) -> Checked {
+        let Self { rule, hot_pool } = self;
+        ensure(*hot_pool < pools, "the pool of hot data")?;
+        match (rule, &made.rule) {
+            (Rule::Known(end), Rule::Known(made)) => ensure(end == made, "the hot range"),
+            (Rule::Detected(detector), Rule::Detected(made)) => {
+                let Detector { history, units_per_step } = detector;
+                same!(made; units_per_step);
+                ensure(history.len() == made.history.len(), "the history of writes")
+            }
+            _ => ensure(false, "the rule for hot data"),
+        }
     }
 
     /// Notes a write of a unit, after `written` others, and says whether the

@@ -7,6 +7,7 @@
 //! durable as soon as the row that the host filled with it has been programmed,
 //! and not before.
 
+use crate::validity::{Checked, ensure};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -36,6 +37,22 @@ impl Unsettled {
     /// None, on so many dies.
     pub fn new(dies: u32) -> Self {
         Self { by_die: vec![VecDeque::new(); dies as usize], rows: 0, moved: Vec::new() }
+    }
+
+    /// Fails unless the loaded rows are those that dies have been given, so many each,
+    /// on a drive of so many rows and units.
+    pub fn check(&self, given: &[usize], rows_end: u32, units: usize) -> Checked {
+        let Self { by_die, rows, moved } = self;
+        let fits = by_die.len() == given.len()
+            && by_die.iter().zip(given).all(|(rows, &given)| rows.len() == given)
+            && *rows as usize == given.iter().sum::<usize>()
+            && by_die.iter().flatten().all(|&row| row < rows_end || row == EMPTIED);
+        ensure(fits, "the rows on their way to flash")?;
+        let durable = |moved: &Moved| {
+            let rows = given.get(moved.die as usize).copied().unwrap_or(0);
+            (moved.unit as usize) < units && (1..=rows).contains(&(moved.rows_left as usize))
+        };
+        ensure(moved.iter().all(durable), "a unit that was moved")
     }
 
     /// A die is given a row of the host's.

@@ -1,8 +1,9 @@
 //! Which block the collector empties next.
 
 use crate::page_mapped::specification::{GarbageCollection, Policy};
+use crate::validity::{Checked, ensure, same};
 use fourcorners_workload::below;
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,15 @@ impl VictimRule {
             candidates: collection.candidates.as_ref().map_or(1, |c| c.value),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
+    }
+
+    /// Fails unless a loaded rule can go on as one that was `made`.
+    pub fn check(&self, made: &Self) -> Checked {
+        let Self { policy, candidates, random } = self;
+        same!(made; policy, candidates);
+        // From a state of zeroes this generator draws nothing else, for ever.
+        let mut random = random.clone();
+        ensure((0..4).any(|_| random.next_u64() != 0), "the collector's randomness")
     }
 
     /// The block of a pool to empty next. `counts` are the valid units of the

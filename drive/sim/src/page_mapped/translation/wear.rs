@@ -11,10 +11,14 @@
 use super::victim::NOT_CLOSED;
 use super::{Stream, Translation};
 use crate::page_mapped::specification::{Levelling, Specification};
+use crate::validity::{Checked, ensure, same};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+
+/// Erases of a block that a state may have.
+const ERASES_MAX: u32 = 1 << 31;
 
 /// The wear of all blocks. It outlives a secure erase.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,6 +80,34 @@ impl Wear {
             spread_max: wear.and_then(|w| w.spread_max.as_ref()).map_or(u32::MAX, |s| s.value),
             read_only: false,
         }
+    }
+
+    /// Fails unless loaded wear can go on as that of a drive that was `made`.
+    pub fn check(&self, made: &Self) -> Checked {
+        let Self {
+            erases,
+            bad,
+            good_blocks,
+            needed_blocks,
+            endurance,
+            levelling,
+            spread_max,
+            read_only: _,
+        } = self;
+        same!(made; needed_blocks, endurance, levelling, spread_max);
+        ensure(
+            erases.len() == made.erases.len()
+                && bad.len() == made.bad.len()
+                && good_blocks.len() == made.good_blocks.len(),
+            "the wear of the blocks",
+        )?;
+        ensure(erases.iter().all(|&erases| erases < ERASES_MAX), "the erases of a block")?;
+        let blocks = bad.len() / good_blocks.len();
+        for (&good, bad) in good_blocks.iter().zip(bad.chunks(blocks)) {
+            let counted = bad.iter().filter(|&&bad| !bad).count();
+            ensure(good as usize == counted && good >= *needed_blocks, "the good blocks")?;
+        }
+        Ok(())
     }
 
     /// Whether the drive takes no more writes.
