@@ -22,7 +22,9 @@ _KINDS = {
 
 _CASES = [
     (kind, case)
-    for kind, cases in tomllib.loads((Path(__file__).parent / "quantities.toml").read_text()).items()
+    for kind, cases in tomllib.loads(
+        (Path(__file__).parent / "quantities.toml").read_text()
+    ).items()
     for case in cases
     if kind in _KINDS
 ]

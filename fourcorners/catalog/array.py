@@ -44,7 +44,9 @@ def normalized(query: str) -> str:
             "measure a real array by its device, such as /dev/md0"
         )
     if not colon or not drives:
-        raise UserError(f"sim:{query}: write sim:{PREFIX}4xNAME, where NAME is a drive of the catalog")
+        raise UserError(
+            f"sim:{query}: write sim:{PREFIX}4xNAME, where NAME is a drive of the catalog"
+        )
     return PREFIX + drives
 
 

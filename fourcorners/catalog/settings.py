@@ -33,7 +33,7 @@ def _text(path: str, value: Setting) -> str:
         case list() | tuple() if all(isinstance(item, str) for item in value):
             return "[" + ", ".join(_quoted(item) for item in value) + "]"
     raise UserError(
-        f"settings: {path}: use text such as \"60 us\", a number, or true or false, not "
+        f'settings: {path}: use text such as "60 us", a number, or true or false, not '
         f"{type(value).__name__}"
     )
 

@@ -70,7 +70,9 @@ def _list(drives: list[catalog.DriveFile], json: bool) -> None:
     console.print()
     console.print(Text("RAID 0 of any of them: sim:raid0:4xNAME, or of different ones:"))
     console.print(Text("sim:raid0:2xNAME+OTHER. All but kind raid-0 can be members."))
-    console.print(Text("A file to begin one of your own: fourcorners drives NAME --toml > mine.toml"))
+    console.print(
+        Text("A file to begin one of your own: fourcorners drives NAME --toml > mine.toml")
+    )
 
 
 def _show(drive: catalog.DriveFile, json: bool) -> None:

@@ -109,7 +109,7 @@ def read_content(value: Any) -> str:
     if value in (INCOMPRESSIBLE, REPEATED):
         return str(value)
     kind, _, percent = str(value).partition(":")
-    if percent.isdecimal():
+    if percent.isdecimal() and len(percent) <= 3:
         if kind == "compressible" and 1 <= int(percent) <= 100:
             return compressible(int(percent))
         if kind == "duplicated" and 1 <= int(percent) <= 99:

@@ -603,7 +603,7 @@ impl Specification {
         let rows = blocks * u64::from(self.flash.pages_per_block.value);
         let slots = rows * (self.row_bytes() / unit) * (unit / u64::from(sizes.least()));
         // Map, owners and valid bits; what is known of blocks, and of rows that vary.
-        let map = 4 * units + 4 * slots + slots / 8 + 17 * blocks;
+        let map = 4 * units + 4 * slots + slots / 8 + 21 * blocks;
         let fill = if sizes.vary() { rows } else { 0 };
         let streams = self.write_streams.as_ref();
         let detects = streams.is_some_and(|streams| streams.rule.value == StreamRule::Detected);

@@ -295,7 +295,7 @@ impl Device for Raid0 {
             done: _,
             counts,
         } = self;
-        same!(&*made; capacity_bytes, stripe, overhead_ns, data_rate);
+        same!(made; capacity_bytes, stripe, overhead_ns, data_rate);
         ensure(members.len() == made.members.len(), "the members")?;
         ensure(completing.is_empty(), "a command in the array")?;
         clock.ensure_soon([*data_path_free_ns])?;
