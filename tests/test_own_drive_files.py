@@ -60,12 +60,12 @@ def test_settings_are_refused_in_plain_words(path: str, value: str, complaint: s
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('dies = { value = 64, source = ', 'dies = { value = 64, sourc = ', "dies: there is no such parameter"),
+        ("dies = { value = 32, source", "dies = { value = 32, sorce", "flash.dies.source?"),
         ("[flash]", "[flsh]", "did you mean flash?"),
         ('kind = "page-mapped-ssd"', 'kind = "page-maped-ssd"', "did you mean page-mapped-ssd?"),
         ('kind = "page-mapped-ssd"', "", "kind: it is missing"),
         ('kind = "page-mapped-ssd"', "kind = 7", "kind: expected"),
-        ("[host]\noverhead = ", "[host]\nover = ", "did you mean host.overhead?"),
+        ("[host]\noverhead = ", "[host]\nover = ", "host.over: there is no such parameter"),
         ("[host]\n", "[host]\noverhead = 7 #", "expected a value and its source"),
         ("[host]\n", "host = 3\n[nothing]\n", "host: expected a section with parameters, found 3"),
     ],
@@ -74,11 +74,6 @@ def test_files_are_refused_in_plain_words(
     old: str, new: str, complaint: str, tmp_path: Path
 ) -> None:
     text = catalog.load("ocz-vector-256gb").text
-    if "64, source" in old:
-        value = next(
-            p.value for p in catalog.load("ocz-vector-256gb").parameters if p.name == "dies"
-        )
-        old, new = old.replace("64", value), new.replace("64", value)
     assert old in text
     message = _refusal({}, text.replace(old, new, 1), tmp_path / "mine.toml")
     assert complaint in message, message
@@ -113,8 +108,7 @@ def test_settings_from_python_are_text_numbers_or_truths(tmp_path: Path) -> None
 
 def test_a_drive_that_would_take_too_much_memory_says_how_much() -> None:
     message = _refusal({"flash.page_size": "256 KiB"})
-    assert "would take 9." in message
-    assert "GB of memory" in message
+    assert "would take 9.0 GB of memory" in message
     assert "translation.unit" in message
 
 
@@ -155,8 +149,8 @@ def test_a_file_that_is_wrong_is_not_shown(
         ("sim:raid10:4xwd6400aaks", "RAID 10 is not simulated"),
         ("sim:RAID-6:4xwd6400aaks", "RAID 6 is not simulated"),
         ("sim:raid:4xwd6400aaks", "an array without a level is not simulated"),
-        ("sim:raid0", "write sim:raid0:4xNAME"),
-        ("sim:raid0:", "write sim:raid0:4xNAME"),
+        ("sim:raid0", "write raid0:4xNAME"),
+        ("sim:raid0:", "write raid0:4xNAME"),
     ],
 )
 def test_only_raid_0_is_there(locator: str, complaint: str) -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from fourcorners import units, wording
 from fourcorners.errors import UserError
 
-
 _KINDS = {
     "time": (units.parse_seconds, 1e9),
     "size": (units.parse_bytes, 1),

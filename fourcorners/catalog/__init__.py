@@ -11,7 +11,6 @@ from typing import Any
 from fourcorners.catalog import array
 from fourcorners.errors import UserError, os_reason
 
-
 TEXT_BYTES_MAX = 2**18
 """Of a drive file: a hundred times as much as any of the catalog's."""
 

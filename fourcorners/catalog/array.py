@@ -45,7 +45,7 @@ def normalized(query: str) -> str:
         )
     if not colon or not drives:
         raise UserError(
-            f"sim:{query}: write sim:{PREFIX}4xNAME, where NAME is a drive of the catalog"
+            f"sim:{query} names no drives: write {PREFIX}4xNAME, where NAME is one of the catalog"
         )
     return PREFIX + drives
 

@@ -34,7 +34,7 @@ def _text(path: str, value: Setting) -> str:
             return "[" + ", ".join(_quoted(item) for item in value) + "]"
     raise UserError(
         f'settings: {path}: use text such as "60 us", a number, or true or false, not '
-        f"{type(value).__name__}"
+        f"{'nothing' if value is None else type(value).__name__}"
     )
 
 

@@ -373,7 +373,7 @@ def drives(
     name: str | None = None,
     /,
     *,
-    check: Flag = False,
+    check: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     toml: Flag = False,
     json: Json = False,
 ) -> int:
@@ -385,7 +385,7 @@ def drives(
         The drive to show; a part of its name is enough. raid0:4xNAME shows an array, and
         ./mydrive.toml a drive file of your own, once it is right.
     check
-        Only say whether a drive file is right; - reads it from the input.
+        A drive file: only say whether it is right; - reads it from the input.
     toml
         Print the drive file, to begin one of your own from.
     """

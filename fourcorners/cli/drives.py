@@ -15,28 +15,34 @@ from fourcorners.targets import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX, SimulatedTa
 from fourcorners.wording import chosen_size
 
 
-def run(name: str | None, *, check: bool, toml: bool, json: bool) -> int:
+def run(name: str | None, *, check: str | None, toml: bool, json: bool) -> int:
     """Lists all drives, shows one, prints its file, or says whether a drive file is right.
 
     Raises :class:`UserError` for what is wrong in a drive file: it is checked whatever is asked.
     """
-    if [check, toml, json].count(True) > 1:
-        raise UserError("use only one of --check, --toml and --json")
+    if check is not None and (name is not None or toml or json):
+        raise UserError("--check names a drive file: leave out everything else")
+    if toml and (json or name is None):
+        raise UserError("--toml prints a drive's own file: name the drive, and leave out --json")
+    if check is not None:
+        target = _checked(_read(check), check)
+        size = chosen_size(target.capacity_bytes)
+        say(f"{check}: nothing is wrong: {target.name}, {size}")
+        return 0
     if name is None:
-        if check or toml:
-            raise UserError(f"name a drive{' file (- reads one from the input)' * check}")
         _list([catalog.load(known) for known in catalog.names()], json)
         return 0
     drive = _read(name)
-    target = SimulatedTarget(name, drive, {}, seed=1)
+    _checked(drive, name)
     if toml:
         say(drive.text.rstrip("\n"))
-    elif check:
-        size = chosen_size(target.capacity_bytes)
-        say(f"{name}: nothing is wrong: {drive.name}, {size}, {drive.kind}")
     else:
         _show(drive, json)
     return 0
+
+
+def _checked(drive: catalog.DriveFile, name: str) -> SimulatedTarget:
+    return SimulatedTarget(name, drive, {}, seed=1)
 
 
 def _read(name: str) -> catalog.DriveFile:
@@ -46,7 +52,7 @@ def _read(name: str) -> catalog.DriveFile:
         except UnicodeDecodeError:
             raise UserError("the drive file in the input is not text in UTF-8") from None
         return catalog.parse_own(Path("-"), text)
-    if name.endswith(DRIVE_FILE_SUFFIX):
+    if name.endswith(DRIVE_FILE_SUFFIX) or Path(name).is_file():
         return catalog.load_path(name)
     return catalog.load(name.removeprefix(SIMULATED_PREFIX))
 

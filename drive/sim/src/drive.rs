@@ -6,7 +6,7 @@ use crate::disk::Disk;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::raid0::{self, Member, Raid0};
-use crate::specification::{Header, Kind, Specification, SpecificationError, check_memory};
+use crate::specification::{Header, Kind, Specification, SpecificationError, check_members_memory};
 use crate::state::Identity;
 use fourcorners_workload::{Pattern, Stream};
 use std::ops::Range;
@@ -95,8 +95,7 @@ impl SimulatedDrive {
             Specification::Raid0(_, s) => {
                 let specifications = member_specifications(&s, members)?;
                 let memory_bytes = specifications.iter().map(Specification::memory_bytes).sum();
-                check_memory(memory_bytes, "have fewer or smaller members")
-                    .map_err(SpecificationError)?;
+                check_members_memory(memory_bytes).map_err(SpecificationError)?;
                 keeps_state = specifications.iter().any(|m| m.header().kind != Kind::Disk);
                 let seeds = (0..).map(|index| seed.wrapping_add(index));
                 let drives = (specifications.iter().zip(seeds))

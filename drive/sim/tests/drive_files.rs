@@ -29,9 +29,9 @@ fn documented() -> Lists {
 
 /// The names that a message says were expected in the place of `unknown`.
 fn expected(message: &str) -> Vec<String> {
-    let (_, list) =
-        message.split_once("unknown field `unknown`, ").unwrap_or_else(|| panic!("{message}"));
-    list.split('`').skip(1).step_by(2).map(String::from).collect()
+    let (place, list) = message.split_once(": use ").unwrap_or_else(|| panic!("{message}"));
+    assert!(place.contains("unknown: there is no such "), "{message}");
+    list.split(", ").map(String::from).collect()
 }
 
 fn refusal(text: &str) -> String {

@@ -14,7 +14,7 @@ mod settings;
 mod wording;
 
 pub use common::{Capacity, Host, RowController, check_bus_rate, check_page_size};
-pub(crate) use limits::{check_memory, check_second};
+pub(crate) use limits::{check_members_memory, check_memory, check_second};
 pub use link::{Interface, Link};
 pub use quantity::{BitsPerSecond, Bytes, BytesPerSecond, Milliwatts, Nanoseconds, Share};
 

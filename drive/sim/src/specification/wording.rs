@@ -26,7 +26,9 @@ pub fn plain(place: &str, message: &str) -> String {
         let [name, known @ ..] = &quoted(rest)[..] else {
             return told(message);
         };
-        return unknown(place, name, known);
+        // The place is that of the name itself.
+        let inside = place.strip_suffix(name.as_str()).map(|rest| rest.trim_end_matches('.'));
+        return unknown(inside.filter(|inside| !inside.is_empty()).unwrap_or("."), name, known);
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
         let name = quoted(rest).into_iter().next().unwrap_or_default();
@@ -151,12 +153,12 @@ mod tests {
                 "flash.dies: it is missing, and a drive of this kind needs it",
             ),
             (
-                "flash",
+                "flash.des",
                 "unknown field `des`, expected `dies` or `planes`",
                 "flash.des: there is no such parameter: did you mean flash.dies?",
             ),
             (
-                ".",
+                "colour",
                 "unknown field `colour`, expected `dies` or `planes`",
                 "colour: there is no such section: use dies, planes",
             ),
