@@ -328,3 +328,47 @@ def a_file_inside_a_disk_that_a_loop_device_is_attached_to(folder: Path) -> Iter
             second.hardlink_to(inner)
             inner.unlink()
             yield Danger(_overwrite(second), "attached to /dev/loop", [second])
+
+
+# Overlay file systems: a file has a number there, and another one in its layer
+
+
+@contextlib.contextmanager
+def overlaid(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """A file as an overlay file system shows it, and in the folder above which that lies."""
+    if os.geteuid() != 0:
+        pytest.skip("mounts need root")
+    for name in ("lower", "upper", "work", "merged"):
+        (folder / name).mkdir()
+    (folder / "upper/precious.img").write_bytes(os.urandom(MIB))
+    layers = f"lowerdir={folder}/lower,upperdir={folder}/upper,workdir={folder}/work"
+    run("mount", "-t", "overlay", "overlay", "-o", layers, folder / "merged")
+    try:
+        yield folder / "merged/precious.img", folder / "upper/precious.img"
+    finally:
+        run("umount", folder / "merged")
+
+
+@danger
+def a_file_whose_layer_is_attached_to_a_loop_device(folder: Path) -> Iterator[Danger]:
+    with overlaid(folder) as (shown, layer), attached(layer) as device:
+        yield Danger(_overwrite(shown), f"attached to {device}", [layer])
+
+
+@danger
+def a_layer_whose_file_is_attached_to_a_loop_device(folder: Path) -> Iterator[Danger]:
+    with overlaid(folder) as (shown, layer), attached(shown):
+        yield Danger(_overwrite(layer), "open for writing by the kernel, or", [layer])
+
+
+@danger
+def a_file_whose_layer_another_program_has_open_for_writing(folder: Path) -> Iterator[Danger]:
+    with (
+        overlaid(folder) as (shown, layer),
+        layer.open("ab") as output,
+        subprocess.Popen(["sleep", "60"], stdout=output) as other,
+    ):
+        try:
+            yield Danger(_overwrite(shown), "open for writing by sleep", [layer])
+        finally:
+            other.kill()

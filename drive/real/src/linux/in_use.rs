@@ -8,8 +8,9 @@ use super::places::{Place, Storage};
 use super::processes::{Found, Holder, Manner, Wanted, printable};
 use super::sysfs::{Member, System, block_device, names};
 use crate::uses::Uses;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -88,15 +89,20 @@ impl System {
         if self.swap_areas().iter().any(is_it) {
             fixed.users.push("used as swap".to_owned());
         }
-        let places = [Place::of_file(device, inode)];
+        let mut wanted = vec![Wanted::File { device, inode }];
+        let mut places = vec![Place::of_file(device, inode)];
+        if let Some(metadata) = self.below_overlay(file) {
+            let (device, inode) = (metadata.dev(), metadata.ino());
+            wanted.push(Wanted::File { device, inode });
+            places.push(Place::of_file(device, inode));
+        }
         fixed.users.extend(self.loops_over(&places, &loops).map(attached));
         add_unknown_loops(&mut fixed, &loops);
-        let wanted = Wanted::File { device, inode };
         let began = Instant::now();
         loop {
             let mut uses = fixed.clone();
             let is_last = began.elapsed() > LETTING_GO;
-            if self.add_programs(&mut uses, file, wanted, is_last) || is_last {
+            if self.add_programs(&mut uses, file, &wanted, is_last) || is_last {
                 return uses;
             }
             std::thread::sleep(LOOK_AGAIN);
@@ -105,15 +111,15 @@ impl System {
 
     /// Adds who has a file open. False where somebody has whom nobody names, which may
     /// be the kernel that has not yet let go of it; the last time that is a use.
-    fn add_programs(&self, uses: &mut Uses, file: &File, wanted: Wanted, is_last: bool) -> bool {
+    fn add_programs(&self, uses: &mut Uses, file: &File, wanted: &[Wanted], is_last: bool) -> bool {
         let for_writing = locks::is_for_writing(file);
         let lease = locks::lease(file, for_writing);
-        if lease == Lease::Free && for_writing {
+        if lease == Lease::Free && for_writing && wanted.len() == 1 {
             // Nobody has another descriptor of it.
             return true;
         }
-        let found = self.holders(&[wanted], lease != Lease::Free);
-        uses.add(&found.holders, &[String::new()]);
+        let found = self.holders(wanted, lease != Lease::Free);
+        uses.add(&found.holders, &vec![String::new(); wanted.len()]);
         let is_locked_by_whom = found.holders.iter().any(|holder| holder.manner >= Manner::Locks);
         if let Some(owner) = locks::lock_owner(file).filter(|_| !is_locked_by_whom) {
             uses.users.push(match owner {
@@ -146,6 +152,24 @@ impl System {
             }
         }
         is_explained
+    }
+
+    /// The file of an overlay file system's layers that an open file of it is: a program
+    /// that has that one open has another number of it.
+    fn below_overlay(&self, file: &File) -> Option<Metadata> {
+        let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+        let mounts = self.mounts();
+        let mount = mounts
+            .iter()
+            .filter(|mount| path.starts_with(&mount.point))
+            .max_by_key(|mount| mount.point.len())
+            .filter(|mount| mount.file_system == "overlay")?;
+        let within = path.strip_prefix(&mount.point).ok()?;
+        let option = |name| mount.options.split(',').find_map(|one| one.strip_prefix(name));
+        let layers = option("upperdir=").into_iter();
+        layers
+            .chain(option("lowerdir=").unwrap_or_default().split(':'))
+            .find_map(|layer| std::fs::metadata(Path::new(layer).join(within)).ok())
     }
 
     /// What uses a device, programs apart: for a partition the whole disk counts as

@@ -19,6 +19,7 @@ pub(crate) struct Mount {
     pub point: String,
     pub file_system: String,
     pub source: String,
+    pub options: String,
 }
 
 /// A disk or partition: what sysfs calls it, its number, and which part of the disk
@@ -171,6 +172,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
         point: unescape(left.nth(1)?),
         file_system: right.next()?.to_owned(),
         source: unescape(right.next()?),
+        options: unescape(right.next().unwrap_or_default()),
     })
 }
 
