@@ -1,12 +1,14 @@
 """The command line: what it prints, writes and returns."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command import fourcorners
+from command import COMMAND, fourcorners
 from fault_runs import validate
 
 import fourcorners as fc
@@ -140,15 +142,47 @@ def test_a_command_loads_only_what_it_needs() -> None:
         assert done.returncode == 0, (command, done.stderr)
 
 
-def test_shells_complete_commands(tmp_path: Path) -> None:
+def test_bash_completes_commands_tests_and_drives(tmp_path: Path) -> None:
+    """As a person does it: a line is typed, and the tab key."""
     script = fourcorners("completion", "bash", cwd=tmp_path)
     assert script.returncode == 0, script.stderr
     (tmp_path / "completion").write_text(script.stdout)
-    asked = (
-        "source ./completion; COMP_WORDS=(fourcorners char); COMP_CWORD=1;"
-        ' $(complete -p fourcorners | sed "s/.*-F //; s/ .*//"); echo "${COMPREPLY[@]}"'
-    )
-    done = subprocess.run(
-        ["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["characterize"]
+    (tmp_path / "target.bin").write_bytes(b"")
+    command = tmp_path / "fourcorners"
+    command.write_text(f'#!/bin/sh\nexec {" ".join(COMMAND)} "$@"\n')
+    command.chmod(0o755)
+    for typed, completed in (
+        ("fourcorners char", "fourcorners characterize "),
+        ("fourcorners run queue-d", "fourcorners run queue-depth "),
+        (
+            "fourcorners run mix --seed 3 sim:ocz-core-6",
+            "fourcorners run mix --seed 3 sim:ocz-core-64gb ",
+        ),
+        ("fourcorners run mix targ", "fourcorners run mix target.bin "),
+        ("fourcorners drives ocz-core-6", "fourcorners drives ocz-core-64gb "),
+        ("fourcorners run mix --tag sim:ocz-co", "fourcorners run mix --tag sim:ocz-co"),
+    ):
+        assert _tab(typed, tmp_path) == completed
+
+
+def _tab(typed: str, cwd: Path) -> str:
+    """The line that bash makes of what was typed when the tab key is pressed."""
+    reader, writer = pty.openpty()
+    process = subprocess.Popen(
+        ["bash", "--noprofile", "--norc", "-i"],
+        stdin=writer, stdout=writer, stderr=writer, cwd=cwd, start_new_session=True,
+        env={**os.environ, "PATH": f"{cwd}:{os.environ['PATH']}", "PS1": "$ ", "TERM": "dumb"},
+    )  # fmt: skip
+    os.close(writer)
+    os.write(reader, b"source ./completion; bind 'set bell-style none'\n")
+    os.write(reader, f"{typed}\t\x01echo '<<\x05>>'\n exit\n".encode())
+    shown = b""
+    while True:
+        try:
+            part = os.read(reader, 4096)
+        except OSError:  # bash has ended
+            break
+        shown += part
+    os.close(reader)
+    process.wait(60)
+    return shown.decode().rpartition("\n<<")[2].partition(">>")[0]

@@ -857,7 +857,6 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
     shell
         bash, zsh or fish.
     """
-    from fourcorners.cli.output import say
+    from fourcorners.cli import completion as completion_command
 
-    say(app.generate_completion(shell=shell))
-    return 0
+    return completion_command.run(app, shell)
