@@ -357,8 +357,10 @@ def resume(
         The run folder. Finished tests are kept; the others are prepared and run.
     """
     from fourcorners.cli import resume as resume_command
+    from fourcorners.cli.foreign import reading
 
-    return resume_command.run(run, json=json, progress=progress, quiet=quiet)
+    with reading([run]):
+        return resume_command.run(run, json=json, progress=progress, quiet=quiet)
 
 
 @app.command(
@@ -488,10 +490,12 @@ def report(
         it, such as samsung-840-pro-256gb. Repeatable. Its run folder is kept beside the first one.
     """
     from fourcorners.cli import report as report_command
+    from fourcorners.cli.foreign import reading
 
-    return report_command.run(
-        runs, out, published, claims, reference, replace=replace, json=json, quiet=quiet
-    )
+    with reading(runs):
+        return report_command.run(
+            runs, out, published, claims, reference, replace=replace, json=json, quiet=quiet
+        )
 
 
 @app.command(
@@ -529,10 +533,13 @@ def compare(
         File to write the comparison to as a page, with the differences as plots.
     """
     from fourcorners.cli import compare as compare_command
+    from fourcorners.cli.foreign import reading
 
-    return compare_command.run(
-        runs, compare_command.Options(tuple(fail_if), junit, markdown, html, replace, json, quiet)
-    )
+    with reading(runs):
+        return compare_command.run(
+            runs,
+            compare_command.Options(tuple(fail_if), junit, markdown, html, replace, json, quiet),
+        )
 
 
 @app.command(

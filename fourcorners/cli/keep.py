@@ -1,8 +1,8 @@
 """``fourcorners runs``, ``note``, ``query`` and ``export``: the runs that are kept."""
 
+import contextlib
 import json as json_module
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from rich.text import Text
 from fourcorners.analysis.claims_table import claims_table
 from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
+from fourcorners.cli.foreign import reading
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
@@ -34,7 +35,7 @@ _COLUMNS_FOLDED_MAX = 6
 
 def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
     """Lists the runs that ``choice`` takes, oldest first."""
-    found = shelf(folders, choice, damaged=_told)
+    found = _sound(shelf(folders, choice, damaged=_told))
     if json:
         rows = [
             {
@@ -57,6 +58,20 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
         table.add_row(*(Text(cell) for cell in _cells(shelved)))
     new_console().print(table)
     return 0
+
+
+def _sound(shelves: Sequence[ShelvedRun]) -> list[ShelvedRun]:
+    """Those of which all can be said that is said of a run here; the others are named."""
+    sound = []
+    for shelved in shelves:
+        try:
+            with reading([shelved.run.path]):
+                _cells(shelved)
+        except UserError as error:
+            _told(f"left out: {error}")
+        else:
+            sound.append(shelved)
+    return sound
 
 
 def _cells(shelved: ShelvedRun) -> list[str]:
@@ -145,11 +160,14 @@ def export(folder: Path, runs: Sequence[Path], form: Format, memory_bytes: int |
     return 0
 
 
-def _database(
-    folders: Sequence[Path], memory_bytes: int | None
-) -> AbstractContextManager[Database]:
-    runs = shelf(folders, damaged=_told)
-    return open_database(runs, claims_table(runs), published_table(), memory_bytes)
+@contextlib.contextmanager
+def _database(folders: Sequence[Path], memory_bytes: int | None) -> Iterator[Database]:
+    runs = _sound(shelf(folders, damaged=_told))
+    with contextlib.ExitStack() as stack:
+        with reading(folders):
+            opened = open_database(runs, claims_table(runs), published_table(), memory_bytes)
+            database = stack.enter_context(opened)
+        yield database
 
 
 def _told(sentence: str) -> None:
@@ -195,10 +213,9 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
 
 def _print(table: pa.Table) -> None:
     console = new_console()
-    rows = [
-        [_cell(value) for value in row.values()]
-        for row in table.slice(0, _ROWS_SHOWN_MAX).to_pylist()
-    ]
+    # By columns, of which several may have one name.
+    shown = [column.to_pylist() for column in table.slice(0, _ROWS_SHOWN_MAX).columns]
+    rows = [[_cell(value) for value in row] for row in zip(*shown, strict=True)]
     widths = [
         max(len(cell) for cell in column) for column in zip(table.column_names, *rows, strict=True)
     ]

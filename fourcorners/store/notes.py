@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
+from fourcorners.store.validity import fault
 from fourcorners.writing import Output
 
 
@@ -29,12 +30,14 @@ def read_notes(folder: Path) -> Notes:
     path = folder / schema.NOTES
     try:
         document = json.loads(path.read_text("utf-8"))
+        if fault(document, "notes") is not None:
+            raise ValueError
         return Notes(tuple(document["tags"]), document["note"])
     except FileNotFoundError:
         return Notes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not what fourcorners writes: mend or remove it") from error
 
 

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from fourcorners.errors import UserError, os_reason
 from fourcorners.recording import IO_COLUMNS, IoLog, LatencyOverTime
 from fourcorners.store import schema
+from fourcorners.store.tables import sound
 from fourcorners.store.validity import fault
 
 Integers = npt.NDArray[np.int64]
@@ -157,7 +158,14 @@ class Run:
         if name == schema.LATENCY_OVER_TIME and not (self.path / name).exists():
             # Earlier versions did not keep it.
             return schema.LATENCY_OVER_TIME_SCHEMA.empty_table()
-        return self._read(name, pq.read_table)
+        table = self._read(name, pq.read_table)
+        kind = schema.IOS_SCHEMA if name.startswith(schema.IOS) else schema.TABLES[name]
+        try:
+            return sound(table, kind)
+        except ValueError as error:
+            raise UserError(
+                f"{self.path / name} is damaged: {error}; put it back from a copy of the run"
+            ) from error
 
     def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
         try:
@@ -192,7 +200,7 @@ class Run:
             raise UserError(f"{self.path} is not a run folder: it has no {name}") from None
         except OSError as error:
             raise UserError(f"cannot read {path}: {os_reason(error)}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(
                 f"{path} is damaged: it is not JSON ({error}); put it back from a copy of the run"
             ) from error

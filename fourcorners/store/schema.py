@@ -106,6 +106,12 @@ IOS_SCHEMA = pa.schema(
         ("errno", pa.int32()),
     ]
 )
+TABLES = {
+    RECORDINGS: RECORDINGS_SCHEMA,
+    SERIES: SERIES_SCHEMA,
+    HISTOGRAMS: HISTOGRAMS_SCHEMA,
+    LATENCY_OVER_TIME: LATENCY_OVER_TIME_SCHEMA,
+}
 
 
 def ios_file(recording_id: str) -> str:

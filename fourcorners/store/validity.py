@@ -6,6 +6,8 @@ longer to load than most commands take.
 
 import functools
 import json
+import math
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -18,6 +20,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
+# A seed has 64 bits.
+_INTEGER_MAX = 2**64
+# What is no character by itself: JSON can hold it, a file of text cannot.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def fault(document: Any, name: str) -> str | None:
@@ -34,6 +40,8 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 def _fault(value: Any, schema: dict[str, Any], place: str) -> str | None:
+    if not _is_sane(value):
+        return f"{place or 'the document'} is out of range"
     if "anyOf" in schema:
         faults = [_fault(value, one, place) for one in schema["anyOf"]]
         # The first form is the usual one, the others say that there is none.
@@ -65,6 +73,15 @@ def _fault(value: Any, schema: dict[str, Any], place: str) -> str | None:
     else:
         return None
     return next((found for part in parts if (found := _fault(*part)) is not None), None)
+
+
+def _is_sane(value: Any) -> bool:
+    """Whether a number can be one that was measured, and a text can be written."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, int):
+        return abs(value) <= _INTEGER_MAX
+    return not isinstance(value, str) or _SURROGATE.search(value) is None
 
 
 def _is(value: Any, name: str) -> bool:

@@ -1,0 +1,178 @@
+"""Run folders of other people: whatever is in them, a sentence or a result."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import fourcorners as fc
+from fourcorners.cli import main
+from fourcorners.store import schema
+
+SUITE = """
+schema_version = 1
+name = "seed"
+scale = 0.01
+[[test]]
+name = "sweep"
+prepare = []
+workload = [{ duration = "1 s", reads = "0 %", block = ["4 KiB", "64 KiB"], pattern = "random" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "seed.toml").write_text(SUITE)
+    return fc.run(str(folder / "seed.toml"), "sim:ocz-core-64gb", out=folder).path
+
+
+@pytest.fixture
+def spoilt(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "runs" / "spoilt"))
+
+
+def outcomes(sound: Path, spoilt: Path, capsys: pytest.CaptureFixture[str]) -> list[int]:
+    """Exit codes of the commands that read it, none of which shows its inside."""
+    codes = []
+    for command in (
+        ["report", str(spoilt)],
+        ["compare", str(sound), str(spoilt)],
+        ["resume", str(spoilt)],
+        ["runs", str(spoilt.parent)],
+        ["query", "SELECT * FROM runs, tests", str(spoilt.parent)],
+    ):
+        codes.append(main(command))
+        said = capsys.readouterr()
+        assert "unexpected" not in said.err, (command, said.err)
+        assert "Traceback" not in said.err, command
+        if codes[-1] != 0:
+            [line] = said.err.splitlines()
+            assert line.startswith("fourcorners: ")
+            assert "spoilt" in line
+        elif command[0] in ("runs", "query") and said.err:
+            assert said.err.startswith("left out: ")
+    return codes
+
+
+def rewrite(folder: Path, name: str, *place: Any, value: Any) -> None:
+    document = json.loads((folder / name).read_text())
+    inner = document
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    # What the file itself is known by would be set right by who made it hostile.
+    document.pop("digests", None)
+    (folder / name).write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("value", [None, 5, 1e20, 10**400, float("nan"), "\ud800", [], [[]], {}])
+@pytest.mark.parametrize(
+    "place",
+    [
+        ["created"],
+        ["ended"],
+        ["notes"],
+        ["notes", 0],
+        ["seed"],
+        ["target", "capacity_bytes"],
+        ["tests", 0, "charts"],
+        ["tests", 0, "charts", 0],
+        ["tests", 0, "charts", 0, "title"],
+        ["tests", 0, "recordings", 0, "point"],
+        ["tests", 0, "recordings", 0, "point", "block_bytes"],
+        ["tests", 0, "recordings", 0, "workload"],
+        ["tests", 0, "recordings", 0, "conditions"],
+        ["tests", 0, "parameters"],
+        ["environment"],
+    ],
+    ids=lambda place: ".".join(map(str, place)),
+)
+def test_a_manifest(
+    place: list[Any], value: Any, sound: Path, spoilt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(spoilt, schema.MANIFEST, *place, value=value)
+    outcomes(sound, spoilt, capsys)
+
+
+@pytest.mark.parametrize("value", [None, 5, float("inf"), "x", [], {}])
+@pytest.mark.parametrize("place", [["detail"], ["interval"], ["evidence"], ["text"], ["value"]])
+def test_findings(
+    place: list[Any], value: Any, sound: Path, spoilt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite(spoilt, schema.FINDINGS, "findings", 0, *place, value=value)
+    outcomes(sound, spoilt, capsys)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"tags": [1], "note": 5}', "null", "5"])
+def test_notes_that_are_none(
+    text: str, sound: Path, spoilt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (spoilt / schema.NOTES).write_text(text)
+    outcomes(sound, spoilt, capsys)
+    assert main(["note", str(spoilt), "--tag", "new"]) == 2
+    assert "mend or remove it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "null", '{"schema": "fourcorners/run"}'])
+def test_a_manifest_that_is_none(
+    text: str, sound: Path, spoilt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (spoilt / schema.MANIFEST).write_text(text)
+    assert set(outcomes(sound, spoilt, capsys)[:3]) == {2}
+
+
+NULLS = [("series.parquet", "ios"), ("recordings.parquet", "operation")]
+LOST = [("series.parquet", "second"), ("recordings.parquet", "recording")]
+
+
+@pytest.mark.parametrize(
+    ("act", "name", "column", "complaint"),
+    [
+        *(("lost", *one, "it has no column") for one in LOST),
+        *(("null", *one, "is missing in a row") for one in NULLS),
+        ("text", "histograms.parquet", "count", "is not of type int64"),
+        ("huge", "series.parquet", "second", "second is out of range"),
+        ("negative", "histograms.parquet", "low_ns", "low_ns is out of range"),
+        ("infinite", "recordings.parquet", "iops", "iops is out of range"),
+    ],
+)
+def test_a_table(
+    act: str, name: str, column: str, complaint: str, sound: Path, spoilt: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    table = pq.read_table(spoilt / name)
+    count = len(table)
+    index = table.schema.names.index(column)
+    kind = table.schema.field(index).type
+    values = {
+        "lost": None,
+        "null": [None] * count,
+        "text": ["x"] * count,
+        "huge": [2**31 - 1] * count,
+        "negative": [-1] * count,
+        "infinite": [float("inf")] * count,
+    }[act]
+    new = None if values is None else pa.array(values, pa.string() if act == "text" else kind)
+    table = table.drop_columns([column]) if new is None else table.set_column(index, column, new)
+    pq.write_table(table, spoilt / name)
+    rewrite(spoilt, schema.MANIFEST, "id", value="spoilt")
+    assert main(["report", str(spoilt)]) == 2
+    assert complaint in capsys.readouterr().err
+    outcomes(sound, spoilt, capsys)
+
+
+def test_a_column_that_an_earlier_version_did_not_write(spoilt: Path) -> None:
+    path = spoilt / schema.RECORDINGS
+    pq.write_table(pq.read_table(path).drop_columns(["energy_j"]), path)
+    rewrite(spoilt, schema.MANIFEST, "id", value="spoilt")
+    assert [row["energy_j"] for row in fc.open_run(str(spoilt)).recordings] == [None, None]
+
+
+def test_a_query_with_a_name_twice(sound: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", "SELECT 1 AS a, 2 AS a, '[bold]' AS b", str(sound)]) == 0
+    assert capsys.readouterr().out.split() == ["a", "a", "b", "1", "2", "[bold]"]
