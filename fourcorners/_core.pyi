@@ -8,6 +8,9 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[np.uint64]
 
+def check_workload(workload_json: str, capacity_bytes: int) -> None:
+    """Raises ``ValueError``, in words for the user, for what no target of that capacity runs."""
+
 class RawLatencies:
     """A distribution of latencies: extremes, sum, and the buckets that hold something."""
 
@@ -184,6 +187,16 @@ class RealTarget:
         io_limit_ns: int = ...,
         engine: str = ...,
     ) -> None: ...
+    @staticmethod
+    def examine(
+        path: str,
+        *,
+        size_bytes: int | None,
+        destroy_data: str | None,
+        overwrite: str | None,
+        engine: str,
+    ) -> None:
+        """Refuses what opening would refuse, of a file that it would make; makes none."""
     @property
     def kind(self) -> Literal["file", "device"]: ...
     @property

@@ -28,6 +28,12 @@ class TargetLostError(UserError):
         super().__init__(message, EXIT_FAILED)
 
 
+def is_panic(error: BaseException) -> bool:
+    """Whether the compiled core found itself in a state that cannot be: its class is pyo3's, is no
+    ``Exception``, and can only be told by its name."""
+    return type(error).__name__ == "PanicException"
+
+
 def os_reason(error: OSError) -> str:
     """What the system said, in lower case and without the number and path that Python adds."""
     reason = error.strerror or str(error)

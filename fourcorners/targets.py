@@ -201,17 +201,14 @@ def open_target(
     Raises:
         UserError: one sentence that says what is wrong and what to do.
     """
-    if not 0 <= seed <= SEED_MAX:
-        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
+    _check_seed(seed)
     if locator.startswith(SIMULATED_PREFIX):
         drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
         locator = f"{SIMULATED_PREFIX}{drive.id}"
     elif locator.endswith(DRIVE_FILE_SUFFIX):
         drive = catalog.load_path(locator)
     else:
-        _refuse_real_mistakes(locator, size, settings)
-        if state is not None:
-            raise UserError(f"a state is for simulated drives, and {locator} is a file or device")
+        _refuse_real_mistakes(locator, size, settings, state)
         real = RealTarget(
             locator,
             size=size,
@@ -279,9 +276,57 @@ def _purge_method(name: str | None, path: str, destroy_data: str | None) -> Meth
     return None
 
 
-def _refuse_real_mistakes(locator: str, size: int | None, settings: Any) -> None:
+def examine_new_file(
+    locator: str,
+    *,
+    size: int,
+    settings: Mapping[str, str] | None = None,
+    destroy_data: str | None = None,
+    overwrite: str | None = None,
+    purge_method: str | None = None,
+    seed: int = 1,
+    io_limit_s: float | None = None,
+    engine: str | None = None,
+    state: str | Path | None = None,
+) -> None:
+    """Raises :class:`UserError` where :func:`open_target` would, for a file that it would make, and
+    makes none."""
+    _check_seed(seed)
+    _refuse_real_mistakes(locator, size, settings, state)
+    _io_limit_ns(io_limit_s)
+    if _purge_method(purge_method, locator, destroy_data) is not None:
+        raise UserError(f"--purge {purge_method} is for devices, and {locator} is a file")
+    try:
+        _core.RealTarget.examine(
+            locator,
+            size_bytes=size,
+            destroy_data=destroy_data,
+            overwrite=overwrite,
+            engine="auto" if engine is None else engine,
+        )
+    except (ValueError, OSError) as error:
+        raise UserError(str(error)) from error
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed <= SEED_MAX:
+        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
+
+
+def _io_limit_ns(io_limit_s: float | None) -> dict[str, int]:
+    """As an argument of the core, which has a default."""
+    if io_limit_s is None:
+        return {}
+    if not 1e-3 <= io_limit_s <= 1e6:
+        raise UserError(f"--io-limit {io_limit_s:g}: use seconds from 0.001 to 1000000")
+    return {"io_limit_ns": round(io_limit_s / NS)}
+
+
+def _refuse_real_mistakes(locator: str, size: int | None, settings: Any, state: Any) -> None:
     if settings:
         raise UserError(f"--set is for simulated drives, and {locator} is a file or device")
+    if state is not None:
+        raise UserError(f"a state is for simulated drives, and {locator} is a file or device")
     if size is None and "/" not in locator and not Path(locator).exists():
         try:
             name = catalog.resolve(locator)
@@ -487,11 +532,7 @@ class RealTarget(Target):
         engine: str | None,
     ) -> None:
         """Opens it; raises :class:`UserError` rather than touch what was not permitted."""
-        limit = {}
-        if io_limit_s is not None:
-            if not 1e-3 <= io_limit_s <= 1e6:
-                raise UserError(f"--io-limit {io_limit_s:g}: use seconds from 0.001 to 1000000")
-            limit["io_limit_ns"] = round(io_limit_s / NS)
+        limit = _io_limit_ns(io_limit_s)
         method = _purge_method(purge_method, path, destroy_data)
         self._open = partial(
             _core.RealTarget,

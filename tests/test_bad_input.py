@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from command import COMMAND, fourcorners
 
 import fourcorners as fc
+from fourcorners.cli import main
 
 CORE = "sim:ocz-core-64gb"
 QUICK = ("--profile", "quick", "--tests", "transfer-size")
@@ -245,3 +247,93 @@ def _loop_device(folder: Path) -> Iterator[str]:
         yield device
     finally:
         subprocess.run(["losetup", "--detach", device], check=True)
+
+
+NEW = ["new.bin", "--size", "1MiB"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["mix", *NEW, "--engine", "warp"], "warp"),
+        (["mix", *NEW, "--set", "link.line_rate=3 Gb/s"], "--set is for simulated drives"),
+        (["mix", *NEW, "--state", "worn.state"], "a state is for simulated drives"),
+        (["mix", *NEW, "--io-limit", "-1"], "--io-limit"),
+        (["mix", *NEW, "--purge", "discard"], "--destroy-data"),
+        (["mix", *NEW, "--destroy-data", "other.bin"], "other.bin"),
+        (["mix", *NEW, "--filled", "2"], "filled"),
+        (["mix", "no/where.bin", "--size", "1MiB"], "where.bin"),
+        (["mix", "new.bin", "--size", "99999999999999999999GiB"], "more than any drive has"),
+        (["mix", CORE, "--set", "link.line_rate=3 GB"], "link.line_rate"),
+        (["mix", CORE, "--with", "depth=9999999"], "queue depth 9999999: use 1 to"),
+        (["mix", CORE, "--with", "depth=99999999999"], "use a whole number from 1 to 4294967295"),
+        (["deep.toml", CORE], "queue depth 9999999: use 1 to"),
+        (["deep.toml", *NEW], "queue depth 9999999: use 1 to"),
+    ],
+)
+def test_the_dry_run_refuses_what_the_run_refuses(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deep.toml").write_text(
+        'schema_version = 1\nname = "deep"\n[[test]]\nname = "deep"\n'
+        'workload = [{ duration = "1 s", reads = 1.0, block = "4 KiB", pattern = "random", '
+        "queue-depth = 9999999 }]\n"
+    )
+    for more in (["--dry-run"], []):
+        assert main(["run", *arguments, *more]) == 2, more
+        [line] = capsys.readouterr().err.splitlines()
+        assert complaint in line, more
+        assert {path.name for path in tmp_path.iterdir()} <= {"deep.toml", "new.bin", "runs"}
+        assert more == [] or not (tmp_path / "new.bin").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("use = []", 'no test named "\\[\\]"'),
+        ("use = { a = 1 }", "no test named"),
+        ('use = "mix"\ndepth = inf', "use a whole number from 1 to"),
+        (f'use = "mix"\ndepth = {"9" * 5000}', "not a TOML file"),
+        (f'use = "mix"\ndepth = {"[" * 5000}', "not a TOML file"),
+        ('use = "mix"\ntime = "1e300 s"', "is not a time"),
+        (f'use = "mix"\ntime = "{"9" * 40} h"', "1_000_000_000 s"),
+    ],
+)
+def test_suite_files(
+    text: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'schema_version = 1\nname = "mine"\n[[test]]\n{text}\n')
+    assert main(["run", str(path), CORE, "--dry-run"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.search(complaint, line), line
+    assert len(line) < 1000
+
+
+def test_a_panic_is_a_failed_test_and_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """pyo3 makes of it an exception that is no ``Exception``."""
+    panic = type("PanicException", (BaseException,), {})
+
+    def panics(*_: object, **__: object) -> None:
+        raise panic("index out of bounds: the len is 3 but the index is 7")
+
+    monkeypatch.setattr("fourcorners.targets.SimulatedTarget.run", panics)
+    words = ["run", "mix", CORE, "--quick", "--out", str(tmp_path)]
+    assert main(words) == 1
+    said = capsys.readouterr()
+    assert "Traceback" not in said.err
+    [path] = tmp_path.iterdir()
+    [test] = fc.open_run(str(path)).manifest["tests"]
+    assert test["status"] == "failed"
+    assert test["reason"].startswith("unexpected PanicException: index out of bounds")
+    assert main(["verify", CORE, "--span", "1MiB"]) == 70
+    [line] = capsys.readouterr().err.splitlines()[-1:]
+    assert line.startswith("fourcorners: unexpected PanicException: index out of bounds")
+    assert "report" in line

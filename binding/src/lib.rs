@@ -10,6 +10,7 @@ mod simulated;
 mod verification;
 mod watch;
 
+use fourcorners_workload::Workload;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::fmt::Display;
@@ -24,8 +25,29 @@ fn io_error(error: impl Display) -> PyErr {
     PyOSError::new_err(error.to_string())
 }
 
+/// Refuses a workload that no target of this capacity could run, in words for the user.
+#[pyfunction]
+fn check_workload(workload_json: &str, capacity_bytes: u64) -> PyResult<()> {
+    Workload::from_json(workload_json)
+        .and_then(|workload| workload.check(capacity_bytes))
+        .map_err(value_error)
+}
+
+/// A panic reaches Python as an exception, which the command line tells in one sentence; where in
+/// the code it happened is for who looks into it.
+fn tell_of_panics_when_debugging() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if std::env::var_os("FOURCORNERS_DEBUG").is_some_and(|value| value == "1") {
+            tell(panic);
+        }
+    }));
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    tell_of_panics_when_debugging();
+    module.add_function(wrap_pyfunction!(check_workload, module)?)?;
     module.add_class::<raw_recording::RawIoLog>()?;
     module.add_class::<raw_recording::RawLatencies>()?;
     module.add_class::<raw_recording::RawOperation>()?;

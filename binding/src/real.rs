@@ -55,6 +55,22 @@ impl RealTarget {
         Ok(Self { file, seed, io_limit_ns })
     }
 
+    /// Refuses what opening would refuse, of a file that it would make; makes none.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, size_bytes, destroy_data, overwrite, engine))]
+    fn examine(
+        py: Python<'_>,
+        path: PathBuf,
+        size_bytes: Option<u64>,
+        destroy_data: Option<PathBuf>,
+        overwrite: Option<PathBuf>,
+        engine: &str,
+    ) -> PyResult<()> {
+        let _: Engine = engine.parse().map_err(value_error)?;
+        let access = Access { size_bytes, destroy_data, overwrite, limit: Some(OPENING_LIMIT_MIN) };
+        py.detach(|| Plan::examine(&path, &access)).map(|_| ()).map_err(value_error)
+    }
+
     #[getter]
     fn kind(&self) -> &'static str {
         match self.file.plan().kind {

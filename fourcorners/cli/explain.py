@@ -23,11 +23,13 @@ def run(subject: str, reads_only: bool, all_probes: bool, options: Options) -> i
     """Explains a target or a run, prints it, and returns the exit code."""
     if is_run_folder(subject):
         with reading([subject]):
-            return _run(subject, reads_only, options, of_run=True)
-    return _run(subject, reads_only, options, of_run=False)
+            return _run(subject, reads_only, all_probes, options, of_run=True)
+    return _run(subject, reads_only, all_probes, options, of_run=False)
 
 
-def _run(subject: str, reads_only: bool, options: Options, *, of_run: bool) -> int:
+def _run(
+    subject: str, reads_only: bool, all_probes: bool, options: Options, *, of_run: bool
+) -> int:
     if of_run and (options.destroy_data or options.overwrite or options.purge):
         raise UserError(
             f"{subject} is a run, whose drive is only read: name the drive itself to have it "

@@ -16,7 +16,7 @@ from fourcorners.errors import UserError
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, Suite
 from fourcorners.suites.preview import preview
-from fourcorners.targets import Target, is_simulated, open_target
+from fourcorners.targets import Target, examine_new_file, is_simulated, open_target
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,13 @@ def run(locators: Sequence[str], options: Options) -> int:
     """Runs the suite on each target in turn and returns the exit code of the worst."""
     if not locators:
         raise UserError('no target: name one, such as sim:ocz-core-64gb (see "fourcorners drives")')
+    _check(locators, options)
     if options.dry_run:
         return preview_runs(locators, options)
-    _check(locators, options)
+    for locator in locators:
+        # What is wrong with the last shall show before hours go into the first.
+        with _open(locator, locators, options) as target:
+            options.suite.plan(Subject.of(target, options.filled_share), options.seed)
     each = Each(
         suite=options.suite,
         filled_share=options.filled_share,
@@ -111,6 +115,7 @@ def _previewed(
 ) -> dict[str, Any]:
     if options.size is not None and not is_simulated(locator) and not Path(locator).exists():
         # Opening it would create it.
+        examine_new_file(**_opening(locator, locators, options))
         subject = Subject("file", options.size, needs_fill=True, filled_share=options.filled_share)
         if check is not None:
             check(Path(locator).name, subject)
@@ -124,7 +129,7 @@ def _previewed(
 
 
 def _check(locators: Sequence[str], options: Options) -> None:
-    """Finds what is wrong with any of the targets before hours go into the first one."""
+    """Finds what is wrong with the options before any target is opened."""
     ensure_writable(options.out)
     for option, word in (
         ("--destroy-data", options.destroy_data),
@@ -142,9 +147,6 @@ def _check(locators: Sequence[str], options: Options) -> None:
         raise UserError("--state is the state of one drive: name that target only")
     if options.claims and len(locators) > 1:
         raise UserError("--claims is about one drive: name that target only")
-    for locator in locators:
-        with _open(locator, locators, options) as target:
-            options.suite.plan(Subject.of(target, options.filled_share), options.seed)
 
 
 def opening_of(locator: str, options: Options) -> dict[str, Any]:

@@ -5,6 +5,7 @@ combination, the last key fastest.
 """
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.units import shortened
 from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, Workload, partly_random, strided
 
@@ -46,13 +48,21 @@ def _show_size_or_share(value: int | float) -> str:
     return chosen_size(value) if isinstance(value, int) else show_percent(value)
 
 
+def _finite(text: str) -> float:
+    """Raises ``ValueError``."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
 def _pattern(value: Any) -> str:
     kind, *numbers = str(value).split(":")
     if kind == "strided" and len(numbers) == 1:
         return strided(int(SIZE.read(numbers[0])))
     wanted = {"sequential": 0, "random": 0, "zipf": 1, "hot-cold": 2, "partly-random": 1}
     try:
-        known = wanted.get(kind) == len([float(number) for number in numbers])
+        known = wanted.get(kind) == len([_finite(number) for number in numbers])
     except ValueError:
         known = False
     if not known:
@@ -66,7 +76,7 @@ def _arrival(value: Any) -> str:
     kind, *numbers = str(value).split(":")
     wanted = {"closed": (0,), "fixed": (1,), "poisson": (1,), "bursts": (2, 3)}
     try:
-        known = len([float(number) for number in numbers]) in wanted.get(kind, ())
+        known = len([_finite(number) for number in numbers]) in wanted.get(kind, ())
     except ValueError:
         known = False
     if not known:
@@ -264,7 +274,7 @@ def _read(kind: Kind, key: str, value: Any, where: str) -> Any:
     try:
         return kind.read(value)
     except UserError as error:
-        raise UserError(f"{where}: {key} = {value!r}: {error}") from error
+        raise UserError(f"{where}: {key} = {shortened(repr(value))}: {error}") from error
 
 
 def _stream(chosen: Mapping[str, Any], subject: Subject) -> Stream:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fourcorners.errors import UserError
-from fourcorners.units import parse_bytes, parse_seconds, parse_share
+from fourcorners.units import parse_bytes, parse_seconds, parse_share, shortened
 from fourcorners.wording import chosen_size
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible, duplicated
 
@@ -56,13 +56,17 @@ def _size(value: Any) -> int:
     return size
 
 
+COUNT_MAX = 2**32 - 1
+"""What the core counts with."""
+
+
 def _count(value: Any) -> int:
     try:
         count = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = 0
-    if isinstance(value, bool | float) or count < 1:
-        raise UserError("use a whole number from 1 on")
+    if isinstance(value, bool | float) or not 1 <= count <= COUNT_MAX:
+        raise UserError(f"use a whole number from 1 to {COUNT_MAX}")
     return count
 
 
@@ -73,7 +77,7 @@ LOG_IOS_MAX = 20_000_000
 def _log_ios(value: Any) -> int:
     try:
         count = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = -1
     if isinstance(value, bool | float) or not 0 <= count <= LOG_IOS_MAX:
         raise UserError(f"use a whole number from 0 (none) to {LOG_IOS_MAX}")
@@ -87,7 +91,7 @@ def read_share(value: Any) -> float:
             share = parse_share(value)
         else:
             share = float(value)
-    except (TypeError, ValueError, UserError):
+    except (TypeError, ValueError, OverflowError, UserError):
         share = -1.0
     if isinstance(value, bool) or not 0 <= share <= 1:
         raise UserError('use a share from "0 %" to "100 %", or a number from 0 to 1')
@@ -97,7 +101,7 @@ def read_share(value: Any) -> float:
 def _number(value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0.0
     if isinstance(value, bool) or not 0 < number < 1e18:
         raise UserError("use a number above zero")
@@ -192,7 +196,7 @@ def read_parameters(
             values[name] = fields[name].metadata["kind"].read(value)
         except UserError as error:
             raise UserError(
-                f"{where}: {name} = {json.dumps(value, default=str)}: {error}"
+                f"{where}: {name} = {shortened(json.dumps(value, default=str))}: {error}"
             ) from error
     for name, field in fields.items():
         kind = field.metadata["kind"]

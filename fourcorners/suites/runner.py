@@ -12,7 +12,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.conditions import Conditions, Observer
-from fourcorners.errors import TargetLostError, UserError
+from fourcorners.errors import TargetLostError, UserError, is_panic
 from fourcorners.interrupt import InterruptRequest, stopped_by
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
@@ -261,7 +261,9 @@ class Runner:
             if isinstance(error, TargetLostError):
                 self._lost_reason = f"{self._target.name} no longer answers"
             entry.update(status="failed", reason=str(error))
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
             # The other tests may well run, and the run folder shall tell what happened.
             entry.update(status="failed", reason=_unexpected(error))
         if entry["status"] != "interrupted":
@@ -675,7 +677,7 @@ def _errors(recording: Recording) -> str:
     return f"{recording.error_count} I/Os failed: {kinds}"
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected(error: BaseException) -> str:
     """An error that nobody foresaw, in one line; with FOURCORNERS_DEBUG=1 its traceback, too."""
     if os.environ.get("FOURCORNERS_DEBUG") == "1":
         traceback.print_exception(error)

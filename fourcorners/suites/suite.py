@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from fourcorners import _core
 from fourcorners.errors import UserError, os_reason
 from fourcorners.suites.access import own_test
 from fourcorners.suites.catalog import TESTS
@@ -105,6 +106,8 @@ class Suite:
         """What is done on a target; raises :class:`UserError` for parameters that do not fit."""
         subject = replace(subject, area_bytes_max=self.area_bytes_max)
         tests = tuple(entry.test(subject, self.scale, self.pauses, seed) for entry in self.entries)
+        for entry, test in zip(self.entries, tests, strict=True):
+            _check_workloads(test, entry.where, subject)
         return SuitePlan(self, seed, subject, tests)
 
     def only(self, names: tuple[str, ...]) -> "Suite":
@@ -188,7 +191,8 @@ def suite_of_text(text: str, where: str) -> Suite:
     """A suite from the text of a file; raises :class:`UserError`."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Also of numbers with thousands of digits, and lists in lists without end.
         raise UserError(f"{where}: not a TOML file: {error}") from error
     if document.get("schema_version") != SCHEMA_VERSION:
         raise UserError(
@@ -247,6 +251,15 @@ def suite_of(document: Mapping[str, Any], where: str) -> Suite:
     )
 
 
+def _check_workloads(test: Test, where: str, subject: Subject) -> None:
+    """Refuses what the core would refuse when it is run, which may be hours later."""
+    for measurement in (m for phase in test.phases for m in phase.measurements):
+        try:
+            _core.check_workload(measurement.workload.to_json(), subject.capacity_bytes)
+        except ValueError as error:
+            raise UserError(f"{where}: {measurement.label}: {error}") from error
+
+
 def _entry(table: Any, where: str, scale: float, file: str) -> Entry:
     if not isinstance(table, Mapping):
         raise UserError(f"{where}: write it as a table, [[test]]")
@@ -259,7 +272,7 @@ def _entry(table: Any, where: str, scale: float, file: str) -> Entry:
             )
         return Entry(definition, definition.name, table, where)
     use = table["use"]
-    if use not in TESTS:
+    if not isinstance(use, str) or use not in TESTS:
         raise UserError(f"{where}: use: {unknown('test', str(use), list(TESTS))}")
     name = table.get("name", use)
     if not isinstance(name, str) or not name or "/" in name:
