@@ -26,6 +26,7 @@ from fourcorners.cli.options import (
     Quiet,
     Repeated,
     Replace,
+    RunJobs,
     Seed,
     Settings,
     Silent,
@@ -160,15 +161,19 @@ def arena_sentences(
 
 
 def _run(
-    suite: "Suite", targets: tuple[str, ...], given: TargetOptions, claims: Path | None
+    suite: "Suite",
+    targets: tuple[str, ...],
+    given: TargetOptions,
+    claims: Path | None,
+    jobs: int,
 ) -> int:
     from fourcorners.cli import run as run_command
 
-    return run_command.run(targets, _options(suite, given, claims))
+    return run_command.run(targets, _options(suite, given, claims, jobs))
 
 
 def _options(
-    suite: "Suite", given: TargetOptions, claims: Path | None = None
+    suite: "Suite", given: TargetOptions, claims: Path | None = None, jobs: int = 1
 ) -> "run_command.Options":
     from fourcorners.catalog.claims import read_claims
     from fourcorners.cli import run as run_command
@@ -191,6 +196,7 @@ def _options(
         json=given.json,
         progress=given.progress,
         quiet=given.quiet,
+        jobs=jobs,
     )
 
 
@@ -201,6 +207,7 @@ def _names(tests: str | None) -> list[str] | None:
 @app.command(
     help_epilogue=examples(
         "characterize sim:ocz-vector-256gb --profile quick",
+        "characterize sim:ocz-core-64gb sim:wd6400aaks --jobs 2",
         "characterize test.bin --size 8GiB --profile quick",
         "characterize /dev/nvme1n1 --claims sheet.toml",
         "characterize /dev/nvme1n1 --destroy-data /dev/nvme1n1 --dry-run",
@@ -211,6 +218,7 @@ def characterize(
     profile: Literal["quick", "standard", "full"] = "standard",
     tests: str | None = None,
     claims: Claims = None,
+    jobs: RunJobs = 1,
     options: TargetOptions = DEFAULTS,
 ) -> int:
     """Run the reviews' tests on drives and write a report: "run reviews".
@@ -229,7 +237,7 @@ def characterize(
     from fourcorners.suites import choose_suite, reviews
 
     suite = choose_suite(reviews(profile), tests=_names(tests))
-    return _run(suite, targets, options, claims)
+    return _run(suite, targets, options, claims, jobs)
 
 
 @app.command(
@@ -249,6 +257,7 @@ def run(
     scale: float = 1.0,
     log_ios: int | None = None,
     claims: Claims = None,
+    jobs: RunJobs = 1,
     options: TargetOptions = DEFAULTS,
 ) -> int:
     """Run one test, a suite or a suite file on drives and write a report.
@@ -283,7 +292,7 @@ def run(
         tests=_names(tests),
         log_ios=log_ios,
     )
-    return _run(suite, targets, options, claims)
+    return _run(suite, targets, options, claims, jobs)
 
 
 @app.command(

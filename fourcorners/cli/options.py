@@ -95,6 +95,15 @@ Claims = Annotated[
         "beside what was measured."
     ),
 ]
+RunJobs = Annotated[
+    int,
+    Parameter(
+        name="--jobs",
+        help="How many simulated drives run at the same time, each in a process of its own; one of "
+        "1 TB takes up to 2.5 GB of memory. Files and devices never run side by side.",
+        validator=Number(gte=1, lte=1024),
+    ),
+]
 Jobs = Annotated[
     int,
     Parameter(

@@ -40,6 +40,7 @@ class Options:
     json: bool
     progress: ProgressForm
     quiet: bool
+    jobs: int = 1
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
@@ -68,6 +69,10 @@ def run(locators: Sequence[str], options: Options) -> int:
     """Runs the suite on each target in turn and returns the exit code of the worst."""
     if not locators:
         raise UserError('no target: name one, such as sim:ocz-core-64gb (see "fourcorners drives")')
+    if options.jobs > 1:
+        from fourcorners.cli.side_by_side import check_side_by_side
+
+        check_side_by_side(locators, options.jobs)
     _check(locators, options)
     if options.dry_run:
         return preview_runs(locators, options)
@@ -85,7 +90,17 @@ def run(locators: Sequence[str], options: Options) -> int:
         progress=options.progress,
         quiet=options.quiet,
     )
-    runs = each.run([_opening(locator, locators, options) for locator in locators])
+    openings = [_opening(locator, locators, options) for locator in locators]
+    if options.jobs > 1 and len(openings) > 1:
+        # Loaded for it only.
+        from fourcorners.cli.side_by_side import run_side_by_side
+
+        runs, code = run_side_by_side(each, openings, options.jobs)
+        if not runs:
+            return code
+        shown = show_runs(runs, each.side_by_side(runs), json=options.json, quiet=options.quiet)
+        return max(code, shown)
+    runs = each.run(openings)
     return show_runs(runs, each.side_by_side(runs), json=options.json, quiet=options.quiet)
 
 
