@@ -5,7 +5,7 @@
 //! file; some minutes. Whole runs use a full-size page-mapped drive: random
 //! reads, random writes in the steady state of garbage collection, and the
 //! consistency test (erase, sequential fill, 2000 s of random writes at queue
-//! depth 32). Every I/O passes the whole model and is recorded. Each figure is
+//! depth 32); tests are workloads of `characterize` on a drive of today. Every I/O passes the whole model and is recorded. Each figure is
 //! the median of the repeats, in processor time of the one thread that does it
 //! all. For one part and another drive, and for profilers:
 //!
@@ -30,8 +30,37 @@ const MODELS: [(&str, &str); 4] = [
     ("disk", "wd6400aaks"),
 ];
 
+/// Workloads of `characterize` on that drive: what it is called, the stream, when it stops, and
+/// whether the drive is erased before.
+const TESTS: [(&str, &str, &str, bool); 8] = [
+    ("4 KiB random write over 8 GB, queue depth 3", SMALL_WRITES_3, r#""ios": 4000000"#, true),
+    ("4 KiB random write over 8 GB, queue depth 31", SMALL_WRITES_31, r#""ios": 4000000"#, false),
+    ("4 KiB random read over 8 GB, queue depth 31", SMALL_READS_31, r#""ios": 4000000"#, false),
+    ("64 MiB random write over 8 GB", LARGE_WRITES, r#""bytes": 64000000000"#, true),
+    ("128 KiB sequential fill", FILL, r#""bytes": 1000190509056"#, true),
+    ("128 KiB sequential read", SEQUENTIAL_READS, r#""bytes": 64000000000"#, false),
+    ("64 MiB random read", LARGE_READS, r#""bytes": 64000000000"#, false),
+    (
+        "4 KiB random write of the full drive, queue depth 32",
+        FULL_WRITES,
+        r#""ios": 4000000"#,
+        false,
+    ),
+];
+const SMALL_WRITES_3: &str = r#""read_fraction": 0.0, "block_bytes": 4096, "pattern": "random", "span_bytes": 8000000000, "queue_depth": 3"#;
+const SMALL_WRITES_31: &str = r#""read_fraction": 0.0, "block_bytes": 4096, "pattern": "random", "span_bytes": 8000000000, "queue_depth": 31"#;
+const SMALL_READS_31: &str = r#""read_fraction": 1.0, "block_bytes": 4096, "pattern": "random", "span_bytes": 8000000000, "queue_depth": 31"#;
+const LARGE_WRITES: &str = r#""read_fraction": 0.0, "block_bytes": 67108864, "pattern": "random", "span_bytes": 8000000000, "queue_depth": 1"#;
+const LARGE_READS: &str = r#""read_fraction": 1.0, "block_bytes": 67108864, "pattern": "random", "alignment_bytes": 512, "queue_depth": 1"#;
+const FILL: &str =
+    r#""read_fraction": 0.0, "block_bytes": 131072, "pattern": "sequential", "queue_depth": 4"#;
+const SEQUENTIAL_READS: &str =
+    r#""read_fraction": 1.0, "block_bytes": 131072, "pattern": "sequential", "queue_depth": 1"#;
+const FULL_WRITES: &str =
+    r#""read_fraction": 0.0, "block_bytes": 4096, "pattern": "random", "queue_depth": 32"#;
+
 const USAGE: &str = "usage: speed [--drive FILE] [--repeats N] [--ios N] [--scale N] \
-                     [--write FILE] [enter|read|write|consistency|models]...";
+                     [--named TEXT] [--write FILE] [enter|read|write|consistency|models|tests]...";
 
 struct Options {
     drive: PathBuf,
@@ -41,6 +70,8 @@ struct Options {
     scale: u64,
     write: Option<PathBuf>,
     only: Vec<String>,
+    /// Of the tests' workloads, those whose name has this in it.
+    named: String,
 }
 
 impl Options {
@@ -52,6 +83,7 @@ impl Options {
             scale: 1,
             write: None,
             only: Vec::new(),
+            named: String::new(),
         };
         // Cargo passes `--bench` to every benchmark.
         let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
@@ -62,8 +94,9 @@ impl Options {
                 "--repeats" => options.repeats = value().parse().expect(USAGE),
                 "--ios" => options.ios = value().parse().expect(USAGE),
                 "--scale" => options.scale = value().parse().expect(USAGE),
+                "--named" => options.named = value(),
                 "--write" => options.write = Some(value().into()),
-                "enter" | "read" | "write" | "consistency" | "models" => {
+                "enter" | "read" | "write" | "consistency" | "models" | "tests" => {
                     options.only.push(argument);
                 }
                 _ => panic!("{USAGE}"),
@@ -239,6 +272,31 @@ fn models(options: &Options) -> Vec<String> {
     rows
 }
 
+/// Workloads of the reviews' tests on a drive of today, in nanoseconds of processor time for each
+/// 4 KiB that they read or write.
+fn tests(options: &Options) -> Vec<String> {
+    let mut drive = drive(&drive_file("class-tlc-nvme-consumer-1tb"), 1, &[]);
+    let mut rows = Vec::new();
+    for (what, stream, stop, fresh) in TESTS {
+        if !what.contains(&options.named) {
+            continue;
+        }
+        if fresh {
+            drive.purge();
+        }
+        let work = format!(r#"{{"streams": [{{{stream}}}], "stop": {{{stop}}}, "seed": 1}}"#);
+        let work = Workload::from_json(&work).expect("a valid workload");
+        let start = processor_time();
+        let recording = run(&mut drive, &work);
+        let seconds = processor_time() - start;
+        let moved_bytes: u64 = recording.operations.iter().map(|one| one.bytes).sum();
+        let row = format!("| {what} | {:.1} ns |", seconds * 1e9 / (moved_bytes as f64 / 4096.0));
+        println!("{row}");
+        rows.push(row);
+    }
+    rows
+}
+
 /// The processor, as the kernel calls it.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -252,12 +310,19 @@ const END: &str = "<!-- end of what benches/speed.rs made -->\n";
 fn main() {
     let options = Options::parse();
     let mut table = vec!["| whole run | |".into(), "| --- | --- |".into()];
-    table.extend(whole_runs(&options));
+    if options.only.iter().any(|only| only != "tests") || options.only.is_empty() {
+        table.extend(whole_runs(&options));
+    }
     table.push(format!("| processor | {} |", processor()));
     if options.wants("models") {
         let heading = "| model | drive | 4 KiB read | 4 KiB write |";
         table.extend([String::new(), heading.into(), "| --- | --- | ---: | ---: |".into()]);
         table.extend(models(&options));
+    }
+    if options.wants("tests") {
+        let heading = "| TLC NVMe 1TB (class) | each 4 KiB |";
+        table.extend([String::new(), heading.into(), "| --- | ---: |".into()]);
+        table.extend(tests(&options));
     }
     if let Some(path) = &options.write {
         // Cargo runs benchmarks in the folder of their package.

@@ -321,9 +321,13 @@ impl PageMapped {
     /// never written or is in memory.
     #[inline]
     fn on_flash(&self, unit: u32) -> Option<u32> {
-        let cached = self.read_cache.as_ref().is_some_and(|cache| cache.holds(unit));
-        let in_memory = |slot| cached || self.translation.is_buffered(slot);
+        let in_memory = |slot| self.is_cached(unit) || self.translation.is_buffered(slot);
         self.translation.slot(unit).filter(|&slot| !in_memory(slot))
+    }
+
+    #[inline]
+    fn is_cached(&self, unit: u32) -> bool {
+        self.read_cache.as_ref().is_some_and(|cache| cache.holds(unit))
     }
 }
 

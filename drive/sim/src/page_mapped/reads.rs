@@ -75,9 +75,11 @@ impl PageMapped {
                 }
             }
             Some(slot) => {
-                let page = self.translation.page(slot);
+                // A row is on flash as a whole, so all of the page is.
+                let page = self.translation.slots_of_page(slot);
                 while unit <= last_unit
-                    && self.on_flash(unit).is_some_and(|next| self.translation.page(next) == page)
+                    && self.translation.slot(unit).is_some_and(|next| page.contains(&next))
+                    && !self.is_cached(unit)
                 {
                     unit += 1;
                 }

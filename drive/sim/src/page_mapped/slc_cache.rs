@@ -113,10 +113,10 @@ impl SlcCache {
         self.folded_bytes
     }
 
-    /// A unit gets data that had none: free space shrinks.
+    /// So many units get data that had none: free space shrinks.
     #[inline]
-    pub fn mapped(&mut self) {
-        self.free_units -= 1;
+    pub fn mapped(&mut self, units: u32) {
+        self.free_units -= u64::from(units);
     }
 
     /// A unit is free again.

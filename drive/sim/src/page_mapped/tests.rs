@@ -292,4 +292,40 @@ proptest! {
             prop_assert_eq!(map.slot(unit).is_some(), written.contains(&unit));
         }
     }
+
+    #[test]
+    fn a_run_of_units_is_written_as_they_are_one_by_one(
+        dies in 1u32..4, planes in 1u32..4, pages in 4u32..12, fill in 0.3f64..0.9,
+        kind in 0usize..4, seed: u64,
+    ) {
+        let units = (f64::from(20 * dies * planes * pages) * fill) as u64;
+        let more = [
+            PACED.to_string(),
+            PACED.replace("value = 2", "value = 3") + "shared_stream = { value = true, source = \"t\" }",
+            // The least that compression makes of a unit is less than its share of a row.
+            format!("{PACED}\n[compression]\nsmallest = {{ value = 0.24, source = \"t\" }}\n"),
+            PACED.replace("value = 2", "value = 3")
+                + "[write_streams]\nrule = { value = \"known-range\", source = \"t\" }\n"
+                + "hot_size = { value = \"40 KiB\", source = \"t\" }\n",
+        ];
+        let text = drive_file(dies, planes, 32, pages, units, &more[kind]);
+        let mut map = Translation::new(&parse(&text), 1);
+        let mut one_by_one = Translation::new(&parse(&text), 1);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let sizes: &[u32] = if kind == 2 { &[984, 1024, 1100, 3000, 4096] } else { &[4096] };
+        for _ in 0..400 {
+            let first = random.next_u64() % units;
+            let run = first as u32..(first + 1 + random.next_u64() % 40).min(units) as u32;
+            let stored = sizes[random.next_u32() as usize % sizes.len()];
+            let unmapped = run.clone().filter(|&unit| map.slot(unit).is_none()).count();
+            let (mut work, mut expected) = (Vec::new(), Vec::new());
+            prop_assert_eq!(map.write_run(run.clone(), stored, &mut work) as usize, unmapped);
+            run.for_each(|unit| one_by_one.write(unit, stored, &mut expected));
+            prop_assert_eq!(format!("{work:?}"), format!("{expected:?}"));
+            map.settle_all();
+            one_by_one.settle_all();
+        }
+        map.assert_consistent();
+        prop_assert!(postcard::to_stdvec(&map).unwrap() == postcard::to_stdvec(&one_by_one).unwrap());
+    }
 }

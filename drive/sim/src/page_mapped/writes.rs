@@ -140,13 +140,12 @@ impl PageMapped {
     // For a single unit each function on the way does little more than be called.
     #[inline(always)]
     pub(super) fn store(&mut self, now_ns: u64, piece: Piece, done: &mut Vec<Completion>) {
-        let (first_unit, last_unit) = self.units.touched(&piece.request);
+        let (_, last_unit) = self.units.touched(&piece.request);
         let whole = self.units.is_whole(&piece.request);
-        for unit in piece.first_unit..=piece.last_unit() {
-            if !whole && (unit == first_unit || unit == last_unit) {
-                self.read_to_modify(now_ns, unit, &piece.request);
-            }
-            self.map_unit(unit, piece.stored_bytes);
+        if whole && piece.units == 1 {
+            self.map_unit(piece.first_unit, piece.stored_bytes);
+        } else {
+            self.map_piece(now_ns, &piece, whole);
         }
         // Not before: the rest of a unit that is partly written may have to be read.
         if let Some(cache) = &mut self.read_cache {
@@ -163,6 +162,36 @@ impl PageMapped {
         if piece.last_unit() == last_unit && self.is_forced(&piece.request) {
             self.force(now_ns, &piece, done);
         }
+    }
+
+    /// Maps the units of a piece; `whole` says that the request has no units that
+    /// it covers in part.
+    // Apart from the way of small writes, which is shorter without it.
+    #[inline(never)]
+    fn map_piece(&mut self, now_ns: u64, piece: &Piece, whole: bool) {
+        let (first_unit, last_unit) = self.units.touched(&piece.request);
+        let (mut first, mut end) = (piece.first_unit, piece.last_unit() + 1);
+        if !whole && first == first_unit {
+            self.modify_unit(now_ns, first, piece);
+            first += 1;
+        }
+        let ends_in_part = !whole && first < end && end - 1 == last_unit;
+        if ends_in_part {
+            end -= 1;
+        }
+        let mapped = self.translation.write_run(first..end, piece.stored_bytes, &mut self.work);
+        if let Some(cache) = &mut self.slc_cache {
+            cache.mapped(mapped);
+        }
+        if ends_in_part {
+            self.modify_unit(now_ns, last_unit, piece);
+        }
+    }
+
+    /// Maps a unit that a write may cover in part only.
+    fn modify_unit(&mut self, now_ns: u64, unit: u32, piece: &Piece) {
+        self.read_to_modify(now_ns, unit, &piece.request);
+        self.map_unit(unit, piece.stored_bytes);
     }
 
     /// Stores what is in the data path at once; no command is in the drive. The
@@ -184,7 +213,7 @@ impl PageMapped {
         if let Some(cache) = &mut self.slc_cache
             && self.translation.slot(unit).is_none()
         {
-            cache.mapped();
+            cache.mapped(1);
         }
         self.translation.write(unit, stored_bytes, &mut self.work);
     }

@@ -62,12 +62,12 @@ impl Frontier {
         closed
     }
 
-    /// Takes in a unit of the host.
+    /// Takes in units of the host.
     #[inline]
-    pub fn add_written(&mut self, stored_bytes: u32) {
-        self.slots += 1;
-        self.bytes += stored_bytes;
-        self.host_bytes += stored_bytes;
+    pub fn add_written(&mut self, units: u32, stored_bytes: u32) {
+        self.slots += units;
+        self.bytes += units * stored_bytes;
+        self.host_bytes += units * stored_bytes;
     }
 
     /// Takes in a unit of `stored_bytes` that the collector reads from each of
@@ -90,6 +90,18 @@ impl Frontier {
     #[inline]
     pub fn has_room(&self, stored_bytes: u32, geometry: &Geometry) -> bool {
         self.slots < geometry.slots_per_row && self.bytes + stored_bytes <= geometry.row_bytes
+    }
+
+    /// How many units that store as `stored_bytes` the row takes before it is full,
+    /// or has no room for another.
+    pub fn room(&self, stored_bytes: u32, geometry: &Geometry) -> u32 {
+        if !self.has_room(stored_bytes, geometry) {
+            return 0;
+        }
+        // After each one the row may be full, though one as small had room.
+        let last_bytes = stored_bytes.max(geometry.stored_bytes_min);
+        let before_last_bytes = (geometry.row_bytes - self.bytes).saturating_sub(last_bytes);
+        (geometry.slots_per_row - self.slots).min(1 + before_last_bytes / stored_bytes)
     }
 
     /// Units that the row would hold, full of units as large as those in it.

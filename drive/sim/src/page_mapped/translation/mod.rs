@@ -30,6 +30,7 @@ use geometry::Geometry;
 use serde::{Deserialize, Serialize};
 pub use settling::Settling;
 use std::collections::VecDeque;
+use std::ops::Range;
 pub use steady_state::Traffic;
 use streams::Separation;
 use unsettled::Unsettled;
@@ -253,10 +254,12 @@ impl Translation {
         die / self.geometry.dies_per_pool
     }
 
-    /// The page of a slot: slots of one page are read together.
+    /// The slots of the page that a slot is in, which are read together.
     #[inline]
-    pub fn page(&self, slot: u32) -> u32 {
-        slot / self.geometry.slots_per_page
+    pub fn slots_of_page(&self, slot: u32) -> Range<u32> {
+        let slots_per_page = self.geometry.slots_per_page;
+        let first = slot - slot % slots_per_page;
+        first..first + slots_per_page
     }
 
     /// Brings the map's entry for a unit closer to the processor.
@@ -306,10 +309,70 @@ impl Translation {
         let space = &mut self.pools[pool as usize];
         space.units_written += 1;
         let open = space.frontier_mut(stream);
-        open.add_written(stored_bytes);
+        open.add_written(1, stored_bytes);
         if open.is_full(&self.geometry) {
             self.close_host_row(stream, work);
         }
+    }
+
+    /// Writes units that follow each other as [`Self::write`] does one by one: as
+    /// many at a time as the open row takes. Returns how many of them held no
+    /// data before.
+    pub fn write_run(
+        &mut self,
+        units: Range<u32>,
+        stored_bytes: u32,
+        work: &mut Vec<RowWork>,
+    ) -> u32 {
+        if self.separation.is_some() {
+            let unmapped = units.clone().filter(|&unit| self.slot(unit).is_none()).count() as u32;
+            units.for_each(|unit| self.write(unit, stored_bytes, work));
+            return unmapped;
+        }
+        let (mut first, mut unmapped) = (units.start, 0);
+        while first < units.end {
+            let pool = self.host_pool;
+            let open = *self.frontier(pool, Stream::Host);
+            let room = open.room(stored_bytes, &self.geometry);
+            if room == 0 {
+                self.close_host_row(Stream::Host, work);
+                continue;
+            }
+            let end = units.end.min(first + room);
+            unmapped += self.map_run(first..end, self.frontier_slot(pool, &open));
+            self.counters.host_units += u64::from(end - first);
+            let space = &mut self.pools[pool as usize];
+            space.units_written += end - first;
+            let open = space.frontier_mut(Stream::Host);
+            open.add_written(end - first, stored_bytes);
+            if open.is_full(&self.geometry) {
+                self.close_host_row(Stream::Host, work);
+            }
+            first = end;
+        }
+        unmapped
+    }
+
+    /// Maps units to slots from `slot` on, all of one row; returns how many were
+    /// not mapped.
+    fn map_run(&mut self, units: Range<u32>, slot: u32) -> u32 {
+        let slots = slot..slot + units.len() as u32;
+        let mut unmapped = 0;
+        for (unit, slot) in units.clone().zip(slots.clone()) {
+            match std::mem::replace(&mut self.map[unit as usize], slot + 1) {
+                0 => unmapped += 1,
+                old => {
+                    self.invalidate(old - 1);
+                    self.unsettled.replaced(unit);
+                }
+            }
+        }
+        for (unit, slot) in units.zip(slots.clone()) {
+            self.owner[self.geometry.owner_index(slot)] = unit;
+        }
+        self.counts[self.geometry.block_of_slot(slot) as usize] += slots.len() as u32;
+        bits::set(&mut self.valid, slots);
+        unmapped
     }
 
     #[inline]
