@@ -5,12 +5,13 @@
 //! file; some minutes. Whole runs use a full-size page-mapped drive: random
 //! reads, random writes in the steady state of garbage collection, and the
 //! consistency test (erase, sequential fill, 2000 s of random writes at queue
-//! depth 32); tests are workloads of `characterize` on a drive of today. Every I/O passes the whole model and is recorded. Each figure is
-//! the median of the repeats, in processor time of the one thread that does it
-//! all. For one part and another drive, and for profilers:
+//! depth 32); tests are workloads of `characterize` on a drive of today, once
+//! each. Every I/O passes the whole model and is recorded. Each figure is the
+//! median of the repeats, in processor time of the one thread that does it all.
+//! For one part and another drive, and for profilers:
 //!
 //! ```text
-//! cargo bench -p fourcorners-sim --bench speed -- --drive FILE --ios N --repeats N --scale N enter read write consistency models
+//! cargo bench -p fourcorners-sim --bench speed -- --drive FILE --ios N --repeats N --scale N enter read write consistency models tests
 //! ```
 
 use fourcorners_execution::{Progress, execute};

@@ -50,7 +50,7 @@ def test_what_fails_is_named_and_the_others_go_on(
     def killed(context: Any, each: Any, opening: Any) -> Any:
         child = start(context, each, opening)
         if opening["locator"] == DRIVES[0]:
-            os.kill(child.process.pid, signal.SIGKILL)
+            child.process.kill()
         return child
 
     monkeypatch.setattr(side_by_side, "_start", killed)
