@@ -1,7 +1,7 @@
 """The compiled part of fourcorners. Times are integer nanoseconds, sizes bytes."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -220,6 +220,19 @@ class RealTarget:
         verification: Verification | None = None,
     ) -> RawRecording:
         """Runs a workload, each worker on a thread and a ring of its own."""
+
+    def facts(self) -> dict[str, Any]:
+        """Of a file ``inode``, ``generation``, ``born_ns`` and ``size_bytes``; of a device
+        ``serial``, ``size_bytes``, ``sequence`` and ``number``."""
+
+    def holds(self) -> list[str]:
+        """Formats that were found on what may be written."""
+
+    def look(self) -> None:
+        """Looks once more at what is about to be written; ``ValueError`` where it has changed."""
+
+    def seal(self) -> None:
+        """Marks what a file of fourcorners holds as its own."""
 
     def purge(self) -> None:
         """Discards a device; gives a file's room back and takes it anew."""

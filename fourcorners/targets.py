@@ -134,6 +134,24 @@ class Target(ABC):
         """What observes the machine while this target is measured; none for simulated drives."""
         return None
 
+    def look_again(self) -> None:  # noqa: B027 - nobody else has a simulated drive
+        """Makes sure, before a test writes, that a real target is still what was examined.
+
+        The first write after opening looks by itself. Raises :class:`UserError` where others
+        have changed or taken into use what is to be written.
+        """
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a real target is known by again, as :mod:`fourcorners.identity` needs it."""
+        return {}
+
+    @property
+    def holds(self) -> list[str]:
+        """Names of the formats (file systems, volumes, archives) that were found on what may be
+        written of a real target."""
+        return []
+
     @property
     def drive_text(self) -> str | None:
         """The drive file of a simulated drive."""
@@ -260,6 +278,14 @@ def _opening(**arguments: Any) -> dict[str, Any]:
 
 def _absolute(path: str | Path | None) -> str | None:
     return None if path is None else str(Path(path).absolute())
+
+
+def if_about(word: str | None, locator: str) -> str | None:
+    """A word of permission, where it names the target: the same file or device."""
+    try:
+        return word if word is not None and Path(word).samefile(locator) else None
+    except OSError:
+        return None
 
 
 def _purge_method(name: str | None, path: str, destroy_data: str | None) -> Method | None:
@@ -613,6 +639,7 @@ class RealTarget(Target):
 
     def _erase(self, method: Method) -> None:
         """Lets go of the device, so that a tool can have it, and claims the same one again."""
+        self.look_again()
         before = purge.examine(self.locator)
         if self._drive is not None:
             purge.check_same(self._drive, before)
@@ -682,7 +709,22 @@ class RealTarget(Target):
         core = self._held
         return Observer(self.locator, direct=core.direct, counted=core.is_counted)
 
+    def look_again(self) -> None:
+        with _preparing():
+            self._held.look()
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        with _preparing():
+            return self._held.facts()
+
+    @property
+    def holds(self) -> list[str]:
+        return self._held.holds()
+
     def close(self) -> None:
+        if self._core is not None:
+            self._core.seal()
         # The core gives the file back with its last reference.
         self._core = None
 

@@ -5,11 +5,12 @@ use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
 use fourcorners_execution::execute_parallel;
-use fourcorners_real::{Access, Engine, Kind, Plan, RealFile, Unprepared};
+use fourcorners_real::{Access, Engine, Facts, Kind, Plan, RealFile, Unprepared};
 use fourcorners_verified::Verified;
 use fourcorners_workload::Workload;
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +51,11 @@ impl RealTarget {
         let limit = Some(Duration::from_nanos(io_limit_ns).max(OPENING_LIMIT_MIN));
         let access = Access { size_bytes, destroy_data, overwrite, limit };
         let engine: Engine = engine.parse().map_err(value_error)?;
-        let open = || RealFile::open(Plan::examine(&path, &access)?)?.with_engine(engine);
+        let open = || {
+            let plan = Plan::examine(&path, &access)?;
+            engine.check(&plan)?;
+            RealFile::open(plan)?.with_engine(engine)
+        };
         let file = py.detach(open).map_err(value_error)?;
         Ok(Self { file, seed, io_limit_ns })
     }
@@ -128,17 +133,58 @@ impl RealTarget {
         if let (true, Some(reason)) = (workload.writes(), &plan.read_only_reason) {
             return Err(value_error(reason));
         }
+        if workload.writes() {
+            py.detach(|| self.file.guard().begin_writing()).map_err(value_error)?;
+        }
         let verification = verification.map(Bound::get);
-        let recording = run_watched(py, watch, |progress| {
+        let run = run_watched(py, watch, |progress| {
             let open = || Ok(self.file.target(self.seed));
             let Some(Verification { ledger, damages, .. }) = verification else {
                 return execute_parallel(&workload, plan.capacity_bytes, open, progress);
             };
             let open = || Ok(Verified::new(open()?, Arc::clone(ledger), Arc::clone(damages)));
             execute_parallel(&workload, plan.capacity_bytes, open, progress)
-        })?
-        .map_err(io_error)?;
-        RawRecording::new(py, recording)
+        });
+        if workload.writes() {
+            let orderly = matches!(&run, Ok(Ok(recording)) if recording.failure.is_none());
+            py.detach(|| self.file.guard().end_writing(orderly));
+        }
+        RawRecording::new(py, run?.map_err(io_error)?)
+    }
+
+    /// What the file or device is known by again.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let facts = PyDict::new(py);
+        match self.file.facts().map_err(io_error)? {
+            Facts::File { inode, generation, born_ns, size_bytes } => {
+                facts.set_item("inode", inode)?;
+                facts.set_item("generation", generation)?;
+                facts.set_item("born_ns", born_ns)?;
+                facts.set_item("size_bytes", size_bytes)?;
+            }
+            Facts::Device { serial, size_bytes, sequence, number } => {
+                facts.set_item("serial", serial)?;
+                facts.set_item("size_bytes", size_bytes)?;
+                facts.set_item("sequence", sequence)?;
+                facts.set_item("number", number)?;
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Formats that were found on what may be written.
+    fn holds(&self) -> Vec<String> {
+        self.file.guard().holds()
+    }
+
+    /// Looks once more at what is about to be written.
+    fn look(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.file.guard().look()).map_err(value_error)
+    }
+
+    /// Marks what a file of ours holds as ours.
+    fn seal(&self, py: Python<'_>) {
+        py.detach(|| self.file.guard().seal());
     }
 
     fn purge(&mut self, py: Python<'_>) -> PyResult<()> {

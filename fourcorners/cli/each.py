@@ -1,5 +1,7 @@
 """The targets of one command, one after the other, also when it goes on after an interruption."""
 
+import contextlib
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +13,9 @@ from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.progress import choose_progress
 from fourcorners.store import Run
 from fourcorners.store.folder import end_command
-from fourcorners.suites import Suite
+from fourcorners.suites import Subject, Suite
 from fourcorners.suites import run as run_suite
-from fourcorners.targets import open_target
+from fourcorners.targets import Target, is_simulated, open_target
 
 
 @dataclass(frozen=True)
@@ -33,30 +35,62 @@ class Each:
         """Opens each target by the arguments of :func:`open_target` and runs the suite on it; the
         runs, up to one that was interrupted. Each keeps what was still to follow."""
         runs: list[Run] = []
-        for place, opening in enumerate(openings, start=1):
-            with (
-                open_target(**opening) as target,
-                choose_progress(self.quiet, self.progress) as progress,
-            ):
-                finished = run_suite(
-                    self.suite,
-                    target,
-                    filled_share=self.filled_share,
-                    seed=self.seed,
-                    out=self.out,
-                    command=self.command,
-                    progress=progress,
-                    following=openings[place:],
-                    claims=self.claims,
-                )
-            runs.append(finished)
-            if finished.manifest["status"] == "interrupted":
-                return runs
+        with contextlib.ExitStack() as stack:
+            held = self._hold(openings, stack)
+            for place, opening in enumerate(openings, start=1):
+                with contextlib.ExitStack() as own:
+                    name = _name(opening)
+                    target = held.get(name) or own.enter_context(open_target(**opening))
+                    progress = own.enter_context(choose_progress(self.quiet, self.progress))
+                    finished = run_suite(
+                        self.suite,
+                        target,
+                        filled_share=self.filled_share,
+                        seed=self.seed,
+                        out=self.out,
+                        command=self.command,
+                        progress=progress,
+                        following=openings[place:],
+                        claims=self.claims,
+                    )
+                if name not in map(_name, openings[place:]):
+                    target.close()
+                runs.append(finished)
+                if finished.manifest["status"] == "interrupted":
+                    return runs
         end_command(one.path for one in runs)
         return runs
+
+    def _hold(
+        self, openings: Sequence[Mapping[str, Any]], stack: contextlib.ExitStack
+    ) -> dict[str, Target]:
+        """Finds what is wrong with any of the targets before hours go into the first one. Files
+        and devices stay open until their turn comes, so that what was examined is what is written;
+        of simulated drives only one is in memory at a time."""
+        held: dict[str, Target] = {}
+        for opening in openings:
+            name = _name(opening)
+            if is_simulated(opening["locator"]):
+                if len(openings) == 1:
+                    continue
+                with open_target(**opening) as target:
+                    self._plan(target)
+            elif name not in held:
+                held[name] = stack.enter_context(open_target(**opening))
+                self._plan(held[name])
+        return held
+
+    def _plan(self, target: Target) -> None:
+        self.suite.plan(Subject.of(target, self.filled_share), self.seed)
 
     def side_by_side(self, runs: Sequence[Run]) -> Path | None:
         """Where a page with several runs is written; there is none of one."""
         if len(runs) < 2:
             return None
         return self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
+
+
+def _name(opening: Mapping[str, Any]) -> str:
+    """One for each file and device, whatever links lead there."""
+    locator: str = opening["locator"]
+    return locator if is_simulated(locator) else os.path.realpath(locator)

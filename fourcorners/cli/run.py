@@ -16,7 +16,8 @@ from fourcorners.errors import UserError
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, Suite
 from fourcorners.suites.preview import preview
-from fourcorners.targets import Target, examine_new_file, is_simulated, open_target
+from fourcorners.suites.subject import check_filled
+from fourcorners.targets import Target, examine_new_file, if_about, is_simulated, open_target
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,6 @@ def run(locators: Sequence[str], options: Options) -> int:
     _check(locators, options)
     if options.dry_run:
         return preview_runs(locators, options)
-    for locator in locators:
-        # What is wrong with the last shall show before hours go into the first.
-        with _open(locator, locators, options) as target:
-            options.suite.plan(Subject.of(target, options.filled_share), options.seed)
     each = Each(
         suite=options.suite,
         filled_share=options.filled_share,
@@ -95,6 +92,10 @@ def run(locators: Sequence[str], options: Options) -> int:
         # Loaded for it only.
         from fourcorners.cli.side_by_side import run_side_by_side
 
+        for locator in locators:
+            # What is wrong with the last shall show before hours go into the first.
+            with _open(locator, locators, options) as target:
+                options.suite.plan(Subject.of(target, options.filled_share), options.seed)
         runs, code = run_side_by_side(each, openings, options.jobs)
         if not runs:
             return code
@@ -144,15 +145,15 @@ def _previewed(
 
 
 def _check(locators: Sequence[str], options: Options) -> None:
-    """Finds what is wrong with the options before any target is opened."""
+    """Finds what is wrong with the options before any target is opened, which may make a file."""
     ensure_writable(options.out)
+    check_filled(options.filled_share)
     for option, word in (
         ("--destroy-data", options.destroy_data),
         ("--overwrite", options.overwrite),
     ):
-        if word is not None and not any(
-            _if_about(word, name, len(locators) == 1) for name in locators
-        ):
+        is_about_none = all(if_about(word, locator) is None for locator in locators)
+        if word is not None and len(locators) > 1 and is_about_none:
             raise UserError(f"{option} names {word}, which is none of the targets")
     if options.purge is not None and options.destroy_data is None:
         raise UserError(
@@ -173,6 +174,7 @@ def opening_of(locator: str, options: Options) -> dict[str, Any]:
 def open_one(locator: str, options: Options) -> Target:
     """Opens the only target with all of the options."""
     ensure_writable(options.out)
+    check_filled(options.filled_share)
     return _open(locator, [locator], options)
 
 
@@ -185,13 +187,14 @@ def _opening(locator: str, locators: Sequence[str], options: Options) -> dict[st
     """The arguments of :func:`open_target` for one of the targets, as JSON can hold them."""
     alone = len(locators) == 1
     simulated = is_simulated(locator)
-    destroy_data = _if_about(options.destroy_data, locator, alone)
+    # With one target it is the engine that compares them, and refuses when they differ.
+    destroy_data = options.destroy_data if alone else if_about(options.destroy_data, locator)
     arguments = {
         "locator": locator,
         "size": options.size if alone or not simulated else None,
         "settings": dict(options.settings) if alone or simulated else None,
         "destroy_data": destroy_data,
-        "overwrite": _if_about(options.overwrite, locator, alone),
+        "overwrite": options.overwrite if alone else if_about(options.overwrite, locator),
         "purge_method": options.purge if alone or destroy_data is not None else None,
         "seed": options.seed,
         "io_limit_s": options.io_limit_s if alone or not simulated else None,
@@ -199,14 +202,3 @@ def _opening(locator: str, locators: Sequence[str], options: Options) -> dict[st
         "state": None if options.state is None else str(options.state),
     }
     return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _if_about(path: str | None, locator: str, alone: bool) -> str | None:
-    """A permission belongs to the target that it names. With one target, it is the engine that
-    compares them, and refuses when they differ."""
-    if path is None or alone:
-        return path
-    try:
-        return path if Path(path).samefile(locator) else None
-    except OSError:
-        return None

@@ -8,16 +8,23 @@ from fourcorners.targets import Target
 from fourcorners.wording import chosen_size
 
 
+def check_filled(filled_share: float) -> None:
+    """Raises :class:`UserError` unless it is a share of a target."""
+    if not 0 < filled_share <= 1:
+        raise UserError(f"--filled {filled_share:g}: use more than 0, and at most 1")
+
+
 def filled_bytes(capacity_bytes: int, filled_share: float) -> int:
     """Bytes of a share of a target, in whole 4 KiB where they are not all of it.
 
     Raises :class:`UserError` when that is not above 0 and up to all of it.
     """
+    check_filled(filled_share)
     if filled_share == 1.0:
         return capacity_bytes
-    count = int(filled_share * capacity_bytes) // 4096 * 4096 if filled_share < 1.0 else 0
+    count = int(filled_share * capacity_bytes) // 4096 * 4096
     if count <= 0:
-        raise UserError(f"--filled {filled_share:g}: use more than 0, and at most 1")
+        raise UserError(f"--filled {filled_share:g}: that is less than 4096 bytes")
     return count
 
 

@@ -1,5 +1,6 @@
 //! How I/O is to be passed to the system: the choices that a caller has.
 
+use crate::plan::{Kind, Plan};
 use crate::system::processors;
 use fourcorners_target::TargetError;
 use std::str::FromStr;
@@ -40,6 +41,22 @@ pub struct Engine {
     pub buffered: bool,
     /// Processors that workers are bound to, in turn; none binds nothing.
     pub cpus: Vec<u32>,
+}
+
+impl Engine {
+    /// Whether what was planned can be reached this way at all, before a file is made for it.
+    ///
+    /// # Errors
+    /// NVMe commands to a file.
+    pub fn check(&self, plan: &Plan) -> Result<(), TargetError> {
+        if self.way == Way::Nvme && plan.kind == Kind::File {
+            return Err(TargetError(format!(
+                "the engine nvme sends commands to whole NVMe namespaces, and {} is none: leave out --engine",
+                plan.path.display()
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl FromStr for Engine {

@@ -24,17 +24,22 @@ mod content;
 mod copies;
 mod direct;
 mod engine;
+mod facts;
 mod generating;
+mod guard;
 mod identity;
+mod mark;
 mod observed;
 mod open;
 mod plan;
 mod regular;
+mod sample;
 mod synchronous;
 mod target;
 mod transfer;
 mod unavailable;
 mod uses;
+mod view;
 mod within;
 
 // `portable` tries on Linux what other systems have: see benches/other-systems.
@@ -50,6 +55,8 @@ use linux as system;
 
 pub use access::Access;
 pub use engine::{Engine, Way};
+pub use facts::Facts;
+pub use guard::Guard;
 pub use open::RealFile;
 pub use plan::{Kind, Plan};
 pub use target::RealTarget;

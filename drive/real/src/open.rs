@@ -3,6 +3,8 @@
 use crate::claim::ClaimedFile;
 use crate::direct::SECTOR_BYTES;
 use crate::engine::{Engine, Way};
+use crate::facts::Facts;
+use crate::guard::{Guard, Known};
 use crate::identity::Identity;
 use crate::observed::Observed;
 use crate::plan::{Kind, Plan, refusal};
@@ -10,7 +12,7 @@ use crate::system::asynchronous::Namespace;
 use crate::system::device::{self, DeviceIdentity};
 use crate::system::{self, direct, room};
 use crate::within::{Unprepared, step, within};
-use crate::{RealTarget, regular};
+use crate::{RealTarget, mark, regular};
 use fourcorners_target::TargetError;
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -35,6 +37,7 @@ pub struct RealFile {
     /// Where NVMe commands go.
     namespace: Option<Arc<Namespace>>,
     observed: Arc<Observed>,
+    guard: Guard,
 }
 
 impl RealFile {
@@ -54,8 +57,13 @@ impl RealFile {
             allocate(&file, &plan, is_new)?;
         }
         let opened = Arc::clone(&file);
-        let plan = step("opening", &path, limit, move || with_direct_io(&opened, plan))?;
+        let (plan, known) = step("opening", &path, limit, move || {
+            let plan = with_direct_io(&opened, plan)?;
+            let known = plan.writable.then(|| Known::of(&opened, &plan)).transpose()?;
+            Ok((plan, known))
+        })?;
         Ok(RealFile {
+            guard: Guard::new(Arc::clone(&file), &plan, known),
             plan,
             file,
             targets: AtomicU64::new(0),
@@ -74,6 +82,23 @@ impl RealFile {
     /// Whether the kernel counts I/O to it as block I/O.
     pub fn is_counted(&self) -> bool {
         self.namespace.is_none()
+    }
+
+    /// What has to be asked before it is written.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// What it is known by again.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn facts(&self) -> Result<Facts, TargetError> {
+        if let Some(Identity::Device(device)) = &self.plan.identity {
+            return Ok(device.facts());
+        }
+        let metadata = self.file.metadata().map_err(|error| refusal(&self.plan.path, &error))?;
+        Ok(Facts::of_file(&self.file, &metadata))
     }
 
     /// What a reader of the results should know: the plan's notes, and what
@@ -162,15 +187,17 @@ impl RealFile {
             ))
             .into());
         }
+        self.guard.begin_writing()?;
         // From here on, whether it succeeds or not.
         self.plan.needs_fill = true;
-        match self.plan.kind {
+        let trimmed = match self.plan.kind {
             Kind::Device => self.part_by_part("discarding", part, limit, device::discard),
-            Kind::File => {
-                self.part_by_part("freeing", part.clone(), limit, room::free)?;
-                self.part_by_part("allocating", part, limit, room::allocate)
-            }
-        }
+            Kind::File => self
+                .part_by_part("freeing", part.clone(), limit, room::free)
+                .and_then(|()| self.part_by_part("allocating", part, limit, room::allocate)),
+        };
+        self.guard.end_writing(trimmed.is_ok());
+        trimmed
     }
 
     /// Does something with a part of the content, and names what hangs.
@@ -217,6 +244,7 @@ impl RealFile {
         match within(limit, move || file.sync_data()) {
             Some(synced) => synced.map_err(|error| refusal(path, &error))?,
             None => {
+                self.guard.end_writing(false);
                 return Err(Unprepared::Hangs(format!(
                     "flushing {} took longer than {} s, the limit for one I/O",
                     path.display(),
@@ -278,11 +306,14 @@ fn claim(mut plan: Plan) -> Result<(ClaimedFile, Plan), TargetError> {
     plan.identity = Some(identity);
     // Before it is allocated: what a killed run leaves is known as ours. A file
     // that came with content was named for this run only.
-    if plan.creates && metadata.len() == 0 && !regular::mark_as_ours(&file) {
-        plan.notes.push(format!(
-            "the file system of {0} keeps no extended attributes: a later run needs --overwrite {0}",
-            plan.path.display()
-        ));
+    if plan.creates && metadata.len() == 0 {
+        plan.seals = mark::made(&file).is_ok();
+        if !plan.seals {
+            plan.notes.push(format!(
+                "the file system of {0} keeps no extended attributes: a later run needs --overwrite {0}",
+                plan.path.display()
+            ));
+        }
     }
     Ok((file, plan))
 }

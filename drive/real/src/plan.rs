@@ -51,6 +51,8 @@ pub struct Plan {
     pub(crate) limit: Option<Duration>,
     /// What was examined; `None` for a file that does not exist yet.
     pub(crate) identity: Option<Identity>,
+    /// A file that we created: what it holds in the end is marked as ours.
+    pub(crate) seals: bool,
 }
 
 impl Plan {

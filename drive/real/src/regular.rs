@@ -3,6 +3,7 @@
 use crate::access::Access;
 use crate::direct::{DirectIo, SECTOR_BYTES};
 use crate::identity::Identity;
+use crate::mark::{self, Marked};
 use crate::plan::{Kind, Plan, refusal};
 use crate::system::{self, direct, file_system_of, memory, room};
 use crate::uses::Uses;
@@ -10,12 +11,6 @@ use fourcorners_target::TargetError;
 use std::fs::{File, Metadata, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use xattr::FileExt;
-
-/// Extended attribute on files that we created. Their content is ours, so they
-/// may be written again without a word; everybody else's may not.
-const OURS: &str = "user.fourcorners";
-const OURS_VALUE: &[u8] = b"1";
 
 /// Room that stays free for everybody else: 5 % of the file system, at least
 /// 64 MiB and at most 1 GiB, which is room enough on large ones: a small file is not refused on a
@@ -87,9 +82,10 @@ pub(crate) fn plan_existing(
         )));
     }
     let file = File::open(path).map_err(|error| refusal(path, &error))?;
+    direct::at_opening(&file);
     let length_bytes = metadata.len();
-    let ours = is_ours(&file);
-    let writable = ours || access.overwrite.is_some() || length_bytes == 0;
+    let marked = mark::examine(&file, metadata);
+    let writable = marked.is_ours || access.overwrite.is_some() || length_bytes == 0;
     let capacity_bytes = match access.size_bytes {
         Some(size_bytes) => checked_size(path, size_bytes)?,
         None if length_bytes < u64::from(SECTOR_BYTES) => {
@@ -101,14 +97,16 @@ pub(crate) fn plan_existing(
     };
     if !writable && capacity_bytes > length_bytes {
         return Err(TargetError(format!(
-            "{shown} exists and holds {length_bytes} bytes: leave out --size to read it as it is, or give --overwrite {shown} to overwrite it"
+            "{shown} exists and holds {length_bytes} bytes that are not fourcorners' own{}: leave out --size to read it as it is, or give --overwrite {shown} to overwrite it",
+            doubt(&marked)
         )));
     }
     let file_system = file_system_of(path);
     let creates = capacity_bytes > length_bytes;
     let mut read_only_reason = (!writable).then(|| {
         format!(
-            "{shown} has content that is not fourcorners' own: only reads are measured unless --overwrite {shown} permits writes"
+            "{shown} has content that is not fourcorners' own{}: only reads are measured unless --overwrite {shown} permits writes",
+            doubt(&marked)
         )
     });
     let uses = system::uses(&file).map_err(|error| refusal(path, &error))?;
@@ -132,12 +130,13 @@ pub(crate) fn plan_existing(
         )));
     }
     plan.writable = writable;
+    plan.seals = writable && marked.is_made_by_us;
     plan.read_only_reason = read_only_reason;
     plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
     if writable {
         uses.note(path, &mut plan.notes);
     }
-    if writable && length_bytes > 0 && !ours {
+    if writable && length_bytes > 0 && !marked.is_ours {
         plan.notes.push(format!("the content of {shown} will be overwritten"));
         if !system::TELLS_USERS {
             plan.notes.push(format!(
@@ -151,6 +150,11 @@ pub(crate) fn plan_existing(
         ));
     }
     Ok(plan)
+}
+
+/// Why a file that carries our mark is not ours, as a clause; nothing of other files.
+fn doubt(marked: &Marked) -> String {
+    marked.doubt.map_or(String::new(), |why| format!(" ({why})"))
 }
 
 /// Whether a permitted file can be written: nobody uses it, it opens,
@@ -197,6 +201,7 @@ fn new_plan(
         notes: Vec::new(),
         limit: None,
         identity: None,
+        seals: false,
     };
     set_direct(&mut plan, direct, file_system);
     plan
@@ -250,16 +255,6 @@ fn check_room(
         )));
     }
     Ok(())
-}
-
-/// Marks a file as created by us; false where the file system keeps no
-/// extended attributes.
-pub(crate) fn mark_as_ours(file: &File) -> bool {
-    file.set_xattr(OURS, OURS_VALUE).is_ok()
-}
-
-fn is_ours(file: &File) -> bool {
-    file.get_xattr(OURS).is_ok_and(|value| value.as_deref() == Some(OURS_VALUE))
 }
 
 /// Holes, by the count of allocated blocks, or extents that are allocated but

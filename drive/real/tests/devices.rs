@@ -88,6 +88,7 @@ fn with_the_word_a_device_is_written_held_and_purged() {
     let planned = plan(&disk.device, &destroying(&disk.device)).unwrap();
     assert!(planned.notes.is_empty(), "{}", notes(&planned));
     let mut file = RealFile::open(planned).unwrap();
+    file.guard().begin_writing().unwrap();
     let writes = workload(0.0, 65_536, 8, ios(200));
     let recording = execute(&writes, &mut file.target(1), &Progress::default()).unwrap();
     assert_eq!((recording.operations[1].ios, recording.errors()), (200, 0));

@@ -230,7 +230,9 @@ fn two_runs_do_not_write_one_file() {
     let error = RealFile::open(planned.clone()).unwrap_err().0;
     assert!(error.contains("another run"), "{error}");
     drop(first);
-    assert!(RealFile::open(planned).is_ok());
+    // It was marked when it was given back, which is a change.
+    assert!(RealFile::open(planned).unwrap_err().0.contains("no longer what it was"));
+    assert!(RealFile::open(plan(&path, &Access::default()).unwrap()).is_ok());
 }
 
 /// Runs `work` as a user without rights, on a thread of its own: the raw call

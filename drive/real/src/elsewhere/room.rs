@@ -20,3 +20,8 @@ pub(crate) fn free(_file: &File, _part: &Range<u64>) -> io::Result<()> {
 pub(crate) fn any_unwritten(_file: &File) -> bool {
     false
 }
+
+/// Whether a file has no content at all, where an empty one is all that can be told.
+pub(crate) fn never_written(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.len() == 0)
+}

@@ -3,6 +3,7 @@
 use super::sysfs::System;
 use super::{in_use, nvme, signature};
 use crate::access::Access;
+use crate::facts::Facts;
 use crate::identity::Identity;
 use crate::plan::{Kind, Plan, refusal};
 use fourcorners_target::TargetError;
@@ -44,6 +45,31 @@ impl DeviceIdentity {
             size_bytes,
             holds: signature::found(device, size_bytes),
         })
+    }
+
+    /// Whether both are one device, whatever it holds.
+    pub(crate) fn is_same_device(&self, other: &DeviceIdentity) -> bool {
+        *self == DeviceIdentity { holds: self.holds.clone(), ..other.clone() }
+    }
+
+    /// Names of the formats that are on it.
+    pub(crate) fn holds(&self) -> &[String] {
+        &self.holds
+    }
+
+    /// Its size.
+    pub(crate) fn length_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// What tells it from other devices, also after a restart where it has a serial number.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts::Device {
+            serial: self.serial.clone(),
+            size_bytes: self.size_bytes,
+            sequence: self.disk_sequence,
+            number: self.number,
+        }
     }
 }
 
@@ -116,6 +142,7 @@ pub(crate) fn plan(path: &Path, metadata: &Metadata, access: &Access) -> Result<
         notes,
         limit: None,
         identity: Some(Identity::Device(identity)),
+        seals: false,
     })
 }
 

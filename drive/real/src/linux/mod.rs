@@ -23,6 +23,7 @@ mod signature;
 mod sysfs;
 
 pub(crate) use in_use::{file_system_of, uses};
+pub(crate) use signature::found as signatures;
 
 use std::fs::File;
 use std::io;
@@ -42,4 +43,27 @@ pub(crate) fn write_durably(file: &File, bytes: &[u8], offset_bytes: u64) -> io:
     // SAFETY: the vector is `bytes`, which the call only reads.
     let written = unsafe { libc::pwritev2(file.as_raw_fd(), &vector, 1, offset, libc::RWF_DSYNC) };
     if written < 0 { Err(io::Error::last_os_error()) } else { Ok(written as usize) }
+}
+
+/// From linux/fs.h: `_IOR('v', 1, long)`.
+const FS_IOC_GETVERSION: libc::Ioctl = libc::_IOR::<libc::c_long>(b'v' as u32, 1);
+
+/// Tells files apart that had the same inode one after the other; 0 where the file system does not
+/// count them.
+pub(crate) fn generation(file: &File) -> u64 {
+    let mut generation = 0u64;
+    // SAFETY: the ioctl writes an int or a long to where it is told.
+    match unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_GETVERSION, &mut generation) } {
+        0 => generation,
+        _ => 0,
+    }
+}
+
+/// Has the next reads of a file or device come from the medium, block by block as they are asked
+/// for.
+pub(crate) fn forget_cached(file: &File) {
+    for advice in [libc::POSIX_FADV_RANDOM, libc::POSIX_FADV_DONTNEED] {
+        // SAFETY: the call acts on a descriptor that `file` owns, on no memory. It is advice.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, advice) };
+    }
 }

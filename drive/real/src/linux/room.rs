@@ -37,3 +37,12 @@ fn fallocate(file: &File, mode: libc::c_int, part: &Range<u64>) -> std::io::Resu
         }
     }
 }
+
+/// Whether a file has no content at all: it is empty, or all of it is room that was never written.
+/// Where the file system does not tell, its content counts.
+pub(crate) fn never_written(file: &File) -> bool {
+    // SAFETY: the call acts on a descriptor that `file` owns, on no memory. All reads and writes
+    // say where they are, so that the place that it moves does not matter.
+    let data = unsafe { libc::lseek(file.as_raw_fd(), 0, libc::SEEK_DATA) };
+    data < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ENXIO)
+}
