@@ -16,8 +16,8 @@ from typing import Any
 from fourcorners import _core
 from fourcorners.errors import UserError, os_reason
 from fourcorners.recording import Recording
-from fourcorners.targets import Target, Watch
-from fourcorners.workload import Stream, Workload
+from fourcorners.targets import SEED_MAX, Target, Watch
+from fourcorners.workload import SECONDS_MAX, Stream, Workload
 
 SCHEMA = "fourcorners/verification"
 SCHEMA_VERSION = 1
@@ -116,15 +116,18 @@ def verify(
     Raises:
         UserError: what is asked for cannot be done.
     """
+    check(seconds=seconds, span=span, state=state, again=again, seed=seed)
     if target.request_alignment_bytes > BLOCK_BYTES:
         raise UserError(f"{target.locator} cannot be verified: it has no requests of 4096 bytes")
     if again and target.purge_plan is not None:
         raise UserError("--again reads what is there: leave --purge out")
-    core = _core_state(target, state, again)
-    count = min(span or target.capacity_bytes, target.capacity_bytes)
+    if not again and target.read_only_reason is not None:
+        raise UserError(target.read_only_reason)
+    count = target.capacity_bytes if span is None else min(span, target.capacity_bytes)
     count -= count % BLOCK_BYTES
-    if count < _FILL_BLOCK_BYTES:
-        raise UserError(f"verification needs at least {_FILL_BLOCK_BYTES} bytes")
+    _check_size(count)
+    # The last thing that can be refused, and it makes a file.
+    core = _core_state(target, state, again)
 
     def run(activity: str, workloads: list[Workload]) -> Recording:
         tell(activity)
@@ -136,8 +139,6 @@ def verify(
 
     steps = [("reading everything", _sequential(Stream.read, count, seed))]
     if not again:
-        if target.read_only_reason is not None:
-            raise UserError(target.read_only_reason)
         if target.purge_plan is not None:
             tell(target.purge_plan)
             target.purge()
@@ -173,11 +174,38 @@ def verify(
     )
 
 
+def check(
+    *,
+    seconds: float,
+    span: int | None,
+    state: str | Path | None,
+    again: bool,
+    seed: int,
+    size: int | None = None,
+) -> None:
+    """Finds what is wrong with the arguments of :func:`verify`, and with the ``size`` of a file to
+    be created, before the target is opened. Raises :class:`UserError`."""
+    if not 0 < seconds <= SECONDS_MAX:
+        raise UserError(f"--seconds {seconds:g}: use more than 0, and at most {SECONDS_MAX:g}")
+    if not 0 <= seed <= SEED_MAX:
+        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
+    for count in (span, size):
+        if count is not None:
+            _check_size(count)
+    if again and state is None:
+        raise UserError("to verify again, name the state that the first run made: --state")
+    if again and not Path(str(state)).is_file():
+        raise UserError(f"cannot open the state {state}: there is no such file")
+
+
+def _check_size(count: int) -> None:
+    if count < _FILL_BLOCK_BYTES:
+        raise UserError(f"verification needs at least {_FILL_BLOCK_BYTES} bytes")
+
+
 def _core_state(target: Target, state: str | Path | None, again: bool) -> "_core.Verification":
     try:
         if again:
-            if state is None:
-                raise UserError("to verify again, name the state that the first run made: --state")
             return _core.Verification.open(str(state), target.capacity_bytes)
         path = None if state is None else str(state)
         drive = zlib.crc32(_drive_name(target).encode())

@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fourcorners.errors import UserError
+
 INCOMPRESSIBLE = "incompressible"
 REPEATED = "repeated"
+SECONDS_MAX = 1e9
+"""Of a workload: thirty years."""
 
 
 def compressible(percent: int) -> str:
@@ -162,11 +166,11 @@ class Workload:
         return {
             "streams": [_stream_to_dict(stream) for stream in self.streams],
             "stop": {
-                "time_ns": None if self.seconds is None else round(self.seconds * 1e9),
+                "time_ns": None if self.seconds is None else _ns("seconds", self.seconds),
                 "ios": self.ios,
                 "bytes": self.transfer_bytes,
             },
-            "ramp_ns": round(self.ramp_s * 1e9),
+            "ramp_ns": _ns("ramp_s", self.ramp_s),
             "seed": self.seed,
             "log_ios": self.log_ios,
         }
@@ -174,6 +178,12 @@ class Workload:
     def to_json(self) -> str:
         """:meth:`to_dict` as JSON text."""
         return json.dumps(self.to_dict())
+
+
+def _ns(name: str, seconds: float) -> int:
+    if not 0 <= seconds <= SECONDS_MAX:
+        raise UserError(f"{name} of a workload is {seconds:g}: use 0 to {SECONDS_MAX:g}")
+    return round(seconds * 1e9)
 
 
 def _stream_to_dict(stream: Stream) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from command import COMMAND, fourcorners
 
 import fourcorners as fc
+from fourcorners.cli import main
 from fourcorners.errors import EXIT_DAMAGED
 
 MIB = 1 << 20
@@ -116,3 +117,57 @@ def test_mistakes(arguments: list[str], complaint: str, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--seconds", "-1"],
+        ["--seconds", "nan"],
+        ["--seconds", "inf"],
+        ["--seconds", "1e300"],
+        ["--seconds", "0"],
+        ["--seed", "-1"],
+        ["--seed", "99999999999999999999"],
+        ["--span", "1KiB"],
+        ["--engine", "nvme"],
+        ["--engine", "sync,batch=-1"],
+        ["--io-limit", "nan"],
+        ["--purge", "discard"],
+        ["--again"],
+    ],
+    ids=" ".join,
+)
+def test_every_argument_is_checked_before_the_first_write(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, new = tmp_path / "file", tmp_path / "new"
+    file.write_bytes(b"precious" * (MIB // 8))
+    state = ["--state", str(tmp_path / "state")]
+    for target in ([str(file), "--overwrite", str(file)], [str(new), "--size", "1MiB"]):
+        assert main(["verify", *target, *arguments, *state]) == 2
+        [line] = capsys.readouterr().err.splitlines()
+        assert line.startswith("fourcorners: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+    assert file.read_bytes() == b"precious" * (MIB // 8)
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), 1e300])
+def test_nonsense_of_python_is_refused_before_the_first_write(
+    seconds: float, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"precious" * (MIB // 8))
+    with fc.open_target(str(file), overwrite=str(file)) as target:
+        with pytest.raises(fc.UserError, match="seconds"):
+            fc.verify(target, seconds=seconds)
+        with pytest.raises(fc.UserError, match="seconds"):
+            fc.observe(target, fc.Workload([fc.Stream.write("random", 4096)], seconds=seconds))
+    assert file.read_bytes() == b"precious" * (MIB // 8)
+
+
+def test_nothing_is_made_beside_a_file_that_may_not_be_written(tmp_path: Path) -> None:
+    file, state = tmp_path / "file", tmp_path / "state"
+    file.write_bytes(b"precious" * (MIB // 8))
+    assert main(["verify", str(file), "--state", str(state), "--quiet"]) == 2
+    assert not state.exists()

@@ -11,7 +11,7 @@ from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.interrupt import InterruptRequest
 from fourcorners.purge import Method
 from fourcorners.targets import open_target
-from fourcorners.verification import BLOCK_BYTES, Verification, verify
+from fourcorners.verification import BLOCK_BYTES, Verification, check, verify
 from fourcorners.wording import chosen_size
 
 # Of more damages than this the rest is in --json.
@@ -40,6 +40,15 @@ class Options:
 
 def run(locator: str, options: Options) -> int:
     """Verifies one target and returns the exit code."""
+    # Opening may make a file.
+    check(
+        seconds=options.seconds,
+        span=options.span,
+        state=options.state,
+        again=options.again,
+        seed=options.seed,
+        size=options.size,
+    )
     asked = InterruptRequest()
     with (
         open_target(
