@@ -1,75 +1,77 @@
 """Whether a target is the one that a run began on, so that the run may go on with it."""
 
-import contextlib
 import hashlib
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fourcorners import purge
-from fourcorners.errors import UserError, os_reason
+from fourcorners import system_files
+from fourcorners.errors import UserError
 from fourcorners.targets import Target
 from fourcorners.wording import chosen_size
 
-# Names the run that writes to a file: another file may get the inode of one that was removed.
-_MARK = "user.fourcorners.run"
 
-
-def identify(target: Target, run: str) -> dict[str, Any]:
-    """What identifies an open target. A file that ``run`` may write is marked with its name.
+def identify(target: Target) -> dict[str, Any]:
+    """What identifies an open target.
 
     Simulated drives: hashes of the drive file, with its members, and of the state that it was
-    opened from. Devices: serial number and size; without a serial number the kernel's count
-    of disks since it started. Files: inode, size and mark.
+    opened from. Devices: serial number, partition and size; without a serial number the kernel's
+    count of disks since it started. Files: inode, with its generation and time of birth as another
+    file may get the inode of one that was removed, and size.
     """
     if target.kind == "simulated":
         return {
             "specification_sha256": target.describe()["specification_sha256"],
             "state_sha256": None if target.state is None else _sha256(Path(target.state)),
         }
-    if target.kind == "file" and target.read_only_reason is None:
-        # Not every file system keeps marks, nor every system's Python; inode and size remain.
-        with contextlib.suppress(OSError, AttributeError):
-            os.setxattr(target.locator, _MARK, run.encode())
-    return _identify_path(target.locator)
+    facts = target.facts
+    if target.kind == "file":
+        return facts
+    number = facts.pop("number")
+    directory = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    facts["partition"] = system_files.number(directory / "partition")
+    if facts["serial"] is None:
+        facts["boot"] = system_files.text(Path("/proc/sys/kernel/random/boot_id"))
+    else:
+        del facts["sequence"]
+    return facts
 
 
-def check_path(locator: str, before: Mapping[str, Any]) -> str:
-    """Compares a file or device, without opening it, with what :func:`identify` told of it.
+def check_same(target: Target, before: Mapping[str, Any]) -> str:
+    """Compares an open target with what :func:`identify` told of it when the run began.
 
-    Returns in words what was compared. Raises :class:`UserError` unless it is the same.
+    Returns in words what was compared. Raises :class:`UserError` unless it is the same: what is
+    missing in ``before`` is not.
     """
-    try:
-        now = _identify_path(locator)
-    except OSError as error:
+    now = identify(target)
+    if before.keys() != now.keys():
         raise UserError(
-            f"{locator}: {os_reason(error)}; connect the drive that the run began on under this "
-            "name"
-        ) from error
-    for name, value in before.items():
-        if now.get(name) != value:
+            f"the run does not say all by which {target.locator} would be known again: begin it "
+            "anew"
+        )
+    if target.kind == "simulated":
+        return _same_simulated(target, now, before)
+    for name, value in now.items():
+        if before[name] != value:
             raise UserError(
-                f"{locator} is not the one that the run began on: its {_WORDS[name]} was "
-                f"{_shown(name, value)} and is {_shown(name, now.get(name))}; nothing was written"
+                f"{target.locator} is not the one that the run began on: its {_WORDS[name]} was "
+                f"{_shown(name, before[name])} and is {_shown(name, value)}; nothing was written"
             )
     return ", ".join(
         f"{_WORDS[name]} {_shown(name, value)}"
-        for name, value in before.items()
-        if value is not None and name != "boot"
+        for name, value in now.items()
+        if value is not None and name in _TOLD
     )
 
 
-def check_simulated(target: Target, before: Mapping[str, Any]) -> str:
-    """The same for an open simulated drive."""
-    now = identify(target, "")
-    if now["specification_sha256"] != before.get("specification_sha256"):
+def _same_simulated(target: Target, now: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    if now["specification_sha256"] != before["specification_sha256"]:
         raise UserError(
             f"the drive file of {target.locator} is not the one that the run began with: put that "
             "one back, or begin the run anew"
         )
-    if now["state_sha256"] != before.get("state_sha256"):
+    if now["state_sha256"] != before["state_sha256"]:
         raise UserError(
             f"the state in {target.state} is not the one that the run began with: put that one "
             "back, or begin the run anew"
@@ -80,36 +82,20 @@ def check_simulated(target: Target, before: Mapping[str, Any]) -> str:
 _WORDS = {
     "serial": "serial number",
     "size_bytes": "size",
+    "partition": "partition",
     "inode": "inode",
-    "mark": "mark",
+    "generation": "inode's generation",
+    "born_ns": "time of birth",
     "sequence": "number among the kernel's disks",
     "boot": "start of the machine",
 }
-
-
-def _identify_path(path: str) -> dict[str, Any]:
-    status = os.stat(path)  # noqa: PTH116 - a text
-    if not stat.S_ISBLK(status.st_mode):
-        return {"inode": status.st_ino, "size_bytes": status.st_size, "mark": _mark(path)}
-    drive = purge.examine(path)
-    found: dict[str, Any] = {"serial": drive.serial, "size_bytes": drive.size_bytes}
-    if drive.serial is None:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        found |= {"sequence": drive.sequence, "boot": boot}
-    return found
-
-
-def _mark(path: str) -> str | None:
-    try:
-        return os.getxattr(path, _MARK).decode(errors="replace")
-    except (OSError, AttributeError):
-        return None
+_TOLD = ("serial", "size_bytes", "partition", "inode", "sequence")
 
 
 def _shown(name: str, value: Any) -> str:
     if value is None:
         return "unknown"
-    return chosen_size(value) if name == "size_bytes" else str(value)
+    return chosen_size(value) if name == "size_bytes" and isinstance(value, int) else str(value)
 
 
 def _sha256(path: Path) -> str:

@@ -195,7 +195,9 @@ def test_a_file_is_prepared_and_measured_again_where_the_run_was_killed(tmp_path
     out, file = tmp_path / "runs", tmp_path / "file"
     # Measured, and killed before that was saved.
     _begin("SIGKILL", (SERIES, 2), out, str(file), "consistency", size=str(1 << 20), scale=0.01)
-    run = fc.resume(_folder(out))
+    with pytest.raises(UserError, match="did not come to its end"):
+        fc.resume(_folder(out))
+    run = fc.resume(_folder(out), overwrite=str(file))
     assert run.manifest["status"] == "complete"
     [test], [gap] = run.manifest["tests"], run.manifest["gaps"]
     assert any("fill of the whole drive" in step for step in test["preparation"])

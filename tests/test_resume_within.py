@@ -112,7 +112,7 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     first = before.manifest["tests"][0]["recordings"][0]["id"]
     kept = [row for row in before.recordings if row["recording"] == first]
     lost = [row for row in before.recordings if row["recording"] != first]
-    run = fc.resume(out / before.manifest["id"])
+    run = fc.resume(out / before.manifest["id"], overwrite=str(file))
     [done] = run.manifest["tests"]
     assert done["status"] == "complete"
     assert "waypoint" not in done
@@ -137,7 +137,7 @@ def test_a_test_that_only_reads_a_file_goes_on_with_it_as_it_was_prepared(tmp_pa
     before = _manifest(out)["tests"][0]
     kept = before["waypoint"]["recordings"]
     assert kept > 0
-    run = fc.resume(out / _manifest(out)["id"])
+    run = fc.resume(out / _manifest(out)["id"], overwrite=str(file))
     [done] = run.manifest["tests"]
     assert done["status"] == "complete"
     assert done["preparation"] == before["preparation"]
@@ -153,7 +153,7 @@ def test_rounds_on_a_file_go_on_and_those_before_decide_nothing(tmp_path: Path) 
     _killed("run", 15, test, file, out, json.dumps(options), 16 * 2**20)
     before = _manifest(out)["tests"][0]
     assert before["waypoint"]["rounds"] == [3]
-    run = fc.resume(out / _manifest(out)["id"])
+    run = fc.resume(out / _manifest(out)["id"], overwrite=str(file))
     [done] = run.manifest["tests"]
     assert done["status"] == "complete"
     # Prepared once for each of the two block sizes; the first one's was not repeated.

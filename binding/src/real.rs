@@ -71,9 +71,9 @@ impl RealTarget {
         overwrite: Option<PathBuf>,
         engine: &str,
     ) -> PyResult<()> {
-        let _: Engine = engine.parse().map_err(value_error)?;
+        let engine: Engine = engine.parse().map_err(value_error)?;
         let access = Access { size_bytes, destroy_data, overwrite, limit: Some(OPENING_LIMIT_MIN) };
-        py.detach(|| Plan::examine(&path, &access)).map(|_| ()).map_err(value_error)
+        py.detach(|| engine.check(&Plan::examine(&path, &access)?)).map_err(value_error)
     }
 
     #[getter]

@@ -353,23 +353,35 @@ def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
 @app.command(
     help_epilogue=examples(
         "resume runs/20261121-101500-my-drive",
+        "resume runs/20261121-101500-nvme1n1 --destroy-data /dev/nvme1n1",
     ),
 )
 def resume(
-    run: Path, /, *, json: Json = False, progress: ProgressOption = "auto", quiet: Quiet = False
+    run: Path,
+    /,
+    *,
+    destroy_data: DestroyData = None,
+    overwrite: Overwrite = None,
+    purge: Purge = None,
+    json: Json = False,
+    progress: ProgressOption = "auto",
+    quiet: Quiet = False,
 ) -> int:
     """Go on with a run that was killed, stopped by Ctrl-C, or failed, and write its report.
 
     Parameters
     ----------
     run
-        The run folder. Finished tests are kept; the others are prepared and run.
+        The run folder. Finished tests are kept; the others are prepared and run. The folder permits
+        nothing: what the run may write has to be named again.
     """
     from fourcorners.cli import resume as resume_command
     from fourcorners.cli.foreign import reading
+    from fourcorners.suites.resume import Words
 
+    words = Words(destroy_data, overwrite, purge)
     with reading([run]):
-        return resume_command.run(run, json=json, progress=progress, quiet=quiet)
+        return resume_command.run(run, words, json=json, progress=progress, quiet=quiet)
 
 
 @app.command(

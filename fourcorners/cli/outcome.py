@@ -1,6 +1,5 @@
 """Shows what is to be done on a target, and what runs ended with."""
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary, write_html
 from fourcorners.store import Run, schema
+from fourcorners.store.folder import resume_command
 from fourcorners.suites.preview import done_again
 from fourcorners.writing import OutputError
 
@@ -66,7 +66,7 @@ def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Clai
     console.print(render_summary(run, published, claims))
     lines = [f"Run folder: {run.path}"]
     if run.manifest["status"] in ("interrupted", "failed") and "request" in run.manifest:
-        lines.append(f"To go on: fourcorners resume {shlex.quote(str(run.path))}")
+        lines.append(f"To go on: {resume_command(run.path, run.manifest)}")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()

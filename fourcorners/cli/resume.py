@@ -12,17 +12,24 @@ from fourcorners.cli.output import tell
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
 from fourcorners.store import Run, schema
-from fourcorners.store.folder import end_command, is_followed
+from fourcorners.store.folder import end_command, find, is_followed
 from fourcorners.suites import resume
+from fourcorners.suites.resume import PERMISSIONS, Words
 from fourcorners.suites.suite import suite_of
+from fourcorners.targets import is_simulated
 
 
-def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
+def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
     """Goes on with the run, then with the other targets of its command where they were begun and
-    did not end, or where the command did not get to them; shows all as "characterize" does."""
-    finished = _resumed(path, progress=progress, quiet=quiet)
+    did not end, or where the command did not get to them; shows all as "characterize" does.
+
+    ``words`` permit to write to the target that they name, and to no other."""
+    manifest = Run(find(path)).manifest
+    following = manifest.get("request", {}).get("following", [])
+    # With one target it is the run that compares them, and refuses when they differ.
+    first = words.about(_locator(manifest)) if following else words
+    finished = _resumed(path, first, progress=progress, quiet=quiet)
     request = finished.manifest.get("request", {})
-    following = request.get("following", [])
     if not following:
         return show_runs([finished], None, json=json, quiet=quiet)
     each = Each(
@@ -47,17 +54,23 @@ def run(path: Path, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
             continue
         taken.add(begun.path)
         if begun.manifest["status"] != "complete":
-            runs.append(_resumed(begun.path, progress=progress, quiet=quiet))
+            named = words.about(_locator(begun.manifest))
+            runs.append(_resumed(begun.path, named, progress=progress, quiet=quiet))
     if runs[-1].manifest["status"] != "interrupted":
-        runs += each.run([opening for opening in to_begin if _is_safe(opening)])
+        permitted = [_permitted(opening, words) for opening in to_begin]
+        runs += each.run([opening for opening in permitted if opening is not None])
     if runs[-1].manifest["status"] != "interrupted":
         end_command({*taken, *(one.path for one in runs)})
     return show_runs(runs, each.side_by_side(runs), json=json, quiet=quiet)
 
 
-def _resumed(path: Path, *, progress: ProgressForm, quiet: bool) -> Run:
+def _locator(manifest: Mapping[str, Any]) -> str:
+    return str(manifest.get("request", {}).get("opening", {}).get("locator", ""))
+
+
+def _resumed(path: Path, words: Words, *, progress: ProgressForm, quiet: bool) -> Run:
     with choose_progress(quiet, progress) as shown:
-        return resume(path, progress=shown)
+        return resume(path, progress=shown, **words.given())
 
 
 def _begun(
@@ -83,13 +96,17 @@ def _begun(
     return None
 
 
-def _is_safe(opening: Mapping[str, Any]) -> bool:
-    """Whether a target may be begun without being asked for again. What it held when its data were
-    given up is not known, unlike that of a run that had begun."""
-    if "destroy_data" not in opening and "overwrite" not in opening:
-        return True
+def _permitted(opening: Mapping[str, Any], words: Words) -> Mapping[str, Any] | None:
+    """How a target that was to follow is opened, with what is permitted now; ``None`` where it was
+    permitted more then. The folder permits nothing, nor to make a file."""
+    asked = Words(**{name: opening.get(name) for name in PERMISSIONS})
+    named = words.about(opening["locator"])
+    kept = {name: value for name, value in opening.items() if name not in {*PERMISSIONS, "size"}}
+    is_there = is_simulated(opening["locator"]) or Path(opening["locator"]).exists()
+    if is_there and asked.given().keys() == named.given().keys():
+        return {**kept, **named.given()}
     tell(
-        f"{opening['locator']} was to follow and is not begun, as its data may be others by now: "
-        "run it by itself"
+        f"{opening['locator']} was to follow and is not begun, as nothing permits here what the "
+        "command permitted: run it by itself",
     )
-    return False
+    return None

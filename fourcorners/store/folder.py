@@ -6,8 +6,9 @@ import datetime
 import fcntl
 import json
 import os
+import shlex
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,12 @@ LOCK = ".lock"
 # A process that was killed gives up its lock when the kernel has taken it apart.
 _DYING_S = 3.0
 KILLED_REASON = "the run was killed"
+# What permits to write, among the arguments that a target was opened with.
+_PERMISSIONS = {
+    "destroy_data": "--destroy-data",
+    "overwrite": "--overwrite",
+    "purge_method": "--purge",
+}
 # In the folder of each run of a command that has more targets, until the command has ended.
 FOLLOWING = ".following"
 
@@ -192,6 +199,16 @@ def conclude(manifest: dict[str, Any], last_sign_s: float) -> None:
     for test in manifest["tests"]:
         if test["status"] == "running":
             test.update(status="interrupted", reason=KILLED_REASON)
+
+
+def resume_command(path: Path, manifest: Mapping[str, Any]) -> str:
+    """How to go on with the run in a folder: what it was permitted has to be said again."""
+    opening = manifest["request"]["opening"]
+    words = ["fourcorners", "resume", str(path)]
+    for name, option in _PERMISSIONS.items():
+        if opening.get(name) is not None:
+            words += [option, str(opening[name])]
+    return shlex.join(words)
 
 
 def timestamp(seconds: float) -> str:

@@ -115,7 +115,7 @@ def run(
         "tests": [],
         "ended": None,
         "gaps": [],
-        "identity": identify(target, writer.name),
+        "identity": identify(target),
         "request": {
             "opening": dict(target.opening),
             "subject": asdict(plan.subject),

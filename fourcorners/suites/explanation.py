@@ -9,7 +9,7 @@ from fourcorners.analysis import Finding, find
 from fourcorners.analysis.internals import in_vain
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
-from fourcorners.identity import check_path, check_simulated
+from fourcorners.identity import check_same
 from fourcorners.store import Run
 from fourcorners.suites.begin import run as run_suite
 from fourcorners.suites.common import MIB
@@ -17,7 +17,7 @@ from fourcorners.suites.preview import preview
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
-from fourcorners.targets import Target, is_simulated, open_target
+from fourcorners.targets import Target, open_target
 from fourcorners.wording import chosen_size
 
 SUITE, READING_SUITE = "explain", "explain-reads"
@@ -161,14 +161,11 @@ def reopened(run: Run) -> Target:
             f"{run.path} does not say how its target was opened: name the target itself to probe it"
         )
     locator = opening.pop("locator")
-    if not is_simulated(locator):
-        check_path(locator, run.manifest["identity"])
-        # A file that exists keeps its size.
-        opening.pop("size", None)
+    # A file that exists keeps its size, and none is made.
+    opening.pop("size", None)
     target = open_target(locator, **opening)
     try:
-        if target.kind == "simulated":
-            check_simulated(target, run.manifest["identity"])
+        check_same(target, run.manifest["identity"])
     except BaseException:
         target.close()
         raise

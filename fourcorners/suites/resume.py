@@ -1,22 +1,26 @@
 """Goes on with a run that was killed, stopped by Ctrl-C, or failed."""
 
 import calendar
+import shlex
 import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from fourcorners import wording
 from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
-from fourcorners.identity import check_path, check_simulated
+from fourcorners.identity import check_same
 from fourcorners.store import Run, RunWriter, folder
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.runner import Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.suites.waypoint import Drive, GoingOn, going_on
-from fourcorners.targets import SimulatedTarget, Target, is_simulated, open_target
+from fourcorners.targets import SimulatedTarget, Target, if_about, open_target
 
 # Facts of the machine whose change between two parts of a run a reader should know.
 _TELLING_FACTS = ("kernel", "cpu", "cores", "memory_bytes", "cpu_governor", "scheduler", "link")
@@ -30,7 +34,14 @@ _WENT_ON = {
 }
 
 
-def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
+def resume(
+    path: str | Path,
+    *,
+    destroy_data: str | None = None,
+    overwrite: str | None = None,
+    purge_method: str | None = None,
+    progress: Progress | None = None,
+) -> Run:
     """Goes on with a run where it stopped, and returns it finished.
 
     Finished tests are kept as they are. The test that was interrupted goes on from the last state
@@ -40,13 +51,22 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
     how long, and what was compared to know that the drive is the same, is kept in the manifest's
     ``gaps`` and told in a note. A run that is complete already is only returned.
 
+    A folder permits nothing: what may be written is said each time. A file that still holds what
+    the run wrote to it needs no word.
+
     Args:
         path: the run folder, by its name also while it is still ``.NAME.partial``.
+        destroy_data: the block device whose data may be destroyed, see
+            :func:`fourcorners.open_target`; a run that writes to a device needs it.
+        overwrite: the file whose content may be overwritten; a run needs it whose file is no longer
+            known as fourcorners' own.
+        purge_method: how the device may be erased; what the run began with is needed again.
         progress: told what happens.
 
     Raises:
         UserError: there is nothing to go on with, the run still goes on, it was begun by another
-            version of the program, or the target is not the same. Nothing was changed then.
+            version of the program, a word of permission is missing, the target is not the same, or
+            holds what the run cannot have written. Nothing was changed then.
     """
     found = folder.find(path)
     run = Run(found)
@@ -61,18 +81,16 @@ def resume(path: str | Path, *, progress: Progress | None = None) -> Run:
     try:
         folder.conclude(manifest, claim.last_sign_s)
         _check(found, manifest)
-        opening = manifest["request"]["opening"]
-        same = None
-        if not is_simulated(opening["locator"]):
-            same = check_path(opening["locator"], manifest["identity"])
-        target = _open(manifest)
+        words = Words(destroy_data, overwrite, purge_method)
+        target = _open(manifest, words)
     except BaseException:
         claim.release()
         raise
     with target:
         try:
-            same = same or check_simulated(target, manifest["identity"])
-            _check_content(target, manifest)
+            same = check_same(target, manifest["identity"])
+            _check_permission(target, manifest, words)
+            _check_content(target, words)
             plan = _plan(manifest)
         except BaseException:
             claim.release()
@@ -127,23 +145,100 @@ def _check(path: Path, manifest: dict[str, Any]) -> None:
         )
 
 
-def _open(manifest: dict[str, Any]) -> Target:
-    """The target of a run, by the words that permitted to write to it then."""
-    arguments = dict(manifest["request"]["opening"])
-    if manifest["target"]["kind"] == "file" and manifest["request"]["subject"]["writable"]:
-        # Where the file system keeps no mark, the run's own file is known by its inode.
-        arguments["overwrite"] = arguments["locator"]
-    return open_target(arguments.pop("locator"), **arguments)
+@dataclass(frozen=True)
+class Words:
+    """What whoever resumes a run permits, under the names of the arguments of
+    :func:`open_target`."""
+
+    destroy_data: str | None = None
+    overwrite: str | None = None
+    purge_method: str | None = None
+
+    def given(self) -> dict[str, str]:
+        """Those that were said."""
+        return {name: word for name, word in asdict(self).items() if word is not None}
+
+    def about(self, locator: str) -> "Words":
+        """Those that name this target; how to erase a device goes with its name."""
+        destroy_data = if_about(self.destroy_data, locator)
+        return Words(
+            destroy_data,
+            if_about(self.overwrite, locator),
+            None if destroy_data is None else self.purge_method,
+        )
 
 
-def _check_content(target: Target, manifest: dict[str, Any]) -> None:
-    """Refuses to destroy what the device did not hold when the run was permitted to write."""
-    for note in target.notes:
-        if note.endswith("that will be destroyed") and note not in manifest["notes"]:
+PERMISSIONS = tuple(field.name for field in fields(Words))
+
+
+# What a folder says of how its target was opened, but for what permits something.
+_OPENING: dict[str, type | UnionType] = {
+    "locator": str,
+    "settings": dict,
+    "seed": int,
+    "io_limit_s": float | int,
+    "engine": str,
+    "state": str,
+}
+
+
+def _open(manifest: dict[str, Any], words: Words) -> Target:
+    """The target of a run, with what is permitted now, and none of what was then."""
+    opening = manifest["request"]["opening"]
+    arguments: dict[str, Any] = {n: opening[n] for n in _OPENING if n in opening}
+    for name, value in arguments.items():
+        if not isinstance(value, _OPENING[name]):
+            raise UserError(f"the run does not say how its target was opened: its {name} is wrong")
+    locator = arguments.pop("locator")
+    size = opening.get("size")
+    if isinstance(size, int) and Path(locator).is_file():
+        # Of a longer file only so much is used; no file is made or grown.
+        arguments["size"] = min(size, Path(locator).stat().st_size)
+    return open_target(locator, **arguments | words.given())
+
+
+def _check_permission(target: Target, manifest: dict[str, Any], words: Words) -> None:
+    """Refuses to go on without the words that the run needs, and with others."""
+    subject = manifest["request"]["subject"]
+    if (subject["kind"], subject["capacity_bytes"]) != (target.kind, target.capacity_bytes):
+        raise UserError(
+            f"{target.locator} is not the one that the run began on: that was a {subject['kind']} "
+            f"of {subject['capacity_bytes']} bytes; nothing was written"
+        )
+    if not subject["writable"]:
+        if words.given():
             raise UserError(
-                f"{note.removesuffix(' that will be destroyed')}, which it did not when the run "
-                "began: nothing was written; begin the run anew if that may be destroyed"
+                f"the run only reads {target.locator}: leave out {_options(words.given())}"
             )
+        return
+    if target.read_only_reason is not None:
+        missing = {"device": "destroy_data", "file": "overwrite"}[target.kind]
+        raise UserError(
+            f"{target.read_only_reason}; the run to be resumed writes, and its folder permits "
+            f"nothing: nothing was written; add {_options({missing: target.locator})}"
+        )
+    began_with = manifest["request"]["opening"].get("purge_method")
+    if began_with != words.purge_method:
+        how = "none" if began_with is None else f"--purge {began_with}"
+        raise UserError(
+            f"the run began with {how} to erase {target.locator}: say the same to go on with it, "
+            "or begin it anew; nothing was written"
+        )
+
+
+def _options(words: Mapping[str, str]) -> str:
+    names = {"purge_method": "--purge", "destroy_data": "--destroy-data"}
+    return " ".join(f"{names.get(n, f'--{n}')} {shlex.quote(word)}" for n, word in words.items())
+
+
+def _check_content(target: Target, words: Words) -> None:
+    """Refuses to destroy what the run cannot have written: a folder cannot tell whether that was
+    there when the run began. What is known as fourcorners' own needs no look."""
+    if words.given() and target.holds:
+        raise UserError(
+            f"{target.locator} holds {' and '.join(target.holds)}, which the run did not write: "
+            "nothing was written; begin the run anew if that may be destroyed"
+        )
 
 
 def _plan(manifest: dict[str, Any]) -> SuitePlan:

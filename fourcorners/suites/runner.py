@@ -17,7 +17,7 @@ from fourcorners.interrupt import InterruptRequest, stopped_by
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
-from fourcorners.store.folder import timestamp
+from fourcorners.store.folder import resume_command, timestamp
 from fourcorners.suites import waypoint as waypoint_module
 from fourcorners.suites.costs import Costs
 from fourcorners.suites.departures import Departures
@@ -138,10 +138,9 @@ class Runner:
         about_s = self._estimate.remaining_s(0.0)
         self._progress.message(announcement(self._plan, to_run, self._target, about_s))
         if about_s >= _LONG_S:
-            self._progress.message(
-                f"Should it be interrupted: fourcorners resume {self._writer.named}"
-                f"{lost_at_most(to_run, self._target)}"
-            )
+            how = resume_command(self._writer.named, self._manifest)
+            cost = lost_at_most(to_run, self._target)
+            self._progress.message(f"Should it be interrupted: {how}{cost}")
         for test in to_run:
             self._run_test(test, self._reason_to_skip(test))
             self._checkpoint()
@@ -238,6 +237,8 @@ class Runner:
         self._update()
         self._writer.note(self._manifest)
         try:
+            if self._target.read_only_reason is None:
+                self._target.look_again()
             self._begin()
             for number, phase in enumerate(test.phases, start=1):
                 for step in phase.preparation:
