@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing import fio, iometer
+from fourcorners.importing.figures import content_of
 from fourcorners.importing.folder import write_run
 from fourcorners.importing.imported import NOT_TOLD, Imported
 from fourcorners.store import Run
@@ -106,8 +107,7 @@ def _parse(path: Path, logs: Sequence[Path]) -> list[Imported]:
 
 def _read(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            content = file.read(_FILE_BYTES_MAX + 1)
+        content = content_of(path, _FILE_BYTES_MAX)
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
     if len(content) > _FILE_BYTES_MAX:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from pathlib import Path
 from typing import Any
 
 COUNT_MAX = 2**53
@@ -64,3 +65,13 @@ def now() -> str:
 def written(time: datetime.datetime) -> str:
     """A time as manifests have it."""
     return f"{time:%Y-%m-%dT%H:%M:%SZ}" if time.year >= 1000 else now()
+
+
+def content_of(path: Path, most_bytes: int) -> bytes:
+    """What a file holds, read up to a little beyond ``most_bytes``; raises ``OSError``. In pieces:
+    a read of so much at once would claim as much memory for a file of any size."""
+    content = bytearray()
+    with path.open("rb") as file:
+        while len(content) <= most_bytes and (part := file.read(2**20)):
+            content += part
+    return bytes(content)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from fourcorners.errors import UserError, os_reason
-from fourcorners.importing.figures import COUNT_MAX, SECONDS_MAX
+from fourcorners.importing.figures import COUNT_MAX, SECONDS_MAX, content_of
 from fourcorners.recording import NS, OperationRecording
 
 Series = dict[str, npt.NDArray[Any]]
@@ -120,8 +120,7 @@ def with_series(one: OperationRecording, seconds: Series | None) -> OperationRec
 
 def _rows(path: Path, limit_s: float, job: str) -> Rows:
     try:
-        with path.open("rb") as file:
-            content = file.read(_LOG_BYTES_MAX + 1)
+        content = content_of(path, _LOG_BYTES_MAX)
     except OSError as error:
         raise UserError(f"cannot read {path}: {os_reason(error)}") from error
     if len(content) > _LOG_BYTES_MAX or content.count(b"\n") > _ENTRIES_MAX:
