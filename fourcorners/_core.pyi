@@ -250,12 +250,16 @@ class Verification:
     """
 
     def __init__(
-        self, capacity_bytes: int, drive: int, run: int, path: str | None = None
+        self, capacity_bytes: int, span_bytes: int, drive: int, run: int, path: str | None = None
     ) -> None: ...
     @staticmethod
     def open(path: str, capacity_bytes: int) -> Verification: ...
     def end_load(self) -> None:
         """Says that what follows is the pass over everything."""
+
+    @property
+    def state_damaged(self) -> int:
+        """Entries of the state's file that were damaged when it was opened."""
 
     @property
     def checked(self) -> int: ...

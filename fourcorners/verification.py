@@ -46,7 +46,8 @@ class Verification:
     ``checked`` and ``unchecked`` count blocks of 4 KiB that were read: what the second should hold
     was uncertain, because they were never written or were being written. ``damaged`` counts reads
     of bad blocks; ``damages`` has every block once, the first 100,000 of them. ``failure`` is why
-    it ended early, ``interrupted`` whether it did.
+    it ended early, ``interrupted`` whether it did. ``forgotten`` counts blocks of which the state
+    was damaged: they are unchecked.
     """
 
     checked: int
@@ -55,6 +56,7 @@ class Verification:
     damages: list[Damage]
     interrupted: bool
     failure: str | None
+    forgotten: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -72,6 +74,7 @@ class Verification:
             "blocks_checked": self.checked,
             "blocks_unchecked": self.unchecked,
             "blocks_damaged": len(self.damages),
+            "blocks_forgotten": self.forgotten,
             "counts": self.counts,
             "damages": [
                 {"kind": d.kind, "address": d.address, "written_for": d.written_for}
@@ -127,7 +130,12 @@ def verify(
     count -= count % BLOCK_BYTES
     _check_size(count)
     # The last thing that can be refused, and it makes a file.
-    core = _core_state(target, state, again)
+    core = _core_state(target, state, again, count)
+    if core.state_damaged:
+        tell(
+            f"{state} is damaged: what {core.state_damaged} of its blocks should hold is not "
+            "known, and they count as unchecked"
+        )
 
     def run(activity: str, workloads: list[Workload]) -> Recording:
         tell(activity)
@@ -171,6 +179,7 @@ def verify(
         damages=[Damage(*damage) for damage in core.take()],
         interrupted=recording.interrupted,
         failure=recording.failure,
+        forgotten=core.state_damaged,
     )
 
 
@@ -203,13 +212,16 @@ def _check_size(count: int) -> None:
         raise UserError(f"verification needs at least {_FILL_BLOCK_BYTES} bytes")
 
 
-def _core_state(target: Target, state: str | Path | None, again: bool) -> "_core.Verification":
+def _core_state(
+    target: Target, state: str | Path | None, again: bool, span_bytes: int
+) -> "_core.Verification":
     try:
         if again:
             return _core.Verification.open(str(state), target.capacity_bytes)
         path = None if state is None else str(state)
         drive = zlib.crc32(_drive_name(target).encode())
-        return _core.Verification(target.capacity_bytes, drive, secrets.randbits(63), path)
+        run = secrets.randbits(63)
+        return _core.Verification(target.capacity_bytes, span_bytes, drive, run, path)
     except OSError as error:
         raise UserError(os_reason(error)) from error
     except ValueError as error:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,59 @@ def test_nothing_is_made_beside_a_file_that_may_not_be_written(tmp_path: Path) -
     file.write_bytes(b"precious" * (MIB // 8))
     assert main(["verify", str(file), "--state", str(state), "--quiet"]) == 2
     assert not state.exists()
+
+
+def test_a_damaged_state_accuses_nobody(tmp_path: Path) -> None:
+    """A bit flipped in what is remembered of a block is told, and the block is unchecked."""
+    path = tmp_path / "test.img"
+    size = ("--size", "16MiB", "--seconds", "1e-9")
+    sound = checked(path, *size, "--state", "state", cwd=tmp_path, code=0)
+    assert sound["blocks_forgotten"] == 0
+    state = tmp_path / "state"
+    whole = state.read_bytes()
+    for bits in ([(4096 + 8 * 100, 0)], [(4096 + 8 * 100, 3), (4096 + 8 * 2000 + 7, 7)]):
+        changed = bytearray(whole)
+        for place, bit in bits:
+            changed[place] ^= 1 << bit
+        state.write_bytes(changed)
+        again = checked(path, "--again", "--state", "state", cwd=tmp_path, code=0)
+        assert again["damages"] == []
+        assert again["blocks_forgotten"] == again["blocks_unchecked"] == len(bits)
+    # At its beginning it says of which drive and run all the blocks are.
+    changed = bytearray(whole)
+    changed[16] ^= 1
+    state.write_bytes(changed)
+    done = fourcorners("verify", path, "--again", "--state", "state", cwd=tmp_path)
+    assert (done.returncode, "state is damaged at its beginning" in done.stderr) == (2, True)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB in memory."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_state_that_finds_no_room_is_refused_before_anything_is_written(
+    tiny: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "test.img"
+    path.write_bytes(b"mine" * (16 * MIB))
+    over = ("--overwrite", path, "--seconds", "1e-9", "--state", tiny / "state")
+    done = fourcorners("verify", path, *over, cwd=tmp_path)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert "cannot create the state of the verification" in line
+    assert "No space left on device" in line
+    assert list(tiny.iterdir()) == [], "nothing is left"
+    assert path.read_bytes() == b"mine" * (16 * MIB)
+    # Of a span only that much is needed.
+    done = fourcorners("verify", path, *over, "--span", "4MiB", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

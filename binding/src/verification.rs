@@ -24,10 +24,16 @@ impl Verification {
 #[pymethods]
 impl Verification {
     #[new]
-    #[pyo3(signature = (capacity_bytes, drive, run, path=None))]
-    fn new(capacity_bytes: u64, drive: u64, run: u64, path: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (capacity_bytes, span_bytes, drive, run, path=None))]
+    fn new(
+        capacity_bytes: u64,
+        span_bytes: u64,
+        drive: u64,
+        run: u64,
+        path: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let ledger = match path {
-            Some(path) => Ledger::create(&path, capacity_bytes, drive, run),
+            Some(path) => Ledger::create(&path, capacity_bytes, span_bytes, drive, run),
             None => Ledger::in_memory(capacity_bytes, drive, run),
         };
         Ok(Self::with(ledger.map_err(value_error)?))
@@ -41,6 +47,12 @@ impl Verification {
     /// What was found until now was found under load.
     fn end_load(&self) {
         *self.under_load.lock().expect("no thread panics with it") = self.damages.take();
+    }
+
+    /// Entries of the state that were damaged when it was opened.
+    #[getter]
+    fn state_damaged(&self) -> u64 {
+        self.ledger.damaged()
     }
 
     #[getter]

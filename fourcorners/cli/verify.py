@@ -91,6 +91,8 @@ def _show(found: Verification) -> None:
         say(f"Ended early: {found.failure}.")
     elif found.interrupted:
         say(f"Ended early: {interrupt.stopped_by()}.")
+    if found.forgotten:
+        say(f"The state is damaged: {found.forgotten} blocks of it are unchecked.")
     if not found.damages:
         say(f"Checked {found.checked} blocks ({checked}): all as written.")
         return

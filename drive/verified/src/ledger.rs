@@ -2,15 +2,28 @@
 
 use crate::stamp::{BLOCK_BYTES, Stamp};
 use fourcorners_target::TargetError;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, remove_file};
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use twox_hash::XxHash3_64;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"4cledger");
-const VERSION: u64 = 1;
-/// Magic number, version, drive, run, capacity, latest sequence: in the first page.
+const VERSION: u64 = 2;
+/// Magic number, version, drive, run, capacity, and the checksum of these: in the
+/// first page.
 const HEADER_BYTES: usize = 4096;
+const HEADER_WORDS: usize = 5;
+/// Bytes that are read from a file at a time.
+const READ_BYTES: usize = 1 << 20;
+
+/// An entry is a checksum above, the sequence of the latest write (46 bits: a
+/// million writes a second for two years), and the state in the two lowest bits.
+const CHECKSUM_BITS: u32 = 16;
+const KNOWN_BITS: u32 = 64 - CHECKSUM_BITS;
+const KNOWN: u64 = (1 << KNOWN_BITS) - 1;
 
 /// Memory is promised beyond what there is; some systems do so unasked.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -18,8 +31,7 @@ const UNRESERVED: libc::c_int = libc::MAP_NORESERVE;
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 const UNRESERVED: libc::c_int = 0;
 
-/// What is known of a block, in the two lowest bits of its entry. The others
-/// are the sequence of the latest write.
+/// What is known of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It holds the latest write; with sequence 0 it was never written.
@@ -33,11 +45,15 @@ enum State {
 }
 
 /// One entry of 8 bytes for each block of 4 KiB, in a file that survives the
-/// process, or in memory. Threads share it without locks.
+/// process, or in memory. Threads share it without locks. Each entry has its own
+/// checksum, so that a process may be killed at any moment and an entry that was
+/// damaged later says nothing about its block.
 #[derive(Debug)]
 pub struct Ledger {
     words: *mut AtomicU64,
     bytes: usize,
+    latest: AtomicU64,
+    damaged: u64,
     drive: u64,
     run: u64,
     capacity_bytes: u64,
@@ -58,13 +74,15 @@ impl Ledger {
         Self::begin(None, capacity_bytes, drive, run)
     }
 
-    /// A new ledger in a new file at `path`, 0.2 % of the capacity at most.
+    /// A new ledger in a new file at `path`, 0.2 % of the capacity at most, with
+    /// room for the entries of the first `span_bytes`.
     ///
     /// # Errors
-    /// The file exists already or cannot be made.
+    /// The file exists already, cannot be made, or finds no room.
     pub fn create(
         path: &Path,
         capacity_bytes: u64,
+        span_bytes: u64,
         drive: u64,
         run: u64,
     ) -> Result<Self, TargetError> {
@@ -74,36 +92,84 @@ impl Ledger {
             .create_new(true)
             .open(path)
             .map_err(|error| cannot("create", path, &error))?;
+        let room = length_bytes(span_bytes.min(capacity_bytes));
         file.set_len(length_bytes(capacity_bytes) as u64)
-            .map_err(|error| cannot("create", path, &error))?;
-        Self::begin(Some(&file), capacity_bytes, drive, run)
+            .and_then(|()| allocate(&file, room))
+            .map_err(|error| cannot("create", path, &error))
+            .and_then(|()| Self::begin(Some(&file), capacity_bytes, drive, run))
+            .inspect_err(|_| {
+                let _ = remove_file(path);
+            })
     }
 
-    /// The ledger that an earlier run left at `path`.
+    /// The ledger that an earlier run left at `path`, as a copy: the file may
+    /// change or go, and stays as it is.
     ///
     /// # Errors
-    /// There is none, or it is of a target of another size.
+    /// There is none, it is of a target of another size, or its beginning is
+    /// damaged.
     pub fn open(path: &Path, capacity_bytes: u64) -> Result<Self, TargetError> {
-        let file = OpenOptions::new()
+        // Without waiting for whoever writes to a pipe.
+        let mut file = OpenOptions::new()
             .read(true)
-            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
             .open(path)
             .map_err(|error| cannot("open", path, &error))?;
-        let there = file.metadata().map_err(|error| cannot("open", path, &error))?.len();
-        let is_ledger = there >= HEADER_BYTES as u64;
+        let there = file.metadata().map_err(|error| cannot("open", path, &error))?;
         let bytes = length_bytes(capacity_bytes);
-        if is_ledger && there == bytes as u64 {
-            let mut ledger = Self::map(Some(&file), bytes, capacity_bytes)?;
-            let header = |index: usize| ledger.word(index).load(Relaxed);
-            if (header(0), header(1), header(4)) == (MAGIC, VERSION, capacity_bytes) {
-                (ledger.drive, ledger.run) = (header(2), header(3));
-                return Ok(ledger);
+        let name = path.display();
+        if !there.is_file() || there.len() != bytes as u64 {
+            return Err(TargetError(format!(
+                "{name} is not the state of a verification of a target with {capacity_bytes} bytes: name the file that the first run made for this target"
+            )));
+        }
+        let mut ledger = Self::map(None, bytes, capacity_bytes)?;
+        ledger.read(&mut file).map_err(|error| cannot("read", path, &error))?;
+        let header: [u64; HEADER_WORDS] =
+            std::array::from_fn(|index| ledger.word(index).load(Relaxed));
+        let [magic, version, drive, run, capacity] = header;
+        let reason = if magic != MAGIC {
+            "is not the state of a verification: name the file that the first run made for this target"
+        } else if version == 1 {
+            "was made by an earlier version of this program: verify the target anew"
+        } else if ledger.word(HEADER_WORDS).load(Relaxed) != header_checksum(&header) {
+            "is damaged at its beginning, so that nothing in it can be relied on: put it back from a copy, or verify the target anew"
+        } else if version != VERSION {
+            "was made by another version of this program: use that one, or verify the target anew"
+        } else if capacity != capacity_bytes {
+            "is of a target of another size: name the file that the first run made for this target"
+        } else {
+            (ledger.drive, ledger.run) = (drive, run);
+            for block in 0..capacity_bytes / BLOCK_BYTES as u64 {
+                match known(ledger.snapshot(block)) {
+                    Some((sequence, _)) => {
+                        ledger.latest.fetch_max(sequence, Relaxed);
+                    }
+                    None => ledger.damaged += 1,
+                }
+            }
+            return Ok(ledger);
+        };
+        Err(TargetError(format!("{name} {reason}")))
+    }
+
+    /// Takes over a file of the ledger's length. What is zero is not touched, and
+    /// so needs no memory.
+    fn read(&mut self, file: &mut File) -> io::Result<()> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut word = 0;
+        while word < self.bytes / 8 {
+            let part = READ_BYTES.min(self.bytes - word * 8);
+            file.read_exact(&mut buffer[..part])?;
+            for bytes in buffer[..part].as_chunks::<8>().0 {
+                let value = u64::from_le_bytes(*bytes);
+                if value != 0 {
+                    self.word(word).store(value, Relaxed);
+                }
+                word += 1;
             }
         }
-        Err(TargetError(format!(
-            "{} is not the state of a verification of a target with {capacity_bytes} bytes: name the file that the first run made for this target",
-            path.display()
-        )))
+        Ok(())
     }
 
     fn begin(
@@ -114,8 +180,8 @@ impl Ledger {
     ) -> Result<Self, TargetError> {
         let mut ledger = Self::map(file, length_bytes(capacity_bytes), capacity_bytes)?;
         (ledger.drive, ledger.run) = (drive, run);
-        for (index, word) in [MAGIC, VERSION, drive, run, capacity_bytes, 0].into_iter().enumerate()
-        {
+        let header = [MAGIC, VERSION, drive, run, capacity_bytes];
+        for (index, word) in header.into_iter().chain([header_checksum(&header)]).enumerate() {
             ledger.word(index).store(word, Relaxed);
         }
         Ok(ledger)
@@ -144,7 +210,8 @@ impl Ledger {
                 std::io::Error::last_os_error()
             )));
         }
-        Ok(Self { words: words.cast(), bytes, drive: 0, run: 0, capacity_bytes })
+        let (words, latest) = (words.cast(), AtomicU64::new(0));
+        Ok(Self { words, bytes, latest, damaged: 0, drive: 0, run: 0, capacity_bytes })
     }
 
     #[inline]
@@ -165,6 +232,12 @@ impl Ledger {
         self.capacity_bytes
     }
 
+    /// Entries that were damaged in the file when it was opened: what their blocks
+    /// should hold is not known.
+    pub fn damaged(&self) -> u64 {
+        self.damaged
+    }
+
     /// Forgets every write, as a purge of the target does.
     pub fn reset(&self) {
         for block in 0..self.capacity_bytes / BLOCK_BYTES as u64 {
@@ -174,7 +247,7 @@ impl Ledger {
 
     /// Number of the next write.
     pub(crate) fn next_sequence(&self) -> u64 {
-        self.word(5).fetch_add(1, Relaxed) + 1
+        self.latest.fetch_add(1, Relaxed) + 1
     }
 
     pub(crate) fn stamp(&self, block: u64, sequence: u64) -> Stamp {
@@ -192,8 +265,12 @@ impl Ledger {
     /// `before` until now.
     #[inline]
     pub(crate) fn certain_since(&self, block: u64, before: u64) -> Option<u64> {
-        (before != 0 && before & 3 == State::Settled as u64 && self.snapshot(block) == before)
-            .then_some(before >> 2)
+        match known(before) {
+            Some((sequence, State::Settled)) if sequence != 0 && self.snapshot(block) == before => {
+                Some(sequence)
+            }
+            _ => None,
+        }
     }
 
     /// The write that a block must hold now, if that is certain.
@@ -230,14 +307,10 @@ impl Ledger {
         let entry = self.entry(block);
         let mut before = entry.load(Relaxed);
         loop {
-            let state = match before & 3 {
-                0 => State::Settled,
-                1 => State::InFlight,
-                2 => State::Overlapping,
-                _ => State::Unsure,
-            };
-            let (sequence, state) = change(before >> 2, state);
-            let after = sequence << 2 | state as u64;
+            // Of a damaged entry no write is known; the next one settles it.
+            let (sequence, state) = known(before).unwrap_or((0, State::Unsure));
+            let (sequence, state) = change(sequence, state);
+            let after = entry_of(sequence, state);
             match entry.compare_exchange_weak(before, after, Relaxed, Relaxed) {
                 Ok(_) => return,
                 Err(now) => before = now,
@@ -254,6 +327,78 @@ impl Drop for Ledger {
     }
 }
 
+/// An entry: what is known of a block, with its checksum.
+#[inline]
+fn entry_of(sequence: u64, state: State) -> u64 {
+    debug_assert!(sequence <= KNOWN >> 2);
+    let known = (sequence << 2 | state as u64) & KNOWN;
+    known | checksum(known) << KNOWN_BITS
+}
+
+/// Sequence and state of an entry; `None` if it is damaged. Zero is a block that
+/// was never written: so is what a file system returns of a file that it lost a
+/// part of.
+#[inline]
+fn known(entry: u64) -> Option<(u64, State)> {
+    let known = entry & KNOWN;
+    if entry >> KNOWN_BITS != checksum(known) {
+        return None;
+    }
+    let state = match known & 3 {
+        0 => State::Settled,
+        1 => State::InFlight,
+        2 => State::Overlapping,
+        _ => State::Unsure,
+    };
+    Some((known >> 2, state))
+}
+
+/// The upper bits of a product (multiplicative hashing: Knuth, The Art of
+/// Computer Programming, volume 3, section 6.4). One flipped bit changes the
+/// factor by a power of two, and no product of one with this constant has all of
+/// its upper bits alike, so that it never passes; of other damage one case in
+/// 65,536 does.
+#[inline]
+fn checksum(known: u64) -> u64 {
+    known.wrapping_mul(MIXER) >> KNOWN_BITS
+}
+
+/// 2^64 divided by the golden ratio, odd.
+const MIXER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+fn header_checksum(words: &[u64; HEADER_WORDS]) -> u64 {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    XxHash3_64::oneshot(&bytes)
+}
+
+/// Takes room for the first bytes of a file from the file system now: a mapping
+/// that finds none later ends the process (SIGBUS).
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+fn allocate(file: &File, bytes: usize) -> io::Result<()> {
+    let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
+    loop {
+        // SAFETY: the descriptor is open for writing, and no memory is passed.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+            0 => return Ok(()),
+            libc::EINTR => {}
+            code => return Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+}
+
+/// The same where the system has no call for it: by writing.
+#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+fn allocate(mut file: &File, bytes: usize) -> io::Result<()> {
+    let zeros = vec![0; READ_BYTES];
+    let mut left = bytes;
+    while left > 0 {
+        let part = left.min(READ_BYTES);
+        io::Write::write_all(&mut file, &zeros[..part])?;
+        left -= part;
+    }
+    Ok(())
+}
+
 fn length_bytes(capacity_bytes: u64) -> usize {
     HEADER_BYTES + (capacity_bytes / BLOCK_BYTES as u64) as usize * 8
 }
@@ -265,6 +410,7 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> TargetError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     fn ledger() -> Ledger {
         Ledger::in_memory(1 << 20, 1, 1).unwrap()
@@ -320,22 +466,96 @@ mod tests {
         assert_eq!(ledger.certain(3), None);
     }
 
-    #[test]
-    fn a_file_keeps_the_ledger() {
-        let name = format!("fourcorners-ledger-{}", std::process::id());
+    /// A new ledger in a file, with blocks 3 and 4 written, and the second one
+    /// still on its way.
+    fn kept(name: &str) -> PathBuf {
+        let name = format!("fourcorners-ledger-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_file(&path);
-        let ledger = Ledger::create(&path, 1 << 20, 7, 8).unwrap();
+        let ledger = Ledger::create(&path, 1 << 20, 1 << 20, 7, 8).unwrap();
         assert_eq!(ledger.next_sequence(), 1);
         ledger.submitted(3, 1);
         ledger.completed(3, 1, true);
         ledger.submitted(4, 2);
-        drop(ledger);
-        assert!(Ledger::create(&path, 1 << 20, 7, 8).is_err());
+        path
+    }
+
+    #[test]
+    fn a_file_keeps_the_ledger() {
+        let path = kept("whole");
+        assert!(Ledger::create(&path, 1 << 20, 1 << 20, 7, 8).is_err());
         assert!(Ledger::open(&path, 1 << 21).is_err());
         let ledger = Ledger::open(&path, 1 << 20).unwrap();
         assert_eq!((ledger.certain(3), ledger.certain(4)), (Some(1), None));
         assert_eq!((ledger.stamp(3, 1).drive, ledger.stamp(3, 1).run), (7, 8));
+        assert_eq!((ledger.damaged(), ledger.next_sequence()), (0, 3));
         std::fs::remove_file(&path).unwrap();
+    }
+
+    /// Every bit of the header and of entries in each state: nothing false is said
+    /// of a block.
+    #[test]
+    fn a_flipped_bit_in_the_file_is_noticed() {
+        let path = kept("flipped");
+        let whole = std::fs::read(&path).unwrap();
+        let header_bits = 0..(HEADER_WORDS + 1) * 64;
+        let entry_bits = [3, 4, 255].into_iter().flat_map(|block| {
+            let first = (HEADER_BYTES + block * 8) * 8;
+            first..first + 64
+        });
+        for bit in header_bits.clone().chain(entry_bits) {
+            let mut changed = whole.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &changed).unwrap();
+            let opened = Ledger::open(&path, 1 << 20);
+            if header_bits.contains(&bit) {
+                let TargetError(reason) = opened.err().expect("it was noticed");
+                assert!(!reason.contains('\n') && reason.contains("flipped"), "{reason}");
+                continue;
+            }
+            let ledger = opened.unwrap();
+            let block = (bit / 8 - HEADER_BYTES) as u64 / 8;
+            assert_eq!(ledger.damaged(), 1, "bit {bit}");
+            assert_eq!(ledger.certain(block), None);
+            assert_eq!(ledger.certain(3), (block != 3).then_some(1));
+            // The next write settles it.
+            ledger.submitted(block, 9);
+            ledger.completed(block, 9, true);
+            assert_eq!(ledger.certain(block), Some(9));
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// The difference that a flipped bit makes, in every place and of any entry.
+    #[test]
+    fn a_flipped_bit_always_changes_the_checksum() {
+        for bit in 0..KNOWN_BITS {
+            let difference = MIXER.wrapping_mul(1 << bit);
+            for up_or_down in [difference, difference.wrapping_neg()] {
+                assert!(up_or_down >= 1 << KNOWN_BITS, "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_ledger_is_refused() {
+        let path = kept("cut");
+        let whole = std::fs::read(&path).unwrap();
+        for length in [0, 7, 4096, whole.len() - 1] {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            assert!(Ledger::open(&path, 1 << 20).is_err());
+        }
+        std::fs::write(&path, vec![0xFF; whole.len()]).unwrap();
+        assert!(Ledger::open(&path, 1 << 20).is_err());
+        // Of whatever else its entries are made, nothing is claimed.
+        let mut crafted = whole.clone();
+        crafted[HEADER_BYTES..].fill(0xFF);
+        std::fs::write(&path, &crafted).unwrap();
+        let ledger = Ledger::open(&path, 1 << 20).unwrap();
+        assert_eq!(ledger.damaged(), 256);
+        assert!((0..256).all(|block| ledger.certain(block).is_none()));
+        std::fs::remove_file(&path).unwrap();
+        assert!(Ledger::open(Path::new("/dev/zero"), 1 << 20).is_err());
+        assert!(Ledger::open(&std::env::temp_dir(), 1 << 20).is_err());
     }
 }
