@@ -159,7 +159,7 @@ def query(sql: str, *folders: str, memory_bytes: int | None = None) -> pa.Table:
     from fourcorners.store import sql as database
     from fourcorners.store.shelf import shelf
 
-    runs = shelf([Path(folder) for folder in folders or ("runs",)])
+    runs = shelf([Path(folder) for folder in folders or ("runs",)], whole=True)
     with database.open_database(
         runs, claims_table(runs), published_table(), memory_bytes
     ) as opened:

@@ -59,6 +59,11 @@ class Target(ABC):
     purge_plan: str | None = None
     """What :meth:`purge` will do to a device, as one sentence."""
 
+    def __repr__(self) -> str:
+        only_read = "" if self.read_only_reason is None else ", only read"
+        size = chosen_size(self.capacity_bytes)
+        return f"<Target {self.locator}: {self.name}, {size}, {self.kind}{only_read}>"
+
     @property
     @abstractmethod
     def notes(self) -> list[str]:

@@ -30,6 +30,9 @@ _KINDS: dict[Callable[[int], bool], str] = {
 # A comment in HTML, XML and Markdown alike.
 _SEAL = "<!-- written by fourcorners: {} -->\n"
 _SEALED = re.compile(rb"<!-- written by fourcorners: ([0-9a-f]{64}) -->\n\Z")
+_SEAL_BEGIN = b"written by fourcorners"
+# Also of a seal that somebody added a remark to.
+_TAIL_BYTES = 4096
 _SEAL_BYTES = len(_SEAL.format("0" * 64))
 
 
@@ -52,6 +55,11 @@ def is_sealed(path: Path) -> bool:
     return seal is not None and (
         hashlib.sha256(content[:-_SEAL_BYTES]).hexdigest() == seal[1].decode()
     )
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether a file is a document that we wrote and that is no longer what it was."""
+    return _SEAL_BEGIN in path.read_bytes()[-_TAIL_BYTES:] and not is_sealed(path)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from command import fourcorners
-from fault_runs import validate
+from fault_runs import edit_manifest, validate
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -65,16 +65,13 @@ def test_a_dry_run_of_a_run_shows_the_missing_probes_and_does_nothing(
     # What is damaged is found before anything is probed.
     (run.path / "series.parquet").write_bytes(b"PAR1")
     assert main(words) == 2
-    assert "cannot read" in capsys.readouterr().err
+    assert "series.parquet is damaged" in capsys.readouterr().err
     assert list((tmp_path / "runs").iterdir()) == [run.path]
 
 
 def test_another_drive_is_not_probed_for_a_run(tmp_path: Path) -> None:
     run = fc.run("probe-depth", "sim:wd6400aaks", out=tmp_path, scale=0.1)
-    path = run.path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest["request"]["opening"]["locator"] = "sim:ocz-core-64gb"
-    path.write_text(json.dumps(manifest))
+    edit_manifest(run.path, '"locator": "sim:wd6400aaks"', '"locator": "sim:ocz-core-64gb"')
     with pytest.raises(fc.UserError, match="not the one that the run began with"):
         fc.explain(run.path, reads_only=True, out=tmp_path)
 

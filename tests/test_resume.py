@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fault_runs import edit_manifest
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -17,10 +18,12 @@ from fourcorners.store import schema
 DRIVE = "sim:ocz-core-64gb"
 TESTS = ["transfer-size", "consistency"]
 TABLES = (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME)
-# A run that is killed, asked to stop or without room at the n-th flush of a certain file.
+# A run that is killed, asked to stop or without room at the n-th flush of a certain file, or killed
+# before the n-th time that one is put in the place of the one before.
 SCRIPT = """
 import errno, os, signal, sys
 import fourcorners as fc
+from fourcorners.store.directory import Directory
 end, name, left, out, target, size, scale, *tests = sys.argv[1:]
 left, flush = int(left), os.fsync
 def fsync(descriptor):
@@ -34,6 +37,15 @@ def fsync(descriptor):
         os.kill(os.getpid(), getattr(signal, end))
     flush(descriptor)
 os.fsync = fsync
+put = Directory.put
+def putting(directory, file):
+    global left
+    if name == f"put {file}":
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), getattr(signal, end))
+    put(directory, file)
+Directory.put = putting
 options = {"size": int(size)} if size else {}
 with fc.open_target(target, **options) as drive:
     run = fc.run("reviews-quick", drive, tests=tests, scale=float(scale), out=out)
@@ -85,19 +97,24 @@ def _check_same(run: fc.Run, uninterrupted: fc.Run) -> None:
 
 
 MANIFEST, SERIES = ".manifest.json.partial", ".series.parquet.partial"
-# The manifest is written when the run begins, when each of the two tests begins and ends, when all
-# have ended, and after the report. The folder is flushed twice when the run begins, when a test has
-# ended and when all have, once with the report, and before it gets its name.
-TEST_BEGINS, TEST_SAVED, NEXT_BEGINS = (MANIFEST, 2), (MANIFEST, 3), (MANIFEST, 4)
+# The manifest is written when the run begins, when each of the two tests begins, before and after
+# the tables are replaced when it ends, when all have ended, and after the report. The folder is
+# flushed twice when the run begins and when all tests have ended, three times when a test has, once
+# with the report, and before it gets its name.
+TEST_BEGINS, TABLES_COME, TEST_SAVED, NEXT_BEGINS = ((MANIFEST, number) for number in (2, 3, 4, 5))
 
 
 @pytest.mark.parametrize(
     ("at", "kept"),
     [
+        (TABLES_COME, []),
         (TEST_SAVED, []),
         ((SERIES, 3), ["transfer-size"]),
+        # Some of the tables have been replaced, and the manifest knows both contents of each.
+        (("put series.parquet", 2), []),
+        (("put histograms.parquet", 3), ["transfer-size"]),
         ((".findings.json.partial", 1), TESTS),
-        (("64gb.partial", 10), None),
+        (("64gb.partial", 12), None),
     ],
 )
 def test_a_killed_run_goes_on_where_it_stopped(
@@ -169,7 +186,7 @@ def test_what_cannot_go_on_is_refused_in_one_sentence(
     refused("the drive file of", "not the one that the run began with")
     drive.write_text(text)
     manifest = _folder(out) / schema.MANIFEST
-    manifest.write_text(manifest.read_text().replace('"version": "', '"version": "0.'))
+    edit_manifest(manifest.parent, '"version": "', '"version": "0.')
     before = _content(_folder(out))
     refused("begun by fourcorners 0.", "resume it with that version")
     manifest.unlink()

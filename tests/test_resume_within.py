@@ -12,7 +12,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.store import folder, schema
+from fourcorners.store import directory, schema
 
 DRIVE = "sim:ocz-core-64gb"
 # Saves the state after every step, and dies when the n-th manifest is about to be flushed.
@@ -103,8 +103,8 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     options = {"parameters": {"filled": [0.5, 1.0], "time": "0.2 s"}}
     test, out = "consistency-filled", tmp_path / "runs"
     file, size = tmp_path / "drive", 16 * 2**20
-    # The ninth manifest stands: that after the second phase's measurement.
-    _killed("run", 10, test, file, out, json.dumps(options), size)
+    # The eleventh manifest stands: that after the second phase's measurement.
+    _killed("run", 12, test, file, out, json.dumps(options), size)
     [folder] = out.iterdir()
     before = fc.open_run(str(folder))
     with pytest.raises(fc.UserError, match="has not ended: go on with it by fourcorners resume"):
@@ -133,7 +133,7 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
 def test_a_test_that_only_reads_a_file_goes_on_with_it_as_it_was_prepared(tmp_path: Path) -> None:
     options = {"parameters": {"depths": [1, 2, 4], "time": "0.1 s"}}
     test, out, file = "random-reads", tmp_path / "runs", tmp_path / "drive"
-    _killed("run", 7, test, file, out, json.dumps(options), 16 * 2**20)
+    _killed("run", 9, test, file, out, json.dumps(options), 16 * 2**20)
     before = _manifest(out)["tests"][0]
     kept = before["waypoint"]["recordings"]
     assert kept > 0
@@ -150,7 +150,7 @@ def test_rounds_on_a_file_go_on_and_those_before_decide_nothing(tmp_path: Path) 
     options = {"parameters": {"edition": "client", "rounds": 6, "time": "0.05 s"}}
     test, out, file = "snia-throughput", tmp_path / "runs", tmp_path / "drive"
     # In the fourth round.
-    _killed("run", 15, test, file, out, json.dumps(options), 16 * 2**20)
+    _killed("run", 22, test, file, out, json.dumps(options), 16 * 2**20)
     before = _manifest(out)["tests"][0]
     assert before["waypoint"]["rounds"] == [3]
     run = fc.resume(out / _manifest(out)["id"], overwrite=str(file))
@@ -198,7 +198,7 @@ def test_the_targets_that_were_to_follow_are_run_as_well(
     for locator in (targets[2], targets[1]):
         missing = next(run for run in runs if run.manifest["target"]["locator"] == locator)
         shutil.rmtree(missing.path)
-        (out / before["id"] / folder.FOLLOWING).touch()
+        (out / before["id"] / directory.FOLLOWING).touch()
         assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
         shutil.rmtree(out / "another")
         runs = [fc.open_run(str(path)) for path in out.iterdir() if path.is_dir()]

@@ -162,7 +162,7 @@ def export(folder: Path, runs: Sequence[Path], form: Format, memory_bytes: int |
 
 @contextlib.contextmanager
 def _database(folders: Sequence[Path], memory_bytes: int | None) -> Iterator[Database]:
-    runs = _sound(shelf(folders, damaged=_told))
+    runs = _sound(shelf(folders, whole=True, damaged=_told))
     with contextlib.ExitStack() as stack:
         with reading(folders):
             opened = open_database(runs, claims_table(runs), published_table(), memory_bytes)

@@ -4,7 +4,6 @@ a killed run leaves is named by the next run, or claimed again to go on with it.
 import contextlib
 import datetime
 import fcntl
-import json
 import os
 import shlex
 import time
@@ -15,10 +14,11 @@ from typing import Any
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
+from fourcorners.store.directory import FOLLOWING, LOCK, Directory
+from fourcorners.store.document import to_json
 from fourcorners.store.reader import Run
+from fourcorners.writing import flush_directory
 
-# In the folder of a run that goes on. Its time of change is the run's last sign of life.
-LOCK = ".lock"
 # A process that was killed gives up its lock when the kernel has taken it apart.
 _DYING_S = 3.0
 KILLED_REASON = "the run was killed"
@@ -28,8 +28,6 @@ _PERMISSIONS = {
     "overwrite": "--overwrite",
     "purge_method": "--purge",
 }
-# In the folder of each run of a command that has more targets, until the command has ended.
-FOLLOWING = ".following"
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,7 @@ class Claim:
     """A folder and its lock, which is held until the run ends, however it does."""
 
     path: Path
+    directory: Directory
     lock: int
 
     @property
@@ -57,7 +56,12 @@ class Claim:
     def release(self) -> None:
         """Leaves the folder as it is, for others to claim."""
         if self.path == self.named:
-            (self.path / LOCK).unlink(missing_ok=True)
+            self.directory.remove(LOCK)
+        self.leave()
+
+    def leave(self) -> None:
+        """Gives up the lock and nothing else."""
+        self.directory.close()
         os.close(self.lock)
 
     def reopen(self) -> "Claim":
@@ -66,18 +70,22 @@ class Claim:
         if self.path == self.named:
             partial = self.path.with_name(f".{self.path.name}.partial")
             self.path.rename(partial)
-        for unfinished in partial.rglob(".*.partial"):
-            unfinished.unlink()
-        return Claim(partial, self.lock)
+        self.directory.remove_unfinished()
+        return Claim(partial, self.directory, self.lock)
 
     def finish(self) -> Path:
         """Flushes the folder and gives it its name. Killed in between, it has either name."""
-        flush_directory(self.path)
+        self.directory.flush()
         self.path.rename(self.named)
         flush_directory(self.named.parent)
-        (self.named / LOCK).unlink()
-        os.close(self.lock)
+        self.directory.remove(LOCK)
+        self.leave()
         return self.named
+
+    def discard(self) -> None:
+        """Removes the folder of a run that has saved nothing yet."""
+        self.directory.remove_all(self.path)
+        self.leave()
 
 
 def create(parent: Path, name: str) -> Claim:
@@ -96,7 +104,7 @@ def create(parent: Path, name: str) -> Claim:
             partial.mkdir()
         except FileExistsError:
             continue
-        return Claim(partial, _locked(partial))
+        return _claimed(partial)
 
 
 def find(path: str | Path) -> Path:
@@ -105,9 +113,12 @@ def find(path: str | Path) -> Path:
     Raises :class:`UserError` with the unfinished runs that are there.
     """
     path = Path(path)
+    if path.is_symlink():
+        # Who names a link means the folder, and that is what is renamed and locked.
+        path = path.resolve()
     named = named_path(path)
     for candidate in (path, named, named.with_name(f".{named.name}.partial")):
-        if (candidate / schema.MANIFEST).is_file():
+        if (candidate / schema.MANIFEST).is_file() and not candidate.is_symlink():
             return candidate
     if (path / LOCK).is_file() or (named.with_name(f".{named.name}.partial") / LOCK).is_file():
         raise UserError(f"{path}: nothing had been saved yet, so begin the run anew")
@@ -125,7 +136,7 @@ def claim(path: Path) -> Claim:
     deadline = time.monotonic() + _DYING_S
     while True:
         try:
-            return Claim(path, _locked(path))
+            return _claimed(path)
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise UserError(f"the run {named_path(path)} still goes on") from None
@@ -142,27 +153,26 @@ def recover(parent: str | Path) -> list[Path]:
     """
     recovered = []
     for partial in sorted(Path(parent).glob(".*.partial")):
-        if not (partial / LOCK).is_file() or named_path(partial).exists():
+        if partial.is_symlink() or named_path(partial).exists():
+            continue
+        if not (partial / LOCK).is_file():
             continue
         try:
-            killed = Claim(partial, _locked(partial))
+            killed = _claimed(partial)
         except OSError:
             continue
-        manifest = partial / schema.MANIFEST
-        if not manifest.exists():
-            _remove(partial)
-            os.close(killed.lock)
+        if not killed.directory.has(schema.MANIFEST):
+            killed.discard()
             continue
         try:
             document = Run(partial).manifest
         except UserError:
             # Damaged, or of another version: not ours to bring to an end.
-            os.close(killed.lock)
+            killed.leave()
             continue
         conclude(document, killed.last_sign_s)
-        temporary = partial / f".{schema.MANIFEST}.partial"
-        temporary.write_text(to_json(document), "utf-8")
-        temporary.replace(manifest)
+        killed.directory.stage(schema.MANIFEST, to_json(document).encode())
+        killed.directory.put(schema.MANIFEST)
         recovered.append(killed.finish())
     return recovered
 
@@ -179,15 +189,6 @@ def end_command(paths: Iterable[Path]) -> None:
         # Where nothing can be written, nothing could be begun either.
         with contextlib.suppress(OSError):
             (path / FOLLOWING).unlink(missing_ok=True)
-
-
-def _remove(partial: Path) -> None:
-    """The lock goes last: killed in between, the next run removes the rest."""
-    for path in partial.iterdir():
-        if path.name != LOCK:
-            path.unlink()
-    (partial / LOCK).unlink()
-    partial.rmdir()
 
 
 def conclude(manifest: dict[str, Any], last_sign_s: float) -> None:
@@ -224,32 +225,23 @@ def named_path(path: Path) -> Path:
     return path
 
 
-def to_json(document: dict[str, Any]) -> str:
-    """As every JSON file of a run folder is written."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def _claimed(folder: Path) -> Claim:
+    """The folder with its lock.
 
-
-def flush_directory(path: Path) -> None:
-    """Makes the names in it safe."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _locked(folder: Path) -> int:
-    """The descriptor of the folder's lock.
-
-    Raises ``OSError`` where another process has it.
+    Raises ``OSError`` where another process has the lock, and for a link.
     """
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    directory = Directory(folder)
+    lock = None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        lock = os.open(LOCK, flags, 0o644, dir_fd=directory.descriptor)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The folder may have got its name, or lost it, between the two.
-        if os.stat(folder / LOCK).st_ino != os.fstat(descriptor).st_ino:  # noqa: PTH116
+        if (folder / LOCK).lstat().st_ino != os.fstat(lock).st_ino:
             raise FileNotFoundError(2, "the folder was renamed meanwhile")
     except OSError:
-        os.close(descriptor)
+        directory.close()
+        if lock is not None:
+            os.close(lock)
         raise
-    return descriptor
+    return Claim(folder, directory, lock)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
+from fourcorners.store.document import to_json, unsealed
 from fourcorners.store.validity import fault
 from fourcorners.writing import Output
 
@@ -29,7 +30,7 @@ def read_notes(folder: Path) -> Notes:
     """The notes of a run folder; raises :class:`UserError` where they cannot be read."""
     path = folder / schema.NOTES
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = unsealed(json.loads(path.read_text("utf-8")))
         if fault(document, "notes") is not None:
             raise ValueError
         return Notes(tuple(document["tags"]), document["note"])
@@ -49,5 +50,4 @@ def write_notes(folder: Path, notes: Notes) -> None:
         "tags": list(notes.tags),
         "note": notes.text,
     }
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    Output(folder / schema.NOTES, replace=True).write(text)
+    Output(folder / schema.NOTES, replace=True).write(to_json(document))

@@ -1,6 +1,7 @@
 """Reads a run folder."""
 
 import functools
+import hashlib
 import itertools
 import json
 from collections.abc import Callable
@@ -15,10 +16,16 @@ import pyarrow.parquet as pq
 from fourcorners.errors import UserError, os_reason
 from fourcorners.recording import IO_COLUMNS, IoLog, LatencyOverTime
 from fourcorners.store import schema
+from fourcorners.store.document import unsealed
+from fourcorners.store.notes import read_notes
 from fourcorners.store.tables import sound
 from fourcorners.store.validity import fault
+from fourcorners.writing import is_damaged
 
 Integers = npt.NDArray[np.int64]
+
+# Between two of them a run that goes on replaces a file at most once.
+_READINGS = 3
 
 
 class Run:
@@ -31,6 +38,9 @@ class Run:
         manifest is not what the published schema says.
         """
         self.path = Path(path)
+        self.manifest: dict[str, Any] = self._manifest()
+
+    def _manifest(self) -> dict[str, Any]:
         manifest = self._json(schema.MANIFEST)
         if not isinstance(manifest, dict) or manifest.get("schema") != schema.RUN_SCHEMA:
             raise UserError(f"{self.path} is not a run folder: its manifest is of another kind")
@@ -40,7 +50,7 @@ class Run:
                 f"{self.path} was written in format {version}, this version reads format "
                 f"{schema.SCHEMA_VERSION}: use the version of fourcorners that wrote it"
             )
-        self.manifest: dict[str, Any] = self._sound(schema.MANIFEST, manifest, "run")
+        return self._sound(schema.MANIFEST, manifest, "run")
 
     @functools.cached_property
     def recordings(self) -> list[dict[str, Any]]:
@@ -103,16 +113,36 @@ class Run:
         """Reads every file of the run once, for what is to go on for hours after it, or of the
         tables only what stands at their ends.
 
-        Raises :class:`UserError` for the first that cannot be read.
+        Raises :class:`UserError` for the first that cannot be read, or is damaged.
         """
         _ = self.findings
+        if whole:
+            read_notes(self.path)
+            self._check_others()
         over_time = self.path / schema.LATENCY_OVER_TIME
         names = [schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS]
         # Earlier versions did not keep it.
         names += [schema.LATENCY_OVER_TIME] if over_time.exists() else []
-        logs = sorted((self.path / schema.IOS).glob("[!.]*.parquet"))
-        for name in (*names, *(f"{schema.IOS}/{log.name}" for log in logs)):
-            self._read(name, pq.read_table if whole else pq.read_metadata)
+        for name in (*names, *self._logs()):
+            if not whole:
+                self._read(name, lambda name: pq.read_metadata(self.path / name))
+            elif name in self.manifest.get("digests", {}):
+                self._read(name, self._content)
+            else:
+                self.table(name)
+
+    def _check_others(self) -> None:
+        """Of what is no table: drive files and states by the manifest's digests, the report by its
+        own."""
+        for name in self.manifest.get("digests", {}):
+            if not name.endswith(".parquet") and (self.path / name).is_file():
+                self._read(name, self._content)
+        report = self.path / schema.REPORT
+        if report.is_file() and self._read(schema.REPORT, lambda _: is_damaged(report)):
+            raise UserError(
+                f"{report} is not as it was written: move it away, and fourcorners report "
+                f"{self.path} makes it anew"
+            )
 
     @property
     def has_findings(self) -> bool:
@@ -126,6 +156,14 @@ class Run:
             return []
         document = self._sound(schema.FINDINGS, self._json(schema.FINDINGS), "findings")
         return cast("list[dict[str, Any]]", document["findings"])
+
+    def __repr__(self) -> str:
+        manifest = self.manifest
+        tests = ", ".join(test["name"] for test in manifest["tests"]) or "no tests"
+        return (
+            f"<Run {self.path}: {manifest['target']['name']}, {manifest['suite']} ({tests}), "
+            f"{manifest['status']}>"
+        )
 
     def _repr_html_(self) -> str:
         from fourcorners.notebook import run_html
@@ -154,24 +192,59 @@ class Run:
         return parts.of(recording, operation)
 
     def table(self, name: str) -> pa.Table:
-        """One of the folder's Parquet tables as it is, such as ``schema.SERIES``."""
-        if name == schema.LATENCY_OVER_TIME and not (self.path / name).exists():
+        """One of the folder's Parquet tables as it is, by its name with or without ``.parquet``:
+        ``recordings``, ``series``, ``histograms``, ``latency_over_time``, and of the single I/Os of
+        a recording ``ios/ID``.
+
+        Raises :class:`UserError` for one that there is not, or that is damaged.
+        """
+        file = name if name.endswith(".parquet") else f"{name}.parquet"
+        if file == schema.LATENCY_OVER_TIME and not (self.path / file).exists():
             # Earlier versions did not keep it.
             return schema.LATENCY_OVER_TIME_SCHEMA.empty_table()
-        table = self._read(name, pq.read_table)
-        kind = schema.IOS_SCHEMA if name.startswith(schema.IOS) else schema.TABLES[name]
+        if file not in schema.TABLES and file not in self._logs():
+            known = [*schema.TABLES, *self._logs()]
+            raise UserError(
+                f'{self.path} has no table "{name}": there are '
+                + ", ".join(one.removesuffix(".parquet") for one in known)
+            )
+        kind = schema.TABLES.get(file, schema.IOS_SCHEMA)
         try:
-            return sound(table, kind)
+            return sound(self._read(file, self._parquet), kind)
         except ValueError as error:
             raise UserError(
-                f"{self.path / name} is damaged: {error}; put it back from a copy of the run"
+                f"{self.path / file} is damaged: {error}; put it back from a copy of the run"
             ) from error
 
-    def _read(self, name: str, read: Callable[[Path], Any]) -> Any:
+    def _logs(self) -> list[str]:
+        logs = sorted((self.path / schema.IOS).glob("[!.]*.parquet"))
+        return [f"{schema.IOS}/{log.name}" for log in logs]
+
+    def _parquet(self, name: str) -> pa.Table:
+        content = pa.BufferReader(self._content(name))
+        return pq.read_table(content, page_checksum_verification=True)
+
+    def _content(self, name: str) -> bytes:
+        """A file, if it is as the manifest's digest says."""
+        digests = self.manifest.get("digests", {})
+        for _ in range(_READINGS):
+            content = (self.path / name).read_bytes()
+            if name not in digests or hashlib.sha256(content).hexdigest() in digests[name]:
+                return content
+            # A run that goes on may have replaced the file since the manifest was read.
+            digests = self._manifest().get("digests", {})
+        raise UserError(
+            f"{self.path / name} is damaged: it is not what was written; put it back from a copy "
+            "of the run"
+        )
+
+    def _read(self, name: str, read: Callable[[str], Any]) -> Any:
         try:
-            return read(self.path / name)
+            return read(name)
         except OSError as error:
-            raise UserError(f"cannot read {self.path / name}: {_first_line(error)}") from error
+            # Arrow's own have no number.
+            reason = os_reason(error) if error.errno else _first_line(error)
+            raise UserError(f"cannot read {self.path / name}: {reason}") from error
         except pa.ArrowException as error:
             raise UserError(
                 f"cannot read {self.path / name}: {_first_line(error)}; put it back from a copy "
@@ -189,7 +262,7 @@ class Run:
     def _json(self, name: str) -> Any:
         path = self.path / name
         try:
-            return json.loads(path.read_text("utf-8"))
+            document = json.loads(path.read_text("utf-8"))
         except (FileNotFoundError, NotADirectoryError):
             partial = self.path.with_name(f".{self.path.name}.partial")
             if (partial / name).is_file():
@@ -203,6 +276,12 @@ class Run:
         except (ValueError, RecursionError) as error:
             raise UserError(
                 f"{path} is damaged: it is not JSON ({error}); put it back from a copy of the run"
+            ) from error
+        try:
+            return unsealed(document)
+        except ValueError as error:
+            raise UserError(
+                f"{path} is damaged: {error}, or put it back from a copy of the run"
             ) from error
 
 

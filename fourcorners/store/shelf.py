@@ -98,12 +98,14 @@ def shelf(
     folders: Iterable[Path],
     choice: Choice | None = None,
     *,
+    whole: bool = False,
     damaged: Callable[[str], object] = warnings.warn,
 ) -> list[ShelvedRun]:
     """The runs in ``folders`` (each a run folder, or a folder of run folders), oldest first.
 
     A run in a folder of runs that cannot be read is left out, and ``damaged`` is told in a sentence
-    which one it is.
+    which one it is. With ``whole`` every file is read and held against its digest, for what reads
+    tables by itself, as DuckDB does; without it a damaged table is found when it is read.
 
     Raises :class:`UserError` for a folder that is not there or is a run that cannot be read.
     """
@@ -113,7 +115,7 @@ def shelf(
         for path in _runs(folder):
             try:
                 run = Run(path)
-                run.check(whole=False)
+                run.check(whole=whole)
                 runs.append(ShelvedRun(run, read_notes(path)))
             except UserError as error:
                 if path == folder:

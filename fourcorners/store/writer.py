@@ -1,13 +1,13 @@
 """Writes a run folder: under a temporary name, flushed, and renamed when the run has ended."""
 
 import contextlib
-import os
-import shutil
+import copy
+import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,9 @@ import pyarrow.parquet as pq
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.recording import IO_COLUMNS, IoLog, OperationRecording, Recording
 from fourcorners.store import schema
-from fourcorners.store.folder import Claim, create, flush_directory, recover, to_json
+from fourcorners.store.directory import Directory
+from fourcorners.store.document import to_json
+from fourcorners.store.folder import Claim, create, recover
 from fourcorners.store.reader import Run
 
 
@@ -26,13 +28,19 @@ class RunWriter:
     """A run folder that grows.
 
     Every :meth:`checkpoint` leaves ``.NAME.partial`` whole and readable, each file replaced in one
-    step and the manifest last, so that it never lists what the tables lack. :meth:`finish` gives
-    the folder its name.
+    step and the manifest last, so that it never lists what the tables lack. The manifest has a
+    digest of every other file that is not a document with its own; while files are replaced it has
+    those of both contents, so that a run may be killed at any moment. :meth:`finish` gives the
+    folder its name.
     """
 
     def __init__(self, claim: Claim) -> None:
         """Writes into a claimed folder; see :meth:`create` and :meth:`reopen`."""
         self._claim = claim
+        self._directory = claim.directory
+        # SHA-256 of the files by name, and the manifest as it is on disk.
+        self._digests: dict[str, list[str]] = {}
+        self._written: dict[str, Any] | None = None
         self.path, self.name = claim.path, claim.named.name
         self._recordings: list[dict[str, Any]] = []
         self._series: list[pa.Table] = []
@@ -67,18 +75,29 @@ class RunWriter:
                 run.table, (schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME)
             )
         )
+        logs = {schema.ios_file(recording) for recording in kept.to_pylist()}
+        try:
+            if claim.directory.has(schema.IOS):
+                claim.directory.sub(schema.IOS).close()
+        except OSError as error:
+            claim.release()
+            raise UserError(
+                f"{claim.path / schema.IOS} is not the folder that the run made: nothing was "
+                "changed; remove it, or put the folder back from a copy of the run"
+            ) from error
         try:
             writer = cls(claim.reopen())
+            # Made from all that had been saved; the end of the run makes them anew.
+            for name in (schema.FINDINGS, schema.REPORT):
+                writer._directory.remove(name)
+            writer._directory.remove_logs(lambda name: f"{schema.IOS}/{name}" in logs)
         except OSError as error:
+            claim.release()
             raise UserError(
                 f"cannot write to the run folder {claim.path}: {os_reason(error)}", EXIT_FAILED
             ) from error
-        # Made from all that had been saved; the end of the run makes them anew.
-        for name in (schema.FINDINGS, schema.REPORT):
-            (writer.path / name).unlink(missing_ok=True)
-        logs = {writer.path / schema.ios_file(recording) for recording in kept.to_pylist()}
-        for log in set((writer.path / schema.IOS).glob("*")) - logs:
-            log.unlink()
+        writer._written = run.manifest
+        writer._digests = dict(run.manifest.get("digests", {}))
         writer._recordings.extend(rows)
         writer._series.append(series)
         writer._histograms.append(histograms)
@@ -87,10 +106,18 @@ class RunWriter:
 
     def keep_states(self, names: Collection[str]) -> None:
         """Removes all saved states of the drive but these. One that cannot be removed stays."""
-        for state in self.path.glob(schema.STATE.format("*")):
-            if state.name not in names:
-                with contextlib.suppress(OSError):
-                    state.unlink()
+        with contextlib.suppress(OSError):
+            self._directory.remove_states(names.__contains__)
+
+    def add_state(self, name: str) -> None:
+        """Takes a state of the drive that was saved into the folder into the manifest's digests.
+
+        Raises :class:`UserError` when it cannot be read.
+        """
+        try:
+            self._digests[name] = [hashlib.sha256(self._directory.read(name)).hexdigest()]
+        except OSError as error:
+            raise self._failed(error) from error
 
     @property
     def named(self) -> Path:
@@ -125,15 +152,18 @@ class RunWriter:
             {"recording": [recording_id] * len(log), "operation": log.operation, **columns},
             schema=schema.IOS_SCHEMA,
         )
+        name = schema.ios_file(recording_id)
+        content = _parquet(table)
         try:
-            (self.path / schema.IOS).mkdir(exist_ok=True)
+            with self._directory.sub(schema.IOS, create=True) as logs:
+                self._put({name: content}, logs)
         except OSError as error:
             raise self._failed(error) from error
-        self._table(schema.ios_file(recording_id), table)
 
     def text(self, name: str, content: str) -> None:
-        """Writes a text file into the folder, in one step."""
-        self._replace(name, lambda file: file.write(content.encode("utf-8")))
+        """Writes a text file into the folder, in one step; raises :class:`UserError`."""
+        with self._writing():
+            self._put({name: content.encode("utf-8")}, self._directory)
 
     def findings(self, findings: list[dict[str, Any]]) -> None:
         """Writes findings.json."""
@@ -142,23 +172,30 @@ class RunWriter:
             "schema_version": schema.SCHEMA_VERSION,
             "findings": findings,
         }
-        self.text(schema.FINDINGS, to_json(document))
+        self._document(schema.FINDINGS, document)
 
     def checkpoint(self, manifest: dict[str, Any]) -> Run:
         """Brings the folder up to date and returns it for reading.
 
         Raises :class:`UserError` when the disk is full or fails; the last checkpoint stays.
         """
+        order = [entry["id"] for test in manifest["tests"] for entry in test["recordings"]]
         recordings = pa.Table.from_pylist(self._recordings, schema=schema.RECORDINGS_SCHEMA)
-        self._table(schema.RECORDINGS, recordings)
-        self._table(schema.SERIES, _joined(self._series, schema.SERIES_SCHEMA))
-        self._table(schema.HISTOGRAMS, _joined(self._histograms, schema.HISTOGRAMS_SCHEMA))
-        over_time = _joined(self._over_time, schema.LATENCY_OVER_TIME_SCHEMA)
-        self._table(schema.LATENCY_OVER_TIME, over_time)
-        # After a power cut, too, the manifest lists nothing that the tables lack.
-        self._flush()
-        self.note(manifest)
-        self._flush()
+        tables = {
+            schema.RECORDINGS: recordings,
+            schema.SERIES: _joined(self._series, schema.SERIES_SCHEMA),
+            schema.HISTOGRAMS: _joined(self._histograms, schema.HISTOGRAMS_SCHEMA),
+            schema.LATENCY_OVER_TIME: _joined(self._over_time, schema.LATENCY_OVER_TIME_SCHEMA),
+        }
+        with self._writing():
+            self._put(
+                {name: _parquet(_ordered(table, order)) for name, table in tables.items()},
+                self._directory,
+            )
+            # After a power cut, too, the manifest lists nothing that the tables lack.
+            self._directory.flush()
+            self.note(manifest)
+            self._directory.flush()
         return Run(self.path)
 
     def note(self, manifest: dict[str, Any]) -> None:
@@ -169,7 +206,10 @@ class RunWriter:
             "id": self.name,
             **manifest,
         }
-        self.text(schema.MANIFEST, to_json(document))
+        document["digests"] = dict(self._digests)
+        self._document(schema.MANIFEST, document)
+        # As it is now: the caller goes on to change it.
+        self._written = copy.deepcopy(document)
 
     def finish(self) -> Run:
         """Flushes the folder, gives it its name and returns it."""
@@ -179,34 +219,59 @@ class RunWriter:
             raise self._failed(error) from error
         return Run(self.path)
 
-    def _table(self, name: str, table: pa.Table) -> None:
-        self._replace(name, lambda file: pq.write_table(table, file, compression="zstd"))
+    def _document(self, name: str, document: dict[str, Any]) -> None:
+        """Writes a document, which has its own digest."""
+        with self._writing():
+            self._directory.stage(name, to_json(document).encode())
+            self._directory.put(name)
 
-    def _replace(self, name: str, write: Callable[[BinaryIO], object]) -> None:
-        target = self.path / name
-        temporary = target.with_name(f".{target.name}.partial")
-        try:
-            with temporary.open("wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            raise self._failed(error) from error
+    def _put(self, files: Mapping[str, bytes], directory: Directory) -> None:
+        """Replaces files of a folder, which are named from the run folder: first all are written,
+        then the manifest says that either content is sound, then each gets its name.
 
-    def _flush(self) -> None:
+        Raises ``OSError``; the files are as they were then, or some are replaced.
+        """
+        names = {name: name.rpartition("/")[2] for name in files}
+        staged: dict[str, list[str]] = {}
         try:
-            flush_directory(self.path)
+            for name, content in files.items():
+                staged[name] = [directory.stage(names[name], content)]
+            self._announce(staged)
+            for name in files:
+                directory.put(names[name])
+        except OSError:
+            with contextlib.suppress(OSError):
+                for name in names.values():
+                    directory.unstage(name)
+            raise
+        self._digests.update(staged)
+
+    def _announce(self, staged: Mapping[str, list[str]]) -> None:
+        known = {} if self._written is None else self._written.get("digests", {})
+        coming = {
+            name: list(dict.fromkeys([*known[name], *digests]))
+            for name, digests in staged.items()
+            if name in known and not set(digests) <= set(known[name])
+        }
+        if self._written is not None and coming:
+            self._written = {**self._written, "digests": {**known, **coming}}
+            self._document(schema.MANIFEST, self._written)
+            self._directory.flush()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise self._failed(error) from error
 
     def _failed(self, error: OSError) -> UserError:
         message = f"cannot write the run folder: {os_reason(error)}"
-        if (self.path / schema.MANIFEST).exists():
-            message += f"; what was saved before is in {self.path}"
-        else:
-            shutil.rmtree(self.path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if self._directory.has(schema.MANIFEST):
+                message += f"; what was saved before is in {self.path}"
+            else:
+                self._directory.remove_all(self.path)
         return UserError(message, EXIT_FAILED)
 
 
@@ -320,6 +385,24 @@ def _over_time(recording_id: str, name: str, operation: OperationRecording) -> p
 
 def _null_for_nan(values: npt.NDArray[np.float64]) -> pa.Array:
     return pa.array(values, from_pandas=True)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    """A table as a file, with a checksum in each page for other readers."""
+    file = pa.BufferOutputStream()
+    pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+    return bytes(file.getvalue())
+
+
+def _ordered(table: pa.Table, recordings: Sequence[str]) -> pa.Table:
+    """The rows in the order of the recordings, which is that of the tests in the plan. A test that
+    failed, on a full disk say, and is run again after others comes before them all the same."""
+    place = pc.index_in(table["recording"], pa.array(recordings, pa.string()))
+    # What the manifest does not have yet comes last.
+    places = pc.fill_null(place, len(recordings)).to_numpy()
+    if (np.diff(places) >= 0).all():
+        return table
+    return table.take(np.argsort(places, kind="stable")).combine_chunks()
 
 
 def _joined(tables: list[pa.Table], empty: pa.Schema) -> pa.Table:

@@ -12,7 +12,8 @@ from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
 from fourcorners.identity import identify
 from fourcorners.store import Run, RunWriter
-from fourcorners.store.folder import FOLLOWING, timestamp
+from fourcorners.store.directory import FOLLOWING
+from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.progress import Progress

@@ -312,6 +312,7 @@ class Runner:
         name = schema.STATE.format(self._passed)
         try:
             self._target.save(self._writer.path / name)
+            self._writer.add_state(name)
         except UserError as error:
             # A disk that is nearly full has no room for it, and the run may need none.
             self._state_due_s = None

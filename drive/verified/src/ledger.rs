@@ -509,7 +509,7 @@ mod tests {
             std::fs::write(&path, &changed).unwrap();
             let opened = Ledger::open(&path, 1 << 20);
             if header_bits.contains(&bit) {
-                let TargetError(reason) = opened.err().expect("it was noticed");
+                let TargetError(reason) = opened.expect_err("it was noticed");
                 assert!(!reason.contains('\n') && reason.contains("flipped"), "{reason}");
                 continue;
             }
