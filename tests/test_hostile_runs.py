@@ -67,6 +67,7 @@ def rewrite(folder: Path, name: str, *place: Any, value: Any) -> None:
     inner[place[-1]] = value
     # What the file itself is known by would be set right by who made it hostile.
     document.pop("digests", None)
+    document.pop("sha256", None)
     (folder / name).write_text(json.dumps(document))
 
 

@@ -132,6 +132,9 @@ def test_nothing_foreign_reaches_the_terminal(
     for path in runs:
         for name in ("manifest.json", "findings.json"):
             document = json.loads((Path(path) / name).read_text())
+            # Who made it hostile would not leave what it is known by.
+            for field in ("sha256", "digests"):
+                document.pop(field, None)
             (Path(path) / name).write_text(json.dumps(spoilt(document)))
     sql = "SELECT drive, f.title, text, t.title AS test FROM tests AS t, findings AS f, runs"
     toml = json.dumps(HOSTILE).replace("\x7f", "\\u007f")
