@@ -90,10 +90,10 @@ READS = ["probe-depth", "probe-conflicts", "probe-caches"]
         (1, 0, "file", []),
         # What two of three say is not believed of those that write, and may be of others.
         (2, 0, "file", [*drift.WRITING]),
-        (3, 0, "device", ["probe-positions", "probe-sizes", *drift.WRITING, "probe-trim"]),
+        (3, 0, "device", ["probe-positions", "probe-sizes", *drift.WRITING]),
         (3, 3, "simulated", []),
         (0, 1, "file", []),
-        (0, 3, "file", ["probe-positions", "probe-sizes", *drift.WRITING, "probe-trim"]),
+        (0, 3, "file", ["probe-positions", "probe-sizes", *drift.WRITING, *drift.UNAFFECTED]),
     ],
 )
 def test_probes_that_cannot_identify_anything_are_not_run(
@@ -111,7 +111,7 @@ def test_probes_that_cannot_identify_anything_are_not_run(
     monkeypatch.setattr(in_vain, "measured", lambda run, operation: reads)
     monkeypatch.setattr(artefacts, "find", lambda run: [cached] if answered else [])
     run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
-    probes = ["probe-positions", "probe-sizes", *drift.WRITING, "probe-trim"]
+    probes = ["probe-positions", "probe-sizes", *drift.WRITING, *drift.UNAFFECTED]
     assert [probe for probe in probes if in_vain.reason(run, probe)] == skipped
 
 

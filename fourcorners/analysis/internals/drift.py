@@ -34,6 +34,9 @@ DISTURBED = "Other load disturbed"
 WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
 """Probes that write, and change the drive by that."""
 
+UNAFFECTED = ("probe-seeks", "probe-trim")
+"""Probes that say something under other load as well: that nothing turns, and what TRIM does."""
+
 _WRITTEN = ("probe-sizes/write/", *(f"{probe}/" for probe in WRITING))
 
 _WATCHED_MIN = 3

@@ -36,6 +36,8 @@ def reason(run: RunData, probe: str) -> str | None:
             )
     drifts, watched = drift.find(run), drift.watched(run)
     most = drift.most_disturbed(drifts, watched)
-    if most is None or (probe not in drift.WRITING and not drift.all_disturbed(drifts, watched)):
+    if most is None or probe in drift.UNAFFECTED:
+        return None
+    if probe not in drift.WRITING and not drift.all_disturbed(drifts, watched):
         return None
     return f"{most}, so that nothing would be taken as the drive's; --all runs it"
