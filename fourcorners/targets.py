@@ -28,8 +28,8 @@ Watch = Callable[[float, int, int, float], bool]
 SIMULATED_PREFIX = "sim:"
 DRIVE_FILE_SUFFIX = ".toml"
 SEED_MAX = 2**64 - 1
-IDLE_S_MAX = 1e7
-"""Four months: the simulator's times have an end, decades away."""
+IDLE_S_MAX = 1e6
+"""Eleven days: the simulator's times have an end."""
 
 
 class Target(ABC):

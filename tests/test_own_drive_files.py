@@ -86,7 +86,7 @@ def test_one_grammar_of_quantities_for_settings() -> None:
         writes = fc.Workload([fc.Stream.write("sequential", 2**20, span_bytes=2**30)], ios=1024)
         drive.run(writes)
         assert drive.run(reads).read.latency_min_s == pytest.approx(101e-6, rel=0.3)
-    fc.open_target(VECTOR, settings={"translation.reserved_share": "7 %"})
+    fc.open_target(VECTOR, settings={"translation.reserved_share": "1.5 %"})
 
 
 def test_settings_from_python_are_text_numbers_or_truths(tmp_path: Path) -> None:

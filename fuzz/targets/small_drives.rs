@@ -55,6 +55,9 @@ const DRIVES: [(&str, &[(&str, &str)]); 6] = [
     ),
 ];
 
+/// The number of the drive with log blocks, which has 4 MiB.
+pub const LOG_BLOCK: usize = 5;
+
 /// How many drives there are: those above, and an array.
 pub const COUNT: usize = DRIVES.len() + 1;
 
