@@ -49,10 +49,7 @@ const DRIVES: [(&str, &[(&str, &str)]); 6] = [
         include_str!("../../fourcorners/catalog/drives/wd6400aaks.toml"),
         &[("capacity.user", "64 MiB")],
     ),
-    (
-        include_str!("../../drive/sim/tests/support/log_block.toml"),
-        &[("capacity.user", "4 MiB")],
-    ),
+    (include_str!("../../drive/sim/tests/support/log_block.toml"), &[("capacity.user", "4 MiB")]),
 ];
 
 /// The number of the drive with log blocks, which has 4 MiB.
