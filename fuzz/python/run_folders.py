@@ -131,18 +131,16 @@ def stage(sound: Path, case: dict[str, Any], folder: Path) -> Path:
     """The spoilt run of a case."""
     spoilt = folder / "spoilt"
     shutil.copytree(sound, spoilt)
-    for name, changes in case["documents"].items():
-        document = mutated(json.loads((sound / name).read_text("utf-8")), changes)
+    for name in DOCUMENTS:
+        document = json.loads((sound / name).read_text("utf-8"))
+        # Whoever made it hostile would have set right what it is known by.
+        for key in ("sha256", "digests"):
+            document.pop(key, None)
+        document = mutated(document, case["documents"].get(name, []))
         # With NaN and lone surrogates, as a hostile file may have them.
         (spoilt / name).write_text(json.dumps(document), "utf-8")
     for change in case["tables"]:
         spoil_table(spoilt / change["table"], change)
-    if case["tables"]:
-        # Whoever made it hostile would have set them right.
-        manifest = json.loads((spoilt / schema.MANIFEST).read_text("utf-8"))
-        for key in ("digests", "files"):
-            manifest.pop(key, None)
-        (spoilt / schema.MANIFEST).write_text(json.dumps(manifest), "utf-8")
     return spoilt
 
 
