@@ -17,6 +17,7 @@ import fourcorners as fc
 from fourcorners import identity
 from fourcorners.cli import main
 from fourcorners.store import schema
+from fourcorners.store.document import to_json
 
 # Stops itself before the first test, as by Ctrl-C, or is killed in its midst.
 STOPPED = """
@@ -42,12 +43,12 @@ def stopped(number: str, out: Path, *arguments: str | Path) -> Path:
 
 
 def edit(folder: Path, **changes: Any) -> None:
-    """Forges parts of a manifest."""
+    """Forges parts of a manifest, as who knows of its digest."""
     path = folder / schema.MANIFEST
     manifest = json.loads(path.read_text())
     manifest["request"]["opening"].update(changes.pop("opening", {}))
     manifest["request"].update(changes.pop("request", {}))
-    path.write_text(json.dumps(manifest | changes))
+    path.write_text(to_json(manifest | changes))
 
 
 def digest(path: Path) -> str:
