@@ -59,9 +59,11 @@ class _Trial:
 class Costs:
     """Wall-clock seconds of steps, measurements, phases and tests, in estimate."""
 
-    def __init__(self, target: Target) -> None:
-        """Tries nothing yet."""
+    def __init__(self, target: Target, *, tries: bool = True) -> None:
+        """Tries nothing yet, and nothing at all where nobody is told: unless it ``tries``, what a
+        simulated drive does costs nothing."""
         self._target = target
+        self._tries = tries
         self._trials: dict[str, _Trial] = {}
         # Workloads of a full drive, as JSON.
         self._of_full: set[str] = set()
@@ -115,6 +117,8 @@ class Costs:
         return prepared + sum(map(self.of_measurement, phase.measurements))
 
     def _of_workload(self, workload: Workload) -> float:
+        if not self._tries:
+            return 0.0
         seconds = None if workload.seconds is None else workload.ramp_s + workload.seconds
         trial = self._trial(workload)
         if self._target.keeps_state:

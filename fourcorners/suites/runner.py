@@ -80,7 +80,7 @@ class Runner:
         self._plan = plan
         self._writer = writer
         self._progress = progress
-        self._costs = Costs(target)
+        self._costs = Costs(target, tries=type(progress) is not Progress)
         self._estimate = Estimate(self._costs.of_plan(plan))
         self._interrupt = InterruptRequest()
         self._observer = target.observer()
