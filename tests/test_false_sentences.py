@@ -178,3 +178,13 @@ def test_a_rate_that_rises_from_nothing_a_moment_ago_is_judged() -> None:
     rate = np.where(np.arange(64) < 58, 0.0, 1000.0)
     verdict = judge(Series.of_seconds(rate, np.zeros(64)), 1e9)
     assert not verdict.settled
+
+
+def test_a_drive_that_stands_still_after_its_cliff_maps_no_pages() -> None:
+    """Log blocks take the first small writes, and are merged for each of those that follow."""
+    iops = np.where(np.arange(64) < 6, 2_706.0, np.arange(64) % 4 * 9.0)
+    run = with_consistency(iops, 8 * 10**9)
+    run.add_queue_depths("write", {1: 2_700.0})
+    summary = named(analyze(run), "summary")
+    assert summary["detail"]["kind"] == "cluster-mapped"
+    assert "Small random writes: 2,700 a second" not in text_of(run)

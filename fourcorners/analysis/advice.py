@@ -48,6 +48,9 @@ SETTLED_GOOD_IOPS = SLUGGISH_IOPS
 FRESH_SECONDS_MIN = 5
 """Seconds of the fresh rate below which their scatter is not known: no interval then."""
 
+CLUSTER_WRITE_MIN_S = 5e-3
+"""Time of a small write from which only the rewriting of much more explains it."""
+
 LASTING_MIN = 0.5
 """Random writes per second at the end of the consistency test over those of the lone write, below
 which the lone write's cost is that of a drive with free blocks, and no strength."""
@@ -87,6 +90,8 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
         return
     cost = spread(wording.duration(write.cost_s), write.cost_interval_s, "s")
     if kind == "cluster-mapped" and read_s is not None:
+        if write.cost_s < CLUSTER_WRITE_MIN_S:
+            return  # Of what writes become, the sustained ones tell.
         own_reads = "the drive's own random reads"
         advice.weaknesses.append(
             _of_cost(

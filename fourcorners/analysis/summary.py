@@ -6,8 +6,9 @@ latency of a lone one where it was measured, else time per I/O):
 1. ``unknown``: no random reads.
 2. ``memory``: a read costs less than 10 µs; flash needs 20 µs and more to read a page.
 3. ``disk``: a read costs 3 ms or more; a turn of the fastest disks takes 4 ms, a flash page 0.1 ms.
-4. ``cluster-mapped``: a write costs 5 ms or more and as much as 20 reads: time that only the
-   rewriting of much more than was written explains.
+4. ``cluster-mapped``: a write costs 5 ms or more and as much as 20 reads, from the first on or
+   once the consistency test has met its cliff: time that only the rewriting of much more than was
+   written explains.
 5. ``page-mapped``: the consistency test met a cliff, which is spare area running out.
 6. ``solid-state``: none of these signs.
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fourcorners import wording
-from fourcorners.analysis.advice import advise
+from fourcorners.analysis.advice import CLUSTER_WRITE_MIN_S, advise
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData
@@ -28,7 +29,6 @@ from fourcorners.analysis.traits import Traits, gather
 
 MEMORY_READ_MAX_S = 10e-6
 DISK_READ_MIN_S = 3e-3
-CLUSTER_WRITE_MIN_S = 5e-3
 CLUSTER_WRITE_READ_RATIO_MIN = 20
 REORDERING_GAIN_MIN = 1.3
 CACHED_WRITE_SHARE_MAX = 0.8
@@ -67,6 +67,7 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
 def classify(traits: Traits) -> tuple[str, str]:
     """The kind of drive and the sentence that says so, by the rules above."""
     read_s, write_s = traits.read.cost_s, traits.write.cost_s
+    lasting_s = traits.lasting_write_s
     if read_s is None:
         return "unknown", (
             "What kind of drive this is cannot be said: no random reads were measured."
@@ -90,8 +91,19 @@ def classify(traits: Traits) -> tuple[str, str]:
             f"write: {read}, a random write {wording.duration(write_s)}, as much as "
             f"{write_s / read_s:,.0f} reads{_cluster_signs(traits)}."
         )
-    if traits.consistency.get("cliff_s") is not None:
-        settled = wording.number(traits.settled_iops or 0.0)
+    if (
+        lasting_s is not None
+        and lasting_s >= CLUSTER_WRITE_MIN_S
+        and lasting_s >= CLUSTER_WRITE_READ_RATIO_MIN * read_s
+    ):
+        written = wording.amount(traits.consistency["bytes_until_cliff"])
+        return "cluster-mapped", (
+            "This looks like a solid-state drive that rewrites much more than a small write has, "
+            f"once {written} have been written: {read}, and a random write then "
+            f"{wording.duration(lasting_s)}, even with many outstanding."
+        )
+    if traits.settled_iops and traits.consistency.get("cliff_s") is not None:
+        settled = wording.number(traits.settled_iops)
         return "page-mapped", (
             "This looks like a solid-state drive with page mapping and garbage collection: "
             f"{read}, and random writes drop from "

@@ -81,6 +81,12 @@ class Traits:
     evidence: tuple[str, ...] = ()
 
     @property
+    def lasting_write_s(self) -> float | None:
+        """What a random write takes after the cliff, of many outstanding; ``None`` without one."""
+        after = self.consistency.get("after_cliff_iops")
+        return 1 / after if after else None
+
+    @property
     def settled_iops(self) -> float | None:
         """Random writes per second after the cliff: of the last seconds if they are level."""
         key = "steady_iops" if self.consistency_level else "after_cliff_iops"

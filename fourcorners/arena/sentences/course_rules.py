@@ -192,7 +192,10 @@ def drop(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     settled = seen["steady_iops"] if seen["level"] else seen["after_cliff_iops"]
     return all_of(
         close(seen["fresh_iops"], fresh, EXACT, "the rate until the drop"),
-        require(settled < fresh and 0.5 < settled / after < 2, "it does not end there"),
+        require(
+            settled < fresh and 0.5 * after <= settled <= 2 * after and settled > 0,
+            "it does not end there",
+        ),
     )
 
 
