@@ -188,3 +188,12 @@ def test_a_drive_that_stands_still_after_its_cliff_maps_no_pages() -> None:
     summary = named(analyze(run), "summary")
     assert summary["detail"]["kind"] == "cluster-mapped"
     assert "Small random writes: 2,700 a second" not in text_of(run)
+
+
+def test_a_single_stall_does_not_hide_a_cliff() -> None:
+    """As on a drive that collects in bursts: even seconds, then a third of that and a stall."""
+    chance = np.random.default_rng(3)
+    iops = np.concatenate(
+        [np.full(8, 32_641.0), [21_793, 12_288, 0], chance.uniform(6e3, 12e3, 53)]
+    )
+    assert "shows no cliff" not in text_of(with_consistency(iops, 8 * 10**9))

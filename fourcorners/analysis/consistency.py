@@ -22,6 +22,10 @@ STEADY_SHARE = 0.2
 CLIFF_RATIO_MIN = 1.25
 """Rate before over rate after from which a change is called a cliff."""
 
+STALLED_SHARE = 0.01
+"""Of the fastest second: what is slower counts as that slow, so that a single stall does not weigh
+more than the two levels of a series. A cliff of a hundred times is seen all the same."""
+
 DRIFT_MAX = 0.10
 """Change of the fitted line across the steady window, relative to its mean, that still counts as
 steady: the slope criterion of the SNIA Performance Test Specification."""
@@ -78,8 +82,9 @@ def find_cliff(iops: Floats) -> int | None:
     seconds = len(iops)
     if seconds < 2 * _SEGMENT_SECONDS_MIN:
         return None
-    # A stalled second has no logarithm; half an I/O stands for it.
-    rate_log = np.log(np.maximum(iops, _RATE_FLOOR_IOPS))
+    # A stalled second has no logarithm, and one is no level: it counts as a very slow second.
+    floor = max(_RATE_FLOOR_IOPS, STALLED_SHARE * float(iops.max()))
+    rate_log = np.log(np.maximum(iops, floor))
     rate_log = rate_log - rate_log.mean()
     before = np.arange(_SEGMENT_SECONDS_MIN, seconds - _SEGMENT_SECONDS_MIN + 1)
     sums = np.cumsum(rate_log)[before - 1]

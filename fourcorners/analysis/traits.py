@@ -20,6 +20,9 @@ SMALL_BYTES = 4096
 LARGE_BYTES = 2**20
 """Random requests from here on count as sequential: a vendor's "up to" is of large requests."""
 
+FEW_IOS = 10
+"""Requests of which fewer have no rate of their own: as in the access model's findings."""
+
 _FILLED, _OF_A_DISK = ("probe-sizes", "probe-overwrite"), ("probe-positions",)
 """Probes that read what they filled, or all of a disk; and one that reads all of a disk, but of
 flash what was never written."""
@@ -183,8 +186,9 @@ def of_the_whole(run: RunData, operation: str, turns: bool) -> list[Measured]:
 
 def large(points: Iterable[Measured]) -> list[Measured]:
     """Sequential requests, and random ones so large that they count as such; no small ones, of
-    which no vendor states a sequential rate."""
-    return [
+    which no vendor states a sequential rate. Recordings of a few requests count only where there
+    are no others: the rate of one huge request is luck."""
+    found = [
         one
         for one in points
         if one.point.get("operation") == one.operation
@@ -192,6 +196,7 @@ def large(points: Iterable[Measured]) -> list[Measured]:
         and (one.block_bytes or 0)
         > (SMALL_BYTES if one.point.get("pattern") == "sequential" else LARGE_BYTES - 1)
     ]
+    return [one for one in found if one.ios >= FEW_IOS] or found
 
 
 def alone(points: Iterable[Measured]) -> Measured | None:

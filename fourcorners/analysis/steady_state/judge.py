@@ -91,6 +91,14 @@ further the rate wanders."""
 CHANGE_ERRORS = 4.0
 """Standard errors between the parts before and after a change from which it is told."""
 
+MOVED_REACHES = 2.0
+"""Half widths of its 90 % interval that a trend must be for the rate to be said to move: at one of
+them every twentieth level series would be."""
+
+MOVED_WITHIN_MIN = 0.02
+"""Change from half to half of a level from which a change at its end is no mere step: as much as a
+decay may have left (:data:`DECAY_MAX`)."""
+
 _LOOK_GROWTH = 1.03
 _FINE_ROUNDS_MAX = 2048
 
@@ -216,10 +224,18 @@ class _Case:
             before, after = self._parts.value[:first], float(value.mean())
             if first:
                 change = _change(before[-PARTS_MIN:], value)
+                # A step is over; what still moves does so within a level, too.
+                level = value if len(value) >= PARTS_MIN // 2 else before[-PARTS_MIN:]
+                within = _half_to_half(level)
                 fell = bool(before[-len(value) :].mean() > after)
                 state, verb = (State.FALLING, "fell") if fell else (State.RISING, "rose")
-                reason = "its last change is too near" if change is None else f"it {verb} just now"
-                return self._answer(state, first, reason, change=change)
+                reason = (
+                    "its last change is too near"
+                    if change is None
+                    else f"it {verb} too short a while ago"
+                )
+                goes_on = change and abs(within) > MOVED_WITHIN_MIN and change * within > 0
+                return self._answer(state, first, reason, change=change if goes_on else None)
             return self._answer(State.UNDECIDED, first, "too little was measured")
         found = trend(value)
         mean_half_width = max(found.half_width, correlated_half_width(value))
@@ -230,10 +246,10 @@ class _Case:
         missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
             state, reason = State.FALLING, "its last segment falls slowly"
-            moved = found.drift if high < 0 else None
+            moved = found.drift if -found.drift > MOVED_REACHES * (found.drift - low) else None
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
             state, reason = State.RISING, "its last segment rises slowly"
-            moved = found.drift if low > 0 else None
+            moved = found.drift if found.drift > MOVED_REACHES * (found.drift - low) else None
         elif missing is not None:
             state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
@@ -500,6 +516,15 @@ def _change(before: Floats, after: Floats) -> float | None:
         return None
     level = float(before.mean())
     return apart / level if level else math.inf
+
+
+def _half_to_half(level: Floats) -> float:
+    """Median of the second half over that of the first, less 1: a step at the end counts little."""
+    middle = len(level) // 2
+    if not middle:
+        return 0.0
+    first, second = float(np.median(level[:middle])), float(np.median(level[middle:]))
+    return second / first - 1 if first else 0.0
 
 
 def _bytes(parts: Progression, count: float) -> float:

@@ -26,7 +26,7 @@ from fourcorners.targets import open_target
 _MORE_EVERY = 8
 """One hidden drive in so many is hammered and filled, too: that takes longer than all else."""
 
-_SHORT = ("four-corners", "queue-depth", "transfer-size", "consistency", "aligned-writes")
+_SHORT = ("four-corners", "queue-depth", "transfer-size", "consistency")
 
 
 @dataclass(frozen=True)
