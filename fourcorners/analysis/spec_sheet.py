@@ -35,6 +35,10 @@ REACHED = 0.98
 TAIL_IOS_MIN = 5000
 """I/Os of which five are the slowest thousandth: of fewer, a percentile of 99.9 is a chance."""
 
+SETTLED_S = 3.0
+"""Shortest recording of small writes whose rate has an interval: in the first seconds logs, buffers
+and free blocks decide, which its seconds do not show."""
+
 FLUSHES_MIN = 500
 """Flushes of which five are the slowest hundredth; see :data:`TAIL_IOS_MIN`."""
 
@@ -285,7 +289,9 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         if small:
             found = highest(run, small)
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
-            rows.append(None if row is None else replace(row, interval=found.interval))
+            short = operation == "write" and (found.point.number("elapsed_s") or 0) < SETTLED_S
+            interval = None if short else found.interval
+            rows.append(None if row is None else replace(row, interval=interval))
     return [row for row in rows if row is not None]
 
 

@@ -101,14 +101,14 @@ class Drive:
         target = self.steady()
         return None if target is None else _rate(target, _hammering(), 60.0)
 
-    def gained_by_pause(self, seconds: float, after_s: float) -> float | None:
-        """Rate after a pause over that before it, in the steady state, both for ``after_s``."""
+    def around_pause(self, seconds: float, after_s: float) -> tuple[float, float] | None:
+        """Rates before and after a pause, in the steady state, the latter for ``after_s``."""
         target = self.steady()
         if target is None:
             return None
         before = _rate(target, _hammering(), 2 * after_s)
         target.idle(seconds)
-        return _rate(target, _hammering(), after_s, seed=9) / before
+        return before, _rate(target, _hammering(), after_s, seed=9)
 
     def longer(self, seconds: float) -> Floats:
         """Small random writes to the full drive, of each second; shape (seconds,)."""

@@ -31,6 +31,10 @@ TAIL_WITHIN = 1.0
 
 _SMALL_BYTES = 4096
 
+_FRESH_S, _AFTER_PAUSE_S, _BACK_SHARE = 10, 4.0, 0.5
+"""Seconds of the fresh rate and after a pause, and the share of what was lost that is its return:
+as the test of recovery has them."""
+
 
 def _again(claim: Claim, drive: Drive | None, column: str, within: float, why: str) -> Ruling:
     """The figure in the suite's repetition, or in its interval."""
@@ -40,7 +44,9 @@ def _again(claim: Claim, drive: Drive | None, column: str, within: float, why: s
     true = None if row is None else row.number(column)
     if true is None:
         return UNTOLD
-    low, high = claim.numbers.get("interval") or (claim.numbers["value"],) * 2
+    if claim.numbers.get("interval") is None:
+        return UNTOLD  # It does not say how well another measurement would agree.
+    low, high = claim.numbers["interval"]
     wide = within * true
     return require(
         low - wide <= true <= high + wide,
@@ -247,10 +253,12 @@ def _pauses(help: bool) -> Rule:
         rulings = [require(own == help, "the page's finding says otherwise")]
         if drive is not None and tried is not None:
             idle = tried.value if help else max(tried.detail["idle_s"])
-            gain = drive.gained_by_pause(float(idle or 0.0), 4.0)
-            if gain is not None:
-                so = gain > 1.1 if help else gain < 1.5
-                rulings.append(require(so, f"after it the drive is {gain:.3g} times as fast"))
+            rates = drive.around_pause(float(idle or 0.0), _AFTER_PAUSE_S)
+            fresh = float(page.iops("recovery/hammer")[:_FRESH_S].mean())
+            if rates is not None and rates[0] < fresh:
+                share = (rates[1] - rates[0]) / (fresh - rates[0])
+                so = share > _BACK_SHARE / 2 if help else share < _BACK_SHARE
+                rulings.append(require(so, f"it gives back {share:.0%} of what was lost"))
         return all_of(*rulings)
 
     return rule
