@@ -20,6 +20,10 @@ SMALL_BYTES = 4096
 LARGE_BYTES = 2**20
 """Random requests from here on count as sequential: a vendor's "up to" is of large requests."""
 
+LAST_SECONDS_MIN = 10
+"""Last seconds from which their mean stands for what follows the cliff: in fewer a single burst of
+collection decides."""
+
 FEW_IOS = 10
 """Requests of which fewer have no rate of their own: as in the access model's findings."""
 
@@ -92,8 +96,9 @@ class Traits:
     @property
     def settled_iops(self) -> float | None:
         """Random writes per second after the cliff: of the last seconds if they are level."""
-        key = "steady_iops" if self.consistency_level else "after_cliff_iops"
-        return self.consistency.get(key)
+        seen = self.consistency
+        long = seen.get("seconds", 0) - seen.get("steady_from_s", 0) >= LAST_SECONDS_MIN
+        return seen.get("steady_iops" if self.consistency_level and long else "after_cliff_iops")
 
 
 def gather(run: RunData, findings: Iterable[Finding]) -> Traits:

