@@ -24,8 +24,9 @@ LAST_SECONDS_MIN = 10
 """Last seconds from which their mean stands for what follows the cliff: in fewer a single burst of
 collection decides."""
 
-FEW_IOS = 10
-"""Requests of which fewer have no rate of their own: as in the access model's findings."""
+FEW_IOS = 4
+"""Large requests of which fewer have no rate of their own: one of 512 MiB falls into a pause of the
+drive or beside it."""
 
 _FILLED, _OF_A_DISK = ("probe-sizes", "probe-overwrite"), ("probe-positions",)
 """Probes that read what they filled, or all of a disk; and one that reads all of a disk, but of
