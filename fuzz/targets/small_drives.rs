@@ -92,7 +92,7 @@ pub fn use_drive(drive: &mut SimulatedDrive, seed: u64, ios: u64) {
             "stop": {{"ios": {ios}}}, "seed": {seed}}}"#
     );
     let workload = Workload::from_json(&workload).expect("the workload is possible");
-    let mut run = |drive: &mut SimulatedDrive| {
+    let run = |drive: &mut SimulatedDrive| {
         let recording = with_model!(&mut drive.model, model => {
             execute(&workload, &mut **model, &Progress::default())
         });
