@@ -27,6 +27,7 @@ const DRIVES: [(&str, &[(&str, &str)]); 6] = [
             ("flash.pages_per_block", "4"),
             ("capacity.user", "8 MiB"),
             ("map_cache.size", "64 KiB"),
+            ("translation.superblock_dies", "2"),
             ("write_buffer.size", "2 MiB"),
             ("slc_cache.static_size", "1 MiB"),
         ],
