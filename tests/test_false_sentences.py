@@ -197,3 +197,14 @@ def test_a_single_stall_does_not_hide_a_cliff() -> None:
         [np.full(8, 32_641.0), [21_793, 12_288, 0], chance.uniform(6e3, 12e3, 53)]
     )
     assert "shows no cliff" not in text_of(with_consistency(iops, 8 * 10**9))
+
+
+@pytest.mark.parametrize("seed", [0, 2, 6, 10, 16])
+def test_a_rate_that_has_fallen_once_is_not_said_to_fall_still(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    cliff = int(chance.integers(2, 14))
+    level = np.where(np.arange(24) < cliff, chance.uniform(15e3, 9e4), chance.uniform(2e3, 9e3))
+    iops = level * (1 + 0.05 * chance.standard_normal(24))
+    iops[cliff] *= 2
+    verdict = judge(Series.of_seconds(iops, iops * 4096), 8e9)
+    assert "still" not in verdict.text

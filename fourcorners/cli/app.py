@@ -139,6 +139,7 @@ def arena_sentences(
     jobs: Jobs = 2,
     write: Path | None = None,
     replace: Replace = False,
+    json: Json = False,
 ) -> int:
     """Hold every sentence that is said of random simulated drives against what is true of them.
 
@@ -157,7 +158,7 @@ def arena_sentences(
     """
     from fourcorners.cli import arena as arena_command
 
-    return arena_command.sentences(drives, catalog, runs, seed, jobs, write, replace)
+    return arena_command.sentences(drives, catalog, runs, seed, jobs, write, replace, json)
 
 
 def _run(

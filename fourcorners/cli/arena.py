@@ -99,6 +99,7 @@ def sentences(
     jobs: int,
     write: Path | None,
     replace: bool,
+    json: bool,
 ) -> int:
     """Runs the check of sentences, prints its table and the false ones, and writes the document."""
     if sum((drives is not None, catalog, runs is not None)) > 1:
@@ -117,16 +118,19 @@ def sentences(
                 outcomes = told.run_catalog(executor, seed=seed, progress=progress)
             else:
                 outcomes = told.run_contest(executor, drives=drives, seed=seed, progress=progress)
-    rows = [told_document.row(score) for score in told.scores(outcomes)]
-    _print_table(told_document.HEADER, rows)
-    say(told_document.summary(outcomes))
-    for line in told_document.false_lines(outcomes):
-        say(line)
+    scores = told.scores(outcomes)
+    if json:
+        document = {"seed": seed, "scores": _rows(scores), "drives": _rows(outcomes)}
+        print_document("arena-sentences", document)
+    else:
+        _print_table(told_document.HEADER, [told_document.row(score) for score in scores])
+        for line in (told_document.summary(outcomes), *told_document.false_lines(outcomes)):
+            say(line)
     if output is not None:
         which = "--catalog" if catalog else f"--drives {drives}"
         command = f"fourcorners arena sentences {which} --seed {seed} --write docs"
         text = told_document.render_markdown(outcomes, command, hidden=not catalog)
-        _write(text, output, quiet=False)
+        _write(text, output, quiet=json)
     return EXIT_FAILED if told.false(outcomes) else 0
 
 

@@ -95,9 +95,9 @@ MOVED_REACHES = 2.0
 """Half widths of its 90 % interval that a trend must be for the rate to be said to move: at one of
 them every twentieth level series would be."""
 
-MOVED_WITHIN_MIN = 0.02
-"""Change from half to half of a level from which a change at its end is no mere step: as much as a
-decay may have left (:data:`DECAY_MAX`)."""
+MOVED_WITHIN_MIN = 0.05
+"""Change from half to half of a level from which a change at its end is no mere step: as much as is
+told (``CHANGE_TOLD_MIN``)."""
 
 _LOOK_GROWTH = 1.03
 _FINE_ROUNDS_MAX = 2048
@@ -519,11 +519,15 @@ def _change(before: Floats, after: Floats) -> float | None:
 
 
 def _half_to_half(level: Floats) -> float:
-    """Median of the second half over that of the first, less 1: a step at the end counts little."""
+    """Median of the second half over that of the first, less 1: a step at the end counts little.
+    0 where the scatter explains it."""
     middle = len(level) // 2
-    if not middle:
+    if not middle or _change(level[:middle], level[middle:]) is None:
         return 0.0
     first, second = float(np.median(level[:middle])), float(np.median(level[middle:]))
+    steps = float(np.abs(np.diff(level)).mean())
+    if abs(second - first) <= CHANGE_ERRORS * steps * math.sqrt(2 / middle):
+        return 0.0
     return second / first - 1 if first else 0.0
 
 
