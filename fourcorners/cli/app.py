@@ -389,7 +389,7 @@ def resume(
     help_epilogue=examples(
         "drives",
         "drives vector --json",
-        "drives vector --toml > mine.toml",
+        "drives vector --toml",
         "drives --check mine.toml",
     ),
 )
