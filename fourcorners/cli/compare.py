@@ -20,7 +20,7 @@ from fourcorners.comparison.page import render_page
 from fourcorners.comparison.ranking import Rank
 from fourcorners.comparison.strip import labels, row, span
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, extent, verdicts
-from fourcorners.errors import EXIT_GATE
+from fourcorners.errors import EXIT_GATE, UserError
 from fourcorners.wording import mbps, number
 from fourcorners.writing import Output, sealed
 
@@ -45,9 +45,11 @@ class Options:
 
 def run(spellings: Sequence[str], options: Options) -> int:
     """Compares, tries the gates, and returns the exit code."""
-    for path in (options.junit, options.markdown, options.html):
-        if path is not None:
-            Output(path, options.replace).check()
+    outputs = [path for path in (options.junit, options.markdown, options.html) if path is not None]
+    for path in outputs:
+        Output(path, options.replace).check()
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        raise UserError("--html, --junit and --markdown name one file twice: name another for each")
     gates = [parse_gate(text) for text in options.fail_if]
     comparison = compare([parse_subject(text) for text in spellings])
     checks = [check for gate in gates for check in gate.check(comparison)]
