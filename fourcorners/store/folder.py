@@ -30,6 +30,10 @@ _PERMISSIONS = {
 }
 
 
+# Comes with a manifest or after it: where there is none, that was lost.
+_MEASURED = (schema.RECORDINGS, schema.FINDINGS, schema.REPORT, schema.NOTES)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A folder and its lock, which is held until the run ends, however it does."""
@@ -149,7 +153,8 @@ def recover(parent: str | Path) -> list[Path]:
     """Brings to an end what killed runs left in ``parent``, and returns their run folders.
 
     What they had saved gets its name and the status ``interrupted``; a folder in which nothing was
-    saved yet is removed. Folders of runs that still go on, and everything else, are left alone.
+    saved yet is removed. Folders of runs that still go on, those whose manifest was lost, and
+    everything else, are left alone.
     """
     recovered = []
     for partial in sorted(Path(parent).glob(".*.partial")):
@@ -162,7 +167,10 @@ def recover(parent: str | Path) -> list[Path]:
         except OSError:
             continue
         if not killed.directory.has(schema.MANIFEST):
-            killed.discard()
+            if any(map(killed.directory.has, _MEASURED)):
+                killed.leave()
+            else:
+                killed.discard()
             continue
         try:
             document = Run(partial).manifest
