@@ -16,9 +16,10 @@ def identify(target: Target) -> dict[str, Any]:
     """What identifies an open target.
 
     Simulated drives: hashes of the drive file, with its members, and of the state that it was
-    opened from. Devices: serial number, partition and size; without a serial number the kernel's
-    count of disks since it started. Files: inode, with its generation and time of birth as another
-    file may get the inode of one that was removed, and size.
+    opened from. Devices: serial number, partition with its first sector (of 512 bytes), and size;
+    without a serial number the kernel's count of disks since it started. Files: inode, with its
+    generation and time of birth as another file may get the inode of one that was removed, and
+    size.
     """
     if target.kind == "simulated":
         return {
@@ -31,6 +32,7 @@ def identify(target: Target) -> dict[str, Any]:
     number = facts.pop("number")
     directory = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
     facts["partition"] = system_files.number(directory / "partition")
+    facts["start"] = system_files.number(directory / "start")
     if facts["serial"] is None:
         facts["boot"] = system_files.text(Path("/proc/sys/kernel/random/boot_id"))
     else:
@@ -83,6 +85,7 @@ _WORDS = {
     "serial": "serial number",
     "size_bytes": "size",
     "partition": "partition",
+    "start": "first sector",
     "inode": "inode",
     "generation": "inode's generation",
     "born_ns": "time of birth",
