@@ -98,6 +98,15 @@ impl Known {
         Ok(self)
     }
 
+    /// Whether a file's times are those of our last write, or of its opening, where its file system
+    /// tells.
+    fn is_as_left(&self, file: &ClaimedFile) -> bool {
+        !self.keeps_times
+            || file.metadata().is_ok_and(|metadata| {
+                self.identity.is_same_thing(&Identity::of_file(&metadata), true)
+            })
+    }
+
     /// Takes our own changes for granted.
     ///
     /// # Errors
@@ -148,8 +157,9 @@ impl Guard {
         Ok(())
     }
 
-    /// Has to come before every write: the first one is preceded by a look, and from here on the
-    /// mark of a file of ours says that it is being written.
+    /// Has to come before every write: the first one is preceded by a look, each later one by a
+    /// glance at a file's times, and from here on the mark of a file of ours says that it is being
+    /// written.
     ///
     /// # Errors
     /// Those of [`Guard::look`].
@@ -157,6 +167,11 @@ impl Guard {
         let looked = self.with_known(|known| known.looked);
         if looked == Some(false) {
             self.look()?;
+        } else if self.with_known(|known| known.is_as_left(&self.file)) == Some(false) {
+            return Err(TargetError(format!(
+                "{} was changed by others after our last write: nothing more was written; see what happened, and repeat the command if that may be overwritten",
+                self.path.display()
+            )));
         }
         let unsealed = self.with_known(|known| {
             known.wrote = true;
@@ -182,7 +197,9 @@ impl Guard {
     /// as well. What cannot be marked needs `--overwrite` the next time.
     pub fn seal(&self) {
         let due = self.with_known(|known| {
-            std::mem::replace(&mut known.unsealed, false) && !known.failed && self.seals
+            // What others wrote while we only read is not ours.
+            let ours = self.seals && !known.failed && known.is_as_left(&self.file);
+            std::mem::replace(&mut known.unsealed, false) && ours
         });
         if due != Some(true) {
             return;

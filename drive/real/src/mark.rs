@@ -51,12 +51,16 @@ pub(crate) struct Marked {
     pub is_ours: bool,
     /// We created it, whatever it holds now.
     pub is_made_by_us: bool,
+    /// Others changed what we had written to it. Who permits to overwrite that does so for one run,
+    /// which may leave a part of it.
+    pub has_others_content: bool,
     /// Why it is not ours although it carries a mark.
     pub doubt: Option<&'static str>,
 }
 
 impl Marked {
-    pub(crate) const NOT: Marked = Marked { is_ours: false, is_made_by_us: false, doubt: None };
+    pub(crate) const NOT: Marked =
+        Marked { is_ours: false, is_made_by_us: false, has_others_content: false, doubt: None };
 }
 
 /// Examines a file that is open for reading, through the page cache.
@@ -79,7 +83,8 @@ pub(crate) fn examine(file: &File, metadata: &Metadata) -> Marked {
         State::Sealed(seal) if seal.is_unbroken(file, metadata) => None,
         State::Sealed(_) => Some("it was changed after fourcorners last wrote to it"),
     };
-    Marked { is_ours: doubt.is_none(), is_made_by_us: true, doubt }
+    let has_others_content = doubt.is_some() && matches!(state, State::Sealed(_));
+    Marked { is_ours: doubt.is_none(), is_made_by_us: true, has_others_content, doubt }
 }
 
 impl Seal {
@@ -136,7 +141,7 @@ pub(crate) fn seal(file: &File) -> io::Result<()> {
             }
             if times.changed_ns - seal.times.changed_ns <= seal.within_ns.into() {
                 // Whatever happens to the file after this gets a later time.
-                std::thread::sleep(within + TICK);
+                std::thread::sleep(within + TICK + step_of(&times));
                 return Ok(());
             }
             seal.times = times;
@@ -144,6 +149,14 @@ pub(crate) fn seal(file: &File) -> io::Result<()> {
     }
     set(file, &before, State::Written)?;
     Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Between two times that the file system can tell apart: some (ext4 with small inodes) keep whole
+/// seconds.
+fn step_of(times: &Times) -> Duration {
+    const SECOND: Duration = Duration::from_secs(1);
+    let is_whole = |ns: i128| ns % SECOND.as_nanos() as i128 == 0;
+    if is_whole(times.modified_ns) && is_whole(times.changed_ns) { SECOND } else { Duration::ZERO }
 }
 
 fn set(file: &File, metadata: &Metadata, state: State) -> io::Result<()> {

@@ -11,6 +11,7 @@ use crate::plan::{Kind, Plan, refusal};
 use crate::system::asynchronous::Namespace;
 use crate::system::device::{self, DeviceIdentity};
 use crate::system::{self, direct, room};
+use crate::view::View;
 use crate::within::{Unprepared, step, within};
 use crate::{RealTarget, mark, regular};
 use fourcorners_target::TargetError;
@@ -323,19 +324,19 @@ fn allocate(file: &Arc<ClaimedFile>, plan: &Plan, is_new: bool) -> Result<(), Ta
     let (path, capacity_bytes) = (&plan.path, plan.capacity_bytes);
     for start in (0..capacity_bytes).step_by(PART_BYTES as usize) {
         let part = start..capacity_bytes.min(start + PART_BYTES);
-        let file = Arc::clone(file);
+        let opened = Arc::clone(file);
         let allocated = step("allocating", path, plan.limit, move || {
-            Ok(match room::allocate(&file, &part) {
+            Ok(match room::allocate(&opened, &part) {
                 // Without allocation in the file system, the fill allocates.
                 Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {
-                    file.set_len(capacity_bytes)
+                    opened.set_len(capacity_bytes)
                 }
                 other => other,
             })
         })?;
         if let Err(error) = allocated {
-            if is_new {
-                // It was made a moment ago, under `create_new`: it is ours.
+            // It was made a while ago, under `create_new`: it is ours, unless the name is no longer.
+            if is_new && View::of(path, Kind::File, file).is_ok() {
                 let _ = std::fs::remove_file(path);
             }
             return Err(refusal(path, &error));

@@ -19,6 +19,28 @@ const MARGIN_FRACTION: u64 = 20;
 const MARGIN_MIN_BYTES: u64 = 64 << 20;
 const MARGIN_MAX_BYTES: u64 = 1 << 30;
 
+/// File systems that lie on no drive: what is written to their files goes to the kernel. They may be
+/// mounted anywhere, as below the root of a container.
+const KERNELS: &[&str] = &[
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devtmpfs",
+    "efivarfs",
+    "fusectl",
+    "mqueue",
+    "proc",
+    "pstore",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tracefs",
+];
+
 /// Plans for a path that does not exist.
 pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetError> {
     let shown = path.display();
@@ -41,7 +63,8 @@ pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetE
         ))
     })?;
     let resolved = parent.join(name);
-    if is_below_dev(&resolved) {
+    let file_system = file_system_of(&parent);
+    if is_below_dev(&resolved) || is_kernels(file_system.as_deref()) {
         return Err(TargetError(format!(
             "there is no device {shown}: check the name (`lsblk` lists the devices)"
         )));
@@ -61,7 +84,6 @@ pub(crate) fn plan_missing(path: &Path, access: &Access) -> Result<Plan, TargetE
             "{shown} does not exist: give --size to create a test file there"
         )));
     };
-    let file_system = file_system_of(&parent);
     let capacity_bytes = checked_size(path, size_bytes)?;
     check_room(&resolved, &parent, capacity_bytes, file_system.as_deref())?;
     let direct = direct::examine_folder(&parent, file_system.as_deref())
@@ -76,7 +98,9 @@ pub(crate) fn plan_existing(
     access: &Access,
 ) -> Result<Plan, TargetError> {
     let shown = path.display();
-    if is_below_dev(path) || path.starts_with("/proc") || path.starts_with("/sys") {
+    let file_system = file_system_of(path);
+    let is_below_kernels = path.starts_with("/proc") || path.starts_with("/sys");
+    if is_below_dev(path) || is_below_kernels || is_kernels(file_system.as_deref()) {
         return Err(TargetError(format!(
             "{shown} is a file where only devices and the kernel's own files belong, so it lies on no drive: check the name"
         )));
@@ -101,7 +125,6 @@ pub(crate) fn plan_existing(
             doubt(&marked)
         )));
     }
-    let file_system = file_system_of(path);
     let creates = capacity_bytes > length_bytes;
     let mut read_only_reason = (!writable).then(|| {
         format!(
@@ -110,7 +133,10 @@ pub(crate) fn plan_existing(
         )
     });
     let uses = system::uses(&file).map_err(|error| refusal(path, &error))?;
-    if writable && let Err(obstacle) = check_writing(path, metadata, &uses, capacity_bytes) {
+    let destroys = length_bytes > 0 && !marked.is_ours;
+    if writable
+        && let Err(obstacle) = check_writing(path, metadata, &uses, capacity_bytes, destroys)
+    {
         // Our own file may still be read; what was asked for by name is refused.
         if creates || access.overwrite.is_some() {
             return Err(obstacle);
@@ -130,13 +156,13 @@ pub(crate) fn plan_existing(
         )));
     }
     plan.writable = writable;
-    plan.seals = writable && marked.is_made_by_us;
+    plan.seals = writable && marked.is_made_by_us && !marked.has_others_content;
     plan.read_only_reason = read_only_reason;
     plan.needs_fill = creates || has_unwritten_parts(&file, metadata, capacity_bytes);
     if writable {
         uses.note(path, &mut plan.notes);
     }
-    if writable && length_bytes > 0 && !marked.is_ours {
+    if writable && destroys {
         plan.notes.push(format!("the content of {shown} will be overwritten"));
         if !system::TELLS_USERS {
             plan.notes.push(format!(
@@ -157,15 +183,23 @@ fn doubt(marked: &Marked) -> String {
     marked.doubt.map_or(String::new(), |why| format!(" ({why})"))
 }
 
-/// Whether a permitted file can be written: nobody uses it, it opens,
+/// Whether a permitted file can be written: nobody uses it, it is no snapshot's as well, it opens,
 /// and there is room for what it lacks.
 fn check_writing(
     path: &Path,
     metadata: &Metadata,
     uses: &Uses,
     capacity_bytes: u64,
+    destroys: bool,
 ) -> Result<(), TargetError> {
     uses.permit_writing(path)?;
+    let names = metadata.nlink();
+    if destroys && names > 1 {
+        return Err(TargetError(format!(
+            "{} has {names} names (hard links), and its content would be lost under all of them: nothing was written; copy it to a file of its own, or remove the other names",
+            path.display()
+        )));
+    }
     // Opening for writing changes nothing, and tells who may.
     OpenOptions::new().write(true).open(path).map_err(|error| refusal(path, &error))?;
     let missing_bytes = capacity_bytes.saturating_sub(metadata.blocks() * 512);
@@ -179,6 +213,10 @@ fn check_writing(
 /// /dev/shm is a place for files; everything else below /dev is not.
 fn is_below_dev(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
+fn is_kernels(file_system: Option<&str>) -> bool {
+    file_system.is_some_and(|name| KERNELS.contains(&name))
 }
 
 fn new_plan(

@@ -244,7 +244,9 @@ fn a_purged_file_reads_zeros_and_needs_a_fill() {
     let folder = Folder::new();
     let mut file = folder.own_file("test", MIB);
     let workload = workload(0.0, 4096, 4, ios(2000));
+    file.guard().begin_writing().unwrap();
     execute(&workload, &mut file.target(1), &Progress::default()).unwrap();
+    file.guard().end_writing(true);
     file.filled(LIMIT).unwrap();
     assert!(!file.plan().needs_fill);
     file.purge(LIMIT).unwrap();
