@@ -52,8 +52,7 @@ def run(
                 for drive in references
             ]
     if out is None:
-        # In a run folder it is ours.
-        out, replace = runs[0].path / schema.REPORT, len(runs) == 1
+        out = runs[0].path / schema.REPORT
         if len(runs) > 1:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             out = runs[0].path.resolve().parent / f"{stamp}-side-by-side.html"
