@@ -280,8 +280,9 @@ def test_verify_erases_first_only_when_that_is_named(tmp_path: Path, method: str
             found = verify(target, span=span, seconds=0.001, tell=told.append)
             assert (found.failure, found.damages) == (None, [])
             if method is not None:
+                (tmp_path / "state").touch()
                 with pytest.raises(UserError, match="leave --purge out"):
-                    verify(target, again=True)
+                    verify(target, again=True, state=tmp_path / "state")
         rest = one.image.read_bytes()[span:]
         assert rest == (before[span:] if method is None else bytes(len(rest)))
     assert ("discards all blocks" in told[0]) == (method is not None)
