@@ -7,6 +7,7 @@ from test_artefacts import artefacts, case
 
 from fourcorners.analysis import Finding, advice, analyze
 from fourcorners.analysis.steady_state import Series, judge
+from fourcorners.analysis.steady_state.trend import MOVES_BY_CHANCE_MAX
 from fourcorners.analysis.traits import gather
 
 
@@ -190,6 +191,19 @@ def test_a_drive_that_stands_still_after_its_cliff_maps_no_pages() -> None:
     assert "Small random writes: 2,700 a second" not in text_of(run)
 
 
+def test_the_scatter_after_a_cliff_does_not_hide_it() -> None:
+    """As of a small SLC cache: two fast seconds, then seconds that differ by ten times."""
+    iops = [8460, 5970, 1988, 304, 1728, 414, 1846, 2166, 1882, 2000, 2077, 476, 2749, 1073]
+    iops += [1149, 1031, 1999, 3705, 528, 1945, 3440, 767, 2109, 1654]
+    text = text_of(with_consistency(np.array(iops, np.float64), 8 * 10**9))
+    assert "and drops after 2 seconds" in text
+
+
+def test_that_there_is_no_cliff_is_said_of_what_was_written() -> None:
+    text = text_of(with_consistency(np.full(100, 25_000.0), 10**12))
+    assert "no cliff within 10.2 GB written" in text
+
+
 def test_a_single_stall_does_not_hide_a_cliff() -> None:
     """As on a drive that collects in bursts: even seconds, then a third of that and a stall."""
     chance = np.random.default_rng(3)
@@ -199,12 +213,33 @@ def test_a_single_stall_does_not_hide_a_cliff() -> None:
     assert "shows no cliff" not in text_of(with_consistency(iops, 8 * 10**9))
 
 
-@pytest.mark.parametrize("seed", [0, 2, 6, 10, 16])
-def test_a_rate_that_has_fallen_once_is_not_said_to_fall_still(seed: int) -> None:
+def after_a_cliff(seed: int, seconds: int, scatter: float) -> str:
+    """What is said of one fall from a level to another, with a second between the two."""
     chance = np.random.default_rng(seed)
     cliff = int(chance.integers(2, 14))
-    level = np.where(np.arange(24) < cliff, chance.uniform(15e3, 9e4), chance.uniform(2e3, 9e3))
-    iops = level * (1 + 0.05 * chance.standard_normal(24))
+    level = np.where(
+        np.arange(seconds) < cliff, chance.uniform(15e3, 9e4), chance.uniform(2e3, 9e3)
+    )
+    iops = level * (1 + scatter * chance.standard_normal(seconds))
     iops[cliff] *= 2
+    return judge(Series.of_seconds(iops, iops * 4096), 8e9).text
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_rate_that_has_fallen_once_is_not_said_to_fall_still(seed: int) -> None:
+    assert "still" not in after_a_cliff(seed, 24, 0.05)
+
+
+def test_chance_is_said_to_move_as_seldom_as_is_stated() -> None:
+    told = [after_a_cliff(seed, 64, 0.2) for seed in range(300)]
+    assert sum("still" in text for text in told) <= MOVES_BY_CHANCE_MAX * len(told)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_fall_that_goes_on_after_a_cliff_is_told(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    second = np.arange(64)
+    level = np.where(second < 8, 60e3, 9e3 * np.exp(-(second - 8) / 120))
+    iops = level * (1 + 0.03 * chance.standard_normal(64))
     verdict = judge(Series.of_seconds(iops, iops * 4096), 8e9)
-    assert "still" not in verdict.text
+    assert verdict.text == "not steady, still falling"

@@ -365,7 +365,7 @@ def _content(run: RunData, traits: Traits, advice: Advice) -> None:
         return
     hard, easy = traits.compression
     share = ratio_of(run, hard, easy, THROUGHPUT)
-    if share is None or share.value > 1 / CONTENT_BAD:
+    if share is None or share.value > 1 / CONTENT_BAD or not share.differs:
         return
     text = (
         "Data that does not compress, such as pictures, films and encrypted files, is written "

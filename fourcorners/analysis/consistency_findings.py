@@ -157,7 +157,7 @@ def _detail(
 
 def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> str:
     if cliff is None:
-        return "The rate shows no cliff."
+        return f"The rate shows no cliff within {wording.amount(detail['bytes_written'])} written."
     capacities = detail["capacities_until_cliff"]
     share = f", {wording.percent(capacities)} of the capacity" if capacities else ""
     return (

@@ -361,15 +361,10 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
         (str(t.get("title") or test) for t in run.manifest["tests"] if t["name"] == test), test
     )
     alone = len(followed) == 1
-    kept = sum(seen.kept for _, seen in followed)
     sentences = [Sentence("left", _sentence(course, seen, alone=alone)) for course, seen in left]
-    if kept:
-        text = (
-            ("The rate" if alone else wording.count(kept, "recording"))
-            + f" kept {'its' if kept == 1 else 'their'} level to the end, within 10 % by more than "
-            "chance."
-        )
-        sentences.append(Sentence("kept", text))
+    level = [seen for _, seen in followed if seen.kept]
+    if level:
+        sentences.append(Sentence("kept", _kept(level, alone=alone)))
     levelless = [pair for pair in followed if not pair[1].left and not pair[1].kept]
     sentences += [
         Sentence("no_level", _without_level(course, seen, alone=alone))
@@ -381,7 +376,11 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
     return Finding(
         name=f"steadiness_{test}",
         title=f"Keeping its level: {title}",
-        verdict="violated" if left else "holds" if kept == len(followed) else "not identifiable",
+        verdict="violated"
+        if left
+        else "holds"
+        if len(level) == len(followed)
+        else "not identifiable",
         text=joined(sentences),
         value=float(len(left)),
         unit="recordings",
@@ -421,6 +420,15 @@ def _material(seen: Followed) -> Followed:
     if seen.left and not left and seen.level_iops is None:
         return replace(seen, left=left, level_iops=seen.left[-1].after_iops)
     return replace(seen, left=left)
+
+
+def _kept(kept: list[Followed], *, alone: bool) -> str:
+    """Of recordings that had a level at their end; some came to it later than at their start."""
+    since = max(seen.steady_from_s or 0 for seen in kept)
+    who = "the rate" if alone else wording.count(len(kept), "recording")
+    begins = "" if not since else f"From second {since:,} on " if alone else "Once level, "
+    text = f"{begins}{who} kept {'its' if len(kept) == 1 else 'their'} level to the end"
+    return f"{text[0].upper()}{text[1:]}, within 10 % by more than chance."
 
 
 def _without_level(course: Course, seen: Followed, *, alone: bool) -> str:

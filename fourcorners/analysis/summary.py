@@ -103,12 +103,13 @@ def classify(traits: Traits) -> tuple[str, str]:
             f"{wording.duration(lasting_s)}, even with many outstanding."
         )
     if traits.settled_iops and traits.consistency.get("cliff_s") is not None:
-        settled = wording.number(traits.settled_iops)
+        settled, last = wording.number(traits.settled_iops), traits.settled_seconds
+        of = "all later seconds" if last is None else f"the last {wording.count(last, 'second')}"
         return "page-mapped", (
             "This looks like a solid-state drive with page mapping and garbage collection: "
             f"{read}, and random writes drop from "
             f"{wording.number(traits.consistency['fresh_iops'])} a second to "
-            f"{settled} once "
+            f"{settled}, the mean of {of}, once "
             f"{wording.amount(traits.consistency['bytes_until_cliff'])} have been written."
         )
     buffered = f", and a random write {wording.duration(write_s)}" if write_s is not None else ""

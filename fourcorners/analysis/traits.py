@@ -95,11 +95,18 @@ class Traits:
         return 1 / after if after else None
 
     @property
-    def settled_iops(self) -> float | None:
-        """Random writes per second after the cliff: of the last seconds if they are level."""
+    def settled_seconds(self) -> int | None:
+        """How many last seconds stand for what follows the cliff; ``None`` where all that follow
+        do, since the last are few or not level."""
         seen = self.consistency
-        long = seen.get("seconds", 0) - seen.get("steady_from_s", 0) >= LAST_SECONDS_MIN
-        return seen.get("steady_iops" if self.consistency_level and long else "after_cliff_iops")
+        last = seen.get("seconds", 0) - seen.get("steady_from_s", 0)
+        return last if self.consistency_level and last >= LAST_SECONDS_MIN else None
+
+    @property
+    def settled_iops(self) -> float | None:
+        """Random writes per second after the cliff: their mean."""
+        of_all = self.settled_seconds is None
+        return self.consistency.get("after_cliff_iops" if of_all else "steady_iops")
 
 
 def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
@@ -216,9 +223,17 @@ def alone(points: Iterable[Measured]) -> Measured | None:
             and one.block_bytes == SMALL_BYTES
             and one.queue_depth == 1
             and not one.row.get("interrupted")
+            and not _is_one_wait(one)
         ),
         None,
     )
+
+
+def _is_one_wait(one: Measured) -> bool:
+    """Whether a single request waited for as long as all others took: such a mean is not met
+    again."""
+    longest, mean = one.number("latency_max_s"), MEAN_LATENCY.of(one)
+    return longest is not None and mean is not None and longest > 0.5 * mean * one.ios
 
 
 def _half_speed_measured(model: Mapping[str, Any]) -> float | None:
@@ -260,6 +275,7 @@ def _smallest_random(run: RunData, operation: str) -> Measured | None:
         and m.queue_depth
         and (m.block_bytes or 0) <= SMALL_BYTES
         and not m.is_apart
+        and not _is_one_wait(m)
     ]
     return min(small, key=lambda m: (m.queue_depth or 0, m.block_bytes or 0), default=None)
 

@@ -13,6 +13,7 @@ from fourcorners.analysis.steady_state.segments import segment_starts
 from fourcorners.analysis.steady_state.series import Floats, Progression, Series, progression
 from fourcorners.analysis.steady_state.trend import (
     correlated_half_width,
+    movement,
     remaining_decay,
     trend,
 )
@@ -91,13 +92,15 @@ further the rate wanders."""
 CHANGE_ERRORS = 4.0
 """Standard errors between the parts before and after a change from which it is told."""
 
-MOVED_REACHES = 2.0
-"""Half widths of its 90 % interval that a trend must be for the rate to be said to move: at one of
-them every twentieth level series would be."""
+STEP_RATIO_MIN = 1.25
+"""Rate before over rate after from which a change is a step: as a cliff's
+(``analysis.consistency.CLIFF_RATIO_MIN``)."""
 
-MOVED_WITHIN_MIN = 0.05
-"""Change from half to half of a level from which a change at its end is no mere step: as much as is
-told (``CHANGE_TOLD_MIN``)."""
+STEP_PARTS = 3
+"""Parts of those rates: as few as a segment has, of which one may be half before and half after."""
+
+STEP_SHARP = 2.0
+"""Change over the changes in as many parts before and after it: a slow fall has them all alike."""
 
 _LOOK_GROWTH = 1.03
 _FINE_ROUNDS_MAX = 2048
@@ -215,41 +218,36 @@ class _Case:
             oscillation = find_oscillation(value[first:])
             if oscillation is not None:
                 return self._oscillating(first, oscillation)
-        return self._level(starts[0])
+        return self._level(starts)
 
-    def _level(self, first: int) -> Verdict:
+    def _level(self, starts: list[int]) -> Verdict:
         """A last segment without a period that shows at this resolution."""
+        first = starts[0]
         value = self._parts.value[first:]
         if len(value) < PARTS_MIN:
             before, after = self._parts.value[:first], float(value.mean())
             if first:
-                change = _change(before[-PARTS_MIN:], value)
-                # A step is over; what still moves does so within a level, too.
-                level = value if len(value) >= PARTS_MIN // 2 else before[-PARTS_MIN:]
-                within = _half_to_half(level)
                 fell = bool(before[-len(value) :].mean() > after)
                 state, verb = (State.FALLING, "fell") if fell else (State.RISING, "rose")
                 reason = (
-                    "its last change is too near"
-                    if change is None
-                    else f"it {verb} too short a while ago"
+                    f"it {verb} too short a while ago"
+                    if _differ(before[-PARTS_MIN:], value)
+                    else "its last change is too near"
                 )
-                goes_on = change and abs(within) > MOVED_WITHIN_MIN and change * within > 0
-                return self._answer(state, first, reason, change=change if goes_on else None)
+                # A step is over: only what follows it tells whether the rate goes on.
+                change = self._movement(self._last_step(starts), state)
+                return self._answer(state, first, reason, change=change)
             return self._answer(State.UNDECIDED, first, "too little was measured")
         found = trend(value)
         mean_half_width = max(found.half_width, correlated_half_width(value))
         decay = remaining_decay(value)
         low, high = found.drift_low, found.drift_high
         settled, period = False, None
-        moved: float | None = None
         missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
             state, reason = State.FALLING, "its last segment falls slowly"
-            moved = found.drift if -found.drift > MOVED_REACHES * (found.drift - low) else None
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
             state, reason = State.RISING, "its last segment rises slowly"
-            moved = found.drift if found.drift > MOVED_REACHES * (found.drift - low) else None
         elif missing is not None:
             state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
@@ -270,8 +268,25 @@ class _Case:
             prepared=self._unprepared(first) is None and state not in (State.FALLING, State.RISING),
             half_width=math.hypot(mean_half_width, decay, found.drift / 2, self._wander(first)),
             period=period,
-            change=moved,
+            change=self._movement(self._last_step(starts), state),
         )
+
+    def _last_step(self, starts: list[int]) -> int:
+        """The part with the last change that is a step, and not the place where a slow fall was
+        cut: the parts next to it tell."""
+        rate = np.log(np.maximum(self._parts.value, 1e-3 * self._fastest))
+
+        def change(at: int) -> float:
+            before, after = rate[max(0, at - STEP_PARTS) : at], rate[at : at + STEP_PARTS]
+            if not 0 < at < len(rate):
+                return 0.0
+            return abs(float(np.median(after)) - float(np.median(before)))
+
+        for start in starts[:-1]:
+            around = max(change(start - STEP_PARTS), change(start + STEP_PARTS))
+            if change(start) > max(math.log(STEP_RATIO_MIN), STEP_SHARP * around):
+                return start
+        return 0
 
     def _refilling(self, starts: list[int]) -> Verdict:
         """A drive of whose capacity a part was empty when the series began.
@@ -288,7 +303,12 @@ class _Case:
         first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
         if len(x) - first < PARTS_MIN:
             reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
-            return self._answer(State.FALLING, starts[0], reason, change=self._fall(starts[0]))
+            return self._answer(
+                State.FALLING,
+                starts[0],
+                reason,
+                change=self._movement(self._last_step(starts), State.FALLING),
+            )
         value = parts.value[first:]
         slope, level = (float(c) for c in np.polyfit(empty[first:], value, 1))
         left = slope * float(empty[-1]) / level if level > 0 else math.inf
@@ -299,7 +319,11 @@ class _Case:
         if left > REFILL_MAX or empty[-1] > REFILL_SPARE_MAX * spare or total < most_free:
             reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
             return self._answer(
-                State.FALLING, first, reason, half_width=error + abs(left), change=self._fall(first)
+                State.FALLING,
+                first,
+                reason,
+                half_width=error + abs(left),
+                change=self._movement(first, State.FALLING),
             )
         even = rest.drift_low >= -DRIFT_MAX and rest.drift_high <= DRIFT_MAX
         settled = even and rest.half_width <= HALF_WIDTH_MAX
@@ -314,14 +338,13 @@ class _Case:
             level=level,
         )
 
-    def _fall(self, first: int) -> float | None:
-        """By how much the series is seen to fall, of one that is known to; ``None`` where it is
-        too short to see, or rises."""
-        value = self._parts.value[first:]
-        if len(value) < PARTS_MIN:
+    def _movement(self, first: int, state: State) -> float | None:
+        """By how much a series that falls or rises is seen to; ``None`` where it is too short to
+        see, or goes the other way."""
+        if state not in (State.FALLING, State.RISING):
             return None
-        seen = trend(value)
-        return seen.drift if seen.drift_high < 0 else None
+        moved = movement(self._parts.value[first:])
+        return moved if moved is not None and (moved < 0) == (state is State.FALLING) else None
 
     def _fine_period(self, first: int) -> float | None:
         """Period, in parts, of an oscillation too short to show at this resolution."""
@@ -505,30 +528,14 @@ class _Case:
         )
 
 
-def _change(before: Floats, after: Floats) -> float | None:
-    """From one mean to the next, as a share of the first; ``None`` where scatter explains it. The
-    steps between neighbours have the scatter and not the trend."""
-    apart = float(after.mean() - before.mean())
+def _differ(before: Floats, after: Floats) -> bool:
+    """Whether two means differ by more than scatter explains. The steps between neighbours have
+    the scatter and not the trend."""
+    apart = abs(float(after.mean() - before.mean()))
     steps = np.abs(np.diff(np.concatenate((before, after))))
     # Of normally distributed values the mean absolute step is 2 / sqrt(pi) standard deviations.
     scatter = float(steps.mean()) * math.sqrt(math.pi) / 2
-    if abs(apart) <= CHANGE_ERRORS * scatter * math.sqrt(1 / len(before) + 1 / len(after)):
-        return None
-    level = float(before.mean())
-    return apart / level if level else math.inf
-
-
-def _half_to_half(level: Floats) -> float:
-    """Median of the second half over that of the first, less 1: a step at the end counts little.
-    0 where the scatter explains it."""
-    middle = len(level) // 2
-    if not middle or _change(level[:middle], level[middle:]) is None:
-        return 0.0
-    first, second = float(np.median(level[:middle])), float(np.median(level[middle:]))
-    steps = float(np.abs(np.diff(level)).mean())
-    if abs(second - first) <= CHANGE_ERRORS * steps * math.sqrt(2 / middle):
-        return 0.0
-    return second / first - 1 if first else 0.0
+    return apart > CHANGE_ERRORS * scatter * math.sqrt(1 / len(before) + 1 / len(after))
 
 
 def _bytes(parts: Progression, count: float) -> float:

@@ -11,6 +11,9 @@ from fourcorners.analysis.steady_state.series import Floats
 
 BATCHES = 20
 BATCHES_MIN = 10
+MOVES_BY_CHANCE_MAX = 0.01
+"""How often a level series may be said to move, in either direction, by chance."""
+
 _MEMORY_MAX = 0.98
 _TAU_SHARES = (0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 1.0)
 
@@ -54,6 +57,31 @@ def trend(value: Floats, batches: int | None = None) -> Trend:
         drift + reach,
         two_sided_t(batches - 1) * spread / math.sqrt(batches),
     )
+
+
+def movement(value: Floats) -> float | None:
+    """By how much the second half of a segment is seen to fall or to rise, as a share of its
+    median; ``None`` where chance explains it.
+
+    Mann and Kendall's test (Mann, Econometrica 13, 1945) on batch means, which a level segment
+    passes in :data:`MOVES_BY_CHANCE_MAX` of the cases. The first half does not count: a rate that
+    has come to a level does not move still, whatever it did after a cliff. The change is Theil and
+    Sen's slope over the half (Sen, J. Am. Stat. Assoc. 63, 1968). Five values cannot pass, six can.
+
+    Args:
+        value: shape (parts,).
+    """
+    batches = min(len(value), BATCHES)
+    means = np.array([batch.mean() for batch in np.array_split(value, max(1, batches))])
+    later = means[batches // 2 :]
+    median = float(np.median(later))
+    if len(later) < 2 or median <= 0:
+        return None
+    order = np.arange(len(later))
+    # Of equal values the test has no answer.
+    if not scipy.stats.kendalltau(order, later).pvalue < MOVES_BY_CHANCE_MAX:
+        return None
+    return float(scipy.stats.theilslopes(later, order).slope) * len(later) / median
 
 
 def correlated_half_width(value: Floats) -> float:

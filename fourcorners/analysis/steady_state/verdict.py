@@ -51,9 +51,8 @@ class Verdict:
     reason: str
     """What decided, in a phrase."""
     change: float | None = None
-    """Of a rate that falls or rises: by what share of its mean it was seen to, since the last
-    change, or, before and after that, to have done; ``None`` where it is not seen to move, and only
-    known that it will."""
+    """Of a rate that falls or rises: by what share it was seen to in the second half of what
+    followed the last change; ``None`` where it is not seen to move, and only known that it will."""
 
     @property
     def is_seen_to_move(self) -> bool:

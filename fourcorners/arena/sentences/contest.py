@@ -23,7 +23,7 @@ from fourcorners.suites import run
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.targets import open_target
 
-_MORE_EVERY = 8
+_MORE_EVERY = 4
 """One hidden drive in so many is hammered and filled, too: that takes longer than all else."""
 
 _SHORT = ("four-corners", "queue-depth", "transfer-size", "consistency")

@@ -22,7 +22,6 @@ _EXCLUSIVE = (
     ("cheap_reads", "avoid_small_reads"),
     ("pauses_help", "pauses_do_not_help"),
     ("sheet_random_write_steady", "not_steady"),
-    ("content_matters", "straddling_is_slow"),
 )
 
 _COSTS = {
@@ -36,7 +35,7 @@ _ROUNDED = 0.01
 
 def contradictions(page: Page) -> Iterator[tuple[Claim, str]]:
     """Each with one of its sentences, and what the other one says."""
-    for one, other in _EXCLUSIVE[:-1]:
+    for one, other in _EXCLUSIVE:
         first, second = page.named(one), page.named(other)
         if first is not None and second is not None:
             yield first, f"the same page says: {second.text}"

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from fourcorners import wording
 from fourcorners.analysis.consistency import Floats
 from fourcorners.arena.sentences.drive import Drive
 from fourcorners.arena.sentences.page import Claim, Page
@@ -77,7 +78,13 @@ def _cliff(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
 
 
 def _no_cliff(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
-    return require(not dropped(_series(claim, page)), "all of its first seconds are faster")
+    iops = _series(claim, page)
+    series = page.run.series(page.findings["consistency_write"].evidence[0], "write")
+    written = wording.amount(float(np.sum(np.asarray(series["bytes"])[: len(iops)])))
+    return all_of(
+        require(not dropped(iops), "all of its first seconds are faster"),
+        require(f"within {written} written" in claim.text, f"{written} were written"),
+    )
 
 
 def _last_seconds(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
@@ -166,7 +173,8 @@ def _words_of_the_judge(text: str, iops: Floats) -> Ruling:
 
 
 def _not_steady(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
-    return _words_of_the_judge(claim.text, _series(claim, page))
+    cliff = page.findings["consistency_write"].detail["cliff_s"]
+    return _words_of_the_judge(claim.text, _series(claim, page)[cliff or 0 :])
 
 
 def steady_rate(value: float, drive: Drive | None) -> Ruling:
@@ -186,17 +194,21 @@ def _fresh_and_last(claim: Claim, page: Page) -> tuple[float, float]:
 
 
 def drop(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
-    """The kind that is told by its drop: "from A a second to B"."""
-    seen = page.findings["consistency_write"].detail
+    """The kind that is told by its drop: "from A a second to B, the mean of"."""
+    seen, iops = page.findings["consistency_write"].detail, _series(claim, page)
     fresh, after = _fresh_and_last(claim, page)
-    said = re.search(r" a second to (\S+) once", claim.text)
-    settled = float(said[1].replace(",", "")) if said else 0.0
+    said = re.search(
+        r" a second to (\S+), the mean of (?:all later|the last ([\d,]+)) second", claim.text
+    )
+    if said is None:
+        return Ruling(False, "it does not say of what the second number is the mean")
+    last = 0 if said[2] is None else int(said[2].replace(",", ""))
+    mean = float(iops[-last:].mean()) if last else after
+    settled = float(said[1].replace(",", ""))
     return all_of(
         close(seen["fresh_iops"], fresh, EXACT, "the rate until the drop"),
-        require(
-            settled < fresh and 0.5 * after <= settled <= 2 * after and settled > 0,
-            "it does not end there",
-        ),
+        close(settled, mean, EXACT, "the mean of those seconds"),
+        require(max(settled, after) * 1.2 < fresh, "what follows is not a fifth slower"),
     )
 
 
@@ -223,7 +235,9 @@ def _kept(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     for one in page.findings[claim.place].detail["recordings"]:
         if not one.get("kept", not one["left"]):
             continue
-        means = _rolling(page.iops(one["recording"]), _LEVEL_S)
+        later = claim.text.startswith(("From second", "Once level"))
+        since = (one.get("steady_from_s") or 0) if later else 0
+        means = _rolling(page.iops(one["recording"])[since:], _LEVEL_S)
         usual = float(np.median(means))
         if means.min() < 0.85 * usual or means.max() > 1.15 * usual:
             return Ruling(
@@ -243,7 +257,8 @@ def _left(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
             change = float(after.mean()) / end["iops"] - 1 if len(after) else end["change"]
             rulings.append(require(abs(change - end["change"]) < 0.03, "another change is seen"))
         if one["recording"] in claim.evidence and one["judge"] in claim.text:
-            rulings.append(_words_of_the_judge(f"{one['judge']}", iops))
+            since = one["left"][-1]["noticed_second"] if one["left"] else 0
+            rulings.append(_words_of_the_judge(one["judge"], iops[since:]))
     return all_of(*rulings)
 
 

@@ -53,7 +53,7 @@ def render_markdown(outcomes: Sequence[Outcome], command: str, *, hidden: bool) 
         "# Whether what is said of a drive is true",
         "",
         f"Written by `{command}`. {drives} Each goes through the tests of the reviews in a quick "
-        "form (fourcorners/arena/sentences/suite.toml; one hidden drive in eight through the tests "
+        "form (fourcorners/arena/sentences/suite.toml; one hidden drive in four through the tests "
         "of filling, of recovery and of positions, too). Every sentence of the summary, the "
         "advice, the spec sheet, the artefacts and the findings on how writes go on is held "
         "against the recordings, against the same tests with another seed, and against what is "

@@ -29,6 +29,10 @@ than a reader would choose by."""
 TAIL_WITHIN = 1.0
 """The same of the slowest thousandth: twice as long, or half."""
 
+BARE_WITHIN = 1.0
+"""The same of a figure that has no interval, and so does not say how well it would be met again: it
+must at least not be another order, twice as much or half."""
+
 _SMALL_BYTES = 4096
 
 _FRESH_S, _AFTER_PAUSE_S, _BACK_SHARE = 10, 4.0, 0.5
@@ -36,7 +40,7 @@ _FRESH_S, _AFTER_PAUSE_S, _BACK_SHARE = 10, 4.0, 0.5
 as the test of recovery has them."""
 
 
-def _again(claim: Claim, drive: Drive | None, column: str, within: float, why: str) -> Ruling:
+def _again(claim: Claim, drive: Drive | None, column: str, within: float) -> Ruling:
     """The figure in the suite's repetition, or in its interval."""
     if drive is None or not claim.evidence:
         return UNTOLD
@@ -44,12 +48,11 @@ def _again(claim: Claim, drive: Drive | None, column: str, within: float, why: s
     true = None if row is None else row.number(column)
     if true is None:
         return UNTOLD
-    if claim.numbers.get("interval") is None:
-        return UNTOLD  # It does not say how well another measurement would agree.
-    low, high = claim.numbers["interval"]
-    wide = within * true
+    value, interval = claim.numbers["value"], claim.numbers.get("interval")
+    low, high = interval or (value, value)
+    wide = 1 + (within if interval else max(within, BARE_WITHIN))
     return require(
-        low - wide <= true <= high + wide,
+        low / wide <= true <= high * wide,
         f"with another seed it is {true:.4g}, and {claim.numbers['value']:.4g} is said",
     )
 
@@ -65,7 +68,7 @@ def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
             return Ruling(False, "its recording has no such figure")
         return all_of(
             close(claim.numbers["value"], own, 0.01, "the recording's figure"),
-            _again(claim, drive, column, within, ""),
+            _again(claim, drive, column, within),
         )
 
     return rule
@@ -119,7 +122,7 @@ def _cost(operation: str) -> Rule:
         column = "latency_mean_s" if row.queue_depth == 1 else "iops"
         return all_of(
             close(claim.numbers["value"], own or 0.0, 0.01, "the recording's figure"),
-            _again(claim, drive, column, AGAIN_WITHIN, "") if column != "iops" else UNTOLD,
+            _again(claim, drive, column, AGAIN_WITHIN) if column != "iops" else UNTOLD,
         )
 
     return rule
