@@ -12,6 +12,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
 from fourcorners import _core, catalog, purge
+from fourcorners.catalog import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX
 from fourcorners.catalog.settings import Setting, setting_texts
 from fourcorners.conditions import Observer
 from fourcorners.environment import describe_path
@@ -25,8 +26,6 @@ from fourcorners.writing import Output
 Watch = Callable[[float, int, int, float], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
 
-SIMULATED_PREFIX = "sim:"
-DRIVE_FILE_SUFFIX = ".toml"
 SEED_MAX = 2**64 - 1
 IDLE_S_MAX = 1e6
 """Eleven days: the simulator's times have an end."""

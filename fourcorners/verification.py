@@ -119,11 +119,11 @@ def verify(
     Raises:
         UserError: what is asked for cannot be done.
     """
+    if again and target.purge_plan is not None:
+        raise UserError("--again reads what is there: leave --purge out")
     check(seconds=seconds, span=span, state=state, again=again, seed=seed)
     if target.request_alignment_bytes > BLOCK_BYTES:
         raise UserError(f"{target.locator} cannot be verified: it has no requests of 4096 bytes")
-    if again and target.purge_plan is not None:
-        raise UserError("--again reads what is there: leave --purge out")
     if not again and target.read_only_reason is not None:
         raise UserError(target.read_only_reason)
     count = target.capacity_bytes if span is None else min(span, target.capacity_bytes)

@@ -32,7 +32,7 @@ IMAGE_BYTES = 8 * MIB
 # Longer than any run takes, also on a slow machine: what takes longer hangs.
 HANG_S = 120
 
-COMPLETE, FAILED, DAMAGED, INTERRUPTED, KILLED = 0, 1, 3, 130, -signal.SIGKILL
+COMPLETE, FAILED, REFUSED, DAMAGED, INTERRUPTED, KILLED = 0, 1, 2, 3, 130, -signal.SIGKILL
 _CODES_BY_STATUS = {"complete": COMPLETE, "failed": FAILED, "interrupted": INTERRUPTED}
 
 Act = Callable[[subprocess.Popen[str]], None]
@@ -193,6 +193,12 @@ def run_with(fault: str, folder: Path, seed: int) -> int:
     folder.mkdir()
     with stage(folder) as (device, act):
         code, out, err = _verify(device, act, random.Random(seed), folder)
+        if code == REFUSED and not out:
+            # It happened before the first write, and the look that precedes it saw it.
+            assert err.count("fourcorners: ") == 1, err
+            assert "nothing was written" in err, err
+            shutil.rmtree(folder)
+            return code
         assert code in codes, (fault, code, err)
         _check_output(code, out, err)
         if code == KILLED:

@@ -11,6 +11,11 @@ from typing import Any
 from fourcorners.catalog import array
 from fourcorners.errors import UserError, os_reason
 
+SIMULATED_PREFIX = "sim:"
+"""Before the name of a drive of the catalog, where other targets can be named as well."""
+
+DRIVE_FILE_SUFFIX = ".toml"
+
 TEXT_BYTES_MAX = 2**18
 """Of a drive file: a hundred times as much as any of the catalog's."""
 

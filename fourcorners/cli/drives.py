@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
@@ -11,8 +12,10 @@ from fourcorners import catalog
 from fourcorners.catalog import TEXT_BYTES_MAX
 from fourcorners.cli.output import new_console, print_document, say
 from fourcorners.errors import UserError
-from fourcorners.targets import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX, SimulatedTarget
 from fourcorners.wording import chosen_size
+
+if TYPE_CHECKING:
+    from fourcorners.targets import SimulatedTarget
 
 
 def run(name: str | None, *, check: str | None, toml: bool, json: bool) -> int:
@@ -41,7 +44,10 @@ def run(name: str | None, *, check: str | None, toml: bool, json: bool) -> int:
     return 0
 
 
-def _checked(drive: catalog.DriveFile, name: str) -> SimulatedTarget:
+def _checked(drive: catalog.DriveFile, name: str) -> "SimulatedTarget":
+    # The list needs no drive, and answers at once.
+    from fourcorners.targets import SimulatedTarget
+
     return SimulatedTarget(name, drive, {}, seed=1)
 
 
@@ -52,9 +58,9 @@ def _read(name: str) -> catalog.DriveFile:
         except UnicodeDecodeError:
             raise UserError("the drive file in the input is not text in UTF-8") from None
         return catalog.parse_own(Path("-"), text)
-    if name.endswith(DRIVE_FILE_SUFFIX) or Path(name).is_file():
+    if name.endswith(catalog.DRIVE_FILE_SUFFIX) or Path(name).is_file():
         return catalog.load_path(name)
-    return catalog.load(name.removeprefix(SIMULATED_PREFIX))
+    return catalog.load(name.removeprefix(catalog.SIMULATED_PREFIX))
 
 
 def _list(drives: list[catalog.DriveFile], json: bool) -> None:

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from fourcorners.catalog import SIMULATED_PREFIX
 from fourcorners.errors import UserError
 from fourcorners.store import Run
 from fourcorners.suites.begin import run as run_suite
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.suite import suite_of
-from fourcorners.targets import SIMULATED_PREFIX, open_target
+from fourcorners.targets import open_target
 
 
 def reference(

@@ -6,7 +6,7 @@ use super::{Nanoseconds, Parameter, require};
 pub const TEXT_BYTES_MAX: usize = 1 << 18;
 
 /// Most memory that a drive may take: a little more than the largest of the catalog.
-pub const MEMORY_BYTES_MAX: u64 = 4 << 30;
+pub const MEMORY_BYTES_MAX: u64 = 8 << 30;
 
 /// Most memory that the members of an array may take together: four of those.
 pub const ARRAY_BYTES_MAX: u64 = 4 * MEMORY_BYTES_MAX;
