@@ -23,6 +23,9 @@ from fourcorners.errors import EXIT_INTERNAL
 
 CORPUS = Path(__file__).parent / "corpus"
 HANG_S = 20
+"""Of processor time, which other work on the machine does not lengthen."""
+STILL_S = 15 * HANG_S
+"""Of time by the clock, for what waits and does nothing."""
 MEMORY_BYTES = 2 * 2**30
 ODD_VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**53, 2**63, 2**64, 10**30, 10**400, -(10**400)),
@@ -73,8 +76,9 @@ def attempt(command: Sequence[str]) -> str:
     def hang(*_: object) -> None:
         raise HangError
 
-    before = signal.signal(signal.SIGALRM, hang)
-    signal.alarm(HANG_S)
+    before = {which: signal.signal(which, hang) for which in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, HANG_S)
+    signal.alarm(STILL_S)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code: int | None = main(command)
@@ -84,7 +88,9 @@ def attempt(command: Sequence[str]) -> str:
         raise DefectError(f"{command}: hangs") from error
     finally:
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        for which, handler in before.items():
+            signal.signal(which, handler)
     said = err.getvalue()
     if code == EXIT_INTERNAL or "Traceback" in said or "unexpected" in said:
         raise DefectError(f"{command}: {said}")
