@@ -2,6 +2,7 @@
 What is asked for is done, and nothing else is."""
 
 import hashlib
+import mmap
 import os
 import shutil
 import stat
@@ -307,3 +308,33 @@ def test_a_run_does_not_go_on_with_a_partition_that_moved(
         assert main(["resume", str(folder), "--destroy-data", target, "--quiet"]) == 2
         assert "its first sector was 2048 and is 16384" in capsys.readouterr().err
         assert one.image.read_bytes() == before
+
+
+def test_our_own_writes_are_not_taken_for_others(tmp_path: Path) -> None:
+    target = own_file(tmp_path)
+    for engine in ("sync", "io_uring,buffered"):
+        with fc.open_target(str(target), engine=engine) as opened:
+            for _ in range(3):
+                opened.run(_write(64))
+                opened.filled()
+                opened.run(fc.Workload([fc.Stream.read("random", 4096)], ios=16))
+            opened.purge()
+            opened.run(_write())
+        with fc.open_target(str(target)) as opened:
+            assert opened.read_only_reason is None
+
+
+def test_a_letter_in_a_file_that_was_only_made_is_seen(tmp_path: Path) -> None:
+    """By a mapping, and not on the disk yet, in a file that a killed run had not written to."""
+    target = tmp_path / "t.bin"
+    script = (
+        "import os, sys; import fourcorners as fc\n"
+        "with fc.open_target(sys.argv[1], size=1 << 20): os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, target], check=False, timeout=60)
+    assert target.stat().st_size == MIB
+    with target.open("rb+") as opened, mmap.mmap(opened.fileno(), MIB) as mapping:
+        mapping[700_000:700_006] = b"letter"
+    before = target.read_bytes()
+    assert main([*verify(target), "--quiet"]) == 2
+    assert target.read_bytes() == before
