@@ -114,6 +114,18 @@ def test_the_old_word_about_a_level_that_never_was_is_found(
     assert "kept" in false_names(run)
 
 
+def test_a_number_after_a_drop_that_is_no_mean_of_the_seconds_it_names_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = with_consistency(np.where(np.arange(2000) < 60, 90_000.0, 9_000.0), 10**12)
+    assert (
+        "to 9,000, the mean of the last 400 seconds, once" in page_of(run).findings["summary"].text
+    )
+    assert false_names(run) == set()
+    monkeypatch.setattr(traits.Traits, "settled_iops", 12_000.0)
+    assert "kind_page-mapped" in false_names(run)
+
+
 def test_the_false_stand_first_and_with_their_drive() -> None:
     said = (Said("a", "It is fast.", True, ""), Said("b", "It is even.", False, "it is not"))
     outcomes = [Outcome("hidden drive 3 of seed 4", "disk", said)] * 2

@@ -1,11 +1,14 @@
 """Sentences that once were said and were false, each from recordings that provoked it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from analysis_fixture import KIB, MIB, SIZES, FakeRun, Floats, access_seconds, named
 from test_artefacts import artefacts, case
 
 from fourcorners.analysis import Finding, advice, analyze
+from fourcorners.analysis.source import measured
 from fourcorners.analysis.steady_state import Series, judge
 from fourcorners.analysis.steady_state.trend import MOVES_BY_CHANCE_MAX
 from fourcorners.analysis.traits import gather
@@ -93,6 +96,28 @@ def test_a_rate_that_changes_from_the_first_second_on_has_kept_no_level() -> Non
     assert finding["verdict"] != "holds"
 
 
+def test_a_level_that_was_come_to_late_is_said_to_be_kept_from_then_on() -> None:
+    """As on a drive that fell to a fifth after three seconds, and rose for twenty more."""
+    chance = np.random.default_rng(8)
+    rising = np.interp(np.arange(20), [0, 19], [15_000.0, 22_000.0])
+    level = 21_500 * (1 + 0.03 * chance.standard_normal(900))
+    run = with_consistency(np.concatenate([np.full(3, 77_000.0), rising, level]), 10**9)
+    text = named(analyze(run), "steadiness_consistency")["text"]
+    assert text.startswith("From second ")
+    assert "the rate kept its level to the end" in text
+
+
+def test_a_mean_that_is_one_long_wait_is_no_cost_of_a_request() -> None:
+    """Log blocks that are merged once: 8,000 writes of 0.08 ms, and one of 30 s."""
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 7_000.0})
+    run.add_queue_depths("write", {1: 260.0})
+    assert "3.85 ms" in named(analyze(run), "spec_sheet")["text"]
+    run.recordings[-1]["latency_max_s"] = 0.9 * 60
+    assert "3.85 ms" not in named(analyze(run), "spec_sheet")["text"]
+    assert "3.85 ms" not in text_of(run)
+
+
 def test_a_page_has_one_number_for_a_random_read() -> None:
     run = FakeRun(capacity_bytes=10**12)
     run.add_queue_depths("read", {1: 1 / 70.3e-6, 31: 246_573.0})
@@ -155,6 +180,36 @@ def test_what_one_pair_of_writes_has_alone_is_not_the_content() -> None:
     run.add("queue-depth/read/1", "read", iops=100.0, pattern="random", block_bytes=4096)
     assert "does not compress" not in text_of(run)
     assert "content is not needed to explain it" in named(analyze(run), "compression")["text"]
+
+
+@pytest.mark.parametrize(("scatter", "told"), [(0.02, True), (0.9, False)])
+def test_content_is_said_to_matter_where_chance_does_not_explain_it(
+    scatter: float, told: bool
+) -> None:
+    chance = np.random.default_rng(2)
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 100.0})
+    for content, rate in (("incompressible", 6_000.0), ("repeated", 12_000.0)):
+        seconds = rate * np.exp(scatter * chance.standard_normal(5))
+        run.add(
+            f"four-corners/sequential-write-qd1-{content}",
+            "write",
+            iops=rate,
+            elapsed_s=5.0,
+            series_iops=seconds,
+            pattern="sequential",
+            block_bytes=128 * KIB,
+            queue_depth=1,
+            content=content,
+        )
+    points = {p["point"].get("content"): p["id"] for p in run.points}
+    pair = tuple(
+        next(m for m in measured(run, operation="write") if m.recording == points[content])
+        for content in ("incompressible", "repeated")
+    )
+    seen = replace(gather(run, []), compression=pair)
+    names = [one.name for one in advice.advise(run, seen, "solid-state").weaknesses]
+    assert ("content_matters" in names) is told
 
 
 def test_a_drive_that_changed_during_a_sweep_says_nothing_of_its_queue() -> None:
