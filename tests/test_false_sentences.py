@@ -44,6 +44,13 @@ def test_nor_does_one_that_falls_by_half_step_by_step() -> None:
     assert "same drive all the time" not in text_of(run)
 
 
+def test_nor_does_one_that_has_a_cliff_and_recovers_half() -> None:
+    iops = np.concatenate([np.full(40, 48_600.0), np.full(120, 29_000.0), np.full(60, 38_000.0)])
+    text = text_of(with_consistency(iops))
+    assert "and drops after 40 seconds" in text
+    assert "same drive all the time" not in text
+
+
 def test_a_drive_that_is_even_from_its_first_second_feels_the_same_all_the_time() -> None:
     text = text_of(with_consistency(np.full(2000, 32_000.0)))
     assert "same drive all the time: the worst of all 2,000 seconds" in text
@@ -202,11 +209,9 @@ def test_content_is_said_to_matter_where_chance_does_not_explain_it(
             queue_depth=1,
             content=content,
         )
-    points = {p["point"].get("content"): p["id"] for p in run.points}
-    pair = tuple(
-        next(m for m in measured(run, operation="write") if m.recording == points[content])
-        for content in ("incompressible", "repeated")
-    )
+    ids = {p["point"].get("content"): p["id"] for p in run.points}
+    by_id = {one.recording: one for one in measured(run, operation="write")}
+    pair = by_id[ids["incompressible"]], by_id[ids["repeated"]]
     seen = replace(gather(run, []), compression=pair)
     names = [one.name for one in advice.advise(run, seen, "solid-state").weaknesses]
     assert ("content_matters" in names) is told
@@ -283,6 +288,16 @@ def after_a_cliff(seed: int, seconds: int, scatter: float) -> str:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_rate_that_has_fallen_once_is_not_said_to_fall_still(seed: int) -> None:
     assert "still" not in after_a_cliff(seed, 24, 0.05)
+
+
+def test_a_fall_by_zones_is_over_in_the_last_of_them() -> None:
+    """As of a disk that is filled: steps of some percent, and a level in each zone."""
+    chance = np.random.default_rng(4)
+    zones = np.repeat(146 * 0.965 ** np.arange(6), [500, 450, 420, 400, 380, 1200])
+    rate = zones * (1 + 0.01 * chance.standard_normal(len(zones)))
+    rate *= np.where(np.arange(len(rate)) < 2150, 1, np.linspace(1, 0.98, len(rate)))
+    verdict = judge(Series.of_seconds(rate, rate * 128 * KIB), 500e9)
+    assert "still falling" not in verdict.text
 
 
 def test_chance_is_said_to_move_as_seldom_as_is_stated() -> None:

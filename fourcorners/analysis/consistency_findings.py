@@ -75,7 +75,7 @@ def _finding(run: RunData, write: Measured) -> Finding:
         stalled = wording.count(detail["longest_stall_s"], "second")
         text = f"The longest stall lasted {stalled} without a single completion."
         sentences.append(Sentence("longest_stall", text))
-    sentences.append(_feels_like(iops, last))
+    sentences.append(_feels_like(iops, last, cliff))
     detail["feels_like"] = asdict(sentences[-1])
     if not judged.settled:
         text = f"By the judge of steady state it is {judged.reason}."
@@ -183,7 +183,7 @@ def _last_sentence(last: Steady, seconds: int, detail: dict[str, Any]) -> str:
     )
 
 
-def _feels_like(iops: Floats, last: Steady) -> Sentence:
+def _feels_like(iops: Floats, last: Steady, cliff: int | None) -> Sentence:
     """What a person at the machine would notice, by the worst second and its company.
 
     "All the time" is from the first second on. Where the rate was another one before, the sentence
@@ -191,7 +191,7 @@ def _feels_like(iops: Floats, last: Steady) -> Sentence:
     """
     if last.mean_iops == 0:
         return Sentence("feels_stopped", "At its end it feels like a drive that has stopped.")
-    same = consistency.is_same_throughout(iops, last.mean_iops)
+    same = cliff is None and consistency.is_same_throughout(iops, last.mean_iops)
     share = last.mean_iops / consistency.fastest_iops(iops)
     begins = "It feels" if same else "At its end it feels"
     fell = share < consistency.SAME_SHARE_MIN

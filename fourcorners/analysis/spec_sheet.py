@@ -35,9 +35,9 @@ REACHED = 0.98
 TAIL_IOS_MIN = 5000
 """I/Os of which five are the slowest thousandth: of fewer, a percentile of 99.9 is a chance."""
 
-SETTLED_S = 3.0
-"""Shortest recording of small writes whose rate has an interval: in the first seconds logs, buffers
-and free blocks decide, which its seconds do not show."""
+SETTLED_S = 10.0
+"""Shortest recording of small writes whose rate has an interval: in the first seconds caches, logs
+and free blocks decide, which its seconds do not show. Of an SLC cache 3 s were too few."""
 
 FLUSHES_MIN = 500
 """Flushes of which five are the slowest hundredth; see :data:`TAIL_IOS_MIN`."""

@@ -37,6 +37,9 @@ STEADY_WITHIN = 0.15
 SLOPE_SEEN = 0.02
 """Change from a quarter of a series to the next from which one sees it move."""
 
+STEP_SEEN = 0.2
+"""Change of a level from which one sees a step, and no slow fall."""
+
 _LONGER_IOS_MAX = 3e6
 """Writes of the longer run that shows whether a drive slows down later: seconds of simulation."""
 
@@ -257,7 +260,9 @@ def _left(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
             change = float(after.mean()) / end["iops"] - 1 if len(after) else end["change"]
             rulings.append(require(abs(change - end["change"]) < 0.03, "another change is seen"))
         if one["recording"] in claim.evidence and one["judge"] in claim.text:
-            since = one["left"][-1]["noticed_second"] if one["left"] else 0
+            steps = [end for end in one["left"] if abs(end["change"]) > STEP_SEEN]
+            # A step is over, and what follows it counts; a small change is part of a slow fall.
+            since = steps[-1]["noticed_second"] if steps else 0
             rulings.append(_words_of_the_judge(one["judge"], iops[since:]))
     return all_of(*rulings)
 
