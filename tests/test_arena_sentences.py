@@ -10,7 +10,7 @@ from test_analysis_summary import DRIVES
 from test_false_sentences import flat_fill, nvme, with_consistency
 
 from fourcorners import characterize
-from fourcorners.analysis import advice, consistency, find, traits
+from fourcorners.analysis import advice, consistency, consistency_findings, find, traits
 from fourcorners.analysis.artefacts import medium
 from fourcorners.analysis.steadiness import Followed
 from fourcorners.analysis.steady_state import Verdict
@@ -51,6 +51,10 @@ def test_a_sentence_without_a_name_or_a_rule_fails() -> None:
 def test_the_old_praise_of_a_drive_that_falls_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     run = with_consistency(np.where(np.arange(2000) < 60, 292_765.0, 26_270.0), 10**12)
     assert false_names(run) == set()
+    feels_like = consistency_findings._feels_like
+    monkeypatch.setattr(
+        consistency_findings, "_feels_like", lambda iops, last, _: feels_like(iops, last, None)
+    )
     monkeypatch.setattr(consistency, "is_same_throughout", lambda *_: True)
     [told] = [one for one in judge(page_of(run), None) if one.name == "feels_the_same"][:1]
     assert "It feels like the same drive all the time" in told.text
