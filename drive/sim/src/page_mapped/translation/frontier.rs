@@ -43,8 +43,10 @@ impl Frontier {
         let Self { block, row, slots, bytes, host_bytes, rows_read, last_row_read: _, bytes_read } =
             *self;
         ensure(block < geometry.blocks && row < geometry.rows_per_block, "an open row")?;
-        // Of units that vary, the least that one takes when it is moved.
-        let least = geometry.row_bytes / geometry.slots_per_row;
+        // A row has slots for so many of the smallest in the place of one unit, rounded down: the
+        // smallest takes more than it would if there was room for one more of them.
+        let density = geometry.slots_per_row / (geometry.row_bytes / geometry.unit_bytes);
+        let least = geometry.unit_bytes / (density + 1);
         let unit_bytes = u64::from(if varies { least } else { geometry.unit_bytes });
         let least = u64::from(slots) * unit_bytes;
         let fits = if varies { least <= u64::from(bytes) } else { least == u64::from(bytes) };
