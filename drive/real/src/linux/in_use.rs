@@ -55,7 +55,21 @@ struct Sharer {
 }
 
 impl System {
+    /// A program that is about to let go, such as one that looks for a free loop device, is given
+    /// a moment.
     fn device_uses(&self, device: u64) -> Uses {
+        let began = Instant::now();
+        loop {
+            let (uses, only_programs) = self.device_uses_now(device);
+            if !only_programs || began.elapsed() > LETTING_GO {
+                return uses;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// The same at this moment, and whether nothing but programs uses it.
+    fn device_uses_now(&self, device: u64) -> (Uses, bool) {
         let loops = self.loops();
         let places = self.places(device, &loops);
         let sharers = self.sharers(device, &places);
@@ -73,11 +87,13 @@ impl System {
                 whose.push(through(&place.name));
             }
         }
+        let is_free = uses.users.is_empty();
         let found = self.holders(&wanted, true);
         uses.add(&found.holders, &whose);
+        let only_programs = is_free && !uses.users.is_empty();
         self.add_unseen(&mut uses, &found);
         add_unknown_loops(&mut uses, &loops);
-        uses
+        (uses, only_programs)
     }
 
     fn file_uses(&self, file: &File, device: u64, inode: u64) -> Uses {
