@@ -287,8 +287,8 @@ fn impossible_values_are_refused_by_name() {
         assert!(message.starts_with(&format!("{path}: use ")), "{message}");
     }
     for (path, value, why) in [
-        ("host.overhead", "9000000000 s", "a time cannot be negative or beyond 3600 s"),
-        ("capacity.user", "9000000000 GB", "a size cannot be negative or beyond 1000 TB"),
+        ("host.overhead", "9000000000 s", "is not a time: use at most 3600 s"),
+        ("capacity.user", "9000000000 GB", "is not a size: use at most 1000 TB"),
         ("link.command_overhead", "100 GB", "command overheads of at most 1 MiB"),
         ("flash.pages_per_block", "16384", "more than 2^32"),
     ] {

@@ -233,8 +233,12 @@ fn mistakes_are_named() {
         ("array.member", "nothing", "member nothing: its drive file is missing"),
         ("host.data_rate", "1 B/s", "host.data_rate: use at least 1 MB/s"),
         ("member.flash.dies", "0", "member intel-x25-m-g2-80gb: flash.dies: use 1 to 4096"),
-        ("member.seek.base", "1 ms", "member intel-x25-m-g2-80gb: no parameter named seek.base"),
-        ("link.line_rate", "3 Gb/s", "no parameter named link.line_rate"),
+        (
+            "member.seek.base",
+            "1 ms",
+            "member intel-x25-m-g2-80gb: seek.base: this drive has no section seek",
+        ),
+        ("link.line_rate", "3 Gb/s", "link.line_rate: this drive has no section link"),
     ] {
         let refused = refusal(&[(path, value)]);
         assert!(refused.starts_with(message), "{refused}");
