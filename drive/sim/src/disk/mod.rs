@@ -229,6 +229,8 @@ impl Disk {
             self.read_ahead.overwritten(start, end);
             // Older data must not reach the platters after it.
             self.write_cache.supersede(self.mechanism.geometry(), start, end);
+            // What it held may have been all that was to be written, and make room.
+            self.fill_room(now_ns);
         }
     }
 
