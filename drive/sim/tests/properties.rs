@@ -262,6 +262,32 @@ proptest! {
     }
 }
 
+/// A forced write supersedes all that waits in the write cache while another write waits for room
+/// there, which nothing else would give it.
+#[test]
+fn a_forced_write_over_a_full_cache_leaves_nobody_waiting() {
+    let settings = [
+        ("capacity.user", "18138112 B"),
+        ("link.queue_depth", "5"),
+        ("geometry.heads", "1"),
+        ("geometry.zones", "1"),
+        ("geometry.rotation_rpm", "3600"),
+        ("cache.write_entries", "1"),
+        ("cache.write_size", "64 KiB"),
+        ("cache.read_ahead", "0 KiB"),
+    ];
+    let steps = [
+        (Kind::Write, 0, 1, 0),
+        (Kind::Write, 6_803_050_831_364_039_259, 51, 0),
+        (Kind::Read, 0, 1, 0),
+        (Kind::Read, 15, 13, 0),
+        (Kind::Write, 0, 1, 0),
+        (Kind::Read, 2, 1, 0),
+        (Kind::Forced, 1_166_168_172_754_442_760, 2804, 0),
+    ];
+    check(|| drive("wd6400aaks", &settings), 5, &steps, PowerCuts::Modelled).unwrap();
+}
+
 #[test]
 fn impossible_values_are_refused_by_name() {
     let refusal = |name: &str, path: &str, value: &str| {
