@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from fourcorners.suites.explanation import Explanation, explain
     from fourcorners.suites.prepare import prepare
     from fourcorners.suites.resume import resume
-    from fourcorners.targets import Target, open_target
-    from fourcorners.verification import Damage, Verification, verify
+    from fourcorners.target.open import open_target
+    from fourcorners.target.target import Target
+    from fourcorners.target.verification import Damage, Verification, verify
     from fourcorners.workload import (
         CLOSED_LOOP,
         INCOMPRESSIBLE,
@@ -78,8 +79,9 @@ _MODULES = {
     "suites.explanation": ("Explanation", "explain"),
     "suites.prepare": ("prepare",),
     "suites.resume": ("resume",),
-    "targets": ("Target", "open_target"),
-    "verification": ("Damage", "Verification", "verify"),
+    "target.open": ("open_target",),
+    "target.target": ("Target",),
+    "target.verification": ("Damage", "Verification", "verify"),
     "workload": (
         *("CLOSED_LOOP", "INCOMPRESSIBLE", "REPEATED", "Stream", "Workload", "bursts"),
         *("compressible", "duplicated", "fixed_rate", "hot_cold", "partly_random"),

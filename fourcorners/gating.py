@@ -12,7 +12,7 @@ from fourcorners.store import Run
 from fourcorners.store.shelf import shelf
 from fourcorners.suites import Suite, choose_suite
 from fourcorners.suites import run as run_suite
-from fourcorners.targets import Target
+from fourcorners.target.target import Target
 
 SUITE = "ci"
 """The suite that takes under a minute."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners.analysis.artefacts import Artefact, Case, detect
-from fourcorners.conditions import Conditions
+from fourcorners.machine.conditions import Conditions
 from fourcorners.recording import Recording
-from fourcorners.targets import Target, Watch
+from fourcorners.target.target import Target, Watch
 from fourcorners.workload import Workload
 
 

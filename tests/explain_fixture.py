@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import fourcorners as fc
-from fourcorners.arena.drive_text import (
+from fourcorners.validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
     GigabitsPerSecond,

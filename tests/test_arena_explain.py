@@ -7,18 +7,18 @@ from functools import partial
 import pytest
 from fault_runs import validate
 
-from fourcorners.arena.explain.contest import Answer, Outcome, Score, score
-from fourcorners.arena.explain.document import wrong
-from fourcorners.arena.explain.drives import KINDS, draw
-from fourcorners.arena.explain.goals import all_intervals, is_wrong, judge
-from fourcorners.arena.explain.known import known
-from fourcorners.arena.explain.truth import Truth
-from fourcorners.arena.explain.truths import TRUTHS
 from fourcorners.catalog import names
 from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
-from fourcorners.targets import SimulatedTarget
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.validation.arena.explain.contest import Answer, Outcome, Score, score
+from fourcorners.validation.arena.explain.document import wrong
+from fourcorners.validation.arena.explain.drives import KINDS, draw
+from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
+from fourcorners.validation.arena.explain.known import known
+from fourcorners.validation.arena.explain.truth import Truth
+from fourcorners.validation.arena.explain.truths import TRUTHS
 
 
 def _outcomes(*answers: tuple[float, float | None, tuple[float, float] | None]) -> list[Outcome]:

@@ -14,10 +14,17 @@ from fourcorners.analysis import advice, consistency, consistency_findings, find
 from fourcorners.analysis.artefacts import medium
 from fourcorners.analysis.steadiness import Followed
 from fourcorners.analysis.steady_state import Verdict
-from fourcorners.arena.sentences.contest import Outcome, Said, false, judge, run_drive, scores
-from fourcorners.arena.sentences.document import render_markdown
-from fourcorners.arena.sentences.page import Claim, Page
 from fourcorners.cli import main
+from fourcorners.validation.arena.sentences.contest import (
+    Outcome,
+    Said,
+    false,
+    judge,
+    run_drive,
+    scores,
+)
+from fourcorners.validation.arena.sentences.document import render_markdown
+from fourcorners.validation.arena.sentences.page import Claim, Page
 
 
 def page_of(run: FakeRun) -> Page:

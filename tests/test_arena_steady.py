@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from fault_runs import validate
 
-from fourcorners.arena.steady.contest import Outcome, run_trace, score
-from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
-from fourcorners.arena.steady.document import render_markdown
-from fourcorners.arena.steady.recipes import compare
-from fourcorners.arena.steady.traces import Trace
-from fourcorners.arena.steady.truth import Truth, truth_of
 from fourcorners.cli import main
 from fourcorners.cli.arena import steady_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_USAGE
+from fourcorners.validation.arena.steady.contest import Outcome, run_trace, score
+from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
+from fourcorners.validation.arena.steady.document import render_markdown
+from fourcorners.validation.arena.steady.recipes import compare
+from fourcorners.validation.arena.steady.traces import Trace
+from fourcorners.validation.arena.steady.truth import Truth, truth_of
 
 
 def trace_of(rate: np.ndarray) -> Trace:

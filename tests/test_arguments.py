@@ -17,7 +17,8 @@ from cyclopts import App
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.cli.app import app
-from fourcorners.targets import RealTarget, SimulatedTarget
+from fourcorners.target.real import RealTarget
+from fourcorners.target.simulated import SimulatedTarget
 
 SUITE = """
 schema_version = 1

@@ -14,8 +14,10 @@ from rich.console import Console
 import fourcorners as fc
 from fourcorners.analysis import find
 from fourcorners.analysis.artefacts import PREFIX, Artefact, Case, detect
-from fourcorners.conditions import Conditions, Observer, medium
-from fourcorners.conditions import observer as observing
+from fourcorners.machine import medium
+from fourcorners.machine import observer as observing
+from fourcorners.machine.conditions import Conditions
+from fourcorners.machine.observer import Observer
 from fourcorners.report import render_summary
 from fourcorners.suites import steps
 

@@ -333,7 +333,7 @@ def test_a_panic_is_a_failed_test_and_one_sentence(
     [test] = fc.open_run(str(path)).manifest["tests"]
     assert test["status"] == "failed"
     assert test["reason"].startswith("unexpected PanicException: index out of bounds")
-    monkeypatch.setattr("fourcorners.targets.SimulatedTarget.run", panics)
+    monkeypatch.setattr("fourcorners.target.simulated.SimulatedTarget.run", panics)
     assert main(["verify", CORE, "--span", "1MiB"]) == 70
     [line] = capsys.readouterr().err.splitlines()[-1:]
     assert line.startswith("fourcorners: unexpected PanicException: index out of bounds")

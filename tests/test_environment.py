@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from fourcorners.environment import describe_block_device, describe_host, describe_path
+from fourcorners.machine.environment import describe_block_device, describe_host, describe_path
 
 
 def write(root: Path, files: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from fourcorners.analysis.internals.bend import find_bends
 from fourcorners.analysis.internals.curve import Curve
 from fourcorners.analysis.internals.slc_cache import may_be_buffer
 from fourcorners.analysis.internals.write_buffer import read_curve
-from fourcorners.arena.drive_text import (
+from fourcorners.validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
     GigabitsPerSecond,

@@ -7,8 +7,8 @@ from explain_fixture import KIB, MIB, probed, small_ssd
 
 import fourcorners as fc
 from fourcorners.analysis.internals import stored_data
-from fourcorners.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 from fourcorners.store import Run
+from fourcorners.validation.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
 
 @pytest.mark.parametrize("smallest", [None, 0.5, 0.25])

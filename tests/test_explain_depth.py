@@ -12,10 +12,10 @@ from explain_fixture import small_ssd
 import fourcorners as fc
 from fourcorners.analysis.internals import command_queue, link, queue_curve
 from fourcorners.analysis.spec_sheet import rows_of
-from fourcorners.arena.drive_text import drive_file
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import find_suite
+from fourcorners.validation.arena.drive_text import drive_file
 
 
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:

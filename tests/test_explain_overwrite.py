@@ -20,16 +20,16 @@ from fourcorners.analysis.internals.amplification import (
 )
 from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle, reads_beside
 from fourcorners.analysis.internals.spare_area import find_cliff
-from fourcorners.arena.drive_text import (
+from fourcorners.recording import IoLog
+from fourcorners.validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
     GigabitsPerSecond,
     Seconds,
     drive_file,
 )
-from fourcorners.arena.explain.collection_truths import COLLECTION_TRUTHS
-from fourcorners.arena.explain.drives import Hidden
-from fourcorners.recording import IoLog
+from fourcorners.validation.arena.explain.collection_truths import COLLECTION_TRUTHS
+from fourcorners.validation.arena.explain.drives import Hidden
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB

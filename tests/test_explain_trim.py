@@ -6,11 +6,11 @@ import pytest
 from explain_fixture import KIB, probed, small_ssd
 
 import fourcorners as fc
-from fourcorners.arena.drive_text import Bytes, Seconds
 from fourcorners.errors import UserError
 from fourcorners.suites import steps
 from fourcorners.suites.probes import trim
 from fourcorners.suites.subject import Subject
+from fourcorners.validation.arena.drive_text import Bytes, Seconds
 
 
 @pytest.mark.parametrize(

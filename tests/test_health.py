@@ -10,8 +10,8 @@ from report_fixture import make_run
 from test_artefacts import artefacts, case, machine
 
 import fourcorners as fc
-from fourcorners.conditions import Observer
-from fourcorners.conditions.health import HealthReader, from_nvme, from_smartctl
+from fourcorners.machine.health import HealthReader, from_nvme, from_smartctl
+from fourcorners.machine.observer import Observer
 from fourcorners.report.view import report_view
 
 NVME = {
@@ -90,7 +90,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr(
-        "fourcorners.conditions.health._tool",
+        "fourcorners.machine.health._tool",
         lambda name: str(folder / name) if (folder / name).exists() else None,
     )
     return folder

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 import fourcorners as fc
-from fourcorners import environment, identity
-from fourcorners.conditions import Observer
+from fourcorners.machine import environment
+from fourcorners.machine.observer import Observer
+from fourcorners.target import identity
 
 MISSING = ("sched_getaffinity", "O_DIRECT", "fdatasync")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import fourcorners as fc
-from fourcorners.arena.steady.drives import draw
 from fourcorners.errors import UserError
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill
-from fourcorners.targets import Target
+from fourcorners.target.target import Target
+from fourcorners.validation.arena.steady.drives import draw
 from fourcorners.workload import Stream, Workload
 
 SUITE = """

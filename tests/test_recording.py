@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fourcorners as fc
 from fourcorners.recording import OperationRecording
-from fourcorners.targets import SimulatedTarget
+from fourcorners.target.simulated import SimulatedTarget
 
 
 def _of(latencies_ns: list[int]) -> OperationRecording:

@@ -16,14 +16,17 @@ from fourcorners.catalog.published import Published, published, published_apart
 from fourcorners.cli.output import print_document
 from fourcorners.cli.reproduce import document
 from fourcorners.errors import UserError
-from fourcorners.reproduction import SOURCES, Reproduction, reproduce
-from fourcorners.reproduction.checks import Check, check_row
-from fourcorners.reproduction.experiment import (
+from fourcorners.suites.steps import Fill, Purge, Rest, Trim
+from fourcorners.suites.test import Measurement, Phase
+from fourcorners.suites.tests import matrix, queue_depth
+from fourcorners.validation.reproduction import SOURCES, Reproduction, reproduce
+from fourcorners.validation.reproduction.checks import Check, check_row
+from fourcorners.validation.reproduction.experiment import (
     Experiment,
     Measured,
     Results,
 )
-from fourcorners.reproduction.experiments import (
+from fourcorners.validation.reproduction.experiments import (
     core,
     core_checks,
     owc_readers,
@@ -32,13 +35,10 @@ from fourcorners.reproduction.experiments import (
     vector_more,
     vertex3,
 )
-from fourcorners.reproduction.figure import figure_row, fitted_parameters
-from fourcorners.reproduction.markdown import render_markdown
-from fourcorners.reproduction.page import render_page
-from fourcorners.reproduction.run import run_experiment
-from fourcorners.suites.steps import Fill, Purge, Rest, Trim
-from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests import matrix, queue_depth
+from fourcorners.validation.reproduction.figure import figure_row, fitted_parameters
+from fourcorners.validation.reproduction.markdown import render_markdown
+from fourcorners.validation.reproduction.page import render_page
+from fourcorners.validation.reproduction.run import run_experiment
 from fourcorners.workload import Stream, Workload
 
 NOTHING = Results({}, {})

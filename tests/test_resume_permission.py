@@ -14,10 +14,10 @@ import pytest
 from dangers import Disk, disk, run
 
 import fourcorners as fc
-from fourcorners import identity
 from fourcorners.cli import main
 from fourcorners.store import schema
 from fourcorners.store.document import to_json
+from fourcorners.target import identity
 
 # Stops itself before the first test, as by Ctrl-C, or is killed in its midst.
 STOPPED = """

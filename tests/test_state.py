@@ -7,7 +7,7 @@ from command import fourcorners
 
 import fourcorners as fc
 from fourcorners.errors import UserError
-from fourcorners.targets import SimulatedTarget
+from fourcorners.target.simulated import SimulatedTarget
 
 DRIVE = "sim:ocz-core-64gb"
 SSD = "sim:ocz-vector-256gb"

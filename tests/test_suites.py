@@ -10,7 +10,8 @@ import fourcorners as fc
 from fourcorners.suites import Measurement, Subject, choose_suite, reviews, steps
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.steps import Fill, Purge
-from fourcorners.targets import SimulatedTarget, Target
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 
 GB = 10**9
 DRIVE = Subject("simulated", 240_057_409_536)

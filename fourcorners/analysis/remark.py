@@ -15,7 +15,7 @@ from fourcorners.analysis.source import Measured, RunData
 @dataclass(frozen=True)
 class Sentence:
     """One sentence. ``name`` says what it claims, in a word that stays when the wording changes: by
-    it the check of sentences finds the rule (:mod:`fourcorners.arena.sentences`)."""
+    it the check of sentences finds the rule (:mod:`fourcorners.validation.arena.sentences`)."""
 
     name: str
     text: str

@@ -9,14 +9,17 @@ from typing import Any
 
 from rich.table import Table
 
-from fourcorners.arena.explain import contest as hidden
-from fourcorners.arena.explain import document as hidden_document
-from fourcorners.arena.explain.truths import TRUTHS
-from fourcorners.arena.sentences import contest as told
-from fourcorners.arena.sentences import document as told_document
-from fourcorners.arena.steady.contest import Outcome, by_kind, run_contest, score
-from fourcorners.arena.steady.contestants import CONTESTANTS, JUDGE
-from fourcorners.arena.steady.document import (
+from fourcorners.cli.output import json_value, new_console, print_document, say, tell
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.store.shelf import shelf
+from fourcorners.validation.arena.explain import contest as hidden
+from fourcorners.validation.arena.explain import document as hidden_document
+from fourcorners.validation.arena.explain.truths import TRUTHS
+from fourcorners.validation.arena.sentences import contest as told
+from fourcorners.validation.arena.sentences import document as told_document
+from fourcorners.validation.arena.steady.contest import Outcome, by_kind, run_contest, score
+from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE
+from fourcorners.validation.arena.steady.document import (
     departure_header,
     departure_rows,
     recipe_header,
@@ -25,10 +28,7 @@ from fourcorners.arena.steady.document import (
     score_header,
     score_row,
 )
-from fourcorners.arena.steady.recipes import Compared, run_recipes
-from fourcorners.cli.output import json_value, new_console, print_document, say, tell
-from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.store.shelf import shelf
+from fourcorners.validation.arena.steady.recipes import Compared, run_recipes
 from fourcorners.writing import Output, sealed
 
 DOCUMENT = "steady-state.md"

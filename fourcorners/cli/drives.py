@@ -15,7 +15,7 @@ from fourcorners.errors import UserError
 from fourcorners.wording import chosen_size
 
 if TYPE_CHECKING:
-    from fourcorners.targets import SimulatedTarget
+    from fourcorners.target.simulated import SimulatedTarget
 
 
 def run(name: str | None, *, check: str | None, toml: bool, json: bool) -> int:
@@ -46,7 +46,7 @@ def run(name: str | None, *, check: str | None, toml: bool, json: bool) -> int:
 
 def _checked(drive: catalog.DriveFile, name: str) -> "SimulatedTarget":
     # The list needs no drive, and answers at once.
-    from fourcorners.targets import SimulatedTarget
+    from fourcorners.target.simulated import SimulatedTarget
 
     return SimulatedTarget(name, drive, {}, seed=1)
 

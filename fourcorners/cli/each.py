@@ -15,7 +15,8 @@ from fourcorners.store import Run
 from fourcorners.store.folder import end_command
 from fourcorners.suites import Subject, Suite
 from fourcorners.suites import run as run_suite
-from fourcorners.targets import Target, is_simulated, open_target
+from fourcorners.target.open import is_simulated, open_target
+from fourcorners.target.target import Target
 
 
 @dataclass(frozen=True)

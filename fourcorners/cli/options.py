@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from fourcorners.purge import Method
+from fourcorners.target.purge import Method
 
 ProgressForm = Literal["auto", "json"]
 

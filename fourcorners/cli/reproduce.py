@@ -12,12 +12,12 @@ from rich.text import Text
 
 from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.reproduction import SOURCES, Reproduction, reproduce, wording
-from fourcorners.reproduction.checks import CheckRow
-from fourcorners.reproduction.figure import FigureRow
-from fourcorners.reproduction.markdown import render_markdown
-from fourcorners.reproduction.page import render_page
 from fourcorners.suites.parameters import unknown
+from fourcorners.validation.reproduction import SOURCES, Reproduction, reproduce, wording
+from fourcorners.validation.reproduction.checks import CheckRow
+from fourcorners.validation.reproduction.figure import FigureRow
+from fourcorners.validation.reproduction.markdown import render_markdown
+from fourcorners.validation.reproduction.page import render_page
 from fourcorners.writing import Output, sealed
 
 PAGE, DOCUMENT = "reproduction.html", "reproduction.md"

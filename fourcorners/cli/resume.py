@@ -16,7 +16,7 @@ from fourcorners.store.folder import end_command, find, is_followed
 from fourcorners.suites import resume
 from fourcorners.suites.resume import PERMISSIONS, Words
 from fourcorners.suites.suite import suite_of
-from fourcorners.targets import is_simulated
+from fourcorners.target.open import is_simulated
 
 
 def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: bool) -> int:

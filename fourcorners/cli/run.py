@@ -17,7 +17,8 @@ from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, Suite
 from fourcorners.suites.preview import preview
 from fourcorners.suites.subject import check_filled
-from fourcorners.targets import Target, examine_new_file, if_about, is_simulated, open_target
+from fourcorners.target.open import examine_new_file, if_about, is_simulated, open_target
+from fourcorners.target.target import Target
 
 
 @dataclass(frozen=True)

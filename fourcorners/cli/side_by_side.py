@@ -21,7 +21,7 @@ from fourcorners.store import Run
 from fourcorners.suites import Progress, Status
 from fourcorners.suites import run as run_suite
 from fourcorners.suites.suite import suite_of
-from fourcorners.targets import is_simulated, open_target
+from fourcorners.target.open import is_simulated, open_target
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

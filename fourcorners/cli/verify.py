@@ -9,9 +9,9 @@ from fourcorners.cli.output import print_json, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.interrupt import InterruptRequest
-from fourcorners.purge import Method
-from fourcorners.targets import open_target
-from fourcorners.verification import BLOCK_BYTES, Verification, check, verify
+from fourcorners.target.open import open_target
+from fourcorners.target.purge import Method
+from fourcorners.target.verification import BLOCK_BYTES, Verification, check, verify
 from fourcorners.wording import chosen_size
 
 # Of more damages than this the rest is in --json.

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.catalog.claims import Claim
-from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
-from fourcorners.identity import identify
+from fourcorners.machine.environment import describe_host
 from fourcorners.store import Run, RunWriter
 from fourcorners.store.directory import FOLLOWING
 from fourcorners.store.folder import timestamp
@@ -20,7 +19,9 @@ from fourcorners.suites.progress import Progress
 from fourcorners.suites.runner import InVain, Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
-from fourcorners.targets import Target, open_target
+from fourcorners.target.identity import identify
+from fourcorners.target.open import open_target
+from fourcorners.target.target import Target
 
 
 def run(

@@ -19,7 +19,8 @@ from fourcorners.errors import UserError
 from fourcorners.suites.steps import FILL_BLOCK_BYTES, Fill, Purge, SteadyWrites, Step, Trim
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Phase, Test
-from fourcorners.targets import SimulatedTarget, Target
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 from fourcorners.workload import Stream, Workload
 
 # Of `benches/speed.rs tests`, in round numbers, and of its table of models: an I/O of an SSD, each

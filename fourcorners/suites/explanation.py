@@ -9,7 +9,6 @@ from fourcorners.analysis import Finding, find
 from fourcorners.analysis.internals import in_vain
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
-from fourcorners.identity import check_same
 from fourcorners.store import Run
 from fourcorners.suites.begin import run as run_suite
 from fourcorners.suites.common import MIB
@@ -17,7 +16,9 @@ from fourcorners.suites.preview import preview
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
-from fourcorners.targets import Target, open_target
+from fourcorners.target.identity import check_same
+from fourcorners.target.open import open_target
+from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 
 SUITE, READING_SUITE = "explain", "explain-reads"

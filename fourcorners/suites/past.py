@@ -3,7 +3,7 @@
 from typing import Any
 
 from fourcorners.recording import Recording
-from fourcorners.targets import Target
+from fourcorners.target.target import Target
 
 
 class Past:

@@ -6,7 +6,8 @@ from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
-from fourcorners.targets import SimulatedTarget, Target, state_output
+from fourcorners.target.simulated import SimulatedTarget, state_output
+from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 

@@ -7,7 +7,7 @@ from fourcorners import wording
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
 from fourcorners.suites.waypoint import longest_stretch_s
-from fourcorners.targets import Target
+from fourcorners.target.target import Target
 
 
 def preview(

@@ -8,7 +8,7 @@ from fourcorners.store import Run
 from fourcorners.suites.begin import run as run_suite
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.suite import suite_of
-from fourcorners.targets import open_target
+from fourcorners.target.open import open_target
 
 
 def reference(

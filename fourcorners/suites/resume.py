@@ -11,16 +11,18 @@ from types import UnionType
 from typing import Any
 
 from fourcorners import wording
-from fourcorners.environment import describe_host
 from fourcorners.errors import UserError
-from fourcorners.identity import check_same
+from fourcorners.machine.environment import describe_host
 from fourcorners.store import Run, RunWriter, folder
 from fourcorners.suites.progress import Progress
 from fourcorners.suites.runner import Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.suites.waypoint import Drive, GoingOn, going_on
-from fourcorners.targets import SimulatedTarget, Target, if_about, open_target
+from fourcorners.target.identity import check_same
+from fourcorners.target.open import if_about, open_target
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 
 # Facts of the machine whose change between two parts of a run a reader should know.
 _TELLING_FACTS = ("kernel", "cpu", "cores", "memory_bytes", "cpu_governor", "scheduler", "link")

@@ -11,9 +11,10 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis import analyze
-from fourcorners.conditions import Conditions, Observer
 from fourcorners.errors import TargetLostError, UserError, is_panic
 from fourcorners.interrupt import InterruptRequest, stopped_by
+from fourcorners.machine.conditions import Conditions
+from fourcorners.machine.observer import Observer
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
@@ -38,7 +39,8 @@ from fourcorners.suites.steps import (
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Test
 from fourcorners.suites.waypoint import Drive, GoingOn, Waypoint, begins_anew
-from fourcorners.targets import SimulatedTarget, Target
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 from fourcorners.workload import Workload
 from fourcorners.writing import OutputError
 

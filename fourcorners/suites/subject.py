@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fourcorners.errors import UserError
-from fourcorners.targets import Target
+from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 
 
@@ -30,7 +30,7 @@ def filled_bytes(capacity_bytes: int, filled_share: float) -> int:
 
 @dataclass(frozen=True)
 class Subject:
-    """The facts of a target that tests depend on; see :class:`fourcorners.targets.Target`.
+    """The facts of a target that tests depend on; see :class:`fourcorners.target.target.Target`.
 
     ``filled_share`` is the part that is used, from its start. ``area_bytes_max`` bounds it on real
     drives that have to be filled first, so that a quick look ends within minutes on any of them.

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from fourcorners.cli import main
 from fourcorners.errors import EXIT_INTERNAL
+from fourcorners.target.real import RealTarget
+from fourcorners.target.simulated import SimulatedTarget
 
 CORPUS = Path(__file__).parent / "corpus"
 HANG_S = 20
@@ -57,9 +59,9 @@ def _begun(*_: object, **__: object) -> None:
 def held() -> Iterator[None]:
     """No target does any I/O."""
     with contextlib.ExitStack() as stack:
-        for kind in ("RealTarget", "SimulatedTarget"):
+        for kind in (RealTarget, SimulatedTarget):
             for method in ("run", "purge", "trim", "idle"):
-                stack.enter_context(mock.patch(f"fourcorners.targets.{kind}.{method}", _begun))
+                stack.enter_context(mock.patch.object(kind, method, _begun))
         yield
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.source import Array, RunData
-from fourcorners.conditions import Conditions
+from fourcorners.machine.conditions import Conditions
 from fourcorners.recording import Recording
 from fourcorners.workload import Workload
 

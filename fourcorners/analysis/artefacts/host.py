@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
-from fourcorners.conditions import Conditions
+from fourcorners.machine.conditions import Conditions
 
 BUSY_SHARE_MIN = 0.9
 """A worker that computes or waits for a processor for more of its time than this has none left to

@@ -1,0 +1,1 @@
+"""What holds the product against the truth; nothing that measures a user's drive needs it."""

@@ -1,0 +1,196 @@
+"""The contest: all probes on every hidden drive, and what the findings were worth."""
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fourcorners import catalog
+from fourcorners.analysis.finding import RESOLUTION
+from fourcorners.suites import run
+from fourcorners.target.open import open_target
+from fourcorners.validation.arena.explain.drives import Hidden, draw
+from fourcorners.validation.arena.explain.known import known
+from fourcorners.validation.arena.explain.truth import Truth
+from fourcorners.validation.arena.explain.truths import TRUTHS
+from fourcorners.validation.arena.side_by_side import run_all
+
+SUITE = "explain"
+
+EXACT = 1e-9
+"""Relative error below which two numbers are the same."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One finding about one drive. ``value`` is ``None`` where it was not identifiable, and 0 where
+    the question was said not to ``apply``; ``bounds`` says that the interval is a resolution."""
+
+    finding: str
+    truth: float
+    value: float | None
+    interval: tuple[float, float] | None
+    bounds: bool = False
+    applies: bool = True
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of a thing that is there and was found."""
+        if not self.value or self.truth == 0:
+            return None
+        return abs(self.value / self.truth - 1)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One drive: what was found, and what went wrong, as sentences."""
+
+    index: int
+    kind: str
+    answers: tuple[Answer, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one finding did. Shares and errors are NaN where there is nothing to count."""
+
+    finding: str
+    discrete: bool
+    drives: int
+    """Drives of which it was asked."""
+    exact: float
+    """Share of right values among the values of things that are there; of discrete findings."""
+    error_median: float
+    error_95: float
+    """Of the relative errors; of continuous findings."""
+    coverage: float
+    """Share of the 90 % intervals that hold the truth, of those that are about chance."""
+    intervals: int
+    """How many those are."""
+    bounded: float
+    """The same of those that lie between two points of a sweep, or are a tolerance."""
+    missed: float
+    """Share of the things that are there and of which was said that they are not."""
+    inapplicable: float
+    """Share of "not applicable"."""
+    unidentified: float
+    """Share of "not identifiable"."""
+    false: float
+    """Share of the drives without the thing where it was found nevertheless."""
+
+
+def run_contest(
+    executor: Executor,
+    *,
+    drives: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Outcome]:
+    """All outcomes, in order.
+
+    Args:
+        executor: where drives are probed, each by itself.
+        drives: how many; kinds take turns.
+        seed: of the drives.
+        progress: called with how many are done, and how many there are.
+    """
+    return run_all(executor, run_drive, count=drives, seed=seed, progress=progress)
+
+
+def run_catalog(
+    executor: Executor, *, seed: int, progress: Callable[[int, int], None] | None = None
+) -> list[Outcome]:
+    """The same of all drives of the catalog, in the order of their names."""
+    return run_all(executor, run_known, count=len(catalog.names()), seed=seed, progress=progress)
+
+
+def run_drive(seed: int, index: int) -> Outcome:
+    """Probes one hidden drive, of which the probes see what any drive shows."""
+    return _probed(draw(seed, index), index)
+
+
+def run_known(seed: int, index: int) -> Outcome:
+    """Probes one drive of the catalog."""
+    return _probed(known(index, seed), index)
+
+
+def _probed(hidden: Hidden, index: int) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{hidden.drive.id}.toml"
+        path.write_text(hidden.drive.text, "utf-8")
+        with open_target(str(path), seed=hidden.seed) as target:
+            probed = run(SUITE, target, seed=hidden.seed, out=Path(folder) / "runs")
+        findings = {finding["name"]: finding for finding in probed.findings}
+        failures = tuple(
+            f"{test['name']}: {test['reason']}"
+            for test in probed.manifest["tests"]
+            if test["status"] == "failed"
+        )
+    answers = [
+        _answer(truth, value, findings.get(truth.finding))
+        for truth in TRUTHS
+        if (value := truth.of(hidden)) is not None
+    ]
+    return Outcome(index, hidden.kind, tuple(answers), failures)
+
+
+def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> Answer:
+    if finding is not None and finding["verdict"] == "not applicable":
+        return Answer(truth.finding, float(value), 0.0, None, applies=False)
+    said = None if finding is None else truth.said(finding)
+    if finding is None or said is None:
+        return Answer(truth.finding, float(value), None, None)
+    low_high = finding["interval"]
+    return Answer(
+        truth.finding,
+        float(value),
+        said,
+        None if low_high is None else (float(low_high[0]), float(low_high[1])),
+        bounds=finding["detail"].get("interval") == RESOLUTION,
+    )
+
+
+def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
+    """How the finding did over these drives."""
+    answers = [a for outcome in outcomes for a in outcome.answers if a.finding == truth.finding]
+    there = [a for a in answers if a.truth != 0]
+    absent = [a for a in answers if a.truth == 0]
+    said = [a for a in there if a.value is not None]
+    errors = np.array([a.error for a in said if a.error is not None])
+    covered = {
+        bounds: [
+            a.interval[0] <= a.truth <= a.interval[1]
+            for a in said
+            if a.value != 0 and a.interval is not None and a.bounds == bounds
+        ]
+        for bounds in (False, True)
+    }
+    return Score(
+        finding=truth.finding,
+        discrete=truth.discrete,
+        drives=len(answers),
+        exact=_share(list(errors < EXACT)) if truth.discrete else math.nan,
+        error_median=math.nan if truth.discrete else _quantile(errors, 0.5),
+        error_95=math.nan if truth.discrete else _quantile(errors, 0.95),
+        coverage=math.nan if truth.discrete else _share(covered[False]),
+        intervals=0 if truth.discrete else len(covered[False]),
+        bounded=math.nan if truth.discrete else _share(covered[True]),
+        missed=_share([a.value == 0 for a in said]),
+        inapplicable=_share([not a.applies for a in answers]),
+        unidentified=_share([a.value is None for a in answers]),
+        false=_share([bool(a.value) for a in absent]),
+    )
+
+
+def _share(values: Sequence[Any]) -> float:
+    return float(np.mean(values)) if len(values) else math.nan
+
+
+def _quantile(values: np.ndarray, share: float) -> float:
+    return float(np.quantile(values, share)) if len(values) else math.nan

@@ -1,0 +1,131 @@
+"""What is true of a simulated drive: what its file says, and measurements of their own in virtual
+time, from states that the run never had."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis.consistency import Floats
+from fourcorners.analysis.source import Measured, measured
+from fourcorners.errors import UserError
+from fourcorners.suites import run
+from fourcorners.suites.steps import SETTLE_S, Fill
+from fourcorners.suites.suite import Suite
+from fourcorners.target.open import open_target
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.validation.arena.explain.drives import Hidden
+from fourcorners.workload import Stream, Workload
+
+_IOS_MAX = 300_000
+"""I/Os of a measurement: a rate of so many is known within a percent, and a fraction of a second
+simulates them."""
+
+_SMALL_BYTES = 4096
+_REPEATED = ("four-corners", "queue-depth", "transfer-size")
+
+
+class Drive:
+    """The truth of one drive. Each measurement is made when it is first asked for."""
+
+    def __init__(self, hidden: Hidden, suite: Suite, folder: Path) -> None:
+        self.hidden, self._suite, self._folder = hidden, suite, folder
+        self._steady: SimulatedTarget | None = None
+
+    @property
+    def is_disk(self) -> bool:
+        """Whether an arm moves in it."""
+        return self.hidden.kind == "disk"
+
+    @property
+    def maps_pages(self) -> bool:
+        """Whether it maps pages and collects garbage."""
+        return self.hidden.drive.kind == "page-mapped-ssd"
+
+    @property
+    def content_matters(self) -> bool:
+        """Whether it compresses, or stores once what is written twice."""
+        return "compression" in self.hidden.sections or "deduplication" in self.hidden.sections
+
+    @cached_property
+    def repeated(self) -> dict[tuple[str, str], Measured]:
+        """Its shorter tests once more with another seed, by recording and operation."""
+        with open_target(str(self._file), seed=self.hidden.seed) as target:
+            suite = self._suite.only(_REPEATED)
+            again = run(suite, target, seed=self.hidden.seed ^ 0x5EED, out=self._folder)
+        return {(m.recording, m.operation): m for m in measured(again)}
+
+    @property
+    def _file(self) -> Path:
+        file = self._folder / f"{self.hidden.drive.id}.toml"
+        file.write_text(self.hidden.drive.text, "utf-8")
+        return file
+
+    def fresh(self, filled_bytes: int | None = None, seed: int = 7) -> SimulatedTarget:
+        """The drive erased, its first bytes filled in sequence, and at rest."""
+        target = SimulatedTarget(self.hidden.drive.id, self.hidden.drive, {}, self.hidden.seed)
+        for workload in Fill(filled_bytes or target.capacity_bytes).workloads(seed):
+            target.run(workload)
+        target.idle(SETTLE_S)
+        return target
+
+    @cached_property
+    def _full(self) -> SimulatedTarget:
+        return self.fresh()
+
+    def reads(self, block_bytes: int, depth: int, seconds: float = 2.0) -> float:
+        """Random reads a second over all of the full drive, aligned."""
+        stream = Stream.read("random", block_bytes, queue_depth=depth)
+        return _rate(self._full, stream, seconds)
+
+    def writes_when_fresh(self, depth: int, span_bytes: int, seconds: float) -> float:
+        """Small random writes a second over a filled span of a drive that is empty beyond."""
+        stream = Stream.write("random", _SMALL_BYTES, span_bytes=span_bytes, queue_depth=depth)
+        return _rate(self.fresh(span_bytes), stream, seconds)
+
+    def steady(self) -> SimulatedTarget | None:
+        """The drive put at once into the steady state of small random writes, as theory has it;
+        ``None`` where no such state is known of it."""
+        target = SimulatedTarget(self.hidden.drive.id, self.hidden.drive, {}, self.hidden.seed)
+        try:
+            target.enter_steady_state()
+        except UserError:
+            return None
+        return target
+
+    @cached_property
+    def steady_iops(self) -> float | None:
+        """Small random writes a second in the steady state, at queue depth 32."""
+        target = self.steady()
+        return None if target is None else _rate(target, _hammering(), 60.0)
+
+    def around_pause(self, seconds: float, after_s: float) -> tuple[float, float] | None:
+        """Rates before and after a pause, in the steady state, the latter for ``after_s``."""
+        target = self.steady()
+        if target is None:
+            return None
+        before = _rate(target, _hammering(), 2 * after_s)
+        target.idle(seconds)
+        return before, _rate(target, _hammering(), after_s, seed=9)
+
+    def longer(self, seconds: float) -> Floats:
+        """Small random writes to the full drive, of each second; shape (seconds,)."""
+        recording = self.fresh(seed=11).run(Workload([_hammering()], seconds=seconds, seed=12))
+        return np.asarray(recording.write.second_ios[: int(seconds)], np.float64)
+
+    def get(self, path: str) -> Any:
+        """A parameter of the drive's file."""
+        return self.hidden.get(path)
+
+
+def _hammering() -> Stream:
+    return Stream.write("random", _SMALL_BYTES, queue_depth=32)
+
+
+def _rate(target: SimulatedTarget, stream: Stream, seconds: float, seed: int = 8) -> float:
+    recording = target.run(Workload([stream], seconds=seconds, ios=_IOS_MAX, seed=seed))
+    [operation] = recording.operations.values()
+    return operation.ios / recording.elapsed_s

@@ -1,0 +1,378 @@
+"""A rule for every sentence: from the recordings that it rests on, and the drive where it is known.
+
+Of a known drive a rate or a time is held against the same suite once more with another seed: what
+chance or one lucky point gave does not come again. What a sentence concludes is held against what
+the drive's file says, or a measurement of its own (:mod:`.drive`).
+"""
+
+from __future__ import annotations
+
+from fourcorners import wording
+from fourcorners.analysis import artefacts
+from fourcorners.validation.arena.sentences.course_rules import COURSE_RULES, drop
+from fourcorners.validation.arena.sentences.drive import Drive
+from fourcorners.validation.arena.sentences.page import Claim, Page
+from fourcorners.validation.arena.sentences.ruling import (
+    TRUE,
+    UNTOLD,
+    Rule,
+    Ruling,
+    all_of,
+    close,
+    require,
+)
+
+AGAIN_WITHIN = 0.15
+"""Distance of a rate or a mean time from that of another seed, where its interval is narrower: less
+than a reader would choose by."""
+
+TAIL_WITHIN = 1.0
+"""The same of the slowest thousandth: twice as long, or half."""
+
+BARE_WITHIN = 1.0
+"""The same of a figure that has no interval, and so does not say how well it would be met again: it
+must at least not be another order, twice as much or half."""
+
+_SMALL_BYTES = 4096
+
+_FRESH_S, _AFTER_PAUSE_S, _BACK_SHARE = 10, 4.0, 0.5
+"""Seconds of the fresh rate and after a pause, and the share of what was lost that is its return:
+as the test of recovery has them."""
+
+
+def _again(claim: Claim, drive: Drive | None, column: str, within: float) -> Ruling:
+    """The figure in the suite's repetition, or in its interval."""
+    if drive is None or not claim.evidence:
+        return UNTOLD
+    row = next((m for (id, _), m in drive.repeated.items() if id == claim.evidence[0]), None)
+    true = None if row is None else row.number(column)
+    if true is None:
+        return UNTOLD
+    value, interval = claim.numbers["value"], claim.numbers.get("interval")
+    low, high = interval or (value, value)
+    wide = 1 + (within if interval else max(within, BARE_WITHIN))
+    return require(
+        low / wide <= true <= high * wide,
+        f"with another seed it is {true:.4g}, and {claim.numbers['value']:.4g} is said",
+    )
+
+
+def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        operation = next(
+            (o for o in ("read", "write", "flush") if o in claim.name.removeprefix("sheet_")), None
+        )
+        row = page.row(claim.evidence[0], operation)
+        own = None if row is None else row.number(column)
+        if own is None:
+            return Ruling(False, "its recording has no such figure")
+        return all_of(
+            close(claim.numbers["value"], own, 0.01, "the recording's figure"),
+            _again(claim, drive, column, within),
+        )
+
+    return rule
+
+
+def _kind(kind: str) -> Rule:
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        rulings = [drop(claim, page, drive)] if kind == "page-mapped" else []
+        if drive is not None:
+            of = drive.hidden.kind
+            is_so = {
+                "unknown": True,
+                "memory": False,
+                "disk": drive.is_disk,
+                "cluster-mapped": of in ("cluster-mapped SSD", "log-block SSD"),
+                "page-mapped": drive.maps_pages,
+                "solid-state": not drive.is_disk,
+            }[kind]
+            rulings.append(require(is_so, f"it is a {of}"))
+        return all_of(*rulings)
+
+    return rule
+
+
+def _fastest(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    sheet = page.findings.get("spec_sheet")
+    if sheet is None:
+        return UNTOLD
+    rows = {row["quantity"]: row["value"] for row in sheet.detail["rows"]}
+    for operation in ("read", "write"):
+        told = [
+            wording.rate(rows[key])
+            for key in (f"sequential_{operation}", f"sequential_{operation}_incompressible")
+            if key in rows
+        ]
+        if f"{operation}s up to" in claim.text and not any(
+            f"{operation}s up to {rate}" in claim.text for rate in told
+        ):
+            return Ruling(False, f"the sheet has {told}")
+    return TRUE
+
+
+def _cost(operation: str) -> Rule:
+    """A sentence whose number is what a small request costs."""
+
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        row = page.row(claim.evidence[0], operation)
+        if row is None:
+            return Ruling(False, "its recording is not there")
+        own = row.number("latency_mean_s") if row.queue_depth == 1 else 1 / row.iops
+        column = "latency_mean_s" if row.queue_depth == 1 else "iops"
+        return all_of(
+            close(claim.numbers["value"], own or 0.0, 0.01, "the recording's figure"),
+            _again(claim, drive, column, AGAIN_WITHIN) if column != "iops" else UNTOLD,
+        )
+
+    return rule
+
+
+def _half_bytes(claim: Claim, page: Page, operation: str) -> float | None:
+    model = page.findings.get(f"access_model_{operation}")
+    return None if model is None else model.detail.get("half_speed_bytes")
+
+
+def _needs_large(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    """That only large reads are fast: false where many small ones at once come to an eighth of the
+    rate of large ones, which no small number of large pieces is worth."""
+    points = [m for m in page.run.recordings if m["operation"] == "read" and m["ios"]]
+    small = [
+        row
+        for m in points
+        if (row := page.row(m["recording"], "read")) is not None and row.block_bytes == _SMALL_BYTES
+    ]
+    most = max((m["bytes_per_second"] for m in points), default=0.0)
+    best = max((row.bytes_per_second for row in small), default=0.0)
+    if drive is not None:
+        best = max(best, _SMALL_BYTES * drive.reads(_SMALL_BYTES, 32))
+    return all_of(
+        require(best < most / 8, f"4 KiB reads reach {best / most:.0%} of the highest rate"),
+        _cost("read")(claim, page, drive),
+    )
+
+
+def _cheap(operation: str) -> Rule:
+    """Half the rate of large requests at 256 KiB at most, one at a time."""
+
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        rulings = [_cost(operation)(claim, page, drive)]
+        if operation == "read" and drive is not None:
+            half, whole = drive.reads(2**18, 1) * 2**18, drive.reads(2**26, 1, 8.0) * 2**26
+            rulings.append(
+                require(half > 0.4 * whole, f"256 KiB reach {half / whole:.0%} of large reads")
+            )
+        if operation == "write":
+            fell = page.named("sustained_writes_fall") is not None
+            rulings.append(require(not fell, "the same page says that they fall"))
+        return all_of(*rulings)
+
+    return rule
+
+
+def _small_writes(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    rulings = [_cost("write")(claim, page, None)]
+    if drive is not None:
+        rulings.append(
+            require(
+                drive.hidden.kind in ("cluster-mapped SSD", "log-block SSD"),
+                f"a {drive.hidden.kind} rewrites nothing large for a small write",
+            )
+        )
+    return all_of(*rulings)
+
+
+def _queueing(operation: str, gains: bool) -> Rule:
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        deep, shallow = (page.row(id, operation) for id in claim.evidence[:2])
+        if deep is None or shallow is None:
+            return Ruling(False, "its recordings are not there")
+        rulings = [close(claim.numbers["value"], deep.iops / shallow.iops, 0.02, "their ratio")]
+        if drive is not None:
+            depths = (deep.queue_depth or 1, shallow.queue_depth or 1)
+            if operation == "read":
+                rates = [drive.reads(_SMALL_BYTES, depth) for depth in depths]
+            else:
+                span, seconds = 8 * 10**9, float(shallow.row["elapsed_s"])
+                span = min(span, int(drive.get("capacity.user")))
+                rates = [drive.writes_when_fresh(depth, span, seconds) for depth in depths]
+            true = rates[0] / rates[1]
+            rulings.append(
+                require(
+                    true > 1.25 if gains else true < 1.25,
+                    f"from the same state the deep queue is {true:.3g} times as fast",
+                )
+            )
+        return all_of(*rulings)
+
+    return rule
+
+
+def _tails(long: bool, operation: str) -> Rule:
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        row = page.row(claim.evidence[0], operation)
+        rows = [row]
+        if drive is not None:
+            rows.append(drive.repeated.get((claim.evidence[0], operation)))
+        for one in rows:
+            slow = None if one is None else one.number("latency_p999_s")
+            median = None if one is None else one.number("latency_p50_s")
+            if slow and median and not (slow > 5 * median if long else slow < 4 * median):
+                return Ruling(False, f"it takes {slow / median:.3g} times the median")
+        return TRUE
+
+    return rule
+
+
+def _content(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    if drive is None:
+        return UNTOLD
+    return require(drive.content_matters, "the drive neither compresses nor deduplicates")
+
+
+def _straddling(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    if drive is None:
+        return UNTOLD
+    return require(not drive.is_disk or claim.numbers["value"] < 1, "they are as fast")
+
+
+def _end_is_slow(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    if drive is None:
+        return UNTOLD
+    return require(drive.is_disk, "flash is as fast at its end as at its start")
+
+
+def _pauses(help: bool) -> Rule:
+    """What the page's own findings say of pauses, and what a pause does to the drive."""
+
+    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+        probed, tried = page.value("idle_recovery"), page.findings.get("recovery_time")
+        if tried is not None:
+            own = tried.value is not None
+        elif probed is not None:
+            own = bool(probed)
+        else:
+            return Ruling(False, "nothing measured what a pause gives")
+        rulings = [require(own == help, "the page's finding says otherwise")]
+        if drive is not None and tried is not None:
+            idle = tried.value if help else max(tried.detail["idle_s"])
+            rates = drive.around_pause(float(idle or 0.0), _AFTER_PAUSE_S)
+            fresh = float(page.iops("recovery/hammer")[:_FRESH_S].mean())
+            if rates is not None and rates[0] < fresh:
+                share = (rates[1] - rates[0]) / (fresh - rates[0])
+                so = share > _BACK_SHARE / 2 if help else share < _BACK_SHARE
+                rulings.append(require(so, f"it gives back {share:.0%} of what was lost"))
+        return all_of(*rulings)
+
+    return rule
+
+
+def _recovery(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    if claim.name == "recovery_gain":
+        after, before = (page.iops(id) for id in reversed(claim.evidence[:2]))
+        return close(
+            claim.numbers["value"], float(after.mean() / before[-60:].mean()), 0.03, "the ratio"
+        )
+    return UNTOLD
+
+
+def _unwritten(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    return all_of(
+        require(drive is None, "a simulated drive has no file system"),
+        require(
+            not any(id.startswith("probe-trim/") for id in claim.evidence),
+            "the probe erased what it reads, to see who answers",
+        ),
+    )
+
+
+def _preconditioning(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    share = claim.numbers["evidence"]["drive_writes"]
+    return require(0 <= share < 1, "a whole drive had been written")
+
+
+def _write_cache(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    seen = claim.numbers["evidence"]
+    if "slow_bytes_per_second" not in seen:
+        return UNTOLD
+    iops = page.iops(claim.numbers["worst"])
+    return require(iops[:3].mean() > 1.2 * iops[-3:].mean(), "its end is as fast as its start")
+
+
+def _of_a_host(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    """What a machine or a volume does: a simulated drive meets none of it."""
+    return UNTOLD if drive is None else Ruling(False, "nothing of the kind is simulated")
+
+
+def _unnamed(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    return Ruling(False, "a sentence without a name")
+
+
+_HOST = [
+    "compressing_storage",
+    "copy_on_write",
+    "cpu_contention",
+    "foreign_load",
+    "host_saturated",
+    "kernel_workers",
+    "page_cache",
+    "power_saving",
+    "rate_cap",
+    "repeated_blocks",
+    "sqpoll_starvation",
+    "thermal_throttling",
+    "unstable_clock",
+    "write_buffer",
+    "zero_blocks",
+]
+
+RULES: dict[str, Rule] = {
+    "unnamed": _unnamed,
+    **COURSE_RULES,
+    **{
+        f"kind_{kind}": _kind(kind)
+        for kind in ("unknown", "memory", "disk", "cluster-mapped", "page-mapped", "solid-state")
+    },
+    "fastest": _fastest,
+    "small_writes_cost": _small_writes,
+    "avoid_small_writes": _small_writes,
+    "avoid_small_reads": _needs_large,
+    "dear_reads": _needs_large,
+    "dear_writes": _cost("write"),
+    "cheap_reads": _cheap("read"),
+    "cheap_writes": _cheap("write"),
+    "content_matters": _content,
+    "straddling_is_slow": _straddling,
+    "avoid_straddling": _straddling,
+    "end_is_slow": _end_is_slow,
+    "avoid_the_end": _end_is_slow,
+    "pauses_help": _pauses(help=True),
+    "pauses_do_not_help": _pauses(help=False),
+    "recovery_gain": _recovery,
+    "recovery_time": _recovery,
+    **{
+        f"{name}_{operation}": rule
+        for operation in ("read", "write")
+        for name, rule in (
+            ("queueing_gains", _queueing(operation, gains=True)),
+            ("queueing_gains_nothing", _queueing(operation, gains=False)),
+            ("long_waits", _tails(True, operation)),
+            ("no_long_waits", _tails(False, operation)),
+        )
+    },
+    "sheet_sequential_read": _sheet("bytes_per_second"),
+    "sheet_sequential_write": _sheet("bytes_per_second"),
+    "sheet_sequential_write_incompressible": _sheet("bytes_per_second"),
+    "sheet_random_read": _sheet("iops"),
+    "sheet_random_write": _sheet("iops"),
+    "sheet_read_access": _sheet("latency_mean_s"),
+    "sheet_write_access": _sheet("latency_mean_s"),
+    "sheet_flush": _sheet("latency_mean_s"),
+    "sheet_flush_p99": _sheet("latency_p99_s", TAIL_WITHIN),
+    "sheet_read_p999": _sheet("latency_p999_s", TAIL_WITHIN),
+    "sheet_write_p999": _sheet("latency_p999_s", TAIL_WITHIN),
+    f"{artefacts.PREFIX}unwritten_blocks": _unwritten,
+    f"{artefacts.PREFIX}preconditioning": _preconditioning,
+    f"{artefacts.PREFIX}write_cache": _write_cache,
+    **{f"{artefacts.PREFIX}{name}": _of_a_host for name in _HOST},
+}

@@ -1,0 +1,143 @@
+"""The contest: every contestant on every trace of a corpus, and how it did."""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from fourcorners.validation.arena.side_by_side import run_all
+from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop
+from fourcorners.validation.arena.steady.departures import Watched, watch_trace
+from fourcorners.validation.arena.steady.drives import KINDS, draw
+from fourcorners.validation.arena.steady.traces import simulate
+from fourcorners.validation.arena.steady.truth import STEADY_WITHIN, Truth, truth_of
+
+TAIL_CHANGE_MAX = 0.03
+"""A trace whose long run still changes by more has no known steady value: another is drawn."""
+
+ATTEMPTS_MAX = 8
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One trace: its truth, and when each contestant stopped it."""
+
+    index: int
+    kind: str
+    noise_share: float
+    attempts: int
+    truth: Truth
+    stops: dict[str, Stop | None]
+    watched: list[Watched]
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one contestant did on some traces. Errors and ratios are of the traces it stopped; they
+    are NaN where it stopped none."""
+
+    contestant: str
+    traces: int
+    stopped: int
+    bias_median: float
+    """Median of the value over the truth, less 1."""
+    error_median: float
+    """Median of the same, absolute."""
+    error_95: float
+    """95th percentile of the same, absolute."""
+    falsely_steady: float
+    """Share of the stops before the drive was steady, or with a value that is off by more than
+    :data:`~fourcorners.validation.arena.steady.truth.STEADY_WITHIN`."""
+    time_median: float
+    """Median of the time over the oracle's."""
+    time_total: float
+    """All of the time over all of the oracle's."""
+    covered: float
+    """Share of the intervals that hold the truth; NaN for those who give none."""
+
+
+def run_contest(
+    executor: Executor,
+    *,
+    traces: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Outcome]:
+    """All outcomes of a corpus, in order.
+
+    Args:
+        executor: where traces are simulated, each by itself.
+        traces: how many; kinds take turns.
+        seed: of the corpus.
+        progress: called with how many are done, and how many there are.
+    """
+    return run_all(executor, run_trace, count=traces, seed=seed, progress=progress)
+
+
+def run_trace(seed: int, index: int) -> Outcome:
+    """Simulates one trace and lets every contestant stop it."""
+    for attempt in range(ATTEMPTS_MAX):
+        trace = simulate(draw(seed, index, attempt))
+        truth = truth_of(trace)
+        if abs(truth.tail_change) <= TAIL_CHANGE_MAX:
+            break
+    stops = {name: contestant(trace) for name, contestant in CONTESTANTS.items()}
+    return Outcome(
+        index=index,
+        kind=trace.kind,
+        noise_share=trace.noise_share,
+        attempts=attempt + 1,
+        truth=truth,
+        stops=stops,
+        watched=watch_trace(trace, stops[JUDGE], index),
+    )
+
+
+def score(contestant: str, outcomes: Sequence[Outcome]) -> Score:
+    """How a contestant did on these traces."""
+    stopped = [
+        (stop, outcome.truth)
+        for outcome in outcomes
+        if (stop := outcome.stops[contestant]) is not None
+    ]
+    errors = np.array([stop.value / truth.value - 1 for stop, truth in stopped])
+    ratios = np.array([stop.seconds / truth.oracle_s for stop, truth in stopped])
+    false = [
+        stop.seconds < truth.steady_from_s or abs(stop.value / truth.value - 1) > STEADY_WITHIN
+        for stop, truth in stopped
+    ]
+    covered = [
+        stop.low <= truth.value <= stop.high
+        for stop, truth in stopped
+        if stop.low is not None and stop.high is not None
+    ]
+    time = sum(stop.seconds for stop, _ in stopped)
+    oracle = sum(truth.oracle_s for _, truth in stopped)
+    return Score(
+        contestant=contestant,
+        traces=len(outcomes),
+        stopped=len(stopped),
+        bias_median=_quantile(errors, 0.5),
+        error_median=_quantile(np.abs(errors), 0.5),
+        error_95=_quantile(np.abs(errors), 0.95),
+        falsely_steady=float(np.mean(false)) if false else math.nan,
+        time_median=_quantile(ratios, 0.5),
+        time_total=time / oracle if oracle else math.nan,
+        covered=float(np.mean(covered)) if covered else math.nan,
+    )
+
+
+def by_kind(contestant: str, outcomes: Sequence[Outcome]) -> list[tuple[str, Score]]:
+    """The same for every kind of trace by itself."""
+    rows = []
+    for kind in KINDS:
+        some = [outcome for outcome in outcomes if outcome.kind == kind]
+        if some:
+            rows.append((kind, score(contestant, some)))
+    return rows
+
+
+def _quantile(values: np.ndarray, share: float) -> float:
+    return float(np.quantile(values, share)) if len(values) else math.nan
