@@ -1,0 +1,1 @@
+"""Everything that opens, identifies, erases and verifies a target."""

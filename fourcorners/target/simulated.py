@@ -1,0 +1,195 @@
+"""A simulated drive as a target."""
+
+import copy
+import hashlib
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fourcorners import _core, catalog
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.recording import Recording
+from fourcorners.target.target import Target, Watch, run_on_core
+from fourcorners.workload import Stream, Workload
+from fourcorners.writing import Output
+
+IDLE_S_MAX = 1e6
+"""Eleven days: the simulator's times have an end."""
+
+# First bytes of a state (drive/sim/src/state.rs).
+_STATE_MAGIC = b"fourcorners drive state\n"
+
+
+def state_output(path: str | Path, replace: bool = False) -> Output:
+    """The file that a simulated drive's state is written to; an earlier state there is replaced."""
+    return Output(Path(path), replace, is_ours=_is_state)
+
+
+def _is_state(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_STATE_MAGIC)) == _STATE_MAGIC
+
+
+class SimulatedTarget(Target):
+    """A drive in virtual time: a run takes as long as its events take to compute."""
+
+    kind = "simulated"
+    request_alignment_bytes = 512
+    read_only_reason = None
+    needs_fill = False
+
+    def __init__(
+        self, locator: str, drive: catalog.DriveFile, settings: Mapping[str, str], seed: int
+    ) -> None:
+        """Makes the drive; raises :class:`UserError` for what is wrong in its file."""
+        replaced = list(settings.items())
+        try:
+            names = _core.SimulatedDrive.member_names(drive.text, replaced)
+            self._members = catalog.load_members(drive, names)
+            texts = [(name, m.text) for name, m in zip(names, self._members, strict=True)]
+            self._make = partial(_core.SimulatedDrive, drive.text, replaced, seed, texts)
+            self._core = self._make()
+        except ValueError as error:
+            raise UserError(f"drive file {locator}: {error}") from error
+        self.locator = locator
+        self.name = self._core.name
+        self.capacity_bytes = self._core.capacity_bytes
+        self.keeps_state = self._core.keeps_state
+        self._text = drive.text
+        self._settings = dict(settings)
+
+    @property
+    def notes(self) -> list[str]:
+        return []
+
+    def run(
+        self,
+        workload: Workload,
+        watch: Watch | None = None,
+        *,
+        verification: "_core.Verification | None" = None,
+    ) -> Recording:
+        return run_on_core(self._core, workload, watch, verification, simulated=True)
+
+    def purge(self) -> None:
+        self._core.purge()
+
+    def filled(self) -> None:
+        pass
+
+    def restore(self) -> None:
+        if self.state is None:
+            raise UserError(f"{self.name} was not opened from a saved state")
+        self.load(self.state)
+
+    def twin(self, settings: Mapping[str, str] | None = None) -> "SimulatedTarget":
+        """Another drive of the same file, as it was delivered; ``settings`` replace parameters
+        beside those that this one was made with. Raises :class:`UserError` for these."""
+        twin = copy.copy(self)
+        if settings is None:
+            twin._core = self._make()
+            return twin
+        try:
+            replaced = list({**self._settings, **settings}.items())
+            twin._core = _core.SimulatedDrive(self._text, replaced, 1, [])
+        except ValueError as error:
+            raise UserError(f"{self.name}: {error}") from error
+        twin.capacity_bytes = twin._core.capacity_bytes
+        return twin
+
+    def rewind(self) -> None:
+        self._core = self._make()
+        if self.state is not None:
+            self.load(self.state)
+
+    def idle(self, seconds: float) -> None:
+        if not 0 <= seconds <= IDLE_S_MAX:
+            raise UserError(f"idle for {seconds:g} s: use 0 to {IDLE_S_MAX:,.0f} seconds")
+        self._core.idle(round(seconds * 1e9))
+
+    def trim(self, offset: int, count: int) -> None:
+        self._core.trim(offset, count)
+
+    def power_cut(self) -> list[tuple[int, int]]:
+        """Takes the drive's power away and gives it back.
+
+        Returns offset and length, in bytes, of every range whose latest write the drive had
+        acknowledged and lost, ascending and apart: what was in a volatile buffer. It holds older
+        data or none now. Nothing that a flush or a write with ``fua`` has covered is among it, and
+        nothing at all behind power-loss protection.
+
+        Raises :class:`UserError` for drives whose model cannot say what is lost.
+        """
+        try:
+            return self._core.power_cut()
+        except ValueError as error:
+            raise UserError(f"{self.name}: {error}") from error
+
+    def enter_steady_state(self, filled_share: float = 1.0, stream: Stream | None = None) -> None:
+        """Erases the drive and puts it at once into the state that a sequential fill of the first
+        ``filled_share`` of it and then endless writes of ``stream`` lead to under its policy of
+        collection, as theory has it (docs/steady-state-at-once.md says how, and how closely).
+        What is neither filled nor written is spare area.
+
+        ``stream`` may be random in any way or sequential; only its pattern, block size, span,
+        alignment and content count, and without a span it writes what is filled. Without a stream
+        these are uniform random writes of 4 KiB.
+
+        Raises :class:`UserError` for drives and streams of which no such state is known, and for a
+        share that is not above 0 and up to 1; the drive stays as it is.
+        """
+        try:
+            self._core.enter_steady_state(filled_share, stream.to_json() if stream else None)
+        except ValueError as error:
+            raise UserError(f"{self.name}: {error}") from error
+
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
+        """Writes the drive's state, so that preconditioning is done once; see :func:`open_target`.
+
+        Raises :class:`UserError` when the file cannot be written, and without ``replace`` where
+        there is a file that is no such state.
+        """
+        try:
+            with state_output(path, replace).replacing() as temporary:
+                self._core.save(str(temporary))
+        except ValueError as error:
+            raise UserError(f"cannot save the state to {path}: {error}", EXIT_FAILED) from error
+
+    def load(self, path: str | Path) -> None:
+        """Takes over a state that :meth:`save` wrote: of the same drive with the same settings.
+
+        Raises :class:`UserError` when it cannot be used; the drive stays as it is.
+        """
+        try:
+            self._core.load(str(path))
+        except ValueError as error:
+            raise UserError(f"cannot use the state {path}: {error}") from error
+
+    def counters(self) -> dict[str, float]:
+        """What the model counted since it was made, such as erased blocks and seeks."""
+        return self._core.counters()
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "locator": self.locator,
+            "name": self.name,
+            "capacity_bytes": self.capacity_bytes,
+            "summary": self._core.summary,
+            "settings": self._settings,
+            "specification_sha256": hashlib.sha256(
+                "".join([self._text, *self.member_texts.values()]).encode()
+            ).hexdigest(),
+        }
+
+    def environment(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def drive_text(self) -> str:
+        return self._text
+
+    @property
+    def member_texts(self) -> dict[str, str]:
+        return {f"{n}-{member.id}": member.text for n, member in enumerate(self._members, 1)}

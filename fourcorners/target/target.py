@@ -1,0 +1,191 @@
+"""What every target can do, simulated or real."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, Literal, Self
+
+from fourcorners import _core
+from fourcorners.errors import UserError
+from fourcorners.machine.observer import Observer
+from fourcorners.recording import NS, Recording
+from fourcorners.wording import chosen_size
+from fourcorners.workload import Workload
+
+Watch = Callable[[float, int, int, float], bool]
+"""Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
+
+SEED_MAX = 2**64 - 1
+
+
+class Target(ABC):
+    """Something that serves I/O. Opened with :func:`open_target`; a context manager.
+
+    ``locator`` is what it was opened by, ``name`` is for people, ``request_alignment_bytes`` the
+    multiple that offsets and lengths must have, ``notes`` what a reader of results should know,
+    ``state`` the saved state that a simulated drive was opened from, ``opening`` the arguments that
+    :func:`open_target` opens it with again, from any folder.
+    ``read_only_reason`` is ``None`` where writing is permitted. ``keeps_state`` says that earlier
+    writes change later speed, as in every SSD and in no plain disk.
+    """
+
+    locator: str
+    name: str
+    kind: Literal["simulated", "file", "device"]
+    capacity_bytes: int
+    request_alignment_bytes: int
+    read_only_reason: str | None
+    keeps_state: bool
+    state: str | None = None
+    opening: Mapping[str, Any] = MappingProxyType({})
+    no_purge_reason: str | None = None
+    """Why :meth:`purge` is not permitted; ``None`` where it is."""
+    no_trim_reason: str | None = None
+    """Why :meth:`trim` is not permitted; ``None`` where it is."""
+    purge_plan: str | None = None
+    """What :meth:`purge` will do to a device, as one sentence."""
+
+    def __repr__(self) -> str:
+        only_read = "" if self.read_only_reason is None else ", only read"
+        size = chosen_size(self.capacity_bytes)
+        return f"<Target {self.locator}: {self.name}, {size}, {self.kind}{only_read}>"
+
+    @property
+    @abstractmethod
+    def notes(self) -> list[str]:
+        """Sentences that a reader of the results should know."""
+
+    @property
+    @abstractmethod
+    def needs_fill(self) -> bool:
+        """Reads would not reach the medium everywhere until all of it has been written."""
+
+    @abstractmethod
+    def run(
+        self,
+        workload: Workload,
+        watch: Watch | None = None,
+        *,
+        verification: "_core.Verification | None" = None,
+    ) -> Recording:
+        """Runs a workload and returns what happened.
+
+        With a ``verification`` (see :func:`fourcorners.verify`) written blocks carry a stamp and
+        what is read is compared.
+
+        Raises :class:`UserError` when the workload does not fit or the target fails as a whole,
+        and ``KeyboardInterrupt`` on Ctrl-C. Failed I/Os are counted in the recording.
+        """
+
+    @abstractmethod
+    def purge(self) -> None:
+        """Forgets all data: a simulated drive's by secure erase, a file's by taking new blocks,
+        a device's by the method that was named when it was opened.
+
+        Raises :class:`UserError` where it is not possible.
+        """
+
+    @abstractmethod
+    def trim(self, offset: int, count: int) -> None:
+        """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM).
+
+        Of a file, the room is given back and taken anew. Raises :class:`UserError` where it is not
+        possible: of a file or device whole blocks can be trimmed, and a device only where
+        ``purge_method`` is ``"discard"``.
+        """
+
+    @abstractmethod
+    def filled(self) -> None:
+        """Says that all of the capacity has been written since the last purge."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Goes back to ``state``.
+
+        Raises :class:`UserError` where there is none, or none that can be used any more.
+        """
+
+    @abstractmethod
+    def rewind(self) -> None:
+        """Makes a simulated drive what it was when it was opened; a real target stays as it is."""
+
+    @abstractmethod
+    def idle(self, seconds: float) -> None:
+        """Lets time pass without I/O."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """The ``target`` of a run folder's manifest."""
+
+    @abstractmethod
+    def environment(self) -> dict[str, Any]:
+        """What the system tells about the path under test; empty for simulated drives."""
+
+    def observer(self) -> Observer | None:
+        """What observes the machine while this target is measured; none for simulated drives."""
+        return None
+
+    def look_again(self) -> None:  # noqa: B027 - nobody else has a simulated drive
+        """Makes sure, before a test writes, that a real target is still what was examined.
+
+        The first write after opening looks by itself. Raises :class:`UserError` where others
+        have changed or taken into use what is to be written.
+        """
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a real target is known by again, as :mod:`fourcorners.target.identity` needs it."""
+        return {}
+
+    @property
+    def holds(self) -> list[str]:
+        """Names of the formats (file systems, volumes, archives) that were found on what may be
+        written of a real target."""
+        return []
+
+    @property
+    def drive_text(self) -> str | None:
+        """The drive file of a simulated drive."""
+        return None
+
+    @property
+    def member_texts(self) -> dict[str, str]:
+        """The drive files of a simulated array's members, each once, by number and name."""
+        return {}
+
+    def close(self) -> None:  # noqa: B027 - most targets hold nothing
+        """Gives back what the target holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def run_on_core(
+    core: "_core.SimulatedDrive | _core.RealTarget",
+    workload: Workload,
+    watch: Watch | None,
+    verification: "_core.Verification | None",
+    *,
+    simulated: bool,
+) -> Recording:
+    """Runs a workload on the compiled half of a target; raises :class:`UserError`."""
+    if watch is None:
+        seen = None
+    else:
+
+        def seen(elapsed_ns: int, ios: int, count: int, latency_sum_ns: int) -> bool:
+            return watch(elapsed_ns * NS, ios, count, latency_sum_ns * NS)
+
+    try:
+        raw = core.run(workload.to_json(), seen, verification)
+    except (ValueError, OSError) as error:
+        raise UserError(str(error)) from error
+    return Recording.from_raw(raw, simulated=simulated)
