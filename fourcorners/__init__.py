@@ -159,9 +159,9 @@ def query(sql: str, *folders: str, memory_bytes: int | None = None) -> pa.Table:
     from fourcorners.analysis.claims_table import claims_table
     from fourcorners.catalog.published import published_table
     from fourcorners.store import sql as database
-    from fourcorners.store.shelf import shelf
+    from fourcorners.store.kept_runs import kept_runs
 
-    runs = shelf([Path(folder) for folder in folders or ("runs",)], whole=True)
+    runs = kept_runs([Path(folder) for folder in folders or ("runs",)], whole=True)
     with database.open_database(
         runs, claims_table(runs), published_table(), memory_bytes
     ) as opened:

@@ -9,7 +9,7 @@ from pathlib import Path
 from fourcorners.comparison import Check, Comparison, Subject, compare, parse_gate
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.store import Run
-from fourcorners.store.shelf import shelf
+from fourcorners.store.kept_runs import kept_runs
 from fourcorners.suites import Suite, choose_suite
 from fourcorners.suites import run as run_suite
 from fourcorners.target.target import Target
@@ -88,7 +88,7 @@ def prepare_gate(
     if not folder.is_dir():
         raise UserError(f"there is no baseline in {folder}: make one with --write-baseline first")
     single = (folder / "manifest.json").exists()
-    runs = [Run(folder)] if single else [one.run for one in shelf([folder])]
+    runs = [Run(folder)] if single else [one.run for one in kept_runs([folder])]
     sound = [run for run in runs if run.manifest["status"] == "complete"]
     if not sound:
         raise UserError(

@@ -7,13 +7,9 @@ import pytest
 from analysis_fixture import FakeRun
 
 import fourcorners as fc
-from fourcorners.analysis.internals import (
-    core_model,
-    extended_model,
-    log_blocks,
-    mapping_unit,
-)
-from fourcorners.analysis.internals.extended_model import partly_covered
+from fourcorners.analysis.internals.flash import log_blocks, mapping_unit, partial_write_model
+from fourcorners.analysis.internals.flash.partial_write_model import partly_covered
+from fourcorners.analysis.internals.link import transfer_model
 from fourcorners.store import Run
 
 KIB, MIB = 2**10, 2**20
@@ -149,21 +145,23 @@ def _count(size: int, unit: int, alignment: int) -> float:
 def test_the_tax_explains_the_misfit_of_the_core(tmp_path: Path) -> None:
     with fc.open_target("sim:ocz-core-64gb") as target:
         run = fc.run("transfer-size", target, out=tmp_path, scale=0.05)
-    [finding] = extended_model.find(run, 4 * MIB)
+    [finding] = partial_write_model.find(run, 4 * MIB)
     assert finding.verdict == "measured"
     # The blog's 245.7 ms; predicted from other sizes than those that it was taken from.
     assert finding.value == pytest.approx(0.2457, rel=0.05)
     off = finding.detail["goodness"]
     assert off["relative_rms"] < 0.05 < 0.15 < off["relative_rms_without_tax"]
-    [without] = extended_model.find(run, None)
+    [without] = partial_write_model.find(run, None)
     assert without.verdict == "not identifiable"
 
 
 def test_with_the_tax_writes_transfer_as_fast_as_in_sequence(tmp_path: Path) -> None:
     with fc.open_target("sim:ocz-core-64gb") as target:
         run = fc.run("probe-sizes", target, out=tmp_path)
-    plain = {f.name: f for f in core_model.find(run)}
-    taxed = extended_model.corrected([*plain.values(), *extended_model.find(run, 4 * MIB)])
+    plain = {f.name: f for f in transfer_model.find(run)}
+    taxed = partial_write_model.corrected(
+        [*plain.values(), *partial_write_model.find(run, 4 * MIB)]
+    )
     found = {f.name: f for f in taxed}
     rate, interval = found["write_sequential_rate"].value, found["write_sequential_rate"].interval
     assert rate is not None

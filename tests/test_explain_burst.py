@@ -9,10 +9,10 @@ import pytest
 from explain_fixture import KIB, MIB, probed, small_ssd
 
 from fourcorners import wording
-from fourcorners.analysis.internals.bend import find_bends
-from fourcorners.analysis.internals.curve import Curve
-from fourcorners.analysis.internals.slc_cache import may_be_buffer
-from fourcorners.analysis.internals.write_buffer import read_curve
+from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer
+from fourcorners.analysis.internals.caches.slowdown import find_bends
+from fourcorners.analysis.internals.caches.write_buffer import read_curve
 from fourcorners.validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import fourcorners as fc
-from fourcorners.analysis.internals.caches import bracket
+from fourcorners.analysis.internals.caches.read_cache import bracket
 
 MIB = 2**20
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import fourcorners as fc
-from fourcorners.analysis.internals.channels import Waits
-from fourcorners.analysis.internals.crossings import crossings
-from fourcorners.analysis.internals.layout import Seen
-from fourcorners.analysis.internals.unread import Unread
+from fourcorners.analysis.internals.flash.boundary_reads import crossings
+from fourcorners.analysis.internals.flash.channels import Waits
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.flash.strided_reads import Unread
 
 DRIVE = "intel-x25-m-g2-80gb"
 LOG_BLOCKS = str(Path(__file__).parents[1] / "drive/sim/tests/support/log_block.toml")

@@ -6,7 +6,7 @@ import pytest
 from explain_fixture import KIB, MIB, probed, small_ssd
 
 import fourcorners as fc
-from fourcorners.analysis.internals import stored_data
+from fourcorners.analysis.internals.flash import data_reduction
 from fourcorners.store import Run
 from fourcorners.validation.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
@@ -40,7 +40,7 @@ def test_padding_of_forced_writes_is_within_what_is_said_of_the_floor(tmp_path: 
     sections = small_ssd(compression={"smallest": 0.3}, write_buffer=buffer)
     probed("probe-content", sections, tmp_path)
     [manifest] = tmp_path.glob("runs/**/manifest.json")
-    findings = stored_data.find(Run(manifest.parent), link_rate=590e6, through=True)
+    findings = data_reduction.find(Run(manifest.parent), link_rate=590e6, through=True)
     [floor] = [finding for finding in findings if finding.name == "compression_floor"]
     # 13 units of 1229 bytes share a row of 16 KiB; 1 MiB takes 19.7 of 64 rows, and padding.
     assert floor.interval is not None

@@ -10,7 +10,8 @@ from analysis_fixture import FakeRun
 from explain_fixture import small_ssd
 
 import fourcorners as fc
-from fourcorners.analysis.internals import command_queue, link, queue_curve
+from fourcorners.analysis.internals.flash import parallel_units
+from fourcorners.analysis.internals.link import command_queue, generation
 from fourcorners.analysis.spec_sheet import rows_of
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
@@ -81,16 +82,16 @@ def _large(run: FakeRun, of: str, rate: float) -> None:
 def test_a_rate_of_the_medium_alone_is_no_link() -> None:
     run = FakeRun()
     _large(run, "written", 559.05e6)
-    assert {f.verdict for f in link.find(run)} == {"not identifiable"}
+    assert {f.verdict for f in generation.find(run)} == {"not identifiable"}
     _large(run, "cached", 559.05e6)
-    assert {f.verdict for f in link.find(run)} == {"measured"}
+    assert {f.verdict for f in generation.find(run)} == {"measured"}
 
 
 def test_a_rate_of_no_generation_is_no_link() -> None:
     run = FakeRun()
     _large(run, "written", 300e6)
     _large(run, "erased", 420e6)
-    assert {f.verdict for f in link.find(run)} == {"not identifiable"}
+    assert {f.verdict for f in generation.find(run)} == {"not identifiable"}
 
 
 def test_the_knee_is_where_nothing_more_is_gained() -> None:
@@ -121,39 +122,39 @@ def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> 
 
 @pytest.mark.parametrize("units", [8, 16, 32])
 def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
-    [finding] = queue_curve.told(_network(units, 70, 1, 20), None, None, ())
+    [finding] = parallel_units.told(_network(units, 70, 1, 20), None, None, ())
     assert finding.value == pytest.approx(units, rel=0.15)
     assert finding.interval is not None
     assert finding.interval[0] <= units <= finding.interval[1]
 
 
-def _conflicting(dies: int) -> queue_curve.Conflicting:
-    return queue_curve.Conflicting(dies, 1e6 / 70, ["conflicts"])
+def _conflicting(dies: int) -> parallel_units.Conflicting:
+    return parallel_units.Conflicting(dies, 1e6 / 70, ["conflicts"])
 
 
 def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
     busy = _network(32, 70, 10, 20)
-    [finding] = queue_curve.told(busy, None, None, ["queue"])
+    [finding] = parallel_units.told(busy, None, None, ["queue"])
     assert finding.verdict == "not identifiable"
-    [finding] = queue_curve.told(busy, None, _conflicting(32), ["queue"])
+    [finding] = parallel_units.told(busy, None, _conflicting(32), ["queue"])
     assert (finding.value, finding.interval) == (32, None)
     assert finding.evidence == ["conflicts", "queue"]
     assert finding.text.startswith("By conflicts alone: 32 dies")
 
 
 def test_dies_that_conflict_are_the_units_where_the_curve_agrees() -> None:
-    [finding] = queue_curve.told(_network(16, 70, 1, 20), None, _conflicting(18), ["queue"])
+    [finding] = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(18), ["queue"])
     assert (finding.value, finding.interval) == (18, None)
     assert finding.evidence == ["conflicts", "queue"]
 
 
 def test_two_ways_that_disagree_are_told() -> None:
-    found = queue_curve.told(_network(16, 70, 1, 20), None, _conflicting(64), ["queue"])
+    found = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(64), ["queue"])
     assert [f.name for f in found] == ["parallel_units", "disagreement_parallel_units"]
 
 
 def test_dies_are_counted_where_the_curve_shows_fewer() -> None:
-    units, _ = queue_curve.told(_network(16, 70, 1, 20), None, _conflicting(24), ["queue"])
+    units, _ = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(24), ["queue"])
     assert units.value == 24
     assert units.interval is not None
     assert units.interval[0] <= 16
@@ -163,7 +164,7 @@ def test_dies_are_counted_where_the_curve_shows_fewer() -> None:
 
 @pytest.mark.parametrize("station_us", [1, 5])
 def test_more_reads_than_the_dies_can_serve_contradict_them(station_us: int) -> None:
-    units, odd = queue_curve.told(
+    units, odd = parallel_units.told(
         _network(32, 70, station_us, 20), None, _conflicting(10), ["queue"]
     )
     assert (units.name, units.verdict) == ("parallel_units", "not identifiable")
@@ -175,12 +176,12 @@ def test_a_gain_above_the_dies_is_none_that_contradicts_them() -> None:
     # One read alone spends more time elsewhere than on its die.
     curve = _network(8, 70, 1, 100)
     assert curve[256] > 12 * curve[1]
-    found = queue_curve.told(curve, None, _conflicting(8), ["queue"])
+    found = parallel_units.told(curve, None, _conflicting(8), ["queue"])
     assert [(f.name, f.value) for f in found] == [("parallel_units", 8)]
 
 
 def test_a_queue_that_gains_nothing_is_one_unit() -> None:
-    [finding] = queue_curve.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
+    [finding] = parallel_units.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
     assert finding.value == 1
 
 

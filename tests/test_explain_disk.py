@@ -8,7 +8,9 @@ from analysis_fixture import FakeRun
 
 import fourcorners as fc
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import arm, first_turn, medium, tracks, zones
+from fourcorners.analysis.internals.caches import disk_write_cache
+from fourcorners.analysis.internals.disk import mechanics, tracks, zones
+from fourcorners.analysis.internals.method import medium
 from fourcorners.analysis.source import measured
 from fourcorners.store import Run
 
@@ -128,7 +130,7 @@ def test_what_leaves_a_disks_cache_late_is_added() -> None:
     def buffer(steps: float) -> Finding:
         detail = {"goodness": {"steps_over_size": steps}}
         measured = Finding("write_buffer_bytes", "", "measured", "", 7.3e6, "B", detail=detail)
-        return first_turn.added([measured, *found])[0]
+        return disk_write_cache.added([measured, *found])[0]
 
     # Half a turn of 10 ms and two switches, at 100 MB/s.
     assert buffer(0.1).value == pytest.approx(8e6)
@@ -174,19 +176,19 @@ def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
             block_bytes=4096,
         )
     apart = measured(run, "probe-seeks", "read")
-    found = {f.name: f.value for f in arm._seeks(run, apart, 7200, 32)}
+    found = {f.name: f.value for f in mechanics._seeks(run, apart, 7200, 32)}
     assert found["seek_stroke"] == pytest.approx(12e-3, rel=1e-6)
     assert found["seek_base"] == pytest.approx(1.5e-3, rel=1e-6)
     # The mean root of the distance of two points of a line is 8/15 of that of its length.
     assert found["seek_mean"] == pytest.approx(1.5e-3 + 12e-3 * 8 / 15, rel=2e-3)
     for rpm, queue in ((None, 32), (7200, 1), (7200, None)):
-        hidden = {f.name: f.value for f in arm._seeks(run, apart, rpm, queue)}
+        hidden = {f.name: f.value for f in mechanics._seeks(run, apart, rpm, queue)}
         assert hidden["seek_stroke"] == pytest.approx(12e-3, rel=1e-6)
         assert hidden["seek_base"] is None
 
 
 def test_cylinders_are_fewer_where_the_rate_is_higher() -> None:
     offset, rate = np.linspace(0, 1000, 50), np.linspace(200, 100, 50)
-    [half] = arm.strokes(np.array([500.0]), 1000.0, offset, rate)
+    [half] = mechanics.strokes(np.array([500.0]), 1000.0, offset, rate)
     # Of 1/r from 200 to 100 the first half is log(4/3) of log(2).
     assert half == pytest.approx(np.log(4 / 3) / np.log(2), rel=1e-3)

@@ -9,7 +9,7 @@ import pytest
 import fourcorners as fc
 from fourcorners.analysis import artefacts
 from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
-from fourcorners.analysis.internals import drift, in_vain, unreached
+from fourcorners.analysis.internals.method import drift, futile, host_answered
 from fourcorners.cli import main
 from fourcorners.suites import explanation, steps
 from fourcorners.suites.suite import suite_of
@@ -74,7 +74,7 @@ def test_what_the_host_answered_is_not_the_drives() -> None:
     holes = Finding(
         "artefact_unwritten_blocks", "Never written", "measured", "", evidence=["probe-seeks/near"]
     )
-    doubted, kept = unreached.doubted([read, other], [holes])
+    doubted, kept = host_answered.doubted([read, other], [holes])
     assert (doubted.verdict, doubted.value, kept) == ("not identifiable", None, other)
     assert doubted.text.startswith("Never written: the host answered")
     assert "so it is" in doubted.text
@@ -108,11 +108,11 @@ def test_probes_that_cannot_identify_anything_are_not_run(
     reads = [types.SimpleNamespace(recording=probe) for probe in READS]
     monkeypatch.setattr(drift, "find", lambda run: drifts)
     monkeypatch.setattr(drift, "watched", lambda run: set(READS))
-    monkeypatch.setattr(in_vain, "measured", lambda run, operation: reads)
+    monkeypatch.setattr(futile, "measured", lambda run, operation: reads)
     monkeypatch.setattr(artefacts, "find", lambda run: [cached] if answered else [])
     run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
     probes = ["probe-positions", "probe-sizes", *drift.WRITING, *drift.UNAFFECTED]
-    assert [probe for probe in probes if in_vain.reason(run, probe)] == skipped
+    assert [probe for probe in probes if futile.reason(run, probe)] == skipped
 
 
 def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
@@ -125,7 +125,7 @@ def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
         "test": [{"name": "first", **short}, {"name": "second", **short}],
     }
     monkeypatch.setattr(explanation, "find_suite", lambda name: suite_of(document, "test"))
-    monkeypatch.setattr(in_vain, "reason", lambda run, probe: "it is in vain")
+    monkeypatch.setattr(futile, "reason", lambda run, probe: "it is in vain")
     for options, expected in (([], ["complete", "skipped"]), (["--all"], ["complete"] * 2)):
         target = tmp_path / f"{len(options)}.bin"
         words = ["explain", str(target), "--size", "8MiB", "--out", str(tmp_path), "--quiet"]

@@ -10,16 +10,16 @@ from explain_fixture import MIB, probed, small_ssd
 
 import fourcorners as fc
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import stalls
-from fourcorners.analysis.internals.amplification import (
+from fourcorners.analysis.internals.collection import stalls
+from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.superblock import Waits, erase_cycle, reads_beside
+from fourcorners.analysis.internals.collection.write_amplification import (
     SHARES,
     Collector,
     Prior,
     likely_share,
     moved_units,
 )
-from fourcorners.analysis.internals.erase_unit import Waits, erase_cycle, reads_beside
-from fourcorners.analysis.internals.spare_area import find_cliff
 from fourcorners.recording import IoLog
 from fourcorners.validation.arena.drive_text import (
     Bytes,

@@ -20,8 +20,8 @@ from fourcorners.analysis.claims_table import claims_table
 from fourcorners.catalog.published import published, published_table
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.store.kept_runs import Choice, kept_runs
 from fourcorners.store.notes import Notes, read_notes, write_notes
-from fourcorners.store.shelf import Choice, shelf
 from fourcorners.store.sql import TABLES, open_database, query
 
 
@@ -36,8 +36,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_runs_are_found_by_drive_test_tag_and_day(folder: Path) -> None:
-    everything = shelf([folder])
-    assert [shelved.tests for shelved in everything] == [["queue-depth"], ["transfer-size"]]
+    everything = kept_runs([folder])
+    assert [kept.tests for kept in everything] == [["queue-depth"], ["transfer-size"]]
     core, disk = everything
     write_notes(disk.run.path, Notes(("old",), "spins"))
     day = date.fromisoformat(disk.created[:10])
@@ -49,14 +49,14 @@ def test_runs_are_found_by_drive_test_tag_and_day(folder: Path) -> None:
         (Choice(since=day), everything),
         (Choice(until=date(2008, 7, 25)), []),
     ]:
-        assert [s.run.path for s in shelf([folder], choice)] == [s.run.path for s in wanted]
-    assert [s.run.path for s in shelf([core.run.path])] == [core.run.path]
+        assert [s.run.path for s in kept_runs([folder], choice)] == [s.run.path for s in wanted]
+    assert [s.run.path for s in kept_runs([core.run.path])] == [core.run.path]
     with pytest.raises(UserError, match="cannot list the runs"):
-        shelf([folder / "nowhere"])
+        kept_runs([folder / "nowhere"])
 
 
 def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
-    path = shelf([folder])[0].run.path
+    path = kept_runs([folder])[0].run.path
     before = {file.name: file.read_bytes() for file in path.iterdir()}
     done = fourcorners(
         *("note", str(path), "--tag", "fw-2", "--tag", "a", "--text", "new firmware"),
@@ -76,12 +76,12 @@ def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
 
 
 def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
-    runs = shelf([folder])
+    runs = kept_runs([folder])
     with open_database(runs, claims_table(runs), published_table()) as database:
         rows = query(
             database, "SELECT drive, recording, iops, block_bytes FROM recordings"
         ).to_pylist()
-        own = [(shelved.drive, row) for shelved in runs for row in shelved.run.recordings]
+        own = [(kept.drive, row) for kept in runs for row in kept.run.recordings]
         assert {(row["drive"], row["recording"], row["iops"]) for row in rows} == {
             (drive, row["recording"], row["iops"]) for drive, row in own
         }
@@ -98,7 +98,7 @@ def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
         assert query(database, over_time).to_pylist() == seconds
         assert query(database, "SELECT * FROM published").num_rows == len(published())
         findings = query(database, "SELECT finding FROM findings").to_pylist()
-        assert len(findings) == sum(len(shelved.run.findings) for shelved in runs)
+        assert len(findings) == sum(len(kept.run.findings) for kept in runs)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
     [*TABLES, "four_corners", "queue_depths", "transfer_sizes", "latency_seconds", "artefacts"],
 )
 def test_every_table_can_be_asked_also_without_runs(name: str, tmp_path: Path) -> None:
-    runs = shelf([tmp_path])
+    runs = kept_runs([tmp_path])
     with open_database(runs, claims_table(runs), published_table()) as database:
         assert query(database, f"SELECT * FROM {name}").num_columns > 2
 
@@ -137,7 +137,7 @@ def test_mistakes_in_a_query_are_one_sentence(folder: Path) -> None:
     ],
 )
 def test_a_query_only_reads_and_only_the_runs(sql: str, folder: Path) -> None:
-    runs = shelf([folder])
+    runs = kept_runs([folder])
     path = runs[0].run.path
     before = {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
     with open_database(runs, claims_table(runs), published_table()) as database:
@@ -152,7 +152,7 @@ def test_a_query_only_reads_and_only_the_runs(sql: str, folder: Path) -> None:
 def test_a_damaged_run_is_named_and_the_others_are_there(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = shelf([folder])[0].run.path
+    whole = kept_runs([folder])[0].run.path
     kept = tmp_path / "kept"
     for name in ("types", "json", "table", "findings", "unfound", "whole"):
         shutil.copytree(whole, kept / name)
@@ -229,7 +229,7 @@ def test_what_a_query_has_no_memory_for_goes_to_a_folder_of_its_own(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    runs = shelf([folder])
+    runs = kept_runs([folder])
     # Sorted, 100 MB.
     rows = f"SELECT * FROM ({CROSS_JOIN} LIMIT 6000000) ORDER BY hash(y) LIMIT 5999999"
     sql = f"SELECT max(x) FROM ({rows})"

@@ -19,8 +19,8 @@ DRIVE = "sim:ocz-core-64gb"
 SCRIPT = """
 import json, os, signal, sys
 import fourcorners as fc
-from fourcorners.suites import waypoint
-waypoint.STATE_INTERVAL_S, waypoint.STATE_SHARE_MAX = 0.0, 1e9
+from fourcorners.suites import resume_point
+resume_point.STATE_INTERVAL_S, resume_point.STATE_SHARE_MAX = 0.0, 1e9
 left, flush = int(sys.argv[2]), os.fsync
 def fsync(descriptor):
     global left

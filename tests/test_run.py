@@ -20,11 +20,11 @@ from fourcorners.recording import Recording
 from fourcorners.report import charts
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest
+from fourcorners.suites.resume_point import longest_stretch_s
 from fourcorners.suites.schema import suite_schema
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill, Purge, Trim
 from fourcorners.suites.test import Adaptive
-from fourcorners.suites.waypoint import longest_stretch_s
 from fourcorners.workload import Stream, Workload
 from fourcorners.writing import OutputError
 

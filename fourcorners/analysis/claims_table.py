@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from fourcorners.analysis.spec_sheet import claims_beside
-from fourcorners.store.shelf import ShelvedRun
+from fourcorners.store.kept_runs import KeptRun
 
 _COLUMNS = pa.schema(
     [
@@ -28,17 +28,17 @@ _COLUMNS = pa.schema(
 )
 
 
-def claims_table(runs: Sequence[ShelvedRun]) -> pa.Table:
+def claims_table(runs: Sequence[KeptRun]) -> pa.Table:
     """A row for each claim about each run; docs/query.md describes the columns."""
     rows = []
-    for shelved in runs:
-        for beside in claims_beside(shelved.run.manifest, shelved.run.findings):
+    for kept in runs:
+        for beside in claims_beside(kept.run.manifest, kept.run.findings):
             assert beside.claim is not None
             measured = beside.row or {}
             low, high = beside.share_interval or (None, None)
             rows.append(
                 {
-                    "run": shelved.to_dict()["run"],
+                    "run": kept.to_dict()["run"],
                     "quantity": beside.quantity,
                     "claimed": beside.claim.value,
                     "claimed_high": beside.claim.high,

@@ -8,7 +8,7 @@ from typing import Any
 
 from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.recovery import UNCHANGED_MAX
+from fourcorners.analysis.internals.collection.recovery import UNCHANGED_MAX
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY
 from fourcorners.analysis.queue_depth import Effect
 from fourcorners.analysis.source import Measured, RunData, measured

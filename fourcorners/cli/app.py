@@ -645,7 +645,7 @@ def runs(
         Only runs of this day and earlier.
     """
     from fourcorners.cli import keep as keep_command
-    from fourcorners.store.shelf import Choice
+    from fourcorners.store.kept_runs import Choice
 
     return keep_command.list_runs(
         folders or (Path("runs"),), Choice(drive, test, tag, since, until), json

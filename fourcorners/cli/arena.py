@@ -11,7 +11,7 @@ from rich.table import Table
 
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.store.shelf import shelf
+from fourcorners.store.kept_runs import kept_runs
 from fourcorners.validation.arena.explain import contest as hidden
 from fourcorners.validation.arena.explain import document as hidden_document
 from fourcorners.validation.arena.explain.truths import TRUTHS
@@ -110,7 +110,7 @@ def sentences(
     name = told_document.CATALOG_NAME if catalog else told_document.NAME
     output = _output(write, name, replace)
     if runs is not None:
-        outcomes = [told.judge_run(kept.run.path) for kept in shelf([runs])]
+        outcomes = [told.judge_run(kept.run.path) for kept in kept_runs([runs])]
     else:
         progress = _telling("drives")
         with _executor(jobs) as executor:

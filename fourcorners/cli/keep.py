@@ -19,8 +19,8 @@ from fourcorners.cli.foreign import reading
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
+from fourcorners.store.kept_runs import Choice, KeptRun, kept_runs
 from fourcorners.store.notes import Notes, read_notes, write_notes
-from fourcorners.store.shelf import Choice, ShelvedRun, shelf
 from fourcorners.store.sql import TABLES, Database, open_database, query
 from fourcorners.writing import Output
 
@@ -35,15 +35,15 @@ _COLUMNS_FOLDED_MAX = 6
 
 def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
     """Lists the runs that ``choice`` takes, oldest first."""
-    found = _sound(shelf(folders, choice, damaged=_told))
+    found = _sound(kept_runs(folders, choice, damaged=_told))
     if json:
         rows = [
             {
-                **shelved.to_dict(),
-                "has_findings": shelved.run.has_findings,
-                "claims": _claims(shelved),
+                **kept.to_dict(),
+                "has_findings": kept.run.has_findings,
+                "claims": _claims(kept),
             }
-            for shelved in found
+            for kept in found
         ]
         print_document("runs", {"runs": rows})
         return 0
@@ -54,32 +54,32 @@ def list_runs(folders: Sequence[Path], choice: Choice, json: bool) -> int:
     for column in ("run", "drive", "suite (tests)"):
         # A path can be copied only whole.
         table.add_column(column, no_wrap=column == "run", overflow="fold")
-    for shelved in found:
-        table.add_row(*(Text(cell) for cell in _cells(shelved)))
+    for kept in found:
+        table.add_row(*(Text(cell) for cell in _cells(kept)))
     new_console().print(table)
     return 0
 
 
-def _sound(shelves: Sequence[ShelvedRun]) -> list[ShelvedRun]:
+def _sound(runs: Sequence[KeptRun]) -> list[KeptRun]:
     """Those of which all can be said that is said of a run here; the others are named."""
     sound = []
-    for shelved in shelves:
+    for kept in runs:
         try:
-            with reading([shelved.run.path]):
-                _cells(shelved)
+            with reading([kept.run.path]):
+                _cells(kept)
         except UserError as error:
             _told(f"left out: {error}")
         else:
-            sound.append(shelved)
+            sound.append(kept)
     return sound
 
 
-def _cells(shelved: ShelvedRun) -> list[str]:
-    row = shelved.to_dict()
+def _cells(kept: KeptRun) -> list[str]:
+    row = kept.to_dict()
     marks = [] if row["status"] == "complete" else [str(row["status"])]
-    if not shelved.run.has_findings:
+    if not kept.run.has_findings:
         marks.append("no findings.json")
-    claims = _claims(shelved)
+    claims = _claims(kept)
     if claims["measured"]:
         marks.append(f"reaches {claims['reached']} of {claims['measured']} claims")
     marks += [f"#{tag}" for tag in row["tags"]]
@@ -89,9 +89,9 @@ def _cells(shelved: ShelvedRun) -> list[str]:
     return [name, row["drive"], suite if tests == [suite] else f"{suite} ({len(tests)})"]
 
 
-def _claims(shelved: ShelvedRun) -> dict[str, int]:
+def _claims(kept: KeptRun) -> dict[str, int]:
     """How many claims about the drive there are, and how many the run measured and reached."""
-    rows = claims_beside(shelved.run.manifest, shelved.run.findings)
+    rows = claims_beside(kept.run.manifest, kept.run.findings)
     return {
         "known": len(rows),
         "measured": sum(row.row is not None for row in rows),
@@ -162,7 +162,7 @@ def export(folder: Path, runs: Sequence[Path], form: Format, memory_bytes: int |
 
 @contextlib.contextmanager
 def _database(folders: Sequence[Path], memory_bytes: int | None) -> Iterator[Database]:
-    runs = _sound(shelf(folders, whole=True, damaged=_told))
+    runs = _sound(kept_runs(folders, whole=True, damaged=_told))
     with contextlib.ExitStack() as stack:
         with reading(folders):
             opened = open_database(runs, claims_table(runs), published_table(), memory_bytes)

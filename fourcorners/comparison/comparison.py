@@ -13,8 +13,8 @@ from fourcorners.catalog.claims import left_out
 from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
+from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
 from fourcorners.comparison.subject import Key, Subject, unique_labels
-from fourcorners.comparison.sure import DIFFERENCE_MIN, surely_differ, values
 from fourcorners.errors import UserError
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 from fourcorners import wording
 from fourcorners.analysis.quantity import ALL, THROUGHPUT, Quantity
 from fourcorners.comparison.comparison import Comparison
-from fourcorners.comparison.sure import values
+from fourcorners.comparison.significance import values
 from fourcorners.errors import UserError
 from fourcorners.units import parse_bytes, parse_seconds
 

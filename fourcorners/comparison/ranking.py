@@ -9,8 +9,8 @@ from itertools import combinations
 from fourcorners.analysis.estimate import Estimate, averaged
 from fourcorners.analysis.quantity import THROUGHPUT
 from fourcorners.analysis.source import Measured, RunData
+from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
 from fourcorners.comparison.subject import Key
-from fourcorners.comparison.sure import DIFFERENCE_MIN, surely_differ, values
 
 Found = Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]]
 """What the runs of each subject measured, by its label."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from fourcorners.errors import UserError
 from fourcorners.store import schema
-from fourcorners.store.shelf import ShelvedRun
+from fourcorners.store.kept_runs import KeptRun
 from fourcorners.wording import chosen_size
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def default_memory_bytes() -> int:
 
 @contextmanager
 def open_database(
-    runs: Sequence[ShelvedRun],
+    runs: Sequence[KeptRun],
     claims: pa.Table,
     published: pa.Table,
     memory_bytes: int | None = None,
@@ -191,7 +191,7 @@ def open_database(
 
 def _fill(
     database: duckdb.DuckDBPyConnection,
-    runs: Sequence[ShelvedRun],
+    runs: Sequence[KeptRun],
     claims: pa.Table,
     published: pa.Table,
 ) -> list[str]:
@@ -297,7 +297,7 @@ def _keep(database: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> No
 def _attach(
     database: duckdb.DuckDBPyConnection,
     name: str,
-    files: Sequence[tuple[ShelvedRun, Path]],
+    files: Sequence[tuple[KeptRun, Path]],
     columns: pa.Schema,
 ) -> list[str]:
     """A view over files of runs, which are returned; a table without rows where there are none."""
@@ -317,32 +317,32 @@ def _attach(
     return paths
 
 
-def _table(runs: Sequence[ShelvedRun], rows: Any, columns: pa.Schema) -> pa.Table:
+def _table(runs: Sequence[KeptRun], rows: Any, columns: pa.Schema) -> pa.Table:
     name = [(run.to_dict()["run"], run) for run in runs]
-    found = [{"run": run, **row} for run, shelved in name for row in rows(shelved)]
+    found = [{"run": run, **row} for run, kept in name for row in rows(kept)]
     return pa.Table.from_pylist(found, schema=columns)
 
 
-def _tests(shelved: ShelvedRun) -> list[dict[str, Any]]:
+def _tests(kept: KeptRun) -> list[dict[str, Any]]:
     return [
         {"test": test["name"], **{key: test.get(key) for key in _TESTS.names[2:]}}
-        for test in shelved.run.manifest.get("tests", [])
+        for test in kept.run.manifest.get("tests", [])
     ]
 
 
-def _points(shelved: ShelvedRun) -> list[dict[str, Any]]:
+def _points(kept: KeptRun) -> list[dict[str, Any]]:
     return [
         {
             "recording": recording["id"],
             "label": recording.get("label"),
             **{key: (recording.get("point") or {}).get(key) for key in _POINTS.names[3:]},
         }
-        for test in shelved.run.manifest.get("tests", [])
+        for test in kept.run.manifest.get("tests", [])
         for recording in test.get("recordings", [])
     ]
 
 
-def _findings(shelved: ShelvedRun) -> list[dict[str, Any]]:
+def _findings(kept: KeptRun) -> list[dict[str, Any]]:
     return [
         {
             "finding": finding["name"],
@@ -351,5 +351,5 @@ def _findings(shelved: ShelvedRun) -> list[dict[str, Any]]:
             "high": (finding.get("interval") or (None, None))[1],
             "detail": json.dumps(finding.get("detail")),
         }
-        for finding in shelved.run.findings
+        for finding in kept.run.findings
     ]

@@ -16,7 +16,7 @@ from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.parameters import unknown
 from fourcorners.suites.progress import Progress
-from fourcorners.suites.runner import InVain, Runner
+from fourcorners.suites.runner import Futile, Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.target.identity import identify
@@ -40,7 +40,7 @@ def run(
     progress: Progress | None = None,
     following: Sequence[Mapping[str, Any]] = (),
     claims: Sequence[Claim] = (),
-    in_vain: InVain | None = None,
+    futile: Futile | None = None,
 ) -> Run:
     """Runs a test, a suite or a suite file on a target and returns the finished run.
 
@@ -67,7 +67,7 @@ def run(
             :func:`fourcorners.store.folder.end_command`.
         claims: what the vendor claims of the drive; the run keeps it
             (:func:`fourcorners.catalog.claims.read_claims`).
-        in_vain: asked before each test whether it is worth running; a reason why not skips it.
+        futile: asked before each test whether it is worth running; a reason why not skips it.
 
     A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
     Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
@@ -95,7 +95,7 @@ def run(
                 progress=progress,
                 following=following,
                 claims=claims,
-                in_vain=in_vain,
+                futile=futile,
             )
     plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
@@ -126,7 +126,7 @@ def run(
         },
     }
     progress = progress or Progress()
-    return Runner(target, plan, writer, manifest, progress, in_vain=in_vain).run()
+    return Runner(target, plan, writer, manifest, progress, futile=futile).run()
 
 
 def choose_suite(

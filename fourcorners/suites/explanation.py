@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.analysis import Finding, find
-from fourcorners.analysis.internals import in_vain
+from fourcorners.analysis.internals.method import futile
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
 from fourcorners.store import Run
@@ -83,14 +83,14 @@ def explain(
         command: what the user typed, for the manifest.
         progress: told what happens.
         all_probes: also those of a real target of which the first ones showed that they cannot
-            identify anything (:func:`fourcorners.analysis.internals.in_vain.reason`).
+            identify anything (:func:`fourcorners.analysis.internals.method.futile.reason`).
 
     Raises:
         UserError: bad input, a target that is too small, or the drive is not the one of the run.
     """
     suite = find_suite(READING_SUITE if reads_only else SUITE)
     arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
-    running = {**arguments, "in_vain": None if all_probes else in_vain.reason}
+    running = {**arguments, "futile": None if all_probes else futile.reason}
     if isinstance(subject, Target):
         check_size(subject.name, Subject.of(subject, filled_share))
         probed = run_suite(suite, subject, filled_share=filled_share, **running)

@@ -15,10 +15,10 @@ from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
 from fourcorners.store import Run, RunWriter, folder
 from fourcorners.suites.progress import Progress
+from fourcorners.suites.resume_point import Drive, GoingOn, going_on
 from fourcorners.suites.runner import Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
-from fourcorners.suites.waypoint import Drive, GoingOn, going_on
 from fourcorners.target.identity import check_same
 from fourcorners.target.open import if_about, open_target
 from fourcorners.target.simulated import SimulatedTarget
@@ -114,7 +114,7 @@ def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str
     if isinstance(target, SimulatedTarget):
         for name, one in list(found.items()):
             try:
-                target.load(run.path / str(one.waypoint.state))
+                target.load(run.path / str(one.resume_point.state))
             except UserError:
                 # Its drive file may have been changed back and forth, or the program's models.
                 del found[name]
@@ -300,7 +300,7 @@ def _record_gap(
         measured = len(one.entry["recordings"])
         text += (
             f", {one.entry['title']} went on after {measured} of its measurements, "
-            f"{_WENT_ON[Drive(one.waypoint.drive)]}"
+            f"{_WENT_ON[Drive(one.resume_point.drive)]}"
         )
     if lost_s := sum(dropped.values()):
         text += (

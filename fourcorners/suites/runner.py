@@ -19,13 +19,13 @@ from fourcorners.recording import Recording
 from fourcorners.report import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import resume_command, timestamp
-from fourcorners.suites import waypoint as waypoint_module
+from fourcorners.suites import resume_point as resume_point_module
 from fourcorners.suites.costs import Costs
 from fourcorners.suites.departures import Departures
-from fourcorners.suites.past import Past
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.preview import announcement, lost_at_most
 from fourcorners.suites.progress import Estimate, Pace, Progress, Status
+from fourcorners.suites.resume_point import Drive, GoingOn, ResumePoint, begins_anew
 from fourcorners.suites.steps import (
     Fill,
     Purge,
@@ -38,7 +38,7 @@ from fourcorners.suites.steps import (
 )
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Test
-from fourcorners.suites.waypoint import Drive, GoingOn, Waypoint, begins_anew
+from fourcorners.suites.write_history import WriteHistory
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 from fourcorners.workload import Workload
@@ -50,7 +50,7 @@ _SIGN_INTERVAL_S = 1.0
 _LONG_S = 60.0
 
 
-InVain = Callable[[Run, str], str | None]
+Futile = Callable[[Run, str], str | None]
 """Says of a run so far why a test, by its name, cannot show anything on this target; ``None`` where
 it may."""
 
@@ -74,9 +74,9 @@ class Runner:
         manifest: dict[str, Any],
         progress: Progress,
         going_on: Mapping[str, GoingOn] = MappingProxyType({}),
-        in_vain: InVain | None = None,
+        futile: Futile | None = None,
     ) -> None:
-        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name; ``in_vain``
+        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name; ``futile``
         is asked before each test whether it is worth running."""
         self._target = target
         self._plan = plan
@@ -86,7 +86,7 @@ class Runner:
         self._estimate = Estimate(self._costs.of_plan(plan))
         self._interrupt = InterruptRequest()
         self._observer = target.observer()
-        self._past = Past(target, **manifest.get("past", {}))
+        self._past = WriteHistory(target, **manifest.get("past", {}))
         self._lost_reason: str | None = None
         self._run_notes: list[str] = list(manifest["notes"])
         self._test_title = ""
@@ -94,7 +94,7 @@ class Runner:
         self._manifest = manifest
         self._tests: list[dict[str, Any]] = manifest["tests"]
         self._going_on = going_on
-        self._in_vain = in_vain
+        self._futile = futile
         # Of the test that runs: steps and measurements that are done, those that were done before
         # the run was interrupted, and when its state was last saved.
         self._passed = 0
@@ -199,8 +199,8 @@ class Runner:
             return stopped_by()
         reason = test.skip_reason or self._lost_reason
         measured = any(entry["recordings"] for entry in self._tests)
-        if reason is None and self._in_vain is not None and measured:
-            return self._in_vain(self._checkpoint(), test.name)
+        if reason is None and self._futile is not None and measured:
+            return self._futile(self._checkpoint(), test.name)
         return reason
 
     def _run_test(self, test: Test, reason: str | None) -> None:
@@ -255,7 +255,7 @@ class Runner:
                 if self._target.kind != "simulated" and any(
                     map(begins_anew, test.phases[number : number + 1])
                 ):
-                    self._set_waypoint(entry, Drive.ANEW)
+                    self._set_resume_point(entry, Drive.ANEW)
             entry["status"] = "complete"
         except (_StopRequestedError, KeyboardInterrupt):
             self._interrupt.requested = True
@@ -278,24 +278,24 @@ class Runner:
         self._progress.message(f"{test.title}: {ending}")
 
     def _begin(self) -> None:
-        """The drive as the test finds it, or as it was at the test's waypoint."""
+        """The drive as the test finds it, or as it was at the test's resume point."""
         self._passed, self._unwritten, self._rounds, self._anew = 0, True, [], None
-        if self._behind is not None and self._behind.waypoint.drive == Drive.ANEW:
-            self._anew = self._behind.waypoint.to_dict()
-        self._state_due_s = time.monotonic() + waypoint_module.STATE_INTERVAL_S
+        if self._behind is not None and self._behind.resume_point.drive == Drive.ANEW:
+            self._anew = self._behind.resume_point.to_dict()
+        self._state_due_s = time.monotonic() + resume_point_module.STATE_INTERVAL_S
         if not isinstance(self._target, SimulatedTarget):
             return
         self._target.rewind()
-        self._past = Past(self._target)
+        self._past = WriteHistory(self._target)
         if self._behind is not None:
-            waypoint = self._behind.waypoint
-            assert waypoint.state is not None
-            self._target.load(self._writer.path / waypoint.state)
-            self._past = Past(self._target, **waypoint.past)
+            resume_point = self._behind.resume_point
+            assert resume_point.state is not None
+            self._target.load(self._writer.path / resume_point.state)
+            self._past = WriteHistory(self._target, **resume_point.past)
 
     def _is_behind(self) -> bool:
         """Whether the next step or measurement was done before the interruption."""
-        return self._behind is not None and self._passed < self._behind.waypoint.passed
+        return self._behind is not None and self._passed < self._behind.resume_point.passed
 
     def _pass(self, entry: dict[str, Any]) -> None:
         """One more step or measurement is done. From time to time what was measured is written to
@@ -320,7 +320,7 @@ class Runner:
             self._state_due_s = None
             self._note(f"{error}: interrupted from here on, {self._test_title} goes back further")
             return
-        self._set_waypoint(entry, Drive.SAVED, name)
+        self._set_resume_point(entry, Drive.SAVED, name)
         self._delay(begun)
 
     def _is_due(self) -> bool:
@@ -330,8 +330,8 @@ class Runner:
     def _delay(self, begun: float) -> None:
         """Says when a place is saved again, after one took from ``begun`` until now."""
         now = time.monotonic()
-        share = (now - begun) / waypoint_module.STATE_SHARE_MAX
-        self._state_due_s = now + max(waypoint_module.STATE_INTERVAL_S, share)
+        share = (now - begun) / resume_point_module.STATE_SHARE_MAX
+        self._state_due_s = now + max(resume_point_module.STATE_INTERVAL_S, share)
 
     def _keep_place(self, measurement: Measurement, entry: dict[str, Any]) -> None:
         """Says of a real drive, before a measurement, whether the test could go on with it."""
@@ -340,14 +340,14 @@ class Runner:
         if measurement.writes:
             self._unwritten = False
             if self._known_unwritten(entry):
-                self._drop_waypoint(entry)
+                self._drop_resume_point(entry)
         elif self._unwritten:
             self._mark(entry, Drive.UNWRITTEN)
 
     def _known_unwritten(self, entry: Mapping[str, Any]) -> bool:
         return bool(entry.get("waypoint", {}).get("drive") == Drive.UNWRITTEN)
 
-    def _drop_waypoint(self, entry: dict[str, Any]) -> None:
+    def _drop_resume_point(self, entry: dict[str, Any]) -> None:
         """Back to the phase that prepares the drive anew, if there was one."""
         del entry["waypoint"]
         if self._anew is not None:
@@ -355,7 +355,9 @@ class Runner:
         self._update()
         self._writer.note(self._manifest)
 
-    def _set_waypoint(self, entry: dict[str, Any], drive: Drive, state: str | None = None) -> None:
+    def _set_resume_point(
+        self, entry: dict[str, Any], drive: Drive, state: str | None = None
+    ) -> None:
         self._mark(entry, drive, state)
         if drive is Drive.ANEW:
             self._anew = entry["waypoint"]
@@ -363,7 +365,7 @@ class Runner:
         self._writer.keep_states(self._states())
 
     def _mark(self, entry: dict[str, Any], drive: Drive, state: str | None = None) -> None:
-        entry["waypoint"] = Waypoint(
+        entry["waypoint"] = ResumePoint(
             passed=self._passed,
             preparation=len(entry["preparation"]),
             recordings=len(entry["recordings"]),
@@ -375,8 +377,8 @@ class Runner:
 
     def _states(self) -> set[str]:
         """Files with states that a test could go on from."""
-        waypoints = [test["waypoint"] for test in self._tests if "waypoint" in test]
-        return {waypoint["state"] for waypoint in waypoints if waypoint["state"] is not None}
+        points = [test["waypoint"] for test in self._tests if "waypoint" in test]
+        return {point["state"] for point in points if point["state"] is not None}
 
     def _prepare(self, step: Step, entry: dict[str, Any]) -> None:
         if self._is_behind():
@@ -386,7 +388,7 @@ class Runner:
         text = step.describe(self._plan.subject)
         self._stop_if_requested()
         if not isinstance(step, Rest) and self._known_unwritten(entry):
-            self._drop_waypoint(entry)
+            self._drop_resume_point(entry)
         match step:
             case Purge():
                 self._show(text, 0.0, 0.0)
@@ -519,7 +521,7 @@ class Runner:
                 used_s += self._costs.of_measurement(measurement)
             if in_place:
                 self._rounds[-1] += 1
-                self._set_waypoint(entry, Drive.ROUNDS)
+                self._set_resume_point(entry, Drive.ROUNDS)
             else:
                 self._checkpoint()
             batch = phase.following(measured)
@@ -534,11 +536,11 @@ class Runner:
         if not self._is_behind():
             return 0
         assert self._behind is not None
-        waypoint, place = self._behind.waypoint, len(self._rounds) - 1
-        self._rounds[place] = waypoint.rounds[place]
-        self._passed += waypoint.rounds[place] * len(phase.first)
-        goes_on = waypoint.drive == Drive.ROUNDS and place == len(waypoint.rounds) - 1
-        return waypoint.rounds[place] if goes_on else None
+        resume_point, place = self._behind.resume_point, len(self._rounds) - 1
+        self._rounds[place] = resume_point.rounds[place]
+        self._passed += resume_point.rounds[place] * len(phase.first)
+        goes_on = resume_point.drive == Drive.ROUNDS and place == len(resume_point.rounds) - 1
+        return resume_point.rounds[place] if goes_on else None
 
     def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:
         if self._is_behind():

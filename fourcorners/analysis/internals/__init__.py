@@ -10,25 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import (
-    arm,
-    caches,
-    command_queue,
-    conflicts,
-    core_model,
-    drift,
-    extended_model,
-    first_turn,
-    link,
+from fourcorners.analysis.internals.caches import disk_write_cache, read_cache
+from fourcorners.analysis.internals.collection import writing
+from fourcorners.analysis.internals.disk import mechanics, zones
+from fourcorners.analysis.internals.flash import (
+    die_conflicts,
     log_blocks,
     mapping_unit,
-    medium,
-    queue_curve,
-    story,
-    unreached,
-    writing,
-    zones,
+    parallel_units,
+    partial_write_model,
 )
+from fourcorners.analysis.internals.link import command_queue, generation, transfer_model
+from fourcorners.analysis.internals.method import drift, explanation, host_answered, medium
 from fourcorners.analysis.source import RunData
 
 
@@ -50,23 +43,23 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
         ),
         None,
     )
-    found = [*units, *logs, *(extended_model.find(run, unit) if units else [])]
-    found += core_model.find(run)
-    found += caches.find(run)
-    links = link.find(run)
+    found = [*units, *logs, *(partial_write_model.find(run, unit) if units else [])]
+    found += transfer_model.find(run)
+    found += read_cache.find(run)
+    links = generation.find(run)
     ceiling = next((finding.value for finding in links if finding.name == "link_ceiling"), None)
-    found += conflicts.find(run, ceiling)
+    found += die_conflicts.find(run, ceiling)
     queues = command_queue.find(run)
-    found += [*queues, *queue_curve.find(run, _values([*found, *queues]))]
+    found += [*queues, *parallel_units.find(run, _values([*found, *queues]))]
     written = writing.find(run, ceiling, logged)
     found += [*links, *(medium.without_flash(written) if medium.is_disk(run) else written)]
-    moving = arm.find(run, _values(queues).get("command_queue_depth"))
-    found = first_turn.added([*found, *zones.find(run, ceiling), *moving])
-    found = extended_model.corrected(found)
+    moving = mechanics.find(run, _values(queues).get("command_queue_depth"))
+    found = disk_write_cache.added([*found, *zones.find(run, ceiling), *moving])
+    found = partial_write_model.corrected(found)
     drifts = drift.find(run)
-    found = unreached.doubted(drift.doubted(found, drifts, drift.watched(run)), misleading)
+    found = host_answered.doubted(drift.doubted(found, drifts, drift.watched(run)), misleading)
     found += drifts
-    return [*(story.tell(found) if found else []), *found]
+    return [*(explanation.tell(found) if found else []), *found]
 
 
 def _values(findings: Sequence[Finding]) -> dict[str, float | None]:

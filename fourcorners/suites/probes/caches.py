@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fourcorners.analysis.internals import caches
+from fourcorners.analysis.internals.caches import read_cache
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -23,7 +23,7 @@ REGIONS_BYTES = tuple(MIB * 2**step for step in range(7))
 PASSES = 3
 # Longest that flash takes for one of these; a disk's segments show otherwise what it keeps.
 AGAIN_READ_S = 1e-3
-UNCACHED = caches.UNCACHED
+UNCACHED = read_cache.UNCACHED
 # Of regions between those that are kept and not; of no multiple of the hop.
 REGION_STEP_BYTES = 64 * KIB
 REGIONS_BETWEEN = 4
@@ -130,7 +130,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         if not seconds or UNCACHED not in measured:
             return ()
         step = max(REGION_STEP_BYTES, again_block)
-        region = caches.region_wanted(seconds, 1 / measured[UNCACHED].iops, step)
+        region = read_cache.region_wanted(seconds, 1 / measured[UNCACHED].iops, step)
         if region is None:
             return ()
         if region // again_block % HOP_BLOCKS == 0:

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners.analysis.internals import layout
-from fourcorners.analysis.internals.medium import moves_an_arm
+from fourcorners.analysis.internals.flash import interleaving
+from fourcorners.analysis.internals.method.medium import moves_an_arm
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -104,7 +104,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     unread = Unread(subject, span, block, parameters.depth, parameters.time_s, seed)
     arrival = fixed_rate(PAIRS_PER_SECOND)
 
-    def not_read_before(seen: layout.Seen) -> tuple[Measurement, ...]:
+    def not_read_before(seen: interleaving.Seen) -> tuple[Measurement, ...]:
         """Points of places that memory does not have; none where reads are known to come one at a
         time, or by an arm."""
         alone_s = 1 / statistics.median(seen.sentinel.values())
@@ -177,7 +177,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     first = interleaved([*windows, *places], span_bytes=span, seed=seed)
 
     def following(measured: Measured) -> tuple[Measurement, ...]:
-        seen = layout.Seen.of(
+        seen = interleaving.Seen.of(
             (
                 id.split("/")[0],
                 int(id.split("/")[1]),

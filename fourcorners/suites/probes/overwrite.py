@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
-from fourcorners.analysis.internals.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.spare_area import find_cliff
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent

@@ -25,9 +25,9 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals import medium
-from fourcorners.analysis.internals.curve import Curve, completion_curve
-from fourcorners.analysis.internals.rounds import Rounds, find_rounds
+from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
+from fourcorners.analysis.internals.method import medium
 from fourcorners.analysis.source import Measured, RunData, measured
 
 Floats = npt.NDArray[np.float64]

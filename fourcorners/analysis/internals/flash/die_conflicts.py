@@ -1,5 +1,5 @@
 """Findings ``stripe_bytes``, ``page_bytes`` and ``dies`` from reads that conflict; the arithmetic
-is in :mod:`fourcorners.analysis.internals.layout`."""
+is in :mod:`fourcorners.analysis.internals.flash.interleaving`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import channels
-from fourcorners.analysis.internals.layout import Seen
-from fourcorners.analysis.internals.medium import NO_FLASH, is_disk
+from fourcorners.analysis.internals.flash import channels
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.method.medium import NO_FLASH, is_disk
 from fourcorners.analysis.source import RunData, measured
 
 TEST = "probe-conflicts"

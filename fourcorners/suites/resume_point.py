@@ -40,7 +40,7 @@ class Drive(StrEnum):
 
 
 @dataclass(frozen=True)
-class Waypoint:
+class ResumePoint:
     """A place in a test: what is behind it, as the manifest has it while the test runs."""
 
     passed: int
@@ -53,7 +53,7 @@ class Waypoint:
     state: str | None
     """File in the run folder with a simulated drive's state."""
     past: dict[str, Any]
-    """See :class:`fourcorners.suites.past.Past`."""
+    """See :class:`fourcorners.suites.write_history.WriteHistory`."""
     rounds: list[int] = field(default_factory=list)
     """Of each phase of rounds that has begun, those that are behind."""
 
@@ -64,10 +64,10 @@ class Waypoint:
 
 @dataclass(frozen=True)
 class GoingOn:
-    """A test that goes on: its entry in the manifest, cut off at the waypoint."""
+    """A test that goes on: its entry in the manifest, cut off at the resume point."""
 
     entry: dict[str, Any]
-    waypoint: Waypoint
+    resume_point: ResumePoint
     recordings: Mapping[str, Recording] = field(repr=False)
 
 
@@ -75,16 +75,16 @@ def going_on(run: Run, test: Mapping[str, Any]) -> GoingOn | None:
     """How an interrupted test goes on; ``None`` where it has to begin anew."""
     if test["status"] != "interrupted" or "waypoint" not in test:
         return None
-    waypoint = Waypoint(**test["waypoint"])
-    if waypoint.state is not None and not (run.path / waypoint.state).is_file():
+    resume_point = ResumePoint(**test["waypoint"])
+    if resume_point.state is not None and not (run.path / resume_point.state).is_file():
         return None
     entry = {
         **test,
-        "preparation": test["preparation"][: waypoint.preparation],
-        "recordings": test["recordings"][: waypoint.recordings],
+        "preparation": test["preparation"][: resume_point.preparation],
+        "recordings": test["recordings"][: resume_point.recordings],
     }
     ids = [recording["id"] for recording in entry["recordings"]]
-    return GoingOn(entry, waypoint, {id: _recording(run, id) for id in ids})
+    return GoingOn(entry, resume_point, {id: _recording(run, id) for id in ids})
 
 
 def begins_anew(phase: Phase | Adaptive) -> bool:

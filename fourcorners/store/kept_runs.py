@@ -16,7 +16,7 @@ from fourcorners.store.reader import Run
 
 
 @dataclass(frozen=True)
-class ShelvedRun:
+class KeptRun:
     """A run folder and what is written on it."""
 
     run: Run
@@ -80,27 +80,27 @@ class Choice:
     until: datetime.date | None = None
     """Both inclusive, by UTC."""
 
-    def takes(self, shelved: ShelvedRun) -> bool:
+    def takes(self, kept: KeptRun) -> bool:
         """Whether a run is wanted."""
-        row = shelved.to_dict()
-        day = shelved.created[:10]
+        row = kept.to_dict()
+        day = kept.created[:10]
         named = f"{row['drive']} {row['locator']}".lower()
         return (
             (self.drive is None or self.drive.lower() in named)
-            and (self.test is None or self.test in shelved.tests)
-            and (self.tag is None or self.tag in shelved.notes.tags)
+            and (self.test is None or self.test in kept.tests)
+            and (self.tag is None or self.tag in kept.notes.tags)
             and (self.since is None or day >= self.since.isoformat())
             and (self.until is None or "" < day <= self.until.isoformat())
         )
 
 
-def shelf(
+def kept_runs(
     folders: Iterable[Path],
     choice: Choice | None = None,
     *,
     whole: bool = False,
     damaged: Callable[[str], object] = warnings.warn,
-) -> list[ShelvedRun]:
+) -> list[KeptRun]:
     """The runs in ``folders`` (each a run folder, or a folder of run folders), oldest first.
 
     A run in a folder of runs that cannot be read is left out, and ``damaged`` is told in a sentence
@@ -116,14 +116,14 @@ def shelf(
             try:
                 run = Run(path)
                 run.check(whole=whole)
-                runs.append(ShelvedRun(run, read_notes(path)))
+                runs.append(KeptRun(run, read_notes(path)))
             except UserError as error:
                 if path == folder:
                     raise
                 damaged(f"left out: {error}")
     return sorted(
-        (shelved for shelved in runs if wanted.takes(shelved)),
-        key=lambda shelved: (shelved.created, str(shelved.run.path)),
+        (kept for kept in runs if wanted.takes(kept)),
+        key=lambda kept: (kept.created, str(kept.run.path)),
     )
 
 

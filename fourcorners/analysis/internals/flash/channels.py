@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.layout import Seen
-from fourcorners.analysis.internals.medium import NO_FLASH
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.method.medium import NO_FLASH
 
 TITLE = "Channels that dies share"
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fourcorners import wording
 from fourcorners.analysis.finding import ODD, Finding
-from fourcorners.analysis.internals.drift import DISTURBED
+from fourcorners.analysis.internals.method.drift import DISTURBED
 
 CLUSTER_MIN_BYTES = 256 * 2**10
 

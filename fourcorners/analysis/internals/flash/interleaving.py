@@ -19,8 +19,8 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fourcorners.analysis.internals.crossings import Crossings, crossings
-from fourcorners.analysis.internals.unread import Unread
+from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
+from fourcorners.analysis.internals.flash.strided_reads import Unread
 
 DIES_MAX = 128
 """Dies up to which distances are tried."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners.analysis.internals.erase_unit import TEST, reads_beside
+from fourcorners.analysis.internals.collection.superblock import TEST, reads_beside
 from fourcorners.analysis.source import RunData, measured
 
 _READS_MIN = 50

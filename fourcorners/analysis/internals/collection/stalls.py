@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals.erase_unit import TEST, parts_of
-from fourcorners.analysis.internals.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.superblock import TEST, parts_of
 from fourcorners.analysis.source import Measured, RunData, measured
 
 Floats = npt.NDArray[np.float64]

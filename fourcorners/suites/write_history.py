@@ -6,7 +6,7 @@ from fourcorners.recording import Recording
 from fourcorners.target.target import Target
 
 
-class Past:
+class WriteHistory:
     """Bytes written since the purge, or since the run began where there was none."""
 
     def __init__(self, target: Target, written_bytes: int = 0, purged: bool = False) -> None:

@@ -1,15 +1,16 @@
 """Whether a further probe of a real target can identify anything, by what the first ones show.
 
 What they find under other load, or in reads that the host answered, is not taken as the drive's
-(:mod:`~fourcorners.analysis.internals.drift`, :mod:`~fourcorners.analysis.internals.unreached`).
+(:mod:`~fourcorners.analysis.internals.method.drift`,
+:mod:`~fourcorners.analysis.internals.method.host_answered`).
 Where that is already sure of a probe that has not run, it need not run.
 """
 
 from __future__ import annotations
 
 from fourcorners.analysis import artefacts
-from fourcorners.analysis.internals import drift
-from fourcorners.analysis.internals.unreached import ANSWERED
+from fourcorners.analysis.internals.method import drift
+from fourcorners.analysis.internals.method.host_answered import ANSWERED
 from fourcorners.analysis.source import RunData, measured
 
 ANSWERED_SHARE_MIN = 0.9

@@ -12,11 +12,11 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals import write_buffer
-from fourcorners.analysis.internals.bend import SLOWER_MIN, Bend, find_bends
-from fourcorners.analysis.internals.curve import Curve, completion_curve
-from fourcorners.analysis.internals.rounds import find_rounds
-from fourcorners.analysis.internals.write_buffer import Buffer
+from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.caches.program_rounds import find_rounds
+from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
+from fourcorners.analysis.internals.caches.write_buffer import Buffer
 from fourcorners.analysis.source import Measured, RunData, measured
 
 FILL_TEST = "probe-overwrite"

@@ -14,8 +14,8 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.mapping_unit import TEST
-from fourcorners.analysis.internals.medium import NO_UNITS, is_disk
+from fourcorners.analysis.internals.flash.mapping_unit import TEST
+from fourcorners.analysis.internals.method.medium import NO_UNITS, is_disk
 from fourcorners.analysis.source import RunData, measured
 
 NAME = "log_blocks"

@@ -26,8 +26,8 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import UNDER_LOAD, Finding
-from fourcorners.analysis.internals import tracks, zones
-from fourcorners.analysis.internals.medium import NO_ARM, moves_an_arm
+from fourcorners.analysis.internals.disk import tracks, zones
+from fourcorners.analysis.internals.method.medium import NO_ARM, moves_an_arm
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 

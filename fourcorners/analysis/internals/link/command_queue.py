@@ -1,9 +1,9 @@
 """Findings ``command_queue_depth`` and, of disks, ``reordering``.
 
 Where reads conflict on dies, the queue shows itself by what has to wait for it (see
-:mod:`fourcorners.analysis.internals.layout`). Elsewhere by the rate of random reads: it rises with
-what is outstanding up to the queue's depth, as a disk chooses the nearest of more and more commands
-(Worthington, Ganger and Patt, SIGMETRICS 1994), and stays as it is beyond.
+:mod:`fourcorners.analysis.internals.flash.interleaving`). Elsewhere by the rate of random reads: it
+rises with what is outstanding up to the queue's depth, as a disk chooses the nearest of more and
+more commands (Worthington, Ganger and Patt, SIGMETRICS 1994), and stays as it is beyond.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals import conflicts
-from fourcorners.analysis.internals.layout import Seen
-from fourcorners.analysis.internals.medium import moves_an_arm
+from fourcorners.analysis.internals.flash import die_conflicts
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.method.medium import moves_an_arm
 from fourcorners.analysis.source import RunData, measured
 
 TEST = "probe-depth"
@@ -60,7 +60,7 @@ def knee(by_depth: Mapping[int, float], no_more: float) -> int | None:
 
 def find(run: RunData) -> list[Finding]:
     """The findings; none where neither probe ran."""
-    seen, conflicting = conflicts.seen(run)
+    seen, conflicting = die_conflicts.seen(run)
     beside = conflicting["beside"]
     by_depth = rates(run)
     random = evidence(run)

@@ -26,7 +26,7 @@ import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals.medium import NO_UNITS, is_disk
+from fourcorners.analysis.internals.method.medium import NO_UNITS, is_disk
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
 

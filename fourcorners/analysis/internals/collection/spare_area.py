@@ -17,10 +17,14 @@ import numpy.typing as npt
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.amplification import WRITTEN_MAX, Prior, likely_share
-from fourcorners.analysis.internals.curve import Curve, completion_curve
-from fourcorners.analysis.internals.erase_unit import TEST, Part, parts_of
-from fourcorners.analysis.internals.moving_cost import cost_of_moving
+from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.collection.relocation_cost import cost_of_moving
+from fourcorners.analysis.internals.collection.superblock import TEST, Part, parts_of
+from fourcorners.analysis.internals.collection.write_amplification import (
+    WRITTEN_MAX,
+    Prior,
+    likely_share,
+)
 from fourcorners.analysis.source import RunData, measured
 
 Floats = npt.NDArray[np.float64]

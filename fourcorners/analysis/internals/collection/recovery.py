@@ -17,8 +17,8 @@ import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.erase_unit import TEST, Part, parts_of
-from fourcorners.analysis.internals.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.analysis.internals.collection.superblock import TEST, Part, parts_of
 from fourcorners.analysis.source import RunData, measured
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.curve import Curve
+from fourcorners.analysis.internals.caches.burst_curve import Curve
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
-from fourcorners.analysis.internals.medium import moves_an_arm
+from fourcorners.analysis.internals.method.medium import moves_an_arm
 from fourcorners.analysis.source import Measured, RunData, measured
 
 TEST = "probe-caches"

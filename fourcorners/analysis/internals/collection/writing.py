@@ -7,17 +7,9 @@ from dataclasses import replace
 
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals import (
-    durability,
-    erase_unit,
-    recovery,
-    slc_cache,
-    spare_area,
-    stalls,
-    stored_data,
-    trim,
-    write_buffer,
-)
+from fourcorners.analysis.internals.caches import durability, slc_cache, write_buffer
+from fourcorners.analysis.internals.collection import recovery, spare_area, stalls, superblock
+from fourcorners.analysis.internals.flash import data_reduction, trim_granularity
 from fourcorners.analysis.source import RunData
 
 _PADDED = (
@@ -50,9 +42,9 @@ def find(run: RunData, link_rate: float | None, logs: bool) -> list[Finding]:
         *_overwritten(run, known, through, logs, round_s),
         *buffers,
         *caches,
-        *stored_data.find(run, carried, through),
+        *data_reduction.find(run, carried, through),
         *flushes,
-        *trim.find(run),
+        *trim_granularity.find(run),
     ]
 
 
@@ -62,7 +54,7 @@ def _overwritten(
     """``written``: values of the other findings about writes. ``through``: writes wait until they
     are on the medium. ``logs``: small ones go to log blocks. ``round_s``: period of the steps in
     which a burst is taken, or zero."""
-    erased = erase_unit.find(run)
+    erased = superblock.find(run)
     if not erased:
         return []
     stalled = stalls.find(run, erased[0])

@@ -12,7 +12,7 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
-from fourcorners.analysis.internals.curve import completion_curve
+from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible
 

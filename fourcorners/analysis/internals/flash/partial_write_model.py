@@ -21,7 +21,7 @@ import scipy
 from fourcorners import wording
 from fourcorners.analysis import access_model
 from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.medium import NO_UNITS
+from fourcorners.analysis.internals.method.medium import NO_UNITS
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData, measured
 

@@ -25,7 +25,8 @@ import scipy
 
 from fourcorners import wording
 from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals import command_queue, conflicts
+from fourcorners.analysis.internals.flash import die_conflicts
+from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.source import RunData
 
 NAME = "parallel_units"
@@ -102,7 +103,7 @@ class Conflicting:
 
 def _conflicting(run: RunData, known: Mapping[str, float | None]) -> Conflicting | None:
     dies = known.get("dies")
-    seen, recordings = conflicts.seen(run)
+    seen, recordings = die_conflicts.seen(run)
     if dies is None or seen is None:
         return None
     if seen.stripe_bytes is None and seen.unread is not None:

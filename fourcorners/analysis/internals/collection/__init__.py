@@ -1,0 +1,1 @@
+"""Garbage collection and the spare area it works in."""

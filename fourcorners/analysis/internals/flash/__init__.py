@@ -1,0 +1,1 @@
+"""How flash is arranged and mapped."""

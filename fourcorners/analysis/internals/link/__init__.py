@@ -1,0 +1,1 @@
+"""The host link and what a command costs over it."""
