@@ -6,12 +6,12 @@ from functools import partial
 
 import pytest
 from fault_runs import validate
-from fourcorners.target.simulated import SimulatedTarget
 
 from fourcorners.catalog import names
 from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
+from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.arena.explain.contest import Answer, Outcome, Score, score
 from fourcorners.validation.arena.explain.document import wrong
 from fourcorners.validation.arena.explain.drives import KINDS, draw

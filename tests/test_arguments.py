@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from cyclopts import App
-from fourcorners.target.simulated import SimulatedTarget
 
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.cli.app import app
 from fourcorners.target.real import RealTarget
+from fourcorners.target.simulated import SimulatedTarget
 
 SUITE = """
 schema_version = 1

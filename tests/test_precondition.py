@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fourcorners.target.target import Target
 
 import fourcorners as fc
 from fourcorners.errors import UserError
 from fourcorners.suites.precondition import write_until_steady
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill
+from fourcorners.target.target import Target
 from fourcorners.validation.arena.steady.drives import draw
 from fourcorners.workload import Stream, Workload
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from dangers import disk
-from fourcorners.target.open import open_target
 
 from fourcorners.cli import main
 from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
 from fourcorners.suites import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.target import purge
+from fourcorners.target.open import open_target
 from fourcorners.target.verification import verify
 
 NVME = purge.Drive("/dev/nvme9n1", "nvme9n1", "S1", 1 << 30, "7", "NVMe over pcie", "/dev/nvme9", 1)

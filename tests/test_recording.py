@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from fourcorners.target.simulated import SimulatedTarget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fourcorners as fc
 from fourcorners.recording import OperationRecording
+from fourcorners.target.simulated import SimulatedTarget
 
 
 def _of(latencies_ns: list[int]) -> OperationRecording:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from command import fourcorners
-from fourcorners.target.simulated import SimulatedTarget
 
 import fourcorners as fc
 from fourcorners.errors import UserError
+from fourcorners.target.simulated import SimulatedTarget
 
 DRIVE = "sim:ocz-core-64gb"
 SSD = "sim:ocz-vector-256gb"

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.target.target import Target
 
 import fourcorners as fc
 from fourcorners.suites import Measurement, Subject, choose_suite, reviews, steps
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.steps import Fill, Purge
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 
 GB = 10**9
 DRIVE = Subject("simulated", 240_057_409_536)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fourcorners.machine import system_files
 from fourcorners.errors import UserError
+from fourcorners.machine import system_files
 from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from fourcorners.machine.environment import controller_of, describe_path
 from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
+from fourcorners.machine.environment import controller_of, describe_path
 
 Method = Literal["discard", "nvme-format", "nvme-sanitize", "ata-secure-erase"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from fourcorners.target.simulated import SimulatedTarget
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from fourcorners.cli import main
 from fourcorners.errors import EXIT_INTERNAL
 from fourcorners.target.real import RealTarget
+from fourcorners.target.simulated import SimulatedTarget
 
 CORPUS = Path(__file__).parent / "corpus"
 HANG_S = 20
