@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from fourcorners.errors import UserError
-    from fourcorners.gating import Gated, gate
-    from fourcorners.observing import Observed, observe
     from fourcorners.recording import (
         IoLog,
         LatencyDistribution,
@@ -38,11 +36,13 @@ if TYPE_CHECKING:
         OperationRecording,
         Recording,
     )
+    from fourcorners.running.begin import characterize, run
+    from fourcorners.running.explanation import Explanation, explain
+    from fourcorners.running.gating import Gated, gate
+    from fourcorners.running.observing import Observed, observe
+    from fourcorners.running.prepare import prepare
+    from fourcorners.running.resume import resume
     from fourcorners.store import Run
-    from fourcorners.suites.begin import characterize, run
-    from fourcorners.suites.explanation import Explanation, explain
-    from fourcorners.suites.prepare import prepare
-    from fourcorners.suites.resume import resume
     from fourcorners.target.open import open_target
     from fourcorners.target.target import Target
     from fourcorners.target.verification import Damage, Verification, verify
@@ -68,17 +68,17 @@ if TYPE_CHECKING:
 # Loaded when they are first used: most commands need few of them, and help texts none.
 _MODULES = {
     "errors": ("UserError",),
-    "gating": ("Gated", "gate"),
-    "observing": ("Observed", "observe"),
+    "running.gating": ("Gated", "gate"),
+    "running.observing": ("Observed", "observe"),
     "recording": (
         *("IoLog", "LatencyDistribution", "LatencyOverTime", "Offered", "OperationRecording"),
         "Recording",
     ),
     "store": ("Run",),
-    "suites.begin": ("characterize", "run"),
-    "suites.explanation": ("Explanation", "explain"),
-    "suites.prepare": ("prepare",),
-    "suites.resume": ("resume",),
+    "running.begin": ("characterize", "run"),
+    "running.explanation": ("Explanation", "explain"),
+    "running.prepare": ("prepare",),
+    "running.resume": ("resume",),
     "target.open": ("open_target",),
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
@@ -156,8 +156,8 @@ def query(sql: str, *folders: str, memory_bytes: int | None = None) -> pa.Table:
     docs/query.md describes the tables, and what ``memory_bytes`` bounds. Raises
     :class:`UserError`.
     """
-    from fourcorners.analysis.claims_table import claims_table
     from fourcorners.catalog.published import published_table
+    from fourcorners.comparison.claims_table import claims_table
     from fourcorners.store import sql as database
     from fourcorners.store.kept_runs import kept_runs
 

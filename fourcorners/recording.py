@@ -319,7 +319,7 @@ class Recording:
         return any(_LOST & operation.errors.keys() for operation in self.operations.values())
 
     def _repr_html_(self) -> str:
-        from fourcorners.notebook import recording_html
+        from fourcorners.report.notebook import recording_html
 
         return recording_html(self)
 
@@ -328,7 +328,7 @@ class Recording:
 
         Raises :class:`fourcorners.errors.UserError` when matplotlib is not installed.
         """
-        from fourcorners.plot import plot_recording
+        from fourcorners.report.matplotlib_plot import plot_recording
 
         return plot_recording(self)
 

@@ -14,7 +14,7 @@ from dangers import run
 
 import fourcorners as fc
 from fourcorners.analysis.artefacts import Artefact
-from fourcorners.observing import Observed
+from fourcorners.running.observing import Observed
 
 MIB = 1 << 20
 SIZE = 16 * MIB

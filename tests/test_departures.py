@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fourcorners as fc
-from fourcorners.suites.departures import Departures
+from fourcorners.running.departures import Departures
 from fourcorners.suites.test import Measurement
 from fourcorners.workload import Workload
 

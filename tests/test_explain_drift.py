@@ -11,7 +11,8 @@ from fourcorners.analysis import artefacts
 from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
 from fourcorners.analysis.internals.method import drift, futile, host_answered
 from fourcorners.cli import main
-from fourcorners.suites import explanation, steps
+from fourcorners.running import explanation
+from fourcorners.suites import steps
 from fourcorners.suites.suite import suite_of
 
 

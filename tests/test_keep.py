@@ -16,9 +16,9 @@ from command import fourcorners
 from fault_runs import validate
 
 import fourcorners as fc
-from fourcorners.analysis.claims_table import claims_table
 from fourcorners.catalog.published import published, published_table
 from fourcorners.cli import main
+from fourcorners.comparison.claims_table import claims_table
 from fourcorners.errors import UserError
 from fourcorners.store.kept_runs import Choice, kept_runs
 from fourcorners.store.notes import Notes, read_notes, write_notes

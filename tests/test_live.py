@@ -15,8 +15,7 @@ from rich.console import Console
 
 import fourcorners as fc
 from fourcorners.cli.live import LiveView
-from fourcorners.suites import Status
-from fourcorners.suites.progress import Pace
+from fourcorners.running.progress import Pace, Status
 
 STATUS = Status(
     target="OCZ Vector 256GB",

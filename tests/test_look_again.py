@@ -12,7 +12,7 @@ from dangers import Disk, disk, mounted, run
 
 import fourcorners as fc
 from fourcorners.cli import main
-from fourcorners.suites.runner import Runner
+from fourcorners.running.runner import Runner
 
 MIB = 1 << 20
 WRITES = fc.Workload([fc.Stream.write("random", 4096)], ios=50)

@@ -9,7 +9,7 @@ from report_fixture import CORE, make_run
 import fourcorners as fc
 from fourcorners import wording
 from fourcorners.analysis import Finding
-from fourcorners.notebook import run_html
+from fourcorners.report.notebook import run_html
 
 
 def test_a_recording_shows_its_operations() -> None:

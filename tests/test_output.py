@@ -14,7 +14,7 @@ from command import COMMAND
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.cli.output import safe
-from fourcorners.suites import runner
+from fourcorners.running import runner
 
 FC = shlex.join(COMMAND)
 TINY = 'schema_version = 1\nname = "tiny"\n[[test]]\nname = "reads"\nprepare = []\n'

@@ -180,7 +180,7 @@ def test_resume_does_not_overwrite_what_the_owner_put_there(
     file, out = tmp_path / "t.bin", tmp_path / "runs"
     script = (
         "import os, signal, sys, threading; from fourcorners.cli import main\n"
-        "from fourcorners.suites.runner import Runner\n"
+        "from fourcorners.running.runner import Runner\n"
         "begin = Runner._begin\n"
         "def stop(self):\n begin(self); os.kill(os.getpid(), signal.SIGINT)\n"
         "Runner._begin = stop\n"

@@ -7,7 +7,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.errors import UserError
-from fourcorners.suites.precondition import write_until_steady
+from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill
 from fourcorners.target.target import Target

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 import fourcorners as fc
+from fourcorners.running.costs import Costs
+from fourcorners.running.progress import Estimate
 from fourcorners.suites import Subject, find_suite
-from fourcorners.suites.costs import Costs
-from fourcorners.suites.progress import Estimate
 from fourcorners.suites.suite import SuitePlan
 
 FACTOR = 2.0

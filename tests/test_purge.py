@@ -11,7 +11,7 @@ from dangers import disk
 
 from fourcorners.cli import main
 from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
-from fourcorners.suites import run as run_suite
+from fourcorners.running.begin import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.target import purge
 from fourcorners.target.open import open_target

@@ -13,6 +13,7 @@ from fault_runs import edit_manifest
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.running.progress import Progress
 from fourcorners.store import schema
 
 DRIVE = "sim:ocz-core-64gb"
@@ -227,7 +228,7 @@ def test_a_file_is_prepared_and_measured_again_where_the_run_was_killed(tmp_path
 def test_a_run_that_goes_on_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fourcorners.store.folder._DYING_S", 0.1)
 
-    class Impatient(fc.suites.Progress):
+    class Impatient(Progress):
         refusals = 0
 
         def message(self, text: str) -> None:

@@ -23,7 +23,7 @@ from fourcorners.target import identity
 STOPPED = """
 import os, signal, sys
 from fourcorners.cli import main
-from fourcorners.suites.runner import Runner
+from fourcorners.running.runner import Runner
 begin, number = Runner._begin, getattr(signal, sys.argv[1])
 def stop(self):
     begin(self)

@@ -19,7 +19,7 @@ DRIVE = "sim:ocz-core-64gb"
 SCRIPT = """
 import json, os, signal, sys
 import fourcorners as fc
-from fourcorners.suites import resume_point
+from fourcorners.running import resume_point
 resume_point.STATE_INTERVAL_S, resume_point.STATE_SHARE_MAX = 0.0, 1e9
 left, flush = int(sys.argv[2]), os.fsync
 def fsync(descriptor):

@@ -18,9 +18,9 @@ from fourcorners.analysis.load import Load, bracket
 from fourcorners.cli import main
 from fourcorners.recording import Recording
 from fourcorners.report import charts
+from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest
-from fourcorners.suites.resume_point import longest_stretch_s
 from fourcorners.suites.schema import suite_schema
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill, Purge, Trim
@@ -378,7 +378,7 @@ def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_i
 
     words = ["run", "queue-depth", SMALL, "--with", "depths=1", "--scale", "0.0002"]
     with monkeypatch.context() as patched:
-        patched.setattr("fourcorners.suites.runner.write_html", full)
+        patched.setattr("fourcorners.running.runner.write_html", full)
         assert main([*words, "--filled", "0.01", "--out", str(tmp_path)]) == 1
     said = capsys.readouterr()
     told = " ".join(said.out.split())

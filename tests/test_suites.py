@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import fourcorners as fc
-from fourcorners.suites import Measurement, Subject, choose_suite, reviews, steps
+from fourcorners.running.begin import choose_suite, reviews
+from fourcorners.suites import Measurement, Subject, steps
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.steps import Fill, Purge
 from fourcorners.target.simulated import SimulatedTarget

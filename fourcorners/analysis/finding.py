@@ -71,7 +71,7 @@ class Finding:
         }
 
     def _repr_html_(self) -> str:
-        from fourcorners.notebook import findings_html
+        from fourcorners.report.notebook import findings_html
 
         return findings_html([self.to_dict()])
 

@@ -9,7 +9,6 @@ from typing import NoReturn
 
 import cyclopts
 
-from fourcorners import interrupt
 from fourcorners.cli.app import app
 from fourcorners.cli.output import tell
 from fourcorners.cli.streams import Streams, open_missing
@@ -22,6 +21,7 @@ from fourcorners.errors import (
     UserError,
     os_reason,
 )
+from fourcorners.running import interrupt
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -235,7 +235,7 @@ def characterize(
         Only these tests, separated by commas: four-corners, queue-depth, transfer-size,
         consistency.
     """
-    from fourcorners.suites import choose_suite, reviews
+    from fourcorners.running.begin import choose_suite, reviews
 
     suite = choose_suite(reviews(profile), tests=_names(tests))
     return _run(suite, targets, options, claims, jobs)
@@ -283,7 +283,7 @@ def run(
         of them a random half, a quarter, ... Tests have their own numbers.
     """
     from fourcorners.cli import run as run_command
-    from fourcorners.suites import choose_suite
+    from fourcorners.running.begin import choose_suite
 
     suite = choose_suite(
         test,
@@ -324,8 +324,8 @@ def explain(
         nothing, as other load disturbs them or the page cache answers.
     """
     from fourcorners.cli import explain as explain_command
-    from fourcorners.suites import choose_suite
-    from fourcorners.suites.explanation import READING_SUITE, SUITE
+    from fourcorners.running.begin import choose_suite
+    from fourcorners.running.explanation import READING_SUITE, SUITE
 
     suite = choose_suite(READING_SUITE if reads_only else SUITE)
     return explain_command.run(subject, reads_only, all_probes, _options(suite, options))
@@ -378,7 +378,7 @@ def resume(
     """
     from fourcorners.cli import resume as resume_command
     from fourcorners.cli.foreign import reading
-    from fourcorners.suites.resume import Words
+    from fourcorners.running.resume import Words
 
     words = Words(destroy_data, overwrite, purge)
     with reading([run]):
@@ -601,7 +601,7 @@ def gate(
         Another suite or test, by its name or file.
     """
     from fourcorners.cli import gate as gate_command
-    from fourcorners.suites import choose_suite
+    from fourcorners.running.begin import choose_suite
 
     return gate_command.run(
         target,

@@ -11,10 +11,10 @@ from typing import Any
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.progress import choose_progress
+from fourcorners.running.begin import run as run_suite
 from fourcorners.store import Run
 from fourcorners.store.folder import end_command
 from fourcorners.suites import Subject, Suite
-from fourcorners.suites import run as run_suite
 from fourcorners.target.open import is_simulated, open_target
 from fourcorners.target.target import Target
 

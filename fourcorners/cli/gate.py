@@ -12,7 +12,7 @@ from fourcorners.cli.outcome import show_runs
 from fourcorners.cli.output import new_console, print_json, say
 from fourcorners.comparison.documents import to_dict
 from fourcorners.errors import EXIT_FAILED
-from fourcorners.gating import Gated, judge, prepare_gate
+from fourcorners.running.gating import Gated, judge, prepare_gate
 
 
 def run(

@@ -12,11 +12,11 @@ import pyarrow.parquet
 from rich.table import Table
 from rich.text import Text
 
-from fourcorners.analysis.claims_table import claims_table
 from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
 from fourcorners.cli.foreign import reading
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
+from fourcorners.comparison.claims_table import claims_table
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
 from fourcorners.store.kept_runs import Choice, KeptRun, kept_runs

@@ -12,9 +12,9 @@ from fourcorners.catalog.claims import Claim
 from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
 from fourcorners.report import render_summary, write_html
+from fourcorners.running.preview import done_again
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import resume_command
-from fourcorners.suites.preview import done_again
 from fourcorners.writing import OutputError
 
 _STATUS_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fourcorners.cli.output import say
 from fourcorners.errors import UserError
-from fourcorners.suites import prepare
+from fourcorners.running.prepare import prepare
 from fourcorners.target.open import open_target
 from fourcorners.units import parse_bytes
 from fourcorners.wording import chosen_size

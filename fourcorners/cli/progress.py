@@ -9,7 +9,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.output import new_console, tell
-from fourcorners.suites import Progress, Status
+from fourcorners.running.progress import Progress, Status
 
 # Between two plain lines within a test: often enough to see that it lives.
 _PLAIN_INTERVAL_S = 15.0

@@ -14,10 +14,10 @@ from fourcorners.errors import UserError
 from fourcorners.report import write_html
 from fourcorners.report.published import published_drives
 from fourcorners.report.spec import spec_json, spec_sheet
+from fourcorners.running.reference import reference
 from fourcorners.store import Run, schema
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites.parameters import unknown
-from fourcorners.suites.reference import reference
 from fourcorners.writing import Output
 
 

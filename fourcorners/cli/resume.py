@@ -11,10 +11,9 @@ from fourcorners.cli.outcome import show_runs
 from fourcorners.cli.output import tell
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
+from fourcorners.running.resume import PERMISSIONS, Words, resume
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import end_command, find, is_followed
-from fourcorners.suites import resume
-from fourcorners.suites.resume import PERMISSIONS, Words
 from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import is_simulated
 

@@ -13,9 +13,9 @@ from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.outcome import print_preview, show_runs
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
+from fourcorners.running.preview import preview
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites import Subject, Suite
-from fourcorners.suites.preview import preview
 from fourcorners.suites.subject import check_filled
 from fourcorners.target.open import examine_new_file, if_about, is_simulated, open_target
 from fourcorners.target.target import Target
@@ -118,7 +118,7 @@ def preview_runs(locators: Sequence[str], options: Options, check: Check | None 
 
 
 def show_previews(previews: Sequence[dict[str, Any]], options: Options) -> int:
-    """Prints plans as :func:`fourcorners.suites.preview.preview` gives them, and returns 0."""
+    """Prints plans as :func:`fourcorners.running.preview.preview` gives them, and returns 0."""
     if options.json:
         print_document("plan", {"plans": list(previews)})
     else:

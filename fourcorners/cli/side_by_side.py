@@ -12,14 +12,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fourcorners import interrupt
 from fourcorners.cli.each import Each
 from fourcorners.cli.output import tell
 from fourcorners.cli.progress import JsonProgress, PlainProgress
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from fourcorners.running import interrupt
+from fourcorners.running.begin import run as run_suite
+from fourcorners.running.progress import Progress, Status
 from fourcorners.store import Run
-from fourcorners.suites import Progress, Status
-from fourcorners.suites import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import is_simulated, open_target
 

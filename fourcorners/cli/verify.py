@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from fourcorners import interrupt
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.output import print_json, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
-from fourcorners.interrupt import InterruptRequest
+from fourcorners.running import interrupt
+from fourcorners.running.interrupt import InterruptRequest
 from fourcorners.target.open import open_target
 from fourcorners.target.purge import Method
 from fourcorners.target.verification import BLOCK_BYTES, Verification, check, verify

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fourcorners.catalog.claims import Claim
 
-from . import charts, plots
+from . import charts, terminal_plots
 from .payload import LATENCIES
 from .run import Run
 from .view import report_view
@@ -56,7 +56,7 @@ def render_summary(
             parts += [Text(""), table]
     if not drive["verdict"]:
         parts += _caveats(drive)
-    for plot in (*plots.curves(run), *plots.rates_over_time(run)):
+    for plot in (*terminal_plots.curves(run), *terminal_plots.rates_over_time(run)):
         parts += [Text(""), plot]
     if view["models"]:
         parts += [Text(""), _models(view)]

@@ -166,7 +166,7 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        from fourcorners.notebook import run_html
+        from fourcorners.report.notebook import run_html
 
         return run_html(self)
 

@@ -156,7 +156,7 @@ class Restore:
 @dataclass(frozen=True)
 class SteadyWrites:
     """4 KiB random writes to the first ``count`` bytes, after a fill, until the judge says that the
-    drive is in its steady state; see :mod:`fourcorners.suites.precondition`."""
+    drive is in its steady state; see :mod:`fourcorners.running.precondition`."""
 
     count: int
 

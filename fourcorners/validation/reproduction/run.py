@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fourcorners import catalog
 from fourcorners.errors import UserError
-from fourcorners.suites.precondition import write_until_steady
+from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, Purge, Restore, SteadyWrites, Step, Trim
 from fourcorners.target.open import open_target
 from fourcorners.target.simulated import SimulatedTarget

@@ -12,7 +12,7 @@ import numpy as np
 
 from fourcorners import catalog
 from fourcorners.analysis.finding import RESOLUTION
-from fourcorners.suites import run
+from fourcorners.running.begin import run
 from fourcorners.target.open import open_target
 from fourcorners.validation.arena.explain.drives import Hidden, draw
 from fourcorners.validation.arena.explain.known import known

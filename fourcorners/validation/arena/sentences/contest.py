@@ -11,8 +11,8 @@ from pathlib import Path
 
 from fourcorners import catalog
 from fourcorners.analysis import Finding, find
+from fourcorners.running.begin import run
 from fourcorners.store import Run
-from fourcorners.suites import run
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.target.open import open_target
 from fourcorners.validation.arena.explain.drives import Hidden, draw

@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from fourcorners.recording import Recording
-from fourcorners.suites.precondition import write_until_steady
+from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.arena.steady.contest import ATTEMPTS_MAX, TAIL_CHANGE_MAX

@@ -10,13 +10,13 @@ from typing import Any
 from fourcorners.catalog.claims import Claim
 from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
+from fourcorners.running.progress import Progress
+from fourcorners.running.runner import Futile, Runner
 from fourcorners.store import Run, RunWriter
 from fourcorners.store.directory import FOLLOWING
 from fourcorners.store.folder import timestamp
 from fourcorners.store.writer import run_name
 from fourcorners.suites.parameters import unknown
-from fourcorners.suites.progress import Progress
-from fourcorners.suites.runner import Futile, Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.target.identity import identify

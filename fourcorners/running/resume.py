@@ -13,10 +13,10 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
+from fourcorners.running.progress import Progress
+from fourcorners.running.resume_point import Drive, GoingOn, going_on
+from fourcorners.running.runner import Runner
 from fourcorners.store import Run, RunWriter, folder
-from fourcorners.suites.progress import Progress
-from fourcorners.suites.resume_point import Drive, GoingOn, going_on
-from fourcorners.suites.runner import Runner
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.target.identity import check_same

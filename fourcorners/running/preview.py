@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fourcorners import wording
-from fourcorners.suites.resume_point import longest_stretch_s
+from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
 from fourcorners.target.target import Target

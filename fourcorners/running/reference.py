@@ -4,9 +4,9 @@ from pathlib import Path
 
 from fourcorners.catalog import SIMULATED_PREFIX
 from fourcorners.errors import UserError
+from fourcorners.running.begin import run as run_suite
+from fourcorners.running.progress import Progress
 from fourcorners.store import Run
-from fourcorners.suites.begin import run as run_suite
-from fourcorners.suites.progress import Progress
 from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import open_target
 

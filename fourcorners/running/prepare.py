@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fourcorners.errors import EXIT_FAILED, UserError
-from fourcorners.suites.precondition import write_until_steady
+from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
 from fourcorners.target.simulated import SimulatedTarget, state_output

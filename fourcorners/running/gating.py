@@ -8,10 +8,11 @@ from pathlib import Path
 
 from fourcorners.comparison import Check, Comparison, Subject, compare, parse_gate
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
+from fourcorners.running.begin import choose_suite
+from fourcorners.running.begin import run as run_suite
 from fourcorners.store import Run
 from fourcorners.store.kept_runs import kept_runs
-from fourcorners.suites import Suite, choose_suite
-from fourcorners.suites import run as run_suite
+from fourcorners.suites import Suite
 from fourcorners.target.target import Target
 
 SUITE = "ci"

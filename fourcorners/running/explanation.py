@@ -9,11 +9,11 @@ from fourcorners.analysis import Finding, find
 from fourcorners.analysis.internals.method import futile
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
+from fourcorners.running.begin import run as run_suite
+from fourcorners.running.preview import preview
+from fourcorners.running.progress import Progress
 from fourcorners.store import Run
-from fourcorners.suites.begin import run as run_suite
 from fourcorners.suites.common import MIB
-from fourcorners.suites.preview import preview
-from fourcorners.suites.progress import Progress
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.target.identity import check_same
@@ -53,7 +53,7 @@ class Explanation:
         return cls(tuple(runs), tuple(find(Joined(runs))), tuple(missing))
 
     def _repr_html_(self) -> str:
-        from fourcorners.notebook import findings_html
+        from fourcorners.report.notebook import findings_html
 
         name = str(self.runs[-1].manifest["target"]["name"])
         return findings_html([finding.to_dict() for finding in self.findings], name)
@@ -127,7 +127,7 @@ def check_size(name: str, subject: Subject) -> None:
 
 def preview_missing(path: str | Path, reads_only: bool, seed: int) -> list[dict[str, Any]]:
     """The plan of the probes that :func:`explain` would run for a run folder, as
-    :func:`fourcorners.suites.preview.preview` gives it; none where nothing is missing.
+    :func:`fourcorners.running.preview.preview` gives it; none where nothing is missing.
 
     Raises :class:`UserError` as :func:`explain` does.
     """

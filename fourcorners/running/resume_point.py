@@ -53,7 +53,7 @@ class ResumePoint:
     state: str | None
     """File in the run folder with a simulated drive's state."""
     past: dict[str, Any]
-    """See :class:`fourcorners.suites.write_history.WriteHistory`."""
+    """See :class:`fourcorners.running.write_history.WriteHistory`."""
     rounds: list[int] = field(default_factory=list)
     """Of each phase of rounds that has begun, those that are behind."""
 

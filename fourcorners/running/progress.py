@@ -70,7 +70,7 @@ class Progress:
 
 class Estimate:
     """How far a plan has come, in wall-clock seconds that its parts were expected to take
-    (:class:`fourcorners.suites.costs.Costs`)."""
+    (:class:`fourcorners.running.costs.Costs`)."""
 
     def __init__(self, expected_s: float) -> None:
         """Starts the clock on a plan that is expected to take ``expected_s``."""

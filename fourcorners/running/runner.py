@@ -12,20 +12,21 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.errors import TargetLostError, UserError, is_panic
-from fourcorners.interrupt import InterruptRequest, stopped_by
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.observer import Observer
 from fourcorners.recording import Recording
 from fourcorners.report import write_html
+from fourcorners.running import resume_point as resume_point_module
+from fourcorners.running.costs import Costs
+from fourcorners.running.departures import Departures
+from fourcorners.running.interrupt import InterruptRequest, stopped_by
+from fourcorners.running.precondition import write_until_steady
+from fourcorners.running.preview import announcement, lost_at_most
+from fourcorners.running.progress import Estimate, Pace, Progress, Status
+from fourcorners.running.resume_point import Drive, GoingOn, ResumePoint, begins_anew
+from fourcorners.running.write_history import WriteHistory
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import resume_command, timestamp
-from fourcorners.suites import resume_point as resume_point_module
-from fourcorners.suites.costs import Costs
-from fourcorners.suites.departures import Departures
-from fourcorners.suites.precondition import write_until_steady
-from fourcorners.suites.preview import announcement, lost_at_most
-from fourcorners.suites.progress import Estimate, Pace, Progress, Status
-from fourcorners.suites.resume_point import Drive, GoingOn, ResumePoint, begins_anew
 from fourcorners.suites.steps import (
     Fill,
     Purge,
@@ -38,7 +39,6 @@ from fourcorners.suites.steps import (
 )
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Test
-from fourcorners.suites.write_history import WriteHistory
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 from fourcorners.workload import Workload
@@ -63,7 +63,7 @@ class Runner:
     """One run: the plan, what is known of it so far, and the folder that holds it.
 
     Tests that the manifest has as finished are not run again, and one that was interrupted may go
-    on in its midst; see :mod:`fourcorners.suites.resume`.
+    on in its midst; see :mod:`fourcorners.running.resume`.
     """
 
     def __init__(
