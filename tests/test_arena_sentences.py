@@ -1,11 +1,13 @@
 """The check of sentences: it finds those that once were false when the old rules are put back."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from analysis_fixture import KIB, SIZES, FakeRun, access_seconds
+from analysis_fixture import KIB, MIB, SIZES, FakeRun, access_seconds
+from fault_runs import validate
 from test_analysis_summary import DRIVES
 from test_false_sentences import flat_fill, nvme, with_consistency
 
@@ -150,6 +152,17 @@ def test_the_false_stand_first_and_with_their_drive() -> None:
     assert text.index("| b |") < text.index("| a |")
 
 
+def test_a_limit_of_the_link_that_a_recording_exceeds_is_found() -> None:
+    run, name = FakeRun(), "artefact_link_limit"
+    run.add("four-corners/sequential-read-qd1", "read", iops=558e6 / MIB, block_bytes=MIB)
+    page = page_of(run)
+    evidence = {"ceiling": 559e6, "unit": "bytes", "points": 4, "links": ["SATA 6 Gb/s"]}
+    page.claims[:] = [Claim(name, "The link was the limit.", name, (), {"evidence": evidence})]
+    assert [said.holds for said in judge(page, None)] == [True]
+    run.recordings[0]["bytes_per_second"] = 600e6
+    assert [said.why for said in judge(page, None)] == ["a recording has 600 MB/s"]
+
+
 @pytest.mark.parametrize(("seed", "index"), [(11, 6), (11, 11)])
 def test_nothing_false_is_said_of_a_hidden_drive(seed: int, index: int) -> None:
     outcome = run_drive(seed, index)
@@ -164,5 +177,9 @@ def test_runs_in_a_folder_are_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
     printed = capsys.readouterr().out
     assert "sentences about 1 drives or runs" in printed
     assert " 0 false." in printed
+    assert main(["arena", "sentences", "--runs", str(tmp_path / "runs"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("arena-sentences", document)
+    assert sum(score["said"] for score in document["scores"]) == len(document["drives"][0]["said"])
     assert main(["arena", "sentences", "--runs", str(tmp_path), "--drives", "3"]) == 2
     assert "use one of --drives, --catalog and --runs" in capsys.readouterr().err

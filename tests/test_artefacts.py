@@ -3,6 +3,7 @@
 import io
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -261,6 +262,42 @@ def test_a_volume_with_a_cap_on_bytes() -> None:
         for n, (op, block, depth) in enumerate(GRID)
     ]
     assert {artefact.evidence["unit"] for artefact in artefacts(*points)} == {"bytes"}
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_second", "link"),
+    [
+        (559e6, "SATA 6 Gb/s"),
+        (1.8e9, "PCIe 3.0 x2 or PCIe 4.0 x1"),
+        (457e6, "PCIe 1.0 x2 or PCIe 2.0 x1"),
+    ],
+)
+def test_a_ceiling_that_a_link_has_is_named_as_the_link(bytes_per_second: float, link: str) -> None:
+    points = [
+        capped(op, block, depth, iops=bytes_per_second / block, number=n)
+        for n, (op, block, depth) in enumerate(GRID)
+    ]
+    found = artefacts(*points)
+    assert {artefact.name for artefact in found} == {"link_limit"}
+    assert f"that is what {link} leaves for data" in found[0].seen
+
+
+def few_large(operation: str, block_bytes: int, depth: int, rate: float) -> Case:
+    """Whole requests in each second, as they end."""
+    ends = np.floor(np.arange(9) * rate / block_bytes) * block_bytes
+    return replace(
+        capped(operation, block_bytes, depth, iops=1.0, number=0),
+        bytes={operation: round(8 * rate)},
+        elapsed_s=8.0,
+        second_bytes=np.diff(ends),
+    )
+
+
+def test_seconds_of_few_large_requests_are_no_ceiling() -> None:
+    """Reads at 530 to 559 MB/s look like one rate where a second has one or two requests."""
+    reads = [few_large("read", 2**25 * 4**n, 1, 558e6 + n * 5e5) for n in range(3)]
+    writes = [capped("write", 2**17, 32, 551e6 / 2**17, 1)]
+    assert artefacts(*reads, *writes) == []
 
 
 def test_a_drive_whose_reads_and_writes_differ_is_not_capped() -> None:

@@ -34,7 +34,7 @@ from fourcorners.analysis.source import Measured, RunData
 _TAIL_IOS_MIN = 5
 """I/Os beyond a quantile, below which it has no interval."""
 
-_SECOND_IOS_MIN = 10
+SECOND_IOS_MIN = 10
 """I/Os per second from which seconds differ by what they hold and not by where they end."""
 
 
@@ -131,7 +131,7 @@ def of_series(per_second: npt.NDArray[np.float64]) -> Estimate | None:
     or if the mean is zero."""
     means = batch_means(per_second)
     if means is None:
-        if len(per_second) < 2 or per_second.mean() < _SECOND_IOS_MIN:
+        if len(per_second) < 2 or per_second.mean() < SECOND_IOS_MIN:
             return None
         means = per_second
     if not means.mean():

@@ -25,7 +25,15 @@ from fourcorners.analysis.quantity import (
     Quantity,
 )
 from fourcorners.analysis.source import Measured, RunData, measured
-from fourcorners.analysis.traits import SMALL_BYTES, alone, busiest, large, of_the_whole
+from fourcorners.analysis.traits import (
+    SMALL_BYTES,
+    alone,
+    busiest,
+    large,
+    of_the_whole,
+    outlasting_standstills,
+    small_random,
+)
 from fourcorners.catalog.claims import Claim, claims_about
 from fourcorners.workload import INCOMPRESSIBLE
 
@@ -269,14 +277,11 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
     for operation in ("read", "write"):
         whole = of_the_whole(run, operation, turns)
         big = large(whole)
+        # Alone, a request waits: `_waits` tells that.
         small = [
             one
-            for one in whole
-            if one.point.get("operation") == operation
-            and not one.row.get("interrupted")
-            and one.point.get("pattern") == "random"
-            and one.block_bytes == SMALL_BYTES
-            and (one.queue_depth or 0) > 1  # alone, a request waits: `_waits` tells that
+            for one in outlasting_standstills(run, small_random(whole))
+            if (one.queue_depth or 0) > 1
         ]
         hard = [one for one in big if one.point.get("content") == INCOMPRESSIBLE]
         if big:
@@ -299,16 +304,8 @@ def _waits(run: RunData, turns: bool) -> list[Row]:
     """How long one random request takes alone, and all but one in a thousand of many at once."""
     rows: list[Row | None] = []
     for operation in ("read", "write"):
-        small = [
-            one
-            for one in of_the_whole(run, operation, turns)
-            if one.point.get("operation") == operation
-            and one.point.get("pattern") == "random"
-            and one.block_bytes == SMALL_BYTES
-            and one.queue_depth
-            and not one.row.get("interrupted")
-        ]
-        lone = alone(small)
+        small = small_random(of_the_whole(run, operation, turns))
+        lone = alone(run, small)
         if lone is not None:
             rows.append(_row(run, f"{operation}_access", lone, MEAN_LATENCY, "s"))
         deepest = busiest(run, operation) or max(

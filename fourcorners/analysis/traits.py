@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fourcorners.analysis.estimate import of_run
+import numpy as np
+
+from fourcorners.analysis.consistency import longest_stall_s
+from fourcorners.analysis.estimate import SECOND_IOS_MIN, of_run
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.collection.recovery import UNCHANGED_MAX
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY
@@ -23,6 +26,10 @@ LARGE_BYTES = 2**20
 LAST_SECONDS_MIN = 10
 """Last seconds from which their mean stands for what follows the cliff: in fewer a single burst of
 collection decides."""
+
+STANDSTILLS_MIN = 2.0
+"""Lengths of a recording in standstills of the drive, below which one more or less changes its mean
+by a half or more: whether it meets one is then a chance, and its mean is not met again."""
 
 FEW_IOS = 4
 """Large requests of which fewer have no rate of their own: one of 512 MiB falls into a pause of the
@@ -149,7 +156,7 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
     queue = _detail(by_name, f"queue_depth_{operation}")
     depths = queue.get("queue_depth")
     whole = of_the_whole(run, operation, _turns(by_name))
-    small = alone(whole) or _smallest_random(run, operation)
+    small = alone(run, whole) or _smallest_random(run, operation)
     big = large(whole)
     if operation == "write" and _compresses(by_name):
         big = [one for one in big if one.point.get("content") == INCOMPRESSIBLE]
@@ -212,28 +219,44 @@ def large(points: Iterable[Measured]) -> list[Measured]:
     return [one for one in found if one.ios >= FEW_IOS] or found
 
 
-def alone(points: Iterable[Measured]) -> Measured | None:
-    """One small random request at a time: the first of the run that was not cut short."""
-    return next(
-        (
-            one
-            for one in points
-            if one.point.get("operation") == one.operation
-            and one.point.get("pattern") == "random"
-            and one.block_bytes == SMALL_BYTES
-            and one.queue_depth == 1
-            and not one.row.get("interrupted")
-            and not _is_one_wait(one)
-        ),
-        None,
-    )
+def alone(run: RunData, points: Iterable[Measured]) -> Measured | None:
+    """One small random request at a time: the first of the run that was not cut short, and that
+    chance did not decide (:func:`outlasting_standstills`)."""
+    small = outlasting_standstills(run, small_random(points))
+    return next((one for one in small if one.queue_depth == 1), None)
 
 
-def _is_one_wait(one: Measured) -> bool:
-    """Whether a single request waited for as long as all others took: such a mean is not met
-    again."""
-    longest, mean = one.number("latency_max_s"), MEAN_LATENCY.of(one)
-    return longest is not None and mean is not None and longest > 0.5 * mean * one.ios
+def small_random(points: Iterable[Measured]) -> list[Measured]:
+    """Small random requests, so many outstanding, of recordings that were not cut short."""
+    return [
+        one
+        for one in points
+        if one.point.get("operation") == one.operation
+        and one.point.get("pattern") == "random"
+        and one.block_bytes == SMALL_BYTES
+        and one.queue_depth
+        and not one.row.get("interrupted")
+    ]
+
+
+def outlasting_standstills(run: RunData, points: Sequence[Measured]) -> list[Measured]:
+    """Those that are long against the longest standstill of the drive in any of them, so that it is
+    no chance how many they meet (:data:`STANDSTILLS_MIN`): a drive that merges blocks for half a
+    minute after some thousand writes may do so in a short recording, or just after it."""
+    longest = max((_standstill_s(run, one) for one in points), default=0.0)
+    return [one for one in points if (one.number("elapsed_s") or 0.0) >= STANDSTILLS_MIN * longest]
+
+
+def _standstill_s(run: RunData, one: Measured) -> float:
+    """The longest time in which nothing completed: of one request at a time the longest wait, of
+    more the longest row of empty seconds, if a second usually has enough of them to be none by
+    chance."""
+    if one.queue_depth == 1:
+        return one.number("latency_max_s") or 0.0
+    seconds = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
+    busy = seconds[seconds > 0]
+    usual = len(busy) and float(busy.mean()) >= SECOND_IOS_MIN
+    return float(longest_stall_s(seconds)) if usual else 0.0
 
 
 def _half_speed_measured(model: Mapping[str, Any]) -> float | None:
@@ -275,8 +298,8 @@ def _smallest_random(run: RunData, operation: str) -> Measured | None:
         and m.queue_depth
         and (m.block_bytes or 0) <= SMALL_BYTES
         and not m.is_apart
-        and not _is_one_wait(m)
     ]
+    small = outlasting_standstills(run, small)
     return min(small, key=lambda m: (m.queue_depth or 0, m.block_bytes or 0), default=None)
 
 

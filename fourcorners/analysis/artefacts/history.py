@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
+from fourcorners.analysis.internals.link.generation import generations_at
 from fourcorners.analysis.source import Array
 
 FALL_MIN = 1.5
@@ -139,7 +141,8 @@ def _split(values: Array) -> int:
 
 
 def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
-    """A ceiling that reads and writes of several sizes and depths meet alike: no drive has one."""
+    """A ceiling that reads and writes of several sizes and depths meet alike: no drive has one, but
+    its link has."""
     usable = [case for case in cases if case.only in ("read", "write") and case.block_bytes]
     for unit in ("IOPS", "bytes"):
         rates = {case.id: _plateau(case, unit) for case in usable}
@@ -148,31 +151,55 @@ def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         if ceiling <= 0 or not _unlike(at):
             continue
         shown = wording.amount(ceiling) if unit == "bytes" else f"{wording.number(ceiling)} I/Os"
-        for case in at:
-            yield (
-                case,
-                Artefact(
-                    name="rate_cap",
-                    title="Rate cap",
-                    severity="severe",
-                    seen=(
-                        f"{len(at)} measurements, reads and writes of different sizes and queue "
-                        f"depths, all end at {shown} per second, and none goes beyond."
-                    ),
-                    effect="A limit of the volume or its connection was measured, not a drive.",
-                    mend="Ask for the volume's limits; compare with a volume that has others.",
-                    evidence={"ceiling": ceiling, "unit": unit, "points": len(at)},
-                ),
+        seen = (
+            f"{len(at)} measurements, reads and writes of different sizes and queue depths, all "
+            f"end at {shown} per second, and none goes beyond"
+        )
+        evidence = {"ceiling": ceiling, "unit": unit, "points": len(at)}
+        names = generations_at(ceiling) if unit == "bytes" else []
+        artefact = (
+            _of_the_link(seen, names, evidence)
+            if names
+            else Artefact(
+                name="rate_cap",
+                title="Rate cap",
+                severity="severe",
+                seen=f"{seen}.",
+                effect="A limit of the volume or its connection was measured, not a drive.",
+                mend="Ask for the volume's limits; compare with a volume that has others.",
+                evidence=evidence,
             )
+        )
+        for case in at:
+            yield case, artefact
         return
 
 
+def _of_the_link(seen: str, names: Sequence[str], evidence: Mapping[str, Any]) -> Artefact:
+    link = " or ".join(names)
+    return Artefact(
+        name="link_limit",
+        title="The link was the limit",
+        severity="slight",
+        seen=f"{seen}: that is what {link} leaves for data.",
+        effect=(
+            "Where the target is connected so, these are the link's figures, and what is behind it "
+            "may be faster; where it is not, a limit of the volume."
+        ),
+        mend=f"Connect it by a faster link than {link}, if it has one.",
+        evidence={**evidence, "links": list(names)},
+    )
+
+
 def _plateau(case: Case, unit: str) -> float:
-    """Rate of the second half, after a bucket's burst: bytes or I/Os per second."""
-    seconds = case.full_seconds
+    """Rate of the second half, after a bucket's burst: bytes or I/Os per second. Where a second has
+    so few requests that one more or less would be seen, the rate of the whole measurement."""
+    seconds, block_bytes = case.full_seconds, case.block_bytes or 1
     half = seconds[len(seconds) // 2 :]
-    rate = float(np.median(half)) if len(half) else case.bytes_per_second
-    return rate if unit == "bytes" else rate / (case.block_bytes or 1)
+    rate = float(np.median(half)) if len(half) else 0.0
+    if block_bytes > CAP_TOLERANCE * rate:
+        rate = case.bytes_per_second
+    return rate if unit == "bytes" else rate / block_bytes
 
 
 def _unlike(cases: Sequence[Case]) -> bool:

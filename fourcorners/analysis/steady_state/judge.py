@@ -260,8 +260,6 @@ class _Case:
             period = self._fine_period(first)
             if period is not None:
                 state, reason = State.OSCILLATING, "it repeats itself about a level mean"
-        # Of what fell before in small steps, such as a disk's zones, the last one decides, too.
-        moved = self._movement(self._last_step(starts), state)
         return self._answer(
             state,
             first,
@@ -270,7 +268,7 @@ class _Case:
             prepared=self._unprepared(first) is None and state not in (State.FALLING, State.RISING),
             half_width=math.hypot(mean_half_width, decay, found.drift / 2, self._wander(first)),
             period=period,
-            change=None if moved is None else min(moved, found.drift, key=abs),
+            change=self._movement(self._last_step(starts), state),
         )
 
     def _last_step(self, starts: list[int]) -> int:

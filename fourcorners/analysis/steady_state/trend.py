@@ -64,9 +64,11 @@ def movement(value: Floats) -> float | None:
     median; ``None`` where chance explains it.
 
     Mann and Kendall's test (Mann, Econometrica 13, 1945) on batch means, which a level segment
-    passes in :data:`MOVES_BY_CHANCE_MAX` of the cases. The first half does not count: a rate that
-    has come to a level does not move still, whatever it did after a cliff. The change is Theil and
-    Sen's slope over the half (Sen, J. Am. Stat. Assoc. 63, 1968). Five values cannot pass, six can.
+    passes in :data:`MOVES_BY_CHANCE_MAX` of the cases at most. The first half does not count: a
+    rate that has come to a level does not move still, whatever it did after a cliff. But the end
+    has to be where the rate was not in that half: collection that begins swings about its level for
+    a while, and what comes back from a swing does not go on. The change is Theil and Sen's slope
+    over the half (Sen, J. Am. Stat. Assoc. 63, 1968). Five values cannot pass, six can.
 
     Args:
         value: shape (parts,).
@@ -81,7 +83,10 @@ def movement(value: Floats) -> float | None:
     # Of equal values the test has no answer.
     if not scipy.stats.kendalltau(order, later).pvalue < MOVES_BY_CHANCE_MAX:
         return None
-    return float(scipy.stats.theilslopes(later, order).slope) * len(later) / median
+    change = float(scipy.stats.theilslopes(later, order).slope) * len(later) / median
+    # By medians of three: one batch with a stall in it is no place where the rate was.
+    places = change * np.median(np.lib.stride_tricks.sliding_window_view(means, 3), axis=1)
+    return change if places[-1] > places[: batches // 2 - 2].max() else None
 
 
 def correlated_half_width(value: Floats) -> float:

@@ -60,6 +60,23 @@ def links() -> list[Link]:
     return sorted(found, key=lambda link: link.payload_rate)
 
 
+def generations_at(bytes_per_second: float) -> list[str]:
+    """Names of the generations that leave this rate for data; several where they leave the same,
+    none where no link carries it."""
+    nearest = _nearest(bytes_per_second)
+    if abs(bytes_per_second / nearest.payload_rate - 1) > _BYPASS_TOLERANCE:
+        return []
+    return _alike(nearest)
+
+
+def _nearest(bytes_per_second: float) -> Link:
+    return min(links(), key=lambda link: abs(math.log(link.payload_rate / bytes_per_second)))
+
+
+def _alike(link: Link) -> list[str]:
+    return [one.name for one in links() if abs(one.line_rate / link.line_rate - 1) < 1e-6]
+
+
 def find(run: RunData) -> list[Finding]:
     """Both findings; none where the probe did not run."""
     points = [m for m in measured(run, TEST, "read") if m.point.get("of")]
@@ -84,7 +101,7 @@ def find(run: RunData) -> list[Finding]:
         "block_bytes": [m.block_bytes for m in points],
         "measured_bytes_per_second": [m.bytes_per_second for m in points],
     }
-    nearest = min(links(), key=lambda link: abs(math.log(link.payload_rate / ceiling)))
+    nearest = _nearest(ceiling)
     off = ceiling / nearest.payload_rate - 1
     tolerance = _BYPASS_TOLERANCE if bypasses else _TOLERANCE
     matches = abs(off) <= tolerance
@@ -98,7 +115,7 @@ def find(run: RunData) -> list[Finding]:
             Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
             for name, title in _TITLES.items()
         ]
-    names = [one.name for one in links() if abs(one.line_rate / nearest.line_rate - 1) < 1e-6]
+    names = _alike(nearest)
     error = max(abs(off), _spread(slopes, ceiling), 0.002)
     detail |= {"goodness": {"off_the_nearest_generation": off}, "interval": RESOLUTION}
     return [

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from fourcorners import wording
 from fourcorners.analysis import artefacts
-from fourcorners.validation.arena.sentences.course_rules import COURSE_RULES, drop
+from fourcorners.validation.arena.explain.link_truths import link_bytes_per_second
+from fourcorners.validation.arena.sentences.course_rules import COURSE_RULES, EXACT, drop
 from fourcorners.validation.arena.sentences.drive import Drive
 from fourcorners.validation.arena.sentences.page import Claim, Page
 from fourcorners.validation.arena.sentences.ruling import (
@@ -304,6 +305,17 @@ def _of_a_host(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return UNTOLD if drive is None else Ruling(False, "nothing of the kind is simulated")
 
 
+def _link_limit(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    """Nothing on the page is faster, and of a known drive the link leaves as much for data."""
+    ceiling = claim.numbers["evidence"]["ceiling"]
+    fastest = max(m["bytes_per_second"] for m in page.run.recordings)
+    own = None if drive is None else link_bytes_per_second(drive.hidden)
+    return all_of(
+        require(fastest <= (1 + EXACT) * ceiling, f"a recording has {wording.rate(fastest)}"),
+        UNTOLD if own is None else close(ceiling, own, EXACT, "what its link leaves for data"),
+    )
+
+
 def _unnamed(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return Ruling(False, "a sentence without a name")
 
@@ -371,6 +383,7 @@ RULES: dict[str, Rule] = {
     "sheet_flush_p99": _sheet("latency_p99_s", TAIL_WITHIN),
     "sheet_read_p999": _sheet("latency_p999_s", TAIL_WITHIN),
     "sheet_write_p999": _sheet("latency_p999_s", TAIL_WITHIN),
+    f"{artefacts.PREFIX}link_limit": _link_limit,
     f"{artefacts.PREFIX}unwritten_blocks": _unwritten,
     f"{artefacts.PREFIX}preconditioning": _preconditioning,
     f"{artefacts.PREFIX}write_cache": _write_cache,
