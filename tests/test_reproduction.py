@@ -18,7 +18,6 @@ from fourcorners.cli.reproduce import document
 from fourcorners.errors import UserError
 from fourcorners.suites.steps import Fill, Purge, Rest, Trim
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests import matrix, queue_depth
 from fourcorners.validation.reproduction import SOURCES, Reproduction, reproduce
 from fourcorners.validation.reproduction.checks import Check, check_row
 from fourcorners.validation.reproduction.experiment import (
@@ -171,11 +170,7 @@ def test_more_than_over_200_is_no_error() -> None:
 
 def test_links_that_make_no_difference_fail_where_the_review_saw_one() -> None:
     same = {
-        **{
-            f"{op}/{depth}": measured(100.0)
-            for op in ("read", "write")
-            for depth in queue_depth.DEPTHS
-        },
+        **{f"{op}/{depth}": measured(100.0) for op in ("read", "write") for depth in sata.DEPTHS},
         "read/4x1": measured(50.0),
     }
     results = Results(
@@ -304,7 +299,7 @@ def grid_results(capacity: float) -> Results:
     for count, drive in enumerate(owc_readers.X25_V_ARRAYS, start=1):
         grids[f"owc/{drive}/grid"] = {
             owc_readers.cell(4096, depth): _busy(min(depth, capacity * count), depth)
-            for depth in matrix.DEPTHS
+            for depth in owc_readers.GRID_DEPTHS
         }
     grids[f"owc/{owc_readers.X25_M_ARRAY}/grid"] = grids[f"owc/{owc_readers.X25_V_ARRAYS[0]}/grid"]
     return Results(grids, {})

@@ -1,35 +1,24 @@
-"""Tests of a user's own: access specifications of a suite file become workloads.
+"""Access specifications as a suite file writes them: the keys of a stream, and the stream that they
+are. docs/suites.md has the table."""
 
-docs/suites.md has the keys. A list in place of a value sweeps it: one measurement for each
-combination, the last key fastest.
-"""
-
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fourcorners.errors import UserError
-from fourcorners.suites.common import listed
-from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import (
     CONTENT,
     COUNT,
-    PAUSE,
+    LOG_IOS,
     SECONDS,
     SHARE,
     SIZE,
     Kind,
     show_percent,
-    unknown,
 )
-from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
-from fourcorners.units import shortened
 from fourcorners.wording import chosen_size
-from fourcorners.workload import CLOSED_LOOP, Stream, Workload, partly_random, strided
+from fourcorners.workload import CLOSED_LOOP, Stream, partly_random, strided
 
 
 def _boolean(value: Any) -> bool:
@@ -107,191 +96,49 @@ STREAM_KEYS: dict[str, Kind] = {
 }
 """What a stream's keys mean; :class:`fourcorners.Stream` has the same by longer names."""
 
-WORKLOAD_KEYS: dict[str, Kind] = {"duration": SECONDS, "ramp": SECONDS, "amount": SIZE}
-TEST_KEYS = ("name", "title", "purpose", "prepare", "workload")
-_PREPARED = ("purge", "fill", "settle")
+EVERYTHING = "everything"
 
 
-@dataclass(frozen=True)
-class _Workload:
-    """One ``[[test.workload]]``: every combination of its lists."""
-
-    name: str
-    limits: Mapping[str, Any]
-    streams: tuple[Mapping[str, tuple[Any, ...]], ...]
-    scale: float
-
-    def measurements(self, subject: Subject, seed: int) -> list[Measurement]:
-        swept = [(n, key) for n, s in enumerate(self.streams) for key in s if len(s[key]) > 1]
-        measurements = []
-        for values in itertools.product(*(self.streams[n][key] for n, key in swept)):
-            chosen = [
-                {key: options[0] for key, options in stream.items()} for stream in self.streams
-            ]
-            for (n, key), value in zip(swept, values, strict=True):
-                chosen[n][key] = value
-            texts = [
-                f"{key} {STREAM_KEYS[key].show(v)}"
-                for (_, key), v in zip(swept, values, strict=True)
-            ]
-            measurements.append(
-                Measurement(
-                    "/".join([self.name, *(text.replace(" ", "-") for text in texts)]),
-                    ", ".join([self.name, *texts]),
-                    Workload(
-                        [_stream(stream, subject) for stream in chosen],
-                        seconds=self._scaled("duration"),
-                        transfer_bytes=self.limits.get("amount"),
-                        ramp_s=self._scaled("ramp") or 0.0,
-                        seed=seed,
-                    ),
-                    _axes([(key, value) for (_, key), value in zip(swept, values, strict=True)])
-                    | {"workload": self.name},
-                )
-            )
-        return measurements
-
-    def _scaled(self, key: str) -> float | None:
-        seconds = self.limits.get(key)
-        return None if seconds is None else seconds * self.scale
-
-    @property
-    def swept(self) -> list[str]:
-        """The keys with several values."""
-        return [key for stream in self.streams for key in stream if len(stream[key]) > 1]
-
-    def describe(self) -> str:
-        """One line for the plan and the report."""
-        streams = []
-        for stream in self.streams:
-            parts = [
-                f"{key} {listed([STREAM_KEYS[key].show(value) for value in options])}"
-                for key, options in stream.items()
-            ]
-            streams.append(", ".join(parts))
-        limits = [
-            f"{key} {WORKLOAD_KEYS[key].show(value if key == 'amount' else self._scaled(key))}"
-            for key, value in self.limits.items()
-        ]
-        return "; ".join([*limits, " beside ".join(streams)])
+def _amount(value: Any) -> int | str:
+    return EVERYTHING if value == EVERYTHING else int(SIZE.read(value))
 
 
-def own_test(given: Mapping[str, Any], where: str, scale: float, file: str) -> Definition:
-    """A test from a ``[[test]]`` without ``use``; raises :class:`UserError`."""
-    for key in given:
-        if key not in TEST_KEYS:
-            raise UserError(f"{where}: {unknown('key', key, list(TEST_KEYS))}")
-    name = given.get("name")
-    if not isinstance(name, str) or not name or not all(c.isalnum() or c in "-_." for c in name):
-        raise UserError(
-            f"{where}: name = {name!r}: give the test a name of letters, digits, -, _ and ."
-        )
-    steps = _prepared(given.get("prepare", list(_PREPARED)), where)
-    tables = given.get("workload")
-    if not isinstance(tables, list) or not tables:
-        raise UserError(f"{where}: workload is missing: write at least one [[test.workload]]")
-    workloads = [
-        _workload(table, f"{where}, workload {number}", number, scale)
-        for number, table in enumerate(tables, start=1)
-    ]
-    names = [workload.name for workload in workloads]
-    for name_ in names:
-        if names.count(name_) > 1:
-            raise UserError(f'{where}: two workloads are named "{name_}": give each its own name')
-
-    def plan(subject: Subject, parameters: Any, seed: int) -> Plan:
-        measurements = [m for w in workloads for m in w.measurements(subject, seed)]
-        preparation = tuple(step(subject) for step in steps)
-        return Plan(
-            {workload.name: workload.describe() for workload in workloads},
-            (Phase(preparation, tuple(measurements)),),
-            _charts(workloads),
-        )
-
-    return Definition(
-        name=name,
-        title=str(given.get("title", name)),
-        source=file,
-        purpose=str(given.get("purpose", "A test of the user's own.")),
-        plan=plan,
-    )
+def _show_amount(value: int | str) -> str:
+    return value if isinstance(value, str) else chosen_size(value)
 
 
-def _workload(table: Any, where: str, number: int, scale: float) -> _Workload:
-    if not isinstance(table, Mapping):
-        raise UserError(f"{where}: write it as a table, [[test.workload]]")
-    name = table.get("name", f"workload-{number}")
-    if not isinstance(name, str) or not name:
-        raise UserError(f"{where}: name = {name!r}: use text")
-    keys = ["name", "stream", *WORKLOAD_KEYS, *STREAM_KEYS]
-    limits = {}
-    for key, value in table.items():
-        if key not in keys:
-            raise UserError(f"{where}: {unknown('key', key, keys)}")
-        if key in WORKLOAD_KEYS:
-            limits[key] = _read(WORKLOAD_KEYS[key], key, value, where)
-    if not {"duration", "amount"} & limits.keys():
-        raise UserError(f'{where}: duration is missing: say how long it runs, such as "30 s"')
-    own = {key: value for key, value in table.items() if key in STREAM_KEYS}
-    given = table.get("stream", [own])
-    if "stream" in table and own:
-        raise UserError(
-            f"{where}: {next(iter(own))} stands beside [[test.workload.stream]]: move it into "
-            "the streams"
-        )
-    if not isinstance(given, list) or not given:
-        raise UserError(f"{where}: stream must be one or more tables, [[test.workload.stream]]")
-    streams = [
-        _options(stream, where if stream is own else f"{where}, stream {n}")
-        for n, stream in enumerate(given, start=1)
-    ]
-    return _Workload(name, limits, tuple(streams), scale)
+WORKLOAD_KEYS: dict[str, Kind] = {
+    "duration": SECONDS,
+    "ramp": SECONDS,
+    "amount": Kind("a size, or everything", _amount, _show_amount, _TEXT),
+    "log-ios": LOG_IOS,
+}
+"""What ends a workload, and what it keeps; :class:`fourcorners.Workload` has the same."""
+
+AXES: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "reads": ("read_percent", lambda share: 100 * share),
+    "block": ("block_bytes", lambda size: size),
+    "queue-depth": ("queue_depth", lambda depth: depth),
+    "random": ("random_percent", lambda share: 100 * share),
+    "alignment": ("alignment_bytes", lambda size: size),
+    "misalignment": ("misalignment_bytes", lambda size: size),
+    "workers": ("workers", lambda count: count),
+    "flush-every": ("flush_every_writes", lambda count: count),
+}
+"""What a swept key is called in a point, and its number there; other keys stand there as text."""
 
 
-def _options(given: Any, where: str) -> dict[str, tuple[Any, ...]]:
-    if not isinstance(given, Mapping):
-        raise UserError(f"{where}: write it as a table, [[test.workload.stream]]")
-    for key in given:
-        if key not in STREAM_KEYS:
-            raise UserError(f"{where}: {unknown('key', key, list(STREAM_KEYS))}")
-    for key in ("reads", "block", "pattern"):
-        if key not in given and not (key == "pattern" and "random" in given):
-            example = {"reads": '"70 %"', "block": '"4 KiB"', "pattern": '"random"'}[key]
-            raise UserError(f"{where}: {key} is missing: write, for example, {key} = {example}")
-    if "random" in given and "pattern" in given:
-        raise UserError(f"{where}: random and pattern exclude each other: leave out one of them")
-    options = {}
-    for key, kind in STREAM_KEYS.items():
-        if key in given:
-            values = given[key] if isinstance(given[key], list) else [given[key]]
-            if not values:
-                raise UserError(f"{where}: {key} = []: use at least one value")
-            options[key] = tuple(_read(kind, key, value, where) for value in values)
-    return options
-
-
-def _read(kind: Kind, key: str, value: Any, where: str) -> Any:
-    try:
-        return kind.read(value)
-    except UserError as error:
-        raise UserError(f"{where}: {key} = {shortened(repr(value))}: {error}") from error
-
-
-def _stream(chosen: Mapping[str, Any], subject: Subject) -> Stream:
-    area = subject.area_bytes
-
-    def within(value: int | float) -> int:
-        return subject.rounded(int(value * area) if isinstance(value, float) else value)
-
-    offset = within(chosen.get("offset", 0))
-    wanted = within(chosen["span"]) if "span" in chosen else area
-    pattern = chosen.get("pattern") or partly_random(chosen["random"])
+def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
+    """The stream that the keys describe, within the tested part of a target."""
+    offset = _within(chosen.get("offset", 0), subject)
+    room = max(subject.area_bytes - offset, 0)
+    span = min(_within(chosen["span"], subject), room) if "span" in chosen else room
     return Stream(
         read_fraction=chosen["reads"],
         block_bytes=chosen["block"],
-        pattern=pattern,
+        pattern=chosen.get("pattern") or partly_random(chosen["random"]),
         offset_bytes=offset,
-        span_bytes=max(min(wanted, area - offset), 0),
+        span_bytes=span,
         alignment_bytes=chosen.get("alignment"),
         misalignment_bytes=chosen.get("misalignment", 0),
         queue_depth=chosen.get("queue-depth", 1),
@@ -303,80 +150,15 @@ def _stream(chosen: Mapping[str, Any], subject: Subject) -> Stream:
     )
 
 
-_AXES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "reads": ("read_percent", lambda share: 100 * share),
-    "block": ("block_bytes", lambda size: size),
-    "queue-depth": ("queue_depth", lambda depth: depth),
-    "random": ("random_percent", lambda share: 100 * share),
-    "alignment": ("alignment_bytes", lambda size: size),
-    "misalignment": ("misalignment_bytes", lambda size: size),
-    "workers": ("workers", lambda count: count),
-    "flush-every": ("flush_every_writes", lambda count: count),
-}
+def addressable(chosen: Mapping[str, Any], subject: Subject) -> bool:
+    """Whether direct I/O can issue such requests on the target, and its span has room for one."""
+    sizes = [chosen[key] for key in ("block", "alignment", "misalignment") if key in chosen]
+    aligned = all(size % subject.request_alignment_bytes == 0 for size in sizes)
+    return aligned and chosen["block"] <= (stream_of(chosen, subject).span_bytes or 0)
 
 
-def _axes(values: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    axes = {}
-    for key, value in values:
-        name, convert = _AXES.get(key, (key, lambda v, key=key: STREAM_KEYS[key].show(v)))
-        axes[name] = convert(value)
-    return axes
-
-
-def _charts(workloads: Sequence[_Workload]) -> tuple[Chart, ...]:
-    """A sweep of one number is a line, of two a heat map; anything else is told by the second."""
-    swept = list(dict.fromkeys(key for workload in workloads for key in workload.swept))
-    numbers = [_AXES[key][0] for key in swept if key in _AXES]
-    words = tuple(key for key in swept if key not in _AXES)
-    if len(numbers) == 2 and not words:
-        return tuple(
-            Chart("heat", title, y, numbers[1], numbers[0], ("workload",))
-            for title, y in (("IOPS", "iops"), ("MB/s", "mbps"), ("Mean latency", "latency_mean"))
-        )
-    if numbers:
-        series = ("workload", *numbers[1:], *words)
-        return (
-            Chart("lines", "Throughput", "mbps", numbers[0], series=series),
-            Chart("lines", "Mean latency", "latency_mean", numbers[0], series=series, log="y"),
-        )
-    return (
-        Chart("seconds", "IOPS by the second", "iops", series=("label",)),
-        Chart("seconds", "MB/s by the second", "mbps", series=("label",)),
-        Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
-    )
-
-
-def _prepared(given: Any, where: str) -> list[Callable[[Subject], Step]]:
-    if not isinstance(given, list):
-        raise UserError(f'{where}: prepare = {given!r}: use a list, such as ["purge", "fill"]')
-    return [_step(step, where) for step in given]
-
-
-def _step(text: Any, where: str) -> Callable[[Subject], Step]:
-    word, _, rest = str(text).partition(" ")
-    try:
-        if word == "fill" and rest:
-            amount = _size_or_share(rest)
-            return lambda subject: Fill(
-                subject.share_bytes(amount)
-                if isinstance(amount, float)
-                else subject.span_bytes(amount)
-            )
-        if word == "idle" and rest:
-            seconds = PAUSE.read(rest)
-            return lambda subject: Rest(seconds)
-    except UserError as error:
-        raise UserError(f"{where}: prepare = {text!r}: {error}") from error
-    simple: dict[str, Callable[[Subject], Step]] = {
-        "purge": lambda subject: Purge(),
-        "fill": lambda subject: Fill(subject.area_bytes),
-        "settle": lambda subject: settle(),
-        "steady": lambda subject: SteadyWrites(subject.area_bytes),
-        "trim": lambda subject: Trim(),
-    }
-    if rest or word not in simple:
-        raise UserError(
-            f"{where}: prepare = {text!r}: use purge, fill, fill SIZE, fill SHARE, steady, settle, "
-            "trim or idle TIME"
-        )
-    return simple[word]
+def _within(value: int | float, subject: Subject) -> int:
+    """Bytes of a size or of a share of the tested part; those of a share in whole 4 KiB."""
+    if isinstance(value, float) and 0 < value < 1:
+        return subject.share_bytes(value)
+    return subject.rounded(int(value * subject.area_bytes) if isinstance(value, float) else value)

@@ -1,45 +1,37 @@
-"""The tests of the program, by name."""
+"""The tests of the program, by name: from their files, and those whose measurements are found by
+code because they depend on the target or on one another."""
 
 from fourcorners.suites.probes import PROBES
 from fourcorners.suites.snia import rounds, saturation
-from fourcorners.suites.tests import (
-    consistency,
-    four_corners,
-    latency,
-    matrix,
-    queue_depth,
-    random_access,
-    sequential,
-    transfer_rate,
-    transfer_size,
-)
+from fourcorners.suites.test_file import program_test
+from fourcorners.suites.tests import latency_under_load, recovery, transfer_rate, transfer_size
 
 TESTS = {
     definition.name: definition
     for definition in (
-        four_corners.DEFINITION,
-        queue_depth.DEFINITION,
+        program_test("four-corners"),
+        program_test("queue-depth"),
         transfer_size.DEFINITION,
-        consistency.DEFINITION,
+        program_test("consistency"),
         transfer_rate.DEFINITION,
-        queue_depth.OUTSTANDING,
-        sequential.ATTO,
-        random_access.WRITE_CACHE,
-        random_access.ACCESS_TIME,
-        random_access.ALIGNED_WRITES,
-        random_access.RANDOM_WRITES,
-        random_access.RANDOM_READS,
-        sequential.SEQUENTIAL,
-        sequential.FILL,
-        matrix.MATRIX,
-        matrix.MIX,
-        consistency.HOUR,
-        consistency.PART_FILLED,
-        consistency.FILL_DATA,
-        consistency.RECOVERY,
-        latency.LATENCY,
-        latency.UNDER_LOAD,
-        latency.SYNC_WRITES,
+        program_test("outstanding-ios"),
+        program_test("atto"),
+        program_test("write-cache"),
+        program_test("access-time"),
+        program_test("aligned-writes"),
+        program_test("random-writes"),
+        program_test("random-reads"),
+        program_test("sequential"),
+        program_test("sequential-fill"),
+        program_test("block-size-matrix"),
+        program_test("mix"),
+        program_test("consistency-hour"),
+        program_test("consistency-filled"),
+        program_test("consistency-fill-data"),
+        recovery.DEFINITION,
+        program_test("latency"),
+        latency_under_load.DEFINITION,
+        program_test("sync-writes"),
         rounds.IOPS,
         rounds.THROUGHPUT,
         rounds.LATENCY,

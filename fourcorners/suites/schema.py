@@ -5,9 +5,12 @@ from typing import Any
 from fourcorners.suites.access import STREAM_KEYS, WORKLOAD_KEYS
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.parameters import LOG_IOS, declared
+from fourcorners.suites.preparation import STEPS
 from fourcorners.suites.suite import SCHEMA_VERSION
+from fourcorners.suites.test import CHART_KINDS
 
 _TEXT = {"type": "string"}
+_WORDS = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
 
 
 def suite_schema() -> dict[str, Any]:
@@ -19,6 +22,9 @@ def suite_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "name": _TEXT,
+            "id": _TEXT,
+            "label": _TEXT,
+            "axes": _WORDS,
             **limits,
             **stream,
             "stream": {
@@ -38,6 +44,30 @@ def suite_schema() -> dict[str, Any]:
             {"anyOf": [_has("stream"), needs]},
         ],
     }
+    steps = {
+        "prepare": {"type": "array", "items": {"type": "string", "pattern": STEPS}},
+        "workload": {"type": "array", "minItems": 1, "items": workload},
+    }
+    phase = {
+        "type": "object",
+        "properties": {
+            "each": {"type": "object"},
+            "continues": {"type": "boolean"},
+            **steps,
+        },
+        "required": ["workload"],
+        "additionalProperties": False,
+    }
+    chart = {
+        "type": "object",
+        "properties": {
+            "kind": {"enum": list(CHART_KINDS)},
+            "series": {"type": "array", "items": _TEXT},
+            **dict.fromkeys(("title", "y", "x", "rows", "log", "ids"), _TEXT),
+        },
+        "required": ["kind", "title"],
+        "additionalProperties": False,
+    }
     own = {
         "type": "object",
         "title": "A test of the user's own",
@@ -45,16 +75,13 @@ def suite_schema() -> dict[str, Any]:
             "name": {"type": "string", "pattern": "^[A-Za-z0-9._-]+$"},
             "title": _TEXT,
             "purpose": _TEXT,
-            "prepare": {
-                "type": "array",
-                "items": {
-                    "type": "string",
-                    "pattern": "^(purge|steady|settle|trim|fill|fill .+|idle .+)$",
-                },
-            },
-            "workload": {"type": "array", "minItems": 1, "items": workload},
+            "shown": _WORDS,
+            **steps,
+            "phase": {"type": "array", "minItems": 1, "items": phase},
+            "chart": {"type": "array", "items": chart},
         },
-        "required": ["name", "workload"],
+        "required": ["name"],
+        "oneOf": [_has("workload"), _has("phase")],
         "additionalProperties": False,
     }
     return {

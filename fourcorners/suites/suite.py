@@ -9,13 +9,13 @@ from typing import Any
 
 from fourcorners import _core
 from fourcorners.errors import UserError, os_reason
-from fourcorners.suites.access import own_test
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.definition import Definition
 from fourcorners.suites.parameters import LOG_IOS, SIZE, read_parameters, unknown
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Test
+from fourcorners.suites.test_file import own_test
 
 SUFFIX = ".toml"
 SCHEMA_VERSION = 1

@@ -176,6 +176,9 @@ class Adaptive:
         return prepared + self.batches_max * first
 
 
+CHART_KINDS = ("lines", "dots", "heat", "seconds", "percentiles", "ios", "rounds")
+
+
 @dataclass(frozen=True)
 class Chart:
     """A picture of a test's recordings, for the report.

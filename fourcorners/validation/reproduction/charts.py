@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners.suites.tests import matrix
 from fourcorners.validation.reproduction.experiment import NotRunError, Results
 from fourcorners.validation.reproduction.experiments import owc, owc_readers, vector, vector_more
 from fourcorners.validation.reproduction.figure import ERROR_MAX, FigureRow, drive_name
@@ -35,8 +34,8 @@ def heat_maps(results: Results) -> list[HeatMap]:
     cells = {
         (drive, block, depth): owc_readers.at(results, drive, block, depth)
         for drive in drives
-        for block in matrix.BLOCKS
-        for depth in matrix.DEPTHS
+        for block in owc_readers.GRID_BLOCKS
+        for depth in owc_readers.GRID_DEPTHS
     }
     if not cells:
         return []
@@ -51,8 +50,8 @@ def heat_maps(results: Results) -> list[HeatMap]:
         HeatMap(
             drive_name(drive),
             tuple(
-                (block, tuple(cell(drive, block, depth) for depth in matrix.DEPTHS))
-                for block in matrix.BLOCKS
+                (block, tuple(cell(drive, block, depth) for depth in owc_readers.GRID_DEPTHS))
+                for block in owc_readers.GRID_BLOCKS
             ),
         )
         for drive in drives

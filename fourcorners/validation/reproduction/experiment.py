@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from fourcorners.recording import Recording
+from fourcorners.suites import TESTS, Subject
 from fourcorners.suites.test import Measurement, Phase
 
 LINK_3G = (("link.line_rate", "3 Gb/s"),)
@@ -12,6 +14,25 @@ LINK_6G = (("link.line_rate", "6 Gb/s"),)
 
 Plan = Callable[[int, float], tuple[Phase, ...]]
 """Phases for a drive of a capacity in bytes, with all durations times a factor."""
+
+
+def of_test(name: str, capacity_bytes: int, **parameters: Any) -> tuple[Phase, ...]:
+    """The phases of a test of the program on a simulated drive, with other parameters than its
+    own: seconds, bytes, shares and counts by their names."""
+    definition = TESTS[name]
+    subject = Subject("simulated", capacity_bytes)
+    phases = definition.plan(subject, definition.parameters(**parameters), 1).phases
+    return tuple(phase for phase in phases if isinstance(phase, Phase))
+
+
+def default(test: str, parameter: str) -> Any:
+    """What a test of the program has for a parameter where nothing else is asked for."""
+    return getattr(TESTS[test].parameters(), parameter)
+
+
+def unprepared(phase: Phase) -> Phase:
+    """What a phase measures, in the state that the drive is in."""
+    return replace(phase, preparation=())
 
 
 def under(name: str, measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:

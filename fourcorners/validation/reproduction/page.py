@@ -8,10 +8,9 @@ from markupsafe import Markup
 from fourcorners import wording as numbers
 from fourcorners.catalog.published import Apart, published_apart
 from fourcorners.report.document import asset, content_hash, embedded_json, page_script
-from fourcorners.suites.tests import matrix
 from fourcorners.validation.reproduction import charts, wording
 from fourcorners.validation.reproduction.bars import charts as bar_charts
-from fourcorners.validation.reproduction.experiments import SOURCES
+from fourcorners.validation.reproduction.experiments import SOURCES, owc_readers
 from fourcorners.validation.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.validation.reproduction.payload import payload
 from fourcorners.validation.reproduction.run import SEED, Reproduction
@@ -47,7 +46,7 @@ def render_page(reproduction: Reproduction) -> str:
         failing=[row for row in reproduction.checks if row.verdict == "fails"],
         apart=_apart() if len(reproduction.sources) == len(SOURCES) else [],
         heat_maps=charts.heat_maps(reproduction.results),
-        depths=matrix.DEPTHS,
+        depths=owc_readers.GRID_DEPTHS,
         latency_ranges=charts.latency_ranges(reproduction.results),
         scores=charts.scores(reproduction.results),
         sources=[_source(source, reproduction) for source in reproduction.sources],

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fourcorners.suites.common import OPERATIONS, Operation
-from fourcorners.suites.tests import queue_depth, sequential, transfer_rate, transfer_size
+from fourcorners.suites.tests import transfer_rate, transfer_size
 from fourcorners.validation.reproduction.experiment import Measured, NotRunError, Results
 from fourcorners.validation.reproduction.experiments import (
     core,
@@ -173,7 +173,7 @@ def _links(results: Results) -> list[dict[str, Any]]:
                     "drive": _SATA_FIRST + index,
                     "points": [
                         [depth, _round(sata.rate(results, drive, link, operation, depth))]
-                        for depth in queue_depth.DEPTHS
+                        for depth in sata.DEPTHS
                     ],
                 }
                 for index, drive in enumerate(sata.DRIVES)
@@ -216,7 +216,7 @@ def _atto(results: Results) -> list[dict[str, Any]]:
                     "points": [
                         [size, _round(rate)]
                         for size, rate in zip(
-                            sequential.ATTO_SIZES,
+                            owc_readers.ATTO_SIZES,
                             owc_readers.atto(results, drive, operation),
                             strict=True,
                         )

@@ -8,12 +8,19 @@ import numpy as np
 
 from fourcorners.analysis import access_model
 from fourcorners.analysis.access_model import AccessModel
-from fourcorners.suites.common import POWERS_TO_256, Operation
+from fourcorners.suites.common import OPERATIONS, Operation
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests import queue_depth, transfer_rate, transfer_size
+from fourcorners.suites.tests import transfer_rate, transfer_size
 from fourcorners.suites.tests.transfer_size import SIZES
-from fourcorners.validation.reproduction.experiment import Experiment, Measured, Results, under
+from fourcorners.validation.reproduction.experiment import (
+    Experiment,
+    Measured,
+    Results,
+    default,
+    of_test,
+    under,
+)
 from fourcorners.validation.reproduction.figure import Figure
 from fourcorners.workload import Stream, Workload
 
@@ -22,9 +29,8 @@ CORE_KEY, DISK_KEY, UNCACHED_KEY = f"core/{CORE}", f"core/{DISK}", f"core/{DISK}
 
 MIB = 2**20
 SMALLEST, LARGEST = SIZES[0], SIZES[-1]
-DEPTHS = POWERS_TO_256
+DEPTHS: tuple[int, ...] = default("outstanding-ios", "depths")
 SHORTEST_S, LONGEST_S = 120.0, 3000.0
-DEPTH_BLOCK_BYTES = 64 * 1024
 # The cluster that the drive file gives the Core; multiples of it pay nothing when aligned.
 CLUSTER_BYTES = 4 * MIB
 ALIGNED_SIZES = (CLUSTER_BYTES, 16 * CLUSTER_BYTES)
@@ -52,11 +58,11 @@ def plan_drive(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
                 *_profile("read", capacity_bytes),
                 *transfer_rate.single_reads(ACCESS_SHARES, capacity_bytes),
                 *_sizes("read", scale),
-                *_depths("read", scale),
+                *_depths("read", capacity_bytes, scale),
             ),
         ),
         Phase((), _profile("write", capacity_bytes)),
-        Phase((), (*_sizes("write", scale), *_depths("write", scale))),
+        Phase((), (*_sizes("write", scale), *_depths("write", capacity_bytes, scale))),
     )
 
 
@@ -77,7 +83,7 @@ def plan_core(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
 
 def plan_uncached(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The disk's writes with its cache off."""
-    return (Phase((), (*_sizes("write", scale), *_depths("write", scale))),)
+    return (Phase((), (*_sizes("write", scale), *_depths("write", capacity_bytes, scale))),)
 
 
 def _sizes(operation: Operation, scale: float) -> tuple[Measurement, ...]:
@@ -92,12 +98,12 @@ def _sizes(operation: Operation, scale: float) -> tuple[Measurement, ...]:
     )
 
 
-def _depths(operation: Operation, scale: float) -> tuple[Measurement, ...]:
+def _depths(operation: Operation, capacity_bytes: int, scale: float) -> tuple[Measurement, ...]:
     # What fills a cache or a queue is no part of the rate that follows.
-    return under(
-        "depth",
-        queue_depth.sweep(operation, DEPTHS, DEPTH_BLOCK_BYTES, 120 * scale, ramp_s=20 * scale),
+    phases = of_test(
+        "outstanding-ios", capacity_bytes, span=capacity_bytes, time=120 * scale, ramp=20 * scale
     )
+    return under("depth", phases[OPERATIONS.index(operation)].measurements)
 
 
 def _profile(operation: Operation, capacity_bytes: int) -> tuple[Measurement, ...]:

@@ -3,14 +3,14 @@
 from fourcorners.suites.common import SPAN_BYTES
 from fourcorners.suites.steps import Fill, Purge
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests.random_access import RANDOM_S, random_reads, random_writes
-from fourcorners.suites.tests.sequential import (
-    SEQUENTIAL_S,
-    sequential_reads,
-    sequential_writes,
-)
 from fourcorners.validation.reproduction.checks import Check, all_of, at_least, at_most, between
-from fourcorners.validation.reproduction.experiment import Experiment, Results
+from fourcorners.validation.reproduction.experiment import (
+    Experiment,
+    Results,
+    default,
+    of_test,
+    unprepared,
+)
 from fourcorners.validation.reproduction.figure import Figure, drive_name
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED, Stream, Workload
 
@@ -24,25 +24,21 @@ KINGSTON, NOVA = "kingston-ssdnow-v-plus-128gb", "corsair-nova-v128"
 DRIVES = (LE, OWC_100, OWC_50, X25_M_160, X25_M_80, X25_V, NOVA, KINGSTON)
 """The drives of the review's bars."""
 
-SECTOR_BYTES = 512
+RANDOM_S: float = default("aligned-writes", "time")
+SEQUENTIAL_S: float = default("sequential", "time")
 USED_WRITE, USED_SEQUENTIAL = "used-write/3", "used-sequential-write"
 
 
 def plan_random(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Random writes at sectors and at 4 KiB, random reads, and the sequential page."""
+    random_s, sequential_s = RANDOM_S * scale, SEQUENTIAL_S * scale
+    contents = (REPEATED, INCOMPRESSIBLE)
+    *writes, reads = of_test("sequential", capacity_bytes, time=sequential_s, contents=contents)
     return (
-        # Iometer's default data of 2010 repeat one block: what a compressing drive likes best.
-        random_writes(SPAN_BYTES, RANDOM_S * scale, contents=(REPEATED,)),
-        random_writes(
-            SPAN_BYTES,
-            RANDOM_S * scale,
-            contents=(REPEATED,),
-            alignment_bytes=SECTOR_BYTES,
-            prefix="unaligned-write",
-        ),
-        *sequential_writes(SEQUENTIAL_S * scale, contents=(REPEATED, INCOMPRESSIBLE)),
-        random_reads(capacity_bytes, SPAN_BYTES, RANDOM_S * scale),
-        Phase((), (sequential_reads(SEQUENTIAL_S * scale),)),
+        *of_test("aligned-writes", capacity_bytes, time=random_s),
+        *writes,
+        *of_test("random-reads", capacity_bytes, time=random_s, depths=(3,)),
+        unprepared(reads),
     )
 
 
@@ -69,16 +65,15 @@ def plan_x25_m(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
 
 def plan_x25_v(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The same, with the blocks of its reviewer's sequential test."""
-    return (
-        *plan_random(capacity_bytes, scale)[:-1],
-        Phase((), (sequential_reads(SEQUENTIAL_S * scale, block_bytes=2 * 2**20),)),
-    )
+    seconds = SEQUENTIAL_S * scale
+    reads = of_test("sequential", capacity_bytes, time=seconds, block=2 * 2**20)[-1]
+    return (*plan_random(capacity_bytes, scale)[:-1], unprepared(reads))
 
 
 _PLANS = {X25_M_80: plan_x25_m, X25_M_160: plan_x25_m, X25_V: plan_x25_v}
 EXPERIMENTS = tuple(Experiment("owc", drive, _PLANS.get(drive, plan_random)) for drive in DRIVES)
 
-WRITE, UNALIGNED = f"random-write/3/{REPEATED}", f"unaligned-write/3/{REPEATED}"
+WRITE, UNALIGNED = f"aligned-4096/3/{REPEATED}", f"aligned-512/3/{REPEATED}"
 READ, SEQUENTIAL_READ = "random-read/3", "sequential-read"
 
 

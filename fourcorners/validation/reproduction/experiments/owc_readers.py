@@ -1,10 +1,10 @@
 """What readers of the OWC page asked for: block sizes by queue depths on drives and on RAID 0 of
 them, the transfer-size sweep of ATTO, access times with their extremes."""
 
+from dataclasses import replace
+
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests import matrix
-from fourcorners.suites.tests.sequential import ATTO_SIZES, atto_sweep
 from fourcorners.validation.reproduction.checks import (
     Check,
     Judgement,
@@ -13,12 +13,22 @@ from fourcorners.validation.reproduction.checks import (
     at_most,
     between,
 )
-from fourcorners.validation.reproduction.experiment import Experiment, Measured, Results, under
+from fourcorners.validation.reproduction.experiment import (
+    Experiment,
+    Measured,
+    Results,
+    default,
+    of_test,
+    under,
+)
 from fourcorners.validation.reproduction.experiments import owc
 from fourcorners.validation.reproduction.figure import drive_name
 from fourcorners.workload import Stream, Workload
 
 # The readers used 30 s after a ramp of 2 s. Reads of a simulated drive settle at once and stay.
+GRID_BLOCKS: tuple[int, ...] = default("block-size-matrix", "blocks")
+GRID_DEPTHS: tuple[int, ...] = default("block-size-matrix", "depths")
+ATTO_SIZES: tuple[int, ...] = default("atto", "sizes")
 GRID_S, GRID_RAMP_S = 1.0, 0.1
 X25_V_ARRAYS = (owc.X25_V, *(f"raid0:{count}x{owc.X25_V}" for count in (2, 3, 4)))
 X25_M_ARRAY = f"raid0:2x{owc.X25_M_80}"
@@ -34,8 +44,10 @@ ACCESS_READ, ACCESS_WRITE = "access/read", "access/write"
 
 def plan_grid(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Random reads of every block size at every queue depth."""
-    reads = under("grid", matrix.matrix("read", GRID_S * scale, GRID_RAMP_S * scale))
-    return (Phase((Purge(), Fill(matrix.MATRIX_SPAN_BYTES), settle()), reads),)
+    reads, _ = of_test(
+        "block-size-matrix", capacity_bytes, time=GRID_S * scale, ramp=GRID_RAMP_S * scale
+    )
+    return (replace(reads, measurements=under("grid", reads.measurements)),)
 
 
 def plan_sweep(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
@@ -49,14 +61,15 @@ def plan_sweep(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
             ACCESS_WRITE,
             "one 4 KiB write over 1 GB",
             Workload(
-                [Stream.write("random", 4096, span_bytes=matrix.MATRIX_SPAN_BYTES)],
+                [Stream.write("random", 4096, span_bytes=default("block-size-matrix", "span"))],
                 seconds=5 * scale,
             ),
         ),
     )
+    writes, reads = of_test("atto", capacity_bytes, time=ATTO_S * scale)
     return (
-        Phase((Purge(),), under("atto", atto_sweep("write", ATTO_S * scale))),
-        Phase((settle(),), under("atto", atto_sweep("read", ATTO_S * scale))),
+        Phase((Purge(),), under("atto", writes.measurements)),
+        Phase((settle(),), under("atto", reads.measurements)),
         Phase((Purge(), Fill(capacity_bytes), settle()), accesses),
     )
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from fourcorners.catalog.published import published
-from fourcorners.suites.common import OPERATIONS, SPAN_BYTES, Operation, access, timed
+from fourcorners.suites.common import SPAN_BYTES, Operation, access, timed
 from fourcorners.suites.steps import Fill, Purge, Step, settle
 from fourcorners.suites.test import Phase
-from fourcorners.suites.tests.queue_depth import DEPTHS, sweep
 from fourcorners.validation.reproduction.checks import (
     Check,
     Judgement,
@@ -29,6 +28,8 @@ from fourcorners.validation.reproduction.experiment import (
     Experiment,
     Measured,
     Results,
+    default,
+    of_test,
 )
 from fourcorners.validation.reproduction.figure import Figure
 
@@ -42,6 +43,7 @@ DRIVES = (S830, VERTEX_3, M4, INTEL_320)
 FAST = (S830, VERTEX_3, M4)
 SHORT_NAMES = {S830: "830", VERTEX_3: "Vertex 3", M4: "m4", INTEL_320: "320"}
 
+DEPTHS: tuple[int, ...] = default("queue-depth", "depths")
 CAPPED = tuple(depth for depth in DEPTHS if depth >= 10)
 DEEP = tuple(depth for depth in DEPTHS if depth > 10)
 # The review has 90 s; a simulated drive is at its rate after one.
@@ -58,16 +60,19 @@ LINKS: tuple[Link, ...] = ("3 Gb/s", "6 Gb/s")
 
 def plan_written(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Reads of a span that holds data, then writes."""
-    return _sweep((Purge(), Fill(SPAN_BYTES), settle()), (), scale)
+    return _sweep(capacity_bytes, (Purge(), Fill(SPAN_BYTES), settle()), (), scale)
 
 
 def plan_erased(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """Reads of an erased drive, then writes over a span that holds data."""
-    return _sweep((Purge(),), (Fill(SPAN_BYTES), settle()), scale)
+    return _sweep(capacity_bytes, (Purge(),), (Fill(SPAN_BYTES), settle()), scale)
 
 
 def _sweep(
-    before_reads: tuple[Step, ...], before_writes: tuple[Step, ...], scale: float
+    capacity_bytes: int,
+    before_reads: tuple[Step, ...],
+    before_writes: tuple[Step, ...],
+    scale: float,
 ) -> tuple[Phase, ...]:
     """By one worker; and reads by four workers with one request each."""
 
@@ -78,11 +83,11 @@ def _sweep(
         access("read", "random", 4096, span_bytes=SPAN_BYTES, workers=WORKERS),
         seconds,
     )
-    reads, writes = (
-        sweep(operation, DEPTHS, 4096, seconds, span_bytes=SPAN_BYTES) for operation in OPERATIONS
+    reads, writes = of_test("queue-depth", capacity_bytes, time=seconds, span=SPAN_BYTES)
+    return (
+        Phase(before_reads, (*reads.measurements, side_by_side)),
+        Phase(before_writes, writes.measurements),
     )
-    reads = (*reads, side_by_side)
-    return (Phase(before_reads, reads), Phase(before_writes, writes))
 
 
 EXPERIMENTS = tuple(

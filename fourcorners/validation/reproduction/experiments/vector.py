@@ -10,9 +10,8 @@ from fourcorners.analysis.consistency import Floats
 from fourcorners.suites.common import SPAN_BYTES
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests.consistency import RUN_S, random_writes
 from fourcorners.validation.reproduction.checks import Check, all_of, at_least, at_most, between
-from fourcorners.validation.reproduction.experiment import Results
+from fourcorners.validation.reproduction.experiment import Results, default, of_test
 from fourcorners.validation.reproduction.figure import Figure
 from fourcorners.workload import Stream, Workload
 
@@ -27,6 +26,7 @@ DRIVES = (VECTOR, VERTEX_4, S840_PRO, S3700, I330)
 TAIL_S = 1400
 """Where the review's second and third plots begin."""
 
+RUN_S: float = default("consistency", "time")
 SERIES, READ = "write", "random-read/1"
 
 
@@ -43,10 +43,7 @@ def plan_run(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
                 ),
             ),
         ),
-        Phase(
-            (Purge(), Fill(capacity_bytes)),
-            (random_writes(SERIES, RUN_S * scale),),
-        ),
+        *of_test("consistency", capacity_bytes, time=RUN_S * scale),
     )
 
 

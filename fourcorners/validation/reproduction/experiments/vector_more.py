@@ -1,6 +1,7 @@
 """What readers of the Vector review asked for, and its later editions: an hour, spare area, other
 fill data, recovery after hammering."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -9,20 +10,14 @@ from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats
 from fourcorners.suites.steps import Rest, Trim
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.suites.tests.consistency import (
-    HOUR_S,
-    MINUTE_S,
-    RUN_S,
-    fill_data_phase,
-    filled_phase,
-    random_writes,
-)
+from fourcorners.suites.tests.recovery import MINUTE_S
 from fourcorners.validation.reproduction.checks import Check, Judgement, all_of, at_least, between
-from fourcorners.validation.reproduction.experiment import Experiment, Results
+from fourcorners.validation.reproduction.experiment import Experiment, Results, default, of_test
 from fourcorners.validation.reproduction.experiments import vector
 from fourcorners.validation.reproduction.experiments.vector import (
     DRIVES,
     I330,
+    RUN_S,
     S840_PRO,
     S3700,
     SERIES,
@@ -35,6 +30,7 @@ SHARES = {0.25: 600.0, 0.5: 600.0, 0.75: 2000.0}
 """Shares of the drive that are filled and written, and for how many seconds. Three quarters are
 what later editions call 25 % more spare area; the emptier ones are in balance long before."""
 
+HOUR_S: float = default("consistency-hour", "time")
 HOUR = "later"
 """Goes on from :data:`vector.SERIES` to a full hour."""
 
@@ -54,28 +50,40 @@ def plan_hour(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
 
     # Each with a seed of its own: who writes the same places again in the same order leaves whole
     # blocks without valid data.
-    def minute(id: str, seed: int) -> tuple[Measurement, ...]:
-        return (random_writes(id, MINUTE_S * scale, seed=seed),)
+    def writes(id: str, seconds: float, seed: int) -> tuple[Measurement, ...]:
+        [phase] = of_test("consistency", capacity_bytes, time=seconds * scale)
+        [one] = phase.measurements
+        return (replace(one, id=id, workload=replace(one.workload, seed=seed)),)
 
     return (
         *vector.plan_run(capacity_bytes, scale),
-        Phase((), (random_writes(HOUR, (HOUR_S - RUN_S) * scale, seed=2),)),
-        Phase((), minute(HAMMERED, 3)),
-        Phase((Rest(60),), minute(AFTER_MINUTE, 4)),
-        Phase((Rest(600),), minute(AFTER_TEN, 5)),
-        Phase((Trim(), Rest(60)), minute(AFTER_TRIM, 6)),
+        Phase((), writes(HOUR, HOUR_S - RUN_S, 2)),
+        Phase((), writes(HAMMERED, MINUTE_S, 3)),
+        Phase((Rest(60),), writes(AFTER_MINUTE, MINUTE_S, 4)),
+        Phase((Rest(600),), writes(AFTER_TEN, MINUTE_S, 5)),
+        Phase((Trim(), Rest(60)), writes(AFTER_TRIM, MINUTE_S, 6)),
     )
 
 
 def plan_share(share: float, capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The same run within a part of the drive; the rest stays erased."""
-    span = int(share * capacity_bytes) // 4096 * 4096
-    return (filled_phase(span, SERIES, SHARES[share] * scale),)
+    seconds = SHARES[share] * scale
+    return _series(of_test("consistency-filled", capacity_bytes, filled=(share,), time=seconds))
 
 
 def plan_repeated(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The same run on a drive that was filled with data that repeat."""
-    return (fill_data_phase(capacity_bytes, REPEATED, SERIES, RUN_S * scale),)
+    seconds = RUN_S * scale
+    return _series(
+        of_test("consistency-fill-data", capacity_bytes, contents=(REPEATED,), time=seconds)
+    )
+
+
+def _series(phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
+    """One phase with one measurement, which gets the name that figures find it by."""
+    [phase] = phases
+    [one] = phase.measurements
+    return (replace(phase, measurements=(replace(one, id=SERIES),)),)
 
 
 def _variant(share: float) -> str:

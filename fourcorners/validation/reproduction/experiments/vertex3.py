@@ -3,14 +3,7 @@ that cannot be compressed."""
 
 from collections.abc import Sequence
 
-from fourcorners.suites.common import SPAN_BYTES
 from fourcorners.suites.test import Phase
-from fourcorners.suites.tests.random_access import RANDOM_S, random_reads, random_writes
-from fourcorners.suites.tests.sequential import (
-    SEQUENTIAL_S,
-    sequential_reads,
-    sequential_writes,
-)
 from fourcorners.validation.reproduction.checks import (
     Check,
     Judgement,
@@ -20,10 +13,20 @@ from fourcorners.validation.reproduction.checks import (
     between,
     in_order,
 )
-from fourcorners.validation.reproduction.experiment import LINK_3G, LINK_6G, Experiment, Results
+from fourcorners.validation.reproduction.experiment import (
+    LINK_3G,
+    LINK_6G,
+    Experiment,
+    Results,
+    default,
+    of_test,
+    unprepared,
+)
 from fourcorners.validation.reproduction.figure import Figure
 from fourcorners.workload import INCOMPRESSIBLE, REPEATED
 
+RANDOM_S: float = default("random-writes", "time")
+SEQUENTIAL_S: float = default("sequential", "time")
 SMALL, LARGE = "ocz-vertex-3-120gb", "ocz-vertex-3-240gb"
 M4, INTEL_510, F120, NOVA = (
     "crucial-m4-256gb",
@@ -50,19 +53,22 @@ def plan_corners(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
 
 
 def _corners(capacity_bytes: int, scale: float, depths: tuple[int, ...]) -> tuple[Phase, ...]:
+    *writes, reads = of_test("sequential", capacity_bytes, time=SEQUENTIAL_S * scale)
     return (
-        random_writes(SPAN_BYTES, RANDOM_S * scale, depths=depths),
-        *sequential_writes(SEQUENTIAL_S * scale),
-        random_reads(capacity_bytes, SPAN_BYTES, RANDOM_S * scale),
-        Phase((), (sequential_reads(SEQUENTIAL_S * scale),)),
+        *of_test("random-writes", capacity_bytes, time=RANDOM_S * scale, depths=depths),
+        *writes,
+        *of_test("random-reads", capacity_bytes, time=RANDOM_S * scale, depths=(3,)),
+        unprepared(reads),
     )
 
 
 def plan_vertex_2(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
     """The corners, and random writes at the depth of another reviewer's figure."""
+    seconds = RANDOM_S * scale
+    depths, contents = (VERTEX_2_DEPTH,), (REPEATED,)
     return (
         *plan_corners(capacity_bytes, scale),
-        random_writes(SPAN_BYTES, RANDOM_S * scale, depths=(VERTEX_2_DEPTH,), contents=(REPEATED,)),
+        *of_test("random-writes", capacity_bytes, time=seconds, depths=depths, contents=contents),
     )
 
 
@@ -92,8 +98,8 @@ def ratio(results: Results, recording: str, link: str = "6 Gb/s") -> float:
     return rate(results, SMALL, recording, link) / rate(results, LARGE, recording, link)
 
 
-WRITE, WRITE_REPEATED = f"random-write/3/{INCOMPRESSIBLE}", f"random-write/3/{REPEATED}"
-DEEP_WRITE = f"random-write/{DEEP}/{INCOMPRESSIBLE}"
+WRITE, WRITE_REPEATED = f"write/3/{INCOMPRESSIBLE}", f"write/3/{REPEATED}"
+DEEP_WRITE = f"write/{DEEP}/{INCOMPRESSIBLE}"
 SEQUENTIAL = f"sequential-write/{INCOMPRESSIBLE}"
 SEQUENTIAL_REPEATED = f"sequential-write/{REPEATED}"
 READ = "random-read/3"
@@ -116,7 +122,7 @@ FIGURES = (
     Figure("v3-510-latency-max", lambda r: r(key(INTEL_510), WRITE).latency_max_s * 1e3),
     Figure(
         "v3-vertex-2-write",
-        lambda r: r(key(VERTEX_2[0]), f"random-write/{VERTEX_2_DEPTH}/{REPEATED}").iops,
+        lambda r: r(key(VERTEX_2[0]), f"write/{VERTEX_2_DEPTH}/{REPEATED}").iops,
     ),
 )
 

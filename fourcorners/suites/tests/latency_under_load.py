@@ -1,5 +1,4 @@
-"""Latency: of single accesses over time, of flushes, and under load at a given rate up to
-saturation."""
+"""Latency under load at a given rate, up to saturation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,6 @@ from fourcorners.suites.common import KIB, SPAN_BYTES, listed, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import (
     COUNT,
-    LOG_IOS,
     SECONDS,
     SHARE,
     SIZE,
@@ -22,157 +20,9 @@ from fourcorners.suites.parameters import (
 )
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
+from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, bursts, fixed_rate, poisson_rate
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """Of latency over time."""
-
-    reads: tuple[float, ...] = parameter(many(SHARE), (1.0, 0.65, 0.0), "shares of reads")
-    block_bytes: int = parameter(SIZE, 4 * KIB, "block size")
-    depth: int = parameter(COUNT, 1, "queue depth")
-    span_bytes: int = parameter(SIZE, SPAN_BYTES, "span")
-    time_s: float = parameter(SECONDS, 180.0, "each")
-    log_ios: int = parameter(LOG_IOS, 1_000_000, "single I/Os kept of each, at most")
-
-
-def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
-    """Random I/O, one at a time, with every latency counted: I/O by I/O, by the second, as
-    percentiles, and how many took longer than 1 ms, 10 ms, 100 ms, 1 s."""
-    span = subject.span_bytes(parameters.span_bytes)
-
-    def measure(reads: float) -> Measurement:
-        stream = Stream(
-            read_fraction=reads,
-            pattern="random",
-            block_bytes=parameters.block_bytes,
-            span_bytes=span,
-            queue_depth=parameters.depth,
-        )
-        return timed(
-            f"{100 * reads:g}-percent-reads",
-            f"{chosen_size(parameters.block_bytes)} random, {show_percent(reads)} reads, "
-            f"queue depth {parameters.depth}",
-            stream,
-            parameters.time_s,
-            seed=seed,
-            log_ios=parameters.log_ios,
-            read_percent=100 * reads,
-            counts_exceedances=True,
-        )
-
-    return Plan(
-        {
-            "block size": f"{chosen_size(parameters.block_bytes)}, random",
-            "queue depth": str(parameters.depth),
-            "reads": listed([show_percent(share) for share in parameters.reads]),
-            "span": subject.alone(span),
-            "time": f"{parameters.time_s:g} s each",
-        },
-        (
-            Phase(
-                (Purge(), Fill(span), settle()), tuple(measure(share) for share in parameters.reads)
-            ),
-        ),
-        (
-            Chart("ios", "Latency of single I/Os over time", "latency", series=("label",), log="y"),
-            Chart(
-                "seconds", "Mean latency by the second", "latency_mean", series=("label",), log="y"
-            ),
-            Chart(
-                "seconds",
-                "Longest latency by the second",
-                "latency_max",
-                series=("label",),
-                log="y",
-            ),
-            Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
-        ),
-    )
-
-
-LATENCY = Definition(
-    name="latency",
-    title="Latency",
-    source="owc, readers",
-    purpose="How long single accesses take, and how often one takes much longer: 0.2 ms with "
-    "peaks of 100 ms feel better than 0.1 ms with peaks of 500 ms.",
-    plan=plan,
-    parameters=Parameters,
-)
-
-SYNC_SPAN_BYTES = 10**9
-"""A log that is written round and round."""
-
-
-@dataclass(frozen=True)
-class SyncParameters:
-    """Of writes that wait for the medium."""
-
-    block_bytes: int = parameter(SIZE, 4 * KIB, "block size")
-    span_bytes: int = parameter(SIZE, SYNC_SPAN_BYTES, "span")
-    time_s: float = parameter(SECONDS, 30.0, "of writing")
-
-
-def plan_sync(subject: Subject, parameters: SyncParameters, seed: int) -> Plan:
-    """Small sequential writes, one at a time, each followed by a flush, as a database writes its
-    log or a file system its journal."""
-    span = subject.span_bytes(parameters.span_bytes)
-    block = parameters.block_bytes
-    stream = Stream.write("sequential", block, span_bytes=span, flush_every_writes=1)
-    label = f"{chosen_size(block)} sequential write and flush, queue depth 1"
-    return Plan(
-        {
-            "block size": f"{chosen_size(block)}, sequential",
-            "flushes": "one after each write",
-            "queue depth": "1",
-            "span": subject.alone(span, ", filled"),
-            "time": f"{parameters.time_s:g} s",
-        },
-        (
-            Phase(
-                (Purge(), Fill(span), settle()),
-                (
-                    timed(
-                        "write-flush",
-                        label,
-                        stream,
-                        parameters.time_s,
-                        seed=seed,
-                        flush_every_writes=1,
-                    ),
-                ),
-            ),
-        ),
-        (
-            Chart(
-                "percentiles",
-                "Latency of writes and of flushes",
-                "latency",
-                series=("each operation",),
-            ),
-            Chart(
-                "seconds",
-                "Longest latency by the second",
-                "latency_max",
-                series=("each operation",),
-                log="y",
-            ),
-        ),
-    )
-
-
-SYNC_WRITES = Definition(
-    name="sync-writes",
-    title="Flushed writes",
-    source="fio's fsync; readers",
-    purpose="How long a commit waits: a small write and the flush that makes it safe.",
-    plan=plan_sync,
-    parameters=SyncParameters,
-)
 
 # More outstanding than any drive works on at once, so that waiting is the drive's.
 CLOSED_DEPTH = 32
@@ -193,7 +43,7 @@ _ARRIVALS: dict[str, Callable[[float], str]] = {
 
 
 @dataclass(frozen=True)
-class LoadParameters:
+class Parameters:
     """Of latency under load."""
 
     arrivals: tuple[str, ...] = parameter(
@@ -214,7 +64,7 @@ class LoadParameters:
     ramp_s: float = parameter(SECONDS, 2.0, "before each rate")
 
 
-def plan_load(subject: Subject, parameters: LoadParameters, seed: int) -> Plan:
+def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """The highest rate in a closed loop first, then requests due at shares of it, then rates
     between the last that kept the latency limit and the first that did not."""
     span = subject.span_bytes(parameters.span_bytes)
@@ -326,11 +176,11 @@ def _load(recording: Recording, percent: float) -> Load:
     return Load(offered.iops, recording.iops, slowest, offered.unissued)
 
 
-UNDER_LOAD = Definition(
+DEFINITION = Definition(
     name="latency-under-load",
     title="Latency under load",
     source="field practice: open-loop load generators",
     purpose="Which rate the drive sustains before its latency runs away.",
-    plan=plan_load,
-    parameters=LoadParameters,
+    plan=plan,
+    parameters=Parameters,
 )

@@ -1,0 +1,521 @@
+"""Tests as data: the tables of a suite file, and of the program's own test files, become tests.
+
+docs/suites.md has the keys. A list in place of a value sweeps it: one measurement for each
+combination, the last key fastest.
+"""
+
+import dataclasses
+import itertools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from fourcorners.errors import UserError
+from fourcorners.suites.access import (
+    AXES,
+    EVERYTHING,
+    STREAM_KEYS,
+    WORKLOAD_KEYS,
+    addressable,
+    stream_of,
+)
+from fourcorners.suites.common import listed
+from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.parameters import (
+    CONTENT,
+    COUNT,
+    LOG_IOS,
+    SECONDS,
+    SHARE,
+    SIZE,
+    Kind,
+    declared,
+    many,
+    parameter,
+    unknown,
+)
+from fourcorners.suites.preparation import StepAt, step
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.terms import AREA, Scope, Term, check_names, term_or_value
+from fourcorners.suites.test import CHART_KINDS, Chart, Measurement, Phase
+from fourcorners.units import shortened
+from fourcorners.workload import Workload
+
+_PREPARED = ("purge", "fill", "settle")
+_EACH_KEYS = {**STREAM_KEYS, "filled": SHARE}
+PHASE_KEYS = ("each", "prepare", "continues", "workload")
+TEST_KEYS = ("name", "title", "purpose", "shown", "prepare", "workload", "phase", "chart")
+TEXT_KEYS = ("name", "id", "label", "axes")
+_PROGRAM_KEYS = ("source", "does", "parameters")
+_PARAMETER_KINDS: dict[str, Kind] = {
+    "size": SIZE,
+    "span": SIZE,
+    "count": COUNT,
+    "share": SHARE,
+    "content": CONTENT,
+    "duration": SECONDS,
+    "kept I/Os": LOG_IOS,
+}
+
+
+@dataclass(frozen=True)
+class _Workload:
+    """One ``[[workload]]``: every combination of its lists."""
+
+    name: str
+    limits: Mapping[str, Any]
+    streams: tuple[Mapping[str, Any], ...]
+    id: str | None
+    label: str | None
+    axes: Mapping[str, Any]
+    scale: float
+
+    def measurements(self, scope: Scope, seed: int, left_out: list[str]) -> list[Measurement]:
+        """One for each combination that the target can address; the others go to ``left_out``."""
+        options = [
+            {key: scope.value(given) for key, given in stream.items()} for stream in self.streams
+        ]
+        swept = [
+            (number, key)
+            for number, stream in enumerate(options)
+            for key, value in stream.items()
+            if isinstance(value, tuple)
+        ]
+        measurements = []
+        for values in itertools.product(*(options[number][key] for number, key in swept)):
+            chosen = [dict(stream) for stream in options]
+            for (number, key), value in zip(swept, values, strict=True):
+                chosen[number][key] = value
+            sizes = [
+                (key, value)
+                for (number, key), value in zip(swept, values, strict=True)
+                if key in ("block", "alignment") and not addressable(chosen[number], scope.subject)
+            ]
+            if sizes:
+                left_out.extend(STREAM_KEYS[key].show(value) for key, value in sizes)
+                continue
+            points = list(zip((key for _, key in swept), values, strict=True))
+            measurements.append(self._measurement(chosen, points, scope, seed))
+        return measurements
+
+    def _measurement(
+        self,
+        chosen: Sequence[Mapping[str, Any]],
+        points: Sequence[tuple[str, Any]],
+        scope: Scope,
+        seed: int,
+    ) -> Measurement:
+        texts = [f"{key} {STREAM_KEYS[key].show(value)}" for key, value in points]
+        here = scope.with_({key: (STREAM_KEYS[key], value) for key, value in chosen[0].items()})
+        axes = dict(_axis(key, value) for key, value in points)
+        if self.id is None:
+            axes["workload"] = self.name
+        streams = [stream_of(stream, scope.subject) for stream in chosen]
+        amount = scope.value(self.limits.get("amount"))
+        if amount == EVERYTHING:
+            block, span = streams[0].block_bytes, streams[0].span_bytes or 0
+            amount = max(span - span % block, block)
+        return Measurement(
+            here.id(self.id)
+            if self.id is not None
+            else "/".join([self.name, *(text.replace(" ", "-") for text in texts)]),
+            here.text(self.label) if self.label is not None else ", ".join([self.name, *texts]),
+            Workload(
+                streams,
+                seconds=self._seconds("duration", scope),
+                transfer_bytes=amount,
+                ramp_s=self._seconds("ramp", scope) or 0.0,
+                seed=seed,
+                log_ios=scope.value(self.limits.get("log-ios", 0)),
+            ),
+            axes | {name: _axis_value(value, here) for name, value in self.axes.items()},
+        )
+
+    def _seconds(self, key: str, scope: Scope) -> float | None:
+        """A parameter is scaled when it is read, a time that the file has, here."""
+        given = self.limits.get(key)
+        value: float | None = scope.value(given)
+        return value if value is None or isinstance(given, Term) else value * self.scale
+
+    @property
+    def swept(self) -> list[str]:
+        """The keys with several values."""
+        return [key for stream in self.streams for key in stream if isinstance(stream[key], tuple)]
+
+    def describe(self) -> str:
+        """One line for the plan and the report."""
+        streams = []
+        for stream in self.streams:
+            parts = [f"{key} {_show(STREAM_KEYS[key], given)}" for key, given in stream.items()]
+            streams.append(", ".join(parts))
+        limits = [
+            f"{key} {_show(WORKLOAD_KEYS[key], self._limit(key, given))}"
+            for key, given in self.limits.items()
+        ]
+        return "; ".join([*limits, " beside ".join(streams)])
+
+    def _limit(self, key: str, given: Any) -> Any:
+        return given * self.scale if WORKLOAD_KEYS[key].scaled else given
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """Preparation, and the workloads in the state that it leaves; once for each of ``each``."""
+
+    each: Mapping[str, tuple[Kind, Any]]
+    steps: tuple[StepAt, ...]
+    workloads: tuple[_Workload, ...]
+    continues: bool
+
+    def phases(self, scope: Scope, seed: int, left_out: list[str]) -> list[Phase]:
+        phases = []
+        for here in scope.each(self.each):
+            alignment = here.values.get("alignment", (SIZE, 0))[1]
+            if "alignment" in self.each and alignment % scope.subject.request_alignment_bytes:
+                left_out.append(SIZE.show(alignment))
+                continue
+            measurements = [
+                m
+                for workload in self.workloads
+                for m in workload.measurements(here, seed, left_out)
+            ]
+            if measurements:
+                steps = tuple(at(here) for at in self.steps)
+                phases.append(Phase(steps, tuple(measurements), self.continues))
+        return phases
+
+
+def own_test(given: Mapping[str, Any], where: str, scale: float, file: str) -> Definition:
+    """A test from a ``[[test]]`` without ``use``; raises :class:`UserError`."""
+    for key in given:
+        if key not in TEST_KEYS:
+            raise UserError(f"{where}: {unknown('key', key, list(TEST_KEYS))}")
+    return _definition(
+        given,
+        where,
+        scale,
+        source=file,
+        purpose=str(given.get("purpose", "A test of the user's own.")),
+        does="",
+    )
+
+
+def program_test(name: str) -> Definition:
+    """A test of the program from its file in ``suites/tests``."""
+    file = resources.files("fourcorners.suites.tests").joinpath(f"{name}.toml")
+    given = tomllib.loads(file.read_text("utf-8"))
+    for key in given:
+        if key not in (*TEST_KEYS, *_PROGRAM_KEYS):
+            raise UserError(f"{name}: {unknown('key', key, [*TEST_KEYS, *_PROGRAM_KEYS])}")
+    return _definition(given, name, 1.0, given["source"], given["purpose"], given["does"])
+
+
+def _definition(
+    given: Mapping[str, Any], where: str, scale: float, source: str, purpose: str, does: str
+) -> Definition:
+    name = given.get("name")
+    if not isinstance(name, str) or not name or not all(c.isalnum() or c in "-_." for c in name):
+        raise UserError(
+            f"{where}: name = {name!r}: give the test a name of letters, digits, -, _ and ."
+        )
+    parameters = _Parameters.read(given.get("parameters", {}))
+    phases = _phases(given, where, scale, parameters.names)
+    workloads = [workload for phase in phases for workload in phase.workloads]
+    for one in (name for name in (w.name for w in workloads if w.id is None)):
+        if [w.name for w in workloads].count(one) > 1:
+            raise UserError(f'{where}: two workloads are named "{one}": give each its own name')
+    shown = _table(given.get("shown", {}), where, "shown", parameters.names)
+    charts = _charts(given["chart"], where) if "chart" in given else _default_charts(workloads)
+
+    def plan(subject: Subject, chosen: Any, seed: int) -> Plan:
+        scope = parameters.scope(subject, chosen)
+        left_out: list[str] = []
+        made = tuple(one for phase in phases for one in phase.phases(scope, seed, left_out))
+        ids = [measurement.id for phase in made for measurement in phase.measurements]
+        for id in ids:
+            if ids.count(id) > 1:
+                raise UserError(
+                    f'{where}: two measurements are named "{id}": tell them apart by id'
+                )
+        texts = {name: scope.text(text) for name, text in shown.items()} or {
+            workload.name: workload.describe() for workload in workloads
+        }
+        if left_out:
+            sizes = listed(list(dict.fromkeys(left_out)))
+            texts["left out"] = f"{sizes}: the target cannot address them"
+        reason = None if made else "the target can address none of the sizes"
+        return Plan(texts, made, charts, reason)
+
+    plan.__doc__ = does
+    return Definition(
+        name=name,
+        title=str(given.get("title", name)),
+        source=source,
+        purpose=purpose,
+        plan=plan,
+        parameters=parameters.cls,
+    )
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    """What a test of the program lets people choose. ``limited`` spans end with the tested part;
+    those of ``past`` are for drives whose past matters, others are used whole."""
+
+    cls: type
+    kinds: Mapping[str, Kind]
+    limited: frozenset[str]
+    past: frozenset[str]
+
+    @classmethod
+    def read(cls, tables: Mapping[str, Mapping[str, Any]]) -> "_Parameters":
+        fields, kinds = [], {}
+        for name, table in tables.items():
+            word = table["is"]
+            one = kinds[name] = _PARAMETER_KINDS[word.removeprefix("list of ")]
+            kind = many(one) if word.startswith("list of ") else one
+            default = parameter(kind, kind.read(table["default"]), table["help"])
+            fields.append((name.replace("-", "_"), Any, default))
+        return cls(
+            dataclasses.make_dataclass("Parameters", fields, frozen=True),
+            kinds,
+            frozenset(name for name, table in tables.items() if table["is"] == "span"),
+            frozenset(name for name, table in tables.items() if table.get("if-past-matters")),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (AREA, *self.kinds)
+
+    def scope(self, subject: Subject, chosen: Any) -> Scope:
+        values: dict[str, tuple[Kind, Any]] = {}
+        for name, field in declared(self.cls).items():
+            value = getattr(chosen, field.name)
+            if name in self.past and not subject.keeps_state:
+                value = subject.area_bytes
+            elif name in self.limited:
+                value = subject.span_bytes(value)
+            values[name] = (self.kinds[name], value)
+        return Scope.of(subject, values)
+
+
+def _phases(
+    given: Mapping[str, Any], where: str, scale: float, names: Sequence[str]
+) -> tuple[_Phase, ...]:
+    tables = given.get("phase")
+    if tables is None:
+        alone = {key: given[key] for key in ("prepare", "workload") if key in given}
+        return (_phase(alone, where, where, scale, names, 1),)
+    for key in ("prepare", "workload"):
+        if key in given:
+            raise UserError(f"{where}: {key} stands beside [[test.phase]]: move it into a phase")
+    if not isinstance(tables, list) or not tables:
+        raise UserError(f"{where}: phase must be one or more tables, [[test.phase]]")
+    phases: list[_Phase] = []
+    for number, table in enumerate(tables, start=1):
+        count = sum(len(phase.workloads) for phase in phases)
+        phases.append(
+            _phase(table, f"{where}, phase {number}", f"{where}", scale, names, count + 1)
+        )
+    return tuple(phases)
+
+
+def _phase(
+    table: Any, where: str, test: str, scale: float, names: Sequence[str], first: int
+) -> _Phase:
+    if not isinstance(table, Mapping):
+        raise UserError(f"{where}: write it as a table, [[test.phase]]")
+    for key in table:
+        if key not in PHASE_KEYS:
+            raise UserError(f"{where}: {unknown('key', key, list(PHASE_KEYS))}")
+    each = {}
+    for key, value in _mapping(table.get("each", {}), where, "each").items():
+        if key not in _EACH_KEYS:
+            raise UserError(f"{where}: each: {unknown('key', key, list(_EACH_KEYS))}")
+        each[key] = (_EACH_KEYS[key], _options(_EACH_KEYS[key], key, value, where, names))
+    known = (*names, *each)
+    continues = table.get("continues", False)
+    if not isinstance(continues, bool):
+        raise UserError(f"{where}: continues = {continues!r}: use true or false")
+    prepare = table.get("prepare", [] if continues else list(_PREPARED))
+    if not isinstance(prepare, list):
+        raise UserError(f'{where}: prepare = {prepare!r}: use a list, such as ["purge", "fill"]')
+    steps = tuple(step(text, where, known) for text in prepare)
+    tables = table.get("workload")
+    if not isinstance(tables, list) or not tables:
+        raise UserError(f"{where}: workload is missing: write at least one [[test.workload]]")
+    workloads = tuple(
+        _workload(one, f"{where}, workload {number}", number, scale, known)
+        for number, one in enumerate(tables, start=first)
+    )
+    return _Phase(each, steps, workloads, continues)
+
+
+def _workload(table: Any, where: str, number: int, scale: float, names: Sequence[str]) -> _Workload:
+    if not isinstance(table, Mapping):
+        raise UserError(f"{where}: write it as a table, [[test.workload]]")
+    name = table.get("name", f"workload-{number}")
+    if not isinstance(name, str) or not name:
+        raise UserError(f"{where}: name = {name!r}: use text")
+    keys = [*TEXT_KEYS, "stream", *WORKLOAD_KEYS, *STREAM_KEYS]
+    limits = {}
+    for key, value in table.items():
+        if key not in keys:
+            raise UserError(f"{where}: {unknown('key', key, keys)}")
+        if key in WORKLOAD_KEYS:
+            limits[key] = _read(WORKLOAD_KEYS[key], key, value, where, names)
+    if not {"duration", "amount"} & limits.keys():
+        raise UserError(f'{where}: duration is missing: say how long it runs, such as "30 s"')
+    own = {key: value for key, value in table.items() if key in STREAM_KEYS}
+    given = table.get("stream", [own])
+    if "stream" in table and own:
+        raise UserError(
+            f"{where}: {next(iter(own))} stands beside [[test.workload.stream]]: move it into "
+            "the streams"
+        )
+    if not isinstance(given, list) or not given:
+        raise UserError(f"{where}: stream must be one or more tables, [[test.workload.stream]]")
+    streams = [
+        _stream(stream, where if stream is own else f"{where}, stream {n}", names)
+        for n, stream in enumerate(given, start=1)
+    ]
+    here = (*names, *streams[0])
+    id, label = (_template(table, key, where, here) for key in ("id", "label"))
+    axes = _table(table.get("axes", {}), where, "axes", here)
+    return _Workload(name, limits, tuple(streams), id, label, axes, scale)
+
+
+def _template(table: Mapping[str, Any], key: str, where: str, names: Sequence[str]) -> str | None:
+    text = table.get(key)
+    if text is None:
+        return None
+    if not isinstance(text, str) or not text:
+        raise UserError(f"{where}: {key} = {text!r}: use text")
+    return str(_table({key: text}, where, key, names)[key])
+
+
+def _stream(given: Any, where: str, names: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise UserError(f"{where}: write it as a table, [[test.workload.stream]]")
+    for key in given:
+        if key not in STREAM_KEYS:
+            raise UserError(f"{where}: {unknown('key', key, list(STREAM_KEYS))}")
+    for key in ("reads", "block", "pattern"):
+        if key not in given and not (key == "pattern" and "random" in given):
+            example = {"reads": '"70 %"', "block": '"4 KiB"', "pattern": '"random"'}[key]
+            raise UserError(f"{where}: {key} is missing: write, for example, {key} = {example}")
+    if "random" in given and "pattern" in given:
+        raise UserError(f"{where}: random and pattern exclude each other: leave out one of them")
+    return {
+        key: _options(kind, key, given[key], where, names)
+        for key, kind in STREAM_KEYS.items()
+        if key in given
+    }
+
+
+def _options(kind: Kind, key: str, value: Any, where: str, names: Sequence[str]) -> Any:
+    """A value, or the several of a list."""
+    if not isinstance(value, list):
+        return _read(kind, key, value, where, names)
+    if not value:
+        raise UserError(f"{where}: {key} = []: use at least one value")
+    options = tuple(_read(kind, key, one, where, names) for one in value)
+    return options if len(options) > 1 else options[0]
+
+
+def _read(kind: Kind, key: str, value: Any, where: str, names: Sequence[str]) -> Any:
+    try:
+        return term_or_value(kind, value, names)
+    except UserError as error:
+        raise UserError(f"{where}: {key} = {shortened(repr(value))}: {error}") from error
+
+
+def _mapping(given: Any, where: str, key: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise UserError(f"{where}: {key} = {shortened(repr(given))}: write it as a table")
+    return given
+
+
+def _table(given: Any, where: str, key: str, names: Sequence[str]) -> dict[str, Any]:
+    """A table of texts, whose terms must be known, and of plain values."""
+    table = dict(_mapping(given, where, key))
+    for name, value in table.items():
+        if not isinstance(value, str | int | float | bool):
+            raise UserError(f"{where}: {key}: {name}: use text or a number")
+        try:
+            check_names(str(value), names)
+        except UserError as error:
+            raise UserError(f"{where}: {key}: {name}: {error}") from error
+    return table
+
+
+def _show(kind: Kind, given: Any) -> str:
+    if isinstance(given, Term):
+        return f"each {given.name}"
+    return listed([kind.show(one) for one in (given if isinstance(given, tuple) else (given,))])
+
+
+def _axis(key: str, value: Any) -> tuple[str, Any]:
+    name, convert = AXES.get(key, (key, STREAM_KEYS[key].show))
+    return name, convert(value)
+
+
+def _axis_value(given: Any, scope: Scope) -> Any:
+    """A number where the text is one name that stands for one, as a plot needs it."""
+    if not isinstance(given, str):
+        return given
+    if given.startswith("{") and given.endswith("}") and given[1:-1] in scope.values:
+        value = scope.values[given[1:-1]][1]
+        return 100 * value if isinstance(value, float) else value
+    return scope.text(given)
+
+
+def _charts(given: Any, where: str) -> tuple[Chart, ...]:
+    if not isinstance(given, list):
+        raise UserError(f"{where}: chart must be tables, [[test.chart]]")
+    charts = []
+    keys = [field.name for field in dataclasses.fields(Chart)]
+    for number, table in enumerate(given, start=1):
+        place = f"{where}, chart {number}"
+        for key, value in _mapping(table, where, "chart").items():
+            if key not in keys:
+                raise UserError(f"{place}: {unknown('key', key, keys)}")
+            if key == "series" and not (
+                isinstance(value, list) and all(isinstance(one, str) for one in value)
+            ):
+                raise UserError(f"{place}: series = {value!r}: use a list of text")
+            if key != "series" and not isinstance(value, str):
+                raise UserError(f"{place}: {key} = {value!r}: use text")
+        if table.get("kind") not in CHART_KINDS:
+            raise UserError(
+                f"{place}: kind: {unknown('kind', str(table.get('kind')), list(CHART_KINDS))}"
+            )
+        if "title" not in table:
+            raise UserError(f"{place}: title is missing: say what the chart shows")
+        charts.append(Chart(**{**table, "series": tuple(table.get("series", ()))}))
+    return tuple(charts)
+
+
+def _default_charts(workloads: Sequence[_Workload]) -> tuple[Chart, ...]:
+    """A sweep of one number is a line, of two a heat map; anything else is told by the second."""
+    swept = list(dict.fromkeys(key for workload in workloads for key in workload.swept))
+    numbers = [AXES[key][0] for key in swept if key in AXES]
+    words = tuple(key for key in swept if key not in AXES)
+    if len(numbers) == 2 and not words:
+        return tuple(
+            Chart("heat", title, y, numbers[1], numbers[0], ("workload",))
+            for title, y in (("IOPS", "iops"), ("MB/s", "mbps"), ("Mean latency", "latency_mean"))
+        )
+    if numbers:
+        series = ("workload", *numbers[1:], *words)
+        return (
+            Chart("lines", "Throughput", "mbps", numbers[0], series=series),
+            Chart("lines", "Mean latency", "latency_mean", numbers[0], series=series, log="y"),
+        )
+    return (
+        Chart("seconds", "IOPS by the second", "iops", series=("label",)),
+        Chart("seconds", "MB/s by the second", "mbps", series=("label",)),
+        Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
+    )
