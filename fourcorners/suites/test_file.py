@@ -21,6 +21,7 @@ from fourcorners.suites.access import (
     addressable,
     stream_of,
 )
+from fourcorners.suites.chart_tables import default_charts, read_charts, table_of
 from fourcorners.suites.common import listed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import (
@@ -39,7 +40,7 @@ from fourcorners.suites.parameters import (
 from fourcorners.suites.preparation import StepAt, step
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.terms import AREA, Scope, Term, check_names, term_or_value
-from fourcorners.suites.test import CHART_KINDS, Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.units import shortened
 from fourcorners.workload import Workload
 
@@ -226,8 +227,9 @@ def _definition(
     for one in (name for name in (w.name for w in workloads if w.id is None)):
         if [w.name for w in workloads].count(one) > 1:
             raise UserError(f'{where}: two workloads are named "{one}": give each its own name')
+    swept = list(dict.fromkeys(key for workload in workloads for key in workload.swept))
     shown = _table(given.get("shown", {}), where, "shown", parameters.names)
-    charts = _charts(given["chart"], where) if "chart" in given else _default_charts(workloads)
+    charts = read_charts(given["chart"], where) if "chart" in given else default_charts(swept)
 
     def plan(subject: Subject, chosen: Any, seed: int) -> Plan:
         scope = parameters.scope(subject, chosen)
@@ -331,7 +333,7 @@ def _phase(
         if key not in PHASE_KEYS:
             raise UserError(f"{where}: {unknown('key', key, list(PHASE_KEYS))}")
     each = {}
-    for key, value in _mapping(table.get("each", {}), where, "each").items():
+    for key, value in table_of(table.get("each", {}), where, "each").items():
         if key not in _EACH_KEYS:
             raise UserError(f"{where}: each: {unknown('key', key, list(_EACH_KEYS))}")
         each[key] = (_EACH_KEYS[key], _options(_EACH_KEYS[key], key, value, where, names))
@@ -432,15 +434,9 @@ def _read(kind: Kind, key: str, value: Any, where: str, names: Sequence[str]) ->
         raise UserError(f"{where}: {key} = {shortened(repr(value))}: {error}") from error
 
 
-def _mapping(given: Any, where: str, key: str) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise UserError(f"{where}: {key} = {shortened(repr(given))}: write it as a table")
-    return given
-
-
 def _table(given: Any, where: str, key: str, names: Sequence[str]) -> dict[str, Any]:
     """A table of texts, whose terms must be known, and of plain values."""
-    table = dict(_mapping(given, where, key))
+    table = dict(table_of(given, where, key))
     for name, value in table.items():
         if not isinstance(value, str | int | float | bool):
             raise UserError(f"{where}: {key}: {name}: use text or a number")
@@ -470,52 +466,3 @@ def _axis_value(given: Any, scope: Scope) -> Any:
         value = scope.values[given[1:-1]][1]
         return 100 * value if isinstance(value, float) else value
     return scope.text(given)
-
-
-def _charts(given: Any, where: str) -> tuple[Chart, ...]:
-    if not isinstance(given, list):
-        raise UserError(f"{where}: chart must be tables, [[test.chart]]")
-    charts = []
-    keys = [field.name for field in dataclasses.fields(Chart)]
-    for number, table in enumerate(given, start=1):
-        place = f"{where}, chart {number}"
-        for key, value in _mapping(table, where, "chart").items():
-            if key not in keys:
-                raise UserError(f"{place}: {unknown('key', key, keys)}")
-            if key == "series" and not (
-                isinstance(value, list) and all(isinstance(one, str) for one in value)
-            ):
-                raise UserError(f"{place}: series = {value!r}: use a list of text")
-            if key != "series" and not isinstance(value, str):
-                raise UserError(f"{place}: {key} = {value!r}: use text")
-        if table.get("kind") not in CHART_KINDS:
-            raise UserError(
-                f"{place}: kind: {unknown('kind', str(table.get('kind')), list(CHART_KINDS))}"
-            )
-        if "title" not in table:
-            raise UserError(f"{place}: title is missing: say what the chart shows")
-        charts.append(Chart(**{**table, "series": tuple(table.get("series", ()))}))
-    return tuple(charts)
-
-
-def _default_charts(workloads: Sequence[_Workload]) -> tuple[Chart, ...]:
-    """A sweep of one number is a line, of two a heat map; anything else is told by the second."""
-    swept = list(dict.fromkeys(key for workload in workloads for key in workload.swept))
-    numbers = [AXES[key][0] for key in swept if key in AXES]
-    words = tuple(key for key in swept if key not in AXES)
-    if len(numbers) == 2 and not words:
-        return tuple(
-            Chart("heat", title, y, numbers[1], numbers[0], ("workload",))
-            for title, y in (("IOPS", "iops"), ("MB/s", "mbps"), ("Mean latency", "latency_mean"))
-        )
-    if numbers:
-        series = ("workload", *numbers[1:], *words)
-        return (
-            Chart("lines", "Throughput", "mbps", numbers[0], series=series),
-            Chart("lines", "Mean latency", "latency_mean", numbers[0], series=series, log="y"),
-        )
-    return (
-        Chart("seconds", "IOPS by the second", "iops", series=("label",)),
-        Chart("seconds", "MB/s by the second", "mbps", series=("label",)),
-        Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
-    )
