@@ -1,18 +1,24 @@
 """What other load disturbed is not taken as the drive's."""
 
+import io
+import json
 import types
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import fourcorners as fc
 from fourcorners.analysis import artefacts
 from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
 from fourcorners.analysis.internals.method import drift, futile, host_answered
+from fourcorners.analysis.joined import Joined
 from fourcorners.cli import main
+from fourcorners.report.explanation import render_explanation
 from fourcorners.running import explanation
-from fourcorners.suites import steps
+from fourcorners.running.progress import Progress
+from fourcorners.suites import Suite
 from fourcorners.suites.suite import suite_of
 
 
@@ -116,22 +122,82 @@ def test_probes_that_cannot_identify_anything_are_not_run(
     assert [probe for probe in probes if futile.reason(run, probe)] == skipped
 
 
-def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(steps, "SETTLE_S", 0.0)
-    short = {"use": "queue-depth", "depths": [1], "time": "0.01 s"}
-    document = {
-        "name": "explain",
-        "test": [{"name": "first", **short}, {"name": "second", **short}],
-    }
-    monkeypatch.setattr(explanation, "find_suite", lambda name: suite_of(document, "test"))
+SHORT = {"use": "probe-positions", "positions": 2, "time": "0.01 s", "preparation": "none"}
+TWO_PROBES = {
+    "name": "explain",
+    "test": [{"name": "probe-first", **SHORT}, {"name": "probe-second", **SHORT}],
+}
+
+
+@pytest.fixture
+def two_probes(monkeypatch: pytest.MonkeyPatch) -> Suite:
+    """The probes that `explain` runs; after the first, each is in vain."""
+    suite = suite_of(TWO_PROBES, "test")
+    monkeypatch.setattr(explanation, "find_suite", lambda name: suite)
     monkeypatch.setattr(futile, "reason", lambda run, probe: "it is in vain")
-    for options, expected in (([], ["complete", "skipped"]), (["--all"], ["complete"] * 2)):
-        target = tmp_path / f"{len(options)}.bin"
-        words = ["explain", str(target), "--size", "8MiB", "--out", str(tmp_path), "--quiet"]
-        assert main([*words, *options]) == 0
-        run = fc.open_run(capsys.readouterr().out.strip())
-        assert [test["status"] for test in run.manifest["tests"]] == expected
-        missing = explanation.Explanation.of([run], suite_of(document, "test")).missing
-        assert missing == ((("second", "skipped: it is in vain"),) if not options else ())
+    return suite
+
+
+@pytest.mark.parametrize("all_probes", [False, True])
+def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
+    all_probes: bool, two_probes: Suite, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "t.bin"
+    words = ["explain", str(target), "--size", "8MiB", "--out", str(tmp_path), "--json"]
+    assert main([*words, *(["--all"] if all_probes else [])]) == 0
+    document = json.loads(capsys.readouterr().out)
+    run = fc.open_run(document["runs"][0])
+    expected = ["complete", "complete" if all_probes else "skipped"]
+    assert [test["status"] for test in run.manifest["tests"]] == expected
+    missing = [] if all_probes else [{"probe": "probe-second", "reason": "skipped: it is in vain"}]
+    assert document["missing"] == missing
+    for findings in (document["findings"], run.findings):
+        found = {f["name"]: f for f in findings if f["name"].startswith("not_probed_")}
+        assert list(found) == ([] if all_probes else ["not_probed_second"])
+        for finding in found.values():
+            assert finding["verdict"] == "not identifiable"
+            assert "it is in vain" in finding["text"]
+    explained = render_explanation("t", document["findings"], [("probe-second", "in vain")])
+    console = Console(file=io.StringIO(), width=80)
+    console.print(explained)
+    assert console.file.getvalue().count("in vain") == 1  # type: ignore[attr-defined]
+
+
+class _Killed(Progress):
+    """Ends the program when the second probe begins."""
+
+    def message(self, text: str) -> None:
+        if self.seen:
+            raise KeyboardInterrupt
+        self.seen = ": complete in" in text
+
+    seen = False
+
+
+@pytest.mark.parametrize("all_probes", [False, True])
+def test_an_explanation_that_is_resumed_skips_what_an_uninterrupted_one_does(
+    all_probes: bool, two_probes: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, fc.open_target(str(tmp_path / "t"), size=8 << 20) as file:
+        # Before the interruption nothing was known to be in vain.
+        patch.setattr(futile, "reason", lambda run, probe: None)
+        with pytest.raises(KeyboardInterrupt):
+            fc.explain(file, out=tmp_path / "runs", progress=_Killed(), all_probes=all_probes)
+    [folder] = (tmp_path / "runs").iterdir()
+    run = fc.resume(folder)
+    expected = ["complete", "complete" if all_probes else "skipped"]
+    assert [test["status"] for test in run.manifest["tests"]] == expected
+    assert [test["reason"] for test in run.manifest["tests"]][1] == (
+        None if all_probes else "it is in vain"
+    )
+
+
+def test_what_a_run_lacks_and_is_probed_later_counts(two_probes: Suite, tmp_path: Path) -> None:
+    with fc.open_target(str(tmp_path / "t"), size=8 << 20) as file:
+        first = fc.explain(file, out=tmp_path).runs[0]
+    later = fc.explain(first, out=tmp_path, all_probes=True)
+    assert later.missing == ()
+    assert [run.manifest["tests"][-1]["status"] for run in later.runs] == ["skipped", "complete"]
+    assert not [f for f in later.findings if f.name.startswith("not_probed_")]
+    recordings = Joined(later.runs).recordings
+    assert {row["test"] for row in recordings} == {"probe-first", "probe-second"}

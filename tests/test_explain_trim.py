@@ -7,7 +7,6 @@ from explain_fixture import KIB, probed, small_ssd
 
 import fourcorners as fc
 from fourcorners.errors import UserError
-from fourcorners.suites import steps
 from fourcorners.suites.probes import trim
 from fourcorners.suites.subject import Subject
 from fourcorners.validation.arena.drive_text import Bytes, Seconds
@@ -39,6 +38,7 @@ def test_a_drive_that_answers_both_alike_shows_nothing(tmp_path: Path) -> None:
     ("subject", "reason"),
     [
         (Subject("device", 10**10, writable=False), "reading only"),
+        (Subject("file", 10**10), "a file system answers"),
         (Subject("device", 10**10, no_trim_reason="TRIM needs --purge discard"), "--purge discard"),
     ],
 )
@@ -46,17 +46,6 @@ def test_where_it_shows_nothing_it_is_left_out(subject: Subject, reason: str) ->
     skipped = trim.plan(subject, trim.Parameters(), seed=1).skip_reason
     assert skipped is not None
     assert reason in skipped
-
-
-def test_of_a_file_it_is_the_file_system_that_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(steps, "SETTLE_S", 0.0)
-    with fc.open_target(str(tmp_path / "file"), size=2**23) as target:
-        run = fc.run("probe-trim", target, out=tmp_path / "runs")
-    [found] = [finding for finding in run.findings if finding["name"] == "trim_granularity"]
-    assert found["verdict"] == "not identifiable"
-    assert "file system" in found["text"]
 
 
 def test_a_part_of_a_file_is_given_back(tmp_path: Path) -> None:

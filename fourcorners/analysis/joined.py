@@ -12,7 +12,8 @@ from fourcorners.recording import IoLog, LatencyOverTime
 class Joined:
     """The recordings of several runs together, as :class:`RunData`.
 
-    Where two runs have the same test, the earlier run's stands: runs come in the order of trust.
+    Where two runs have the same test, the earlier run's stands unless only the later one's is
+    complete: runs come in the order of trust.
     """
 
     def __init__(self, runs: Sequence[RunData]) -> None:
@@ -21,8 +22,13 @@ class Joined:
         self._manifest: dict[str, Any] = {**runs[0].manifest, "tests": []}
         self._recordings: list[Mapping[str, Any]] = []
         known: set[str] = set()
+        complete = {t["name"] for run in runs for t in _tests(run) if _is_complete(t)}
         for run in runs:
-            tests = [t for t in run.manifest.get("tests", []) if t["name"] not in known]
+            tests = [
+                t
+                for t in _tests(run)
+                if t["name"] not in known and (_is_complete(t) or t["name"] not in complete)
+            ]
             self._manifest["tests"] += tests
             names = {test["name"] for test in tests}
             known |= names
@@ -56,3 +62,11 @@ class Joined:
     def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
         """As the run has it that the recording is from."""
         return self._owner[recording_id].latency_over_time(recording_id, operation)
+
+
+def _tests(run: RunData) -> Sequence[Mapping[str, Any]]:
+    return run.manifest.get("tests", [])
+
+
+def _is_complete(test: Mapping[str, Any]) -> bool:
+    return bool(test.get("status") == "complete")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from fourcorners import wording
 from fourcorners.analysis.finding import ODD
+from fourcorners.analysis.internals.method import not_probed
 
 STORY = "explanation"
 # Findings that the report draws, and that say nothing of what is inside.
@@ -32,7 +33,8 @@ def render_explanation(
         missing: probes that did not run to their end, with the reason.
     """
     misleading = [f for f in findings if f["name"].startswith(MISLEADING)]
-    besides = (*ODD, *DRAWN, MISLEADING)
+    # What was not probed is listed last.
+    besides = (*ODD, *DRAWN, MISLEADING, not_probed.BEGIN)
     told = [f for f in findings if f["name"] != STORY and not f["name"].startswith(besides)]
     odd = [f for f in findings if f["name"].startswith(ODD)]
     measured = [f for f in told if f["verdict"] == "measured" and f["value"] is not None]

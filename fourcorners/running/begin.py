@@ -11,7 +11,7 @@ from fourcorners.catalog.claims import Claim
 from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
 from fourcorners.running.progress import Progress
-from fourcorners.running.runner import Futile, Runner
+from fourcorners.running.runner import Runner
 from fourcorners.store import Run, RunWriter
 from fourcorners.store.directory import FOLLOWING
 from fourcorners.store.folder import timestamp
@@ -40,7 +40,7 @@ def run(
     progress: Progress | None = None,
     following: Sequence[Mapping[str, Any]] = (),
     claims: Sequence[Claim] = (),
-    futile: Futile | None = None,
+    skip_futile: bool = False,
 ) -> Run:
     """Runs a test, a suite or a suite file on a target and returns the finished run.
 
@@ -67,7 +67,8 @@ def run(
             :func:`fourcorners.store.folder.end_command`.
         claims: what the vendor claims of the drive; the run keeps it
             (:func:`fourcorners.catalog.claims.read_claims`).
-        futile: asked before each test whether it is worth running; a reason why not skips it.
+        skip_futile: skips, of a real target, tests of which the first ones showed that they cannot
+            identify anything (:func:`fourcorners.analysis.internals.method.futile.reason`).
 
     A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
     Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
@@ -95,7 +96,7 @@ def run(
                 progress=progress,
                 following=following,
                 claims=claims,
-                futile=futile,
+                skip_futile=skip_futile,
             )
     plan = chosen.plan(Subject.of(target, filled_share), seed)
     writer = RunWriter.create(out, run_name(target.name))
@@ -123,10 +124,10 @@ def run(
             "subject": asdict(plan.subject),
             "suite": dict(chosen.document),
             "following": [dict(opening) for opening in following],
+            "skip_futile": skip_futile,
         },
     }
-    progress = progress or Progress()
-    return Runner(target, plan, writer, manifest, progress, futile=futile).run()
+    return Runner(target, plan, writer, manifest, progress or Progress()).run()
 
 
 def choose_suite(

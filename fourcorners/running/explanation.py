@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.analysis import Finding, find
-from fourcorners.analysis.internals.method import futile
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
 from fourcorners.running.begin import run as run_suite
@@ -42,7 +41,8 @@ class Explanation:
     @classmethod
     def of(cls, runs: Sequence[Run], suite: Suite) -> "Explanation":
         """What the runs show; those that come first are trusted first."""
-        told = {test["name"]: test for run in reversed(runs) for test in run.manifest["tests"]}
+        joined = Joined(runs)
+        told = {test["name"]: test for test in joined.manifest["tests"]}
         missing = []
         for name in (entry.name for entry in suite.entries):
             test = told.get(name)
@@ -50,7 +50,7 @@ class Explanation:
                 missing.append((name, "it was not run"))
             elif test["status"] != "complete":
                 missing.append((name, f"{test['status']}: {test['reason']}"))
-        return cls(tuple(runs), tuple(find(Joined(runs))), tuple(missing))
+        return cls(tuple(runs), tuple(find(joined)), tuple(missing))
 
     def _repr_html_(self) -> str:
         from fourcorners.report.notebook import findings_html
@@ -90,7 +90,7 @@ def explain(
     """
     suite = find_suite(READING_SUITE if reads_only else SUITE)
     arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
-    running = {**arguments, "futile": None if all_probes else futile.reason}
+    running = {**arguments, "skip_futile": not all_probes}
     if isinstance(subject, Target):
         check_size(subject.name, Subject.of(subject, filled_share))
         probed = run_suite(suite, subject, filled_share=filled_share, **running)

@@ -4,13 +4,14 @@ import errno
 import os
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis import analyze
+from fourcorners.analysis.internals.method import futile
 from fourcorners.errors import TargetLostError, UserError, is_panic
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.observer import Observer
@@ -50,11 +51,6 @@ _SIGN_INTERVAL_S = 1.0
 _LONG_S = 60.0
 
 
-Futile = Callable[[Run, str], str | None]
-"""Says of a run so far why a test, by its name, cannot show anything on this target; ``None`` where
-it may."""
-
-
 class _StopRequestedError(Exception):
     """Ctrl-C or its like was seen between two workloads or during preparation."""
 
@@ -74,10 +70,8 @@ class Runner:
         manifest: dict[str, Any],
         progress: Progress,
         going_on: Mapping[str, GoingOn] = MappingProxyType({}),
-        futile: Futile | None = None,
     ) -> None:
-        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name; ``futile``
-        is asked before each test whether it is worth running."""
+        """Runs nothing yet. ``going_on`` has the tests that do not begin anew, by name."""
         self._target = target
         self._plan = plan
         self._writer = writer
@@ -94,7 +88,7 @@ class Runner:
         self._manifest = manifest
         self._tests: list[dict[str, Any]] = manifest["tests"]
         self._going_on = going_on
-        self._futile = futile
+        self._skip_futile = bool(manifest["request"].get("skip_futile"))
         # Of the test that runs: steps and measurements that are done, those that were done before
         # the run was interrupted, and when its state was last saved.
         self._passed = 0
@@ -199,8 +193,8 @@ class Runner:
             return stopped_by()
         reason = test.skip_reason or self._lost_reason
         measured = any(entry["recordings"] for entry in self._tests)
-        if reason is None and self._futile is not None and measured:
-            return self._futile(self._checkpoint(), test.name)
+        if reason is None and self._skip_futile and measured:
+            return futile.reason(self._checkpoint(), test.name)
         return reason
 
     def _run_test(self, test: Test, reason: str | None) -> None:

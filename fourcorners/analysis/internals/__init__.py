@@ -21,12 +21,18 @@ from fourcorners.analysis.internals.flash import (
     partial_write_model,
 )
 from fourcorners.analysis.internals.link import command_queue, generation, transfer_model
-from fourcorners.analysis.internals.method import drift, explanation, host_answered, medium
+from fourcorners.analysis.internals.method import (
+    drift,
+    explanation,
+    host_answered,
+    medium,
+    not_probed,
+)
 from fourcorners.analysis.source import RunData
 
 
 def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
-    """The findings of all probes that ran, and what they say together.
+    """The findings of all probes that ran, what they say together, and which did not run.
 
     Args:
         run: the run.
@@ -59,7 +65,7 @@ def find(run: RunData, misleading: Sequence[Finding]) -> list[Finding]:
     drifts = drift.find(run)
     found = host_answered.doubted(drift.doubted(found, drifts, drift.watched(run)), misleading)
     found += drifts
-    return [*(explanation.tell(found) if found else []), *found]
+    return [*(explanation.tell(found) if found else []), *found, *not_probed.find(run)]
 
 
 def _values(findings: Sequence[Finding]) -> dict[str, float | None]:

@@ -34,8 +34,8 @@ class Parameters:
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB random reads of a filled part at 1 to 256 outstanding; and large reads of what was
-    never written since the purge, of what was written, and of the same place over and over, each
-    in two sizes."""
+    never written since the purge (but of a file), of what was written, and of the same place over
+    and over, each in two sizes."""
     span = min(SPAN_BYTES, probed_bytes(subject)) if subject.fills else probed_bytes(subject)
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     area = subject.area_bytes
@@ -66,7 +66,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     points += [large("written", size, 0, span) for size in LINK_BLOCKS_BYTES]
     points += [large("cached", size, 0, size) for size in CACHED_BLOCKS_BYTES]
     rest = subject.rounded((area - span) // MIB * MIB)
-    if prepared and subject.fills and rest >= 64 * MIB:
+    # Of a file, the file system answers reads of what was never written.
+    if subject.kind != "file" and prepared and subject.fills and rest >= 64 * MIB:
         points += [large("erased", size, span, rest) for size in LINK_BLOCKS_BYTES]
     return Plan(
         {

@@ -36,8 +36,6 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     if reason is not None:
         return Plan({}, (), skip_reason=reason)
     smallest = max(parameters.smallest_bytes, READ_BYTES, subject.request_alignment_bytes)
-    # A file system does not ask the drive for what it has given back.
-    answers = "file system" if subject.kind == "file" else "drive"
     steps, points, written = [], [], 0
     size = smallest
     while size <= parameters.largest_bytes:
@@ -49,14 +47,14 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         steps.append(TrimParts(written, size, 2 * size, count))
         for kind, offset in (("trimmed", written), ("kept", written + size)):
             # The last part of those between is followed by the next region.
-            points.append(_reads(kind, offset, size, count, seed, answers))
+            points.append(_reads(kind, offset, size, count, seed))
         written += region
         size *= 2
     if not points:
         return Plan({}, (), skip_reason="the part of it that is used is too small")
     # Multiples of the largest part, so that regions begin at their own parts' multiples.
     filled = written + min(TAIL_BYTES, written)
-    points.append(_reads("never written", 2 * filled, smallest, PARTS_MAX, seed, answers))
+    points.append(_reads("never written", 2 * filled, smallest, PARTS_MAX, seed))
     return Plan(
         {
             "parts": f"{chosen_size(smallest)} to {chosen_size(size // 2)} by powers of two, every "
@@ -87,14 +85,17 @@ def _no_reason_to_trim(subject: Subject) -> str | None:
     """Why it shows nothing or may not be done, if so."""
     if not subject.writable:
         return "it writes, and the target is opened for reading only"
+    if subject.kind == "file":
+        return (
+            "a file system answers reads of what was given back of a file by itself, so that only "
+            "a device shows what the drive forgets"
+        )
     if not subject.keeps_state:
         return "earlier writes do not change this drive's speed"
     return subject.no_trim_reason
 
 
-def _reads(
-    kind: str, offset: int, part_bytes: int, count: int, seed: int, answers: str
-) -> Measurement:
+def _reads(kind: str, offset: int, part_bytes: int, count: int, seed: int) -> Measurement:
     stream = Stream.read(
         strided(2 * part_bytes),
         READ_BYTES,
@@ -106,7 +107,7 @@ def _reads(
         f"{kind.replace(' ', '-')}/{part_bytes}",
         f"{kind}, {chosen_size(part_bytes)}",
         Workload([stream], seconds=LONGEST_S, ios=count, seed=seed),
-        {"kind": kind, "part_bytes": part_bytes, "answers": answers},
+        {"kind": kind, "part_bytes": part_bytes},
     )
 
 

@@ -58,13 +58,6 @@ def find(run: RunData) -> list[Finding]:
             )
         ]
 
-    if any(m.point.get("answers") == "file system" for m in rows):
-        return said(
-            None,
-            "A file system answers reads of what was given back of a file by itself (in "
-            f"{wording.duration(unmapped_s)} here, others in {wording.duration(kept_s)}), so what "
-            "the drive forgets does not show: only a device shows it.",
-        )
     if kept_s < _FASTER_MIN * unmapped_s:
         return said(
             None,
