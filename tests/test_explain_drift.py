@@ -135,6 +135,7 @@ def two_probes(monkeypatch: pytest.MonkeyPatch) -> Suite:
     suite = suite_of(TWO_PROBES, "test")
     monkeypatch.setattr(explanation, "find_suite", lambda name: suite)
     monkeypatch.setattr(futile, "reason", lambda run, probe: "it is in vain")
+    monkeypatch.setattr(futile, "reason_to_stop", lambda run, probe: None)
     return suite
 
 
@@ -161,6 +162,48 @@ def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
     console = Console(file=io.StringIO(), width=80)
     console.print(explained)
     assert console.file.getvalue().count("in vain") == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("probe", "disturbed", "stops"),
+    [
+        ("probe-caches", ["probe-caches"], True),
+        ("probe-caches", ["probe-depth"], False),
+        # Nothing turns, under other load as well.
+        ("probe-seeks", ["probe-seeks"], False),
+        # Its writes come after its reads, and are taken unless most probes were disturbed.
+        ("probe-sizes", ["probe-sizes"], False),
+        ("probe-sizes", ["probe-sizes", "probe-depth"], True),
+        # Writes change a drive by themselves.
+        ("probe-burst", ["probe-burst"], False),
+    ],
+)
+def test_a_probe_ends_once_its_findings_would_not_be_taken(
+    probe: str, disturbed: list[str], stops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "find", lambda run: [_drift(one, 0.8) for one in disturbed])
+    monkeypatch.setattr(drift, "watched", lambda run: {"probe-depth", "probe-sizes", "probe-x"})
+    for kind in ("file", "simulated"):
+        run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
+        assert bool(futile.reason_to_stop(run, probe)) == (stops and kind == "file")
+
+
+def test_what_a_probe_measured_until_it_was_stopped_is_kept(
+    two_probes: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(futile, "reason", lambda run, probe: None)
+    monkeypatch.setattr(futile, "reason_to_stop", lambda run, probe: f"{probe} is in vain")
+    with fc.open_target(str(tmp_path / "t"), size=8 << 20) as file:
+        explained = fc.explain(file, out=tmp_path)
+        assert [dict(explained.missing)[name] for name in ("probe-first", "probe-second")] == [
+            f"skipped: stopped after 1 measurement; {name} is in vain"
+            for name in ("probe-first", "probe-second")
+        ]
+        [run] = explained.runs
+        assert run.manifest["status"] == "complete"
+        assert [len(test["recordings"]) for test in run.manifest["tests"]] == [1, 1]
+        everything = fc.explain(file, out=tmp_path, all_probes=True)
+    assert everything.missing == ()
 
 
 class _Killed(Progress):

@@ -84,6 +84,11 @@ class Estimate:
         """Wall-clock time since the start."""
         return time.monotonic() - self._started
 
+    @property
+    def done_s(self) -> float:
+        """Expected time of the parts that have ended."""
+        return self._done_s
+
     def done(self, expected_s: float) -> None:
         """A part that was expected to take ``expected_s`` has ended or fallen away."""
         self._done_s += expected_s

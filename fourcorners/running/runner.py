@@ -51,6 +51,10 @@ _SIGN_INTERVAL_S = 1.0
 _LONG_S = 60.0
 
 
+class _FutileError(Exception):
+    """The rest of a test cannot identify anything; why is its text."""
+
+
 class _StopRequestedError(Exception):
     """Ctrl-C or its like was seen between two workloads or during preparation."""
 
@@ -218,7 +222,7 @@ class Runner:
         else:
             entry = self._behind.entry
         self._test_title = test.title
-        started = time.monotonic()
+        started, done_s = time.monotonic(), self._estimate.done_s
         if reason is not None:
             self._estimate.fell_away(self._costs.of_test(test))
             # One that could go on still can.
@@ -254,6 +258,9 @@ class Runner:
         except (_StopRequestedError, KeyboardInterrupt):
             self._interrupt.requested = True
             entry.update(status="interrupted", reason=stopped_by())
+        except _FutileError as error:
+            self._estimate.fell_away(self._costs.of_test(test) - self._estimate.done_s + done_s)
+            entry.update(status="skipped", reason=str(error))
         except UserError as error:
             if isinstance(error, TargetLostError):
                 self._lost_reason = f"{self._target.name} no longer answers"
@@ -543,6 +550,7 @@ class Runner:
             self._estimate.done(self._costs.of_measurement(measurement))
             return self._behind.recordings[measurement.id]
         self._stop_if_requested()
+        self._stop_if_futile(entry, test)
         self._keep_place(measurement, entry)
         measurement = self._plan.suite.logged(measurement)
         recording, conditions = self._observe(measurement)
@@ -568,6 +576,16 @@ class Runner:
         self._estimate.done(self._costs.of_measurement(measurement))
         self._pass(entry)
         return recording
+
+    def _stop_if_futile(self, entry: dict[str, Any], test: str) -> None:
+        """Asks after each sentinel but the last, since only these show other load."""
+        measured = entry["recordings"]
+        if not self._skip_futile or not measured or measured[-1]["point"].get("sentinel") is None:
+            return
+        reason = futile.reason_to_stop(self._checkpoint(), test)
+        if reason is not None:
+            count = f"{len(measured)} measurement{'' if len(measured) == 1 else 's'}"
+            raise _FutileError(f"stopped after {count}; {reason}")
 
     def _observe(self, measurement: Measurement) -> tuple[Recording, Conditions]:
         """Measures, and what the machine did meanwhile. After a failure or Ctrl-C nothing more is

@@ -86,6 +86,16 @@ def all_disturbed(drifts: Sequence[Finding], watched: Collection[str]) -> bool:
     return len(_disturbing(drifts)) == len(watched)
 
 
+def disturbance(drifts: Sequence[Finding], probe: str) -> Finding | None:
+    """The drift of a probe that other load disturbed; ``None`` where it did not."""
+    return next((drift for drift in _disturbing(drifts) if drift.detail["test"] == probe), None)
+
+
+def writes_afterwards(probe: str) -> bool:
+    """Whether the probe measures writes, which its reads say nothing of, after them."""
+    return any(begin.startswith(f"{probe}/") for begin in _WRITTEN) and probe in READING
+
+
 def _disturbing(drifts: Sequence[Finding]) -> list[Finding]:
     return [
         drift

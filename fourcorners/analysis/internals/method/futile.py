@@ -1,9 +1,10 @@
-"""Whether a further probe of a real target can identify anything, by what the first ones show.
+"""Whether a probe of a real target can still identify anything, by what has been measured so far.
 
-What they find under other load, or in reads that the host answered, is not taken as the drive's
+What probes find under other load, or in reads that the host answered, is not taken as the drive's
 (:mod:`~fourcorners.analysis.internals.method.drift`,
 :mod:`~fourcorners.analysis.internals.method.host_answered`).
-Where that is already sure of a probe that has not run, it need not run.
+Where that is already sure of a probe that has not run, it need not run; where it becomes sure while
+one runs, the rest of it need not.
 """
 
 from __future__ import annotations
@@ -42,3 +43,28 @@ def reason(run: RunData, probe: str) -> str | None:
     if probe not in drift.WRITING and not drift.all_disturbed(drifts, watched):
         return None
     return f"{most}, so that nothing would be taken as the drive's; --all runs it"
+
+
+def reason_to_stop(run: RunData, probe: str) -> str | None:
+    """Why the rest of the probe, which runs, would identify nothing; ``None`` where it may, and of
+    a simulated drive.
+
+    The range of the reads between its points only grows: once other load disturbed the probe, what
+    it finds will not be taken.
+
+    Args:
+        run: what has been measured so far, also of this probe.
+        probe: its name.
+    """
+    if run.manifest["target"]["kind"] == "simulated" or probe in drift.UNAFFECTED:
+        return None
+    drifts = drift.find(run)
+    if drift.writes_afterwards(probe) and not drift.most_disturbed(drifts, drift.watched(run)):
+        return None
+    disturbed = drift.disturbance(drifts, probe)
+    if disturbed is None:
+        return None
+    return (
+        f"{drift.DISTURBED} it: {disturbed.text} The rest of it would not be taken as the drive's "
+        "either; --all measures it"
+    )
