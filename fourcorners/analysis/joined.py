@@ -65,7 +65,8 @@ class Joined:
 
 
 def _tests(run: RunData) -> Sequence[Mapping[str, Any]]:
-    return run.manifest.get("tests", [])
+    tests: Sequence[Mapping[str, Any]] = run.manifest.get("tests", [])
+    return tests
 
 
 def _is_complete(test: Mapping[str, Any]) -> bool:

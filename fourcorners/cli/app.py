@@ -583,6 +583,8 @@ def gate(
 ) -> int:
     """Measure for under a minute and fail if a drive is slower than a stored baseline.
 
+    What looks slower is measured twice more.
+
     The exit code is 0 where nothing is surely slower, 1 where something is or the measurement
     failed, and 2 for bad input or a missing baseline.
 
@@ -593,8 +595,8 @@ def gate(
     baseline
         The folder where the runs of the baseline are, or one run folder.
     write_baseline
-        Keep this run in that folder, beside those that are there, instead of comparing it. Several
-        runs tell how much the target differs from run to run.
+        Measure three times and keep the runs in that folder, beside those that are there, instead
+        of comparing them: they tell how much the target differs from run to run.
     tolerance
         How much slower counts: 0.1 is a tenth.
     suite

@@ -12,7 +12,8 @@ from fourcorners.cli.outcome import show_runs
 from fourcorners.cli.output import new_console, print_json, say
 from fourcorners.comparison.documents import to_dict
 from fourcorners.errors import EXIT_FAILED
-from fourcorners.running.gating import Gated, judge, prepare_gate
+from fourcorners.running.gating import Gated, decide, prepare_gate
+from fourcorners.store import Run
 
 
 def run(
@@ -28,26 +29,32 @@ def run(
         return run_command.preview_runs([target], options)
     kept = prepare_gate(baseline, tolerance, write_baseline=write_baseline)
     opening = run_command.opening_of(target, options)
-    [finished] = Each(
-        suite=options.suite,
-        filled_share=options.filled_share,
-        seed=options.seed,
-        out=baseline if write_baseline else options.out,
-        command=shlex.join(["fourcorners", *sys.argv[1:]]),
-        claims=(),
-        progress=options.progress,
-        quiet=options.quiet,
-    ).run([opening])
-    gated = judge(finished, kept, tolerance)
+
+    def measure(seed: int) -> Run:
+        each = Each(
+            suite=options.suite,
+            filled_share=options.filled_share,
+            seed=seed,
+            out=baseline if write_baseline else options.out,
+            command=shlex.join(["fourcorners", *sys.argv[1:]]),
+            claims=(),
+            progress=options.progress,
+            quiet=options.quiet,
+        )
+        [finished] = each.run([opening | {"seed": seed}])
+        return finished
+
+    gated = decide(measure, kept, tolerance, options.seed)
     if gated.comparison is None:
-        return show_runs([finished], None, json=options.json, quiet=options.quiet)
+        return show_runs(gated.runs, None, json=options.json, quiet=options.quiet)
     if options.json:
         print_json(to_dict(gated.comparison, gated.checks))
     elif not options.quiet:
         new_console().print(rendered(gated.comparison, gated.checks))
         say()
         say(_verdict(gated, tolerance))
-        say(f"Run folder: {finished.path}")
+        for one in gated.runs:
+            say(f"Run folder: {one.path}")
     return EXIT_FAILED if gated.is_worse else 0
 
 
@@ -56,6 +63,11 @@ def _verdict(gated: Gated, tolerance: float) -> str:
     if gated.is_worse:
         return (
             f"Worse than the baseline: {len(gated.failed)} of {len(gated.checks)} figures are "
-            f"surely more than {share} slower."
+            f"surely more than {share} slower, in {len(gated.runs)} runs."
         )
-    return f"Not worse than the baseline: no figure is surely more than {share} slower."
+    if len(gated.runs) == 1:
+        return f"Not worse than the baseline: no figure is more than {share} slower."
+    return (
+        f"Not worse than the baseline: in {len(gated.runs)} runs no figure is surely more than "
+        f"{share} slower."
+    )

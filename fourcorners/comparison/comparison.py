@@ -17,6 +17,9 @@ from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, v
 from fourcorners.comparison.subject import Key, Subject, unique_labels
 from fourcorners.errors import UserError
 
+ONE_RUN = "One run only of "
+"""How the caution begins about subjects that were not repeated."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -207,7 +210,7 @@ def _cautions(subjects: Sequence[Subject]) -> list[str]:
     alone = [subject.label for subject in subjects if len(subject.runs) == 1]
     if alone:
         cautions.append(
-            f"One run only of {', '.join(alone)}: how much the target differs from run to run is "
+            f"{ONE_RUN}{', '.join(alone)}: how much the target differs from run to run is "
             "not in the intervals."
         )
     for what in ("suite", "profile"):

@@ -1,12 +1,27 @@
-"""A short run held against runs that were kept: whether a drive, or the way to it, got slower."""
+"""A short run held against runs that were kept: whether a drive, or the way to it, got slower.
+
+How much a target differs from one run to the next is told by runs alone: the seconds of one run
+resemble each other. So a baseline is of several runs, and what looks slower is measured several
+times before it fails anything. Of a figure of n runs of the baseline and m new ones the logarithms
+are compared by Student's t with the spread of both (pooled, n + m - 2 degrees of freedom), and by
+Bonferroni at a level that all figures of the gate together stay below :data:`FALSE_ALARMS_MAX`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+import scipy
+
+from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.quantity import Quantity
+from fourcorners.analysis.source import Measured, RunData
 from fourcorners.comparison import Check, Comparison, Subject, compare, parse_gate
+from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.running.begin import choose_suite
 from fourcorners.running.begin import run as run_suite
@@ -21,12 +36,20 @@ SUITE = "ci"
 TOLERANCE = 0.1
 """How much slower counts: machines differ by a tenth from one minute to the next."""
 
+RUNS = 3
+"""Of a baseline, and of what looks slower: the least whose spread has more than one degree of
+freedom of its own."""
+
+FALSE_ALARMS_MAX = 0.05
+"""Probability that a build fails although nothing is slower by as much as the tolerance, where
+builds differ from each other as the baseline's runs do (tried by benches/gate-alarms)."""
+
 
 @dataclass(frozen=True)
 class Gated:
-    """A run against its baseline; without a comparison where it became part of the baseline."""
+    """Runs against their baseline; without a comparison where they became part of the baseline."""
 
-    run: Run
+    runs: tuple[Run, ...]
     comparison: Comparison | None = None
     checks: Sequence[Check] = ()
 
@@ -51,25 +74,28 @@ def gate(
     seed: int = 1,
     out: str | Path = "runs",
 ) -> Gated:
-    """Runs a short suite on a target and compares it with the runs in a folder.
+    """Runs a short suite on a target and compares it with the runs in a folder: once, and where
+    anything looks slower than the tolerance allows, :data:`RUNS` times.
 
     Args:
         target: an open target, or the locator of one that needs no permissions.
-        baseline: a run folder or a folder of such, which repeat each other; several tell how much
-            the target differs from run to run.
+        baseline: a run folder or a folder of such, which repeat each other; they tell how much
+            the target differs from run to run, which one alone does not.
         suite: name or path of the suite; the runs of the baseline must be of the same one.
         tolerance: how much slower counts, above 0 and below 1.
-        write_baseline: the run is kept in ``baseline``, beside those that are there, and nothing
-            is compared.
-        seed: root of all randomness.
-        out: folder for the run folder.
+        write_baseline: :data:`RUNS` runs are kept in ``baseline``, beside those that are there, and
+            nothing is compared.
+        seed: root of all randomness; each further run has the next one.
+        out: folder for the run folders.
 
     Raises :class:`UserError` for bad input, a missing baseline, or a run that did not end well.
     """
     chosen = choose_suite(suite) if isinstance(suite, str) else suite
     kept = prepare_gate(baseline, tolerance, write_baseline=write_baseline)
     folder = baseline if write_baseline else out
-    return judge(run_suite(chosen, target, seed=seed, out=folder), kept, tolerance)
+    return decide(
+        lambda seed: run_suite(chosen, target, seed=seed, out=folder), kept, tolerance, seed
+    )
 
 
 def prepare_gate(
@@ -98,33 +124,130 @@ def prepare_gate(
     return sound
 
 
-def judge(run: Run, baseline: Sequence[Run] | None, tolerance: float) -> Gated:
-    """A finished run against the runs of the baseline, ``None`` where it became part of them.
+def decide(
+    measure: Callable[[int], Run], baseline: Sequence[Run] | None, tolerance: float, seed: int
+) -> Gated:
+    """Measures, once or :data:`RUNS` times, and judges.
+
+    Args:
+        measure: makes a run with a seed.
+        baseline: the runs to compare with; ``None`` where those that are made become the baseline.
+        tolerance: how much slower counts.
+        seed: of the first run.
 
     Raises :class:`UserError` for a run that failed, or that has nothing in common with them.
     """
-    if run.manifest["status"] != "complete":
-        status = run.manifest["status"]
+    runs: list[Run] = []
+    for number in range(RUNS):
+        runs.append(_sound(measure(seed + number)))
+        if baseline is None:
+            continue
+        gated = judge(runs, baseline, tolerance)
+        if number == 0 and all(check.outcome == "passed" for check in gated.checks):
+            return gated
+    return Gated(tuple(runs)) if baseline is None else gated
+
+
+def _sound(run: Run) -> Run:
+    status = run.manifest["status"]
+    if status != "complete":
         raise UserError(
             f"the measurement did not end well ({status}), nothing was compared: {run.path}",
             EXIT_INTERRUPTED if status == "interrupted" else EXIT_FAILED,
         )
-    if baseline is None:
-        return Gated(run)
-    comparison = compare([Subject("baseline", baseline), Subject("this run", [run])])
+    return run
+
+
+def judge(runs: Sequence[Run], baseline: Sequence[Run], tolerance: float) -> Gated:
+    """Finished runs against those of the baseline.
+
+    Raises :class:`UserError` for runs that have nothing in common with them.
+    """
+    comparison = compare([Subject("baseline", baseline), Subject("this build", runs)])
     operations = {key[1] for group in comparison.groups for key in group.keys}
     slower, longer = 1 - tolerance, 1 + tolerance
     texts = [
         *(f"{one}_iops < {slower:.6g} * baseline" for one in sorted(operations)),
         *(f"p99_{one}_latency > {longer:.6g} * baseline" for one in sorted(operations)),
     ]
-    checks = [_sure(check) for text in texts for check in parse_gate(text).check(comparison)]
-    return Gated(run, comparison, checks)
+    checks = [check for text in texts for check in parse_gate(text).check(comparison)]
+    level = FALSE_ALARMS_MAX / len(checks)
+    return Gated(
+        tuple(runs),
+        replace(comparison, cautions=_cautions(comparison)),
+        [_decided(check, comparison, level) for check in checks],
+    )
 
 
-def _sure(check: Check) -> Check:
-    """A percentile of too few I/Os for an interval fails no build."""
-    low, high = check.interval
-    if check.gate.quantity.percentile is None or low < high or check.outcome != "failed":
-        return check
-    return replace(check, outcome="undecided")
+def _cautions(comparison: Comparison) -> tuple[str, ...]:
+    """Those of the comparison; that one run does not tell the spread only of the baseline."""
+    cautions = tuple(text for text in comparison.cautions if not text.startswith(ONE_RUN))
+    if len(comparison.baseline.runs) > 1:
+        return cautions
+    return (
+        "The baseline is one run: how much the target differs from run to run is known from this "
+        f"build's runs only, so that less is sure; --write-baseline adds {RUNS} runs.",
+        *cautions,
+    )
+
+
+def _decided(check: Check, comparison: Comparison, level: float) -> Check:
+    """The check with the interval, and the outcome, that the runs' spread gives."""
+    key = (check.recording, check.gate.operation)
+    base, own = (comparison.measured[subject.label][key] for subject in comparison.subjects)
+    quantity = check.gate.quantity
+    bounds = ratio_bounds(
+        _logs(base, quantity), _logs(own, quantity), _within(base, own, quantity), level
+    )
+    if bounds is None:
+        return check if check.outcome == "passed" else replace(check, outcome="undecided")
+    assert check.gate.factor is not None
+    low, high = (check.limit / check.gate.factor * bound for bound in bounds)
+    outcome = check.outcome
+    if outcome != "passed":
+        sure = low > check.limit if check.gate.above else high < check.limit
+        outcome = "failed" if sure else "undecided"
+    return replace(check, interval=(low, high), outcome=outcome)
+
+
+def ratio_bounds(
+    baseline: Sequence[float], own: Sequence[float], within: float, level: float
+) -> tuple[float, float] | None:
+    """Bounds of own over baseline from the spread of runs, each missed with probability ``level``.
+
+    Args:
+        baseline: the natural logarithm of the figure in each run of the baseline.
+        own: the same of the runs that are judged.
+        within: the relative standard error that one run shows by itself: runs that happen to agree
+            are not surer than that.
+        level: one-sided.
+
+    Returns:
+        None where there are not two runs on either side, so that nothing tells their spread.
+    """
+    freedom = len(baseline) + len(own) - 2
+    if freedom < 1:
+        return None
+    squares = sum(float(np.var(side)) * len(side) for side in (baseline, own))
+    deviation = max(math.sqrt(squares / freedom), within)
+    half = (
+        float(scipy.stats.t.isf(level, freedom))
+        * deviation
+        * math.sqrt(1 / len(baseline) + 1 / len(own))
+    )
+    middle = float(np.mean(own) - np.mean(baseline))
+    return math.exp(middle - half), math.exp(middle + half)
+
+
+_Side = Sequence[tuple[RunData, Measured]]
+
+
+def _logs(side: _Side, quantity: Quantity) -> list[float]:
+    return [math.log(value) for _, point in side if (value := quantity.of(point)) is not None]
+
+
+def _within(base: _Side, own: _Side, quantity: Quantity) -> float:
+    """The mean relative error that runs show by themselves; 0 where it is not known of all."""
+    estimates = [of_run(run, point, quantity) for run, point in (*base, *own)]
+    errors = [estimate.error**2 for estimate in estimates if estimate is not None]
+    return math.sqrt(float(np.mean(errors))) if len(errors) == len(estimates) else 0.0
