@@ -194,6 +194,18 @@ def test_the_slowest_thousandth_is_held_against_the_median(slowest: float, side:
     assert f"{slowest:#.3g} times" in told[0]
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(1.0, False), (60.0, True)])
+def test_a_single_wait_of_a_queue_full_is_no_percentile(seconds: float, told: bool) -> None:
+    """Of 24,000 reads the slowest thousandth is one queue full, which waited for one erase."""
+    run = FakeRun()
+    run.add(
+        "queue-depth/read/31", "read", iops=24_000.0, elapsed_s=seconds, pattern="random",
+        block_bytes=4096, queue_depth=31,
+    )  # fmt: skip
+    run.recordings[-1]["latency_p999_s"] = 6.25e-3
+    assert ("read_p999" in {row["quantity"] for row in rows_of(analyze(run))}) is told
+
+
 @pytest.mark.parametrize(
     ("value", "high", "outcome", "share"),
     [

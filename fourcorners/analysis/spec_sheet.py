@@ -41,7 +41,9 @@ REACHED = 0.98
 """Share of a claim from which it counts as reached: vendors round to two digits."""
 
 TAIL_IOS_MIN = 5000
-"""I/Os of which five are the slowest thousandth: of fewer, a percentile of 99.9 is a chance."""
+"""I/Os, for each that is outstanding, of which five queues full are the slowest thousandth: what
+waits together is slow together, and of fewer a percentile of 99.9 is one wait. Where it has an
+interval that counts instead."""
 
 SETTLED_S = 10.0
 """Shortest recording of small writes whose rate has an interval: in the first seconds caches, logs
@@ -311,8 +313,10 @@ def _waits(run: RunData, turns: bool) -> list[Row]:
         deepest = busiest(run, operation) or max(
             small, key=lambda one: (one.queue_depth or 0, one.ios), default=None
         )
-        if deepest is not None and deepest.ios >= TAIL_IOS_MIN:
-            rows.append(_row(run, f"{operation}_p999", deepest, _P999, "s"))
+        if deepest is not None:
+            row = _row(run, f"{operation}_p999", deepest, _P999, "s")
+            enough = deepest.ios >= TAIL_IOS_MIN * (deepest.queue_depth or 1)
+            rows.append(row if enough or (row is not None and row.interval) else None)
     return [row for row in rows if row is not None]
 
 
