@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import io
 import json
@@ -127,7 +128,8 @@ def _mutation(draw: st.DrawFn, document: Any) -> Mutation:
         if not isinstance(inner, dict | list):
             break
     act = draw(st.sampled_from(["replace", "replace", "replace", "drop", "again"]))
-    value = draw(st.sampled_from(ODD_VALUES)) if act == "replace" else None
+    # What a later change goes into must not be another value for the next document.
+    value = copy.deepcopy(draw(st.sampled_from(ODD_VALUES))) if act == "replace" else None
     return {"place": place, "act": act, "value": value}
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import hashlib
 import json
 import resource
@@ -82,7 +83,9 @@ def mutated_tables(draw: st.DrawFn, texts: list[str]) -> str:
         key = draw(st.sampled_from(keys))
         act = draw(st.sampled_from(["replace", "drop", "again", "rename"]))
         if act == "replace" or (act == "rename" and isinstance(place, list)):
-            place[key] = draw(st.one_of(st.sampled_from(ODD_VALUES), st.floats(), st.integers()))
+            odd = draw(st.one_of(st.sampled_from(ODD_VALUES), st.floats(), st.integers()))
+            # A list that a later change went into would be another value for the next document.
+            place[key] = copy.deepcopy(odd)
         elif act == "drop":
             del place[key]
         elif act == "again" and isinstance(place, list):
