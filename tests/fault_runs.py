@@ -3,7 +3,7 @@ loop device whose file is truncated, shrunk, frozen, finds no room, or is failed
 
 :func:`run_with` stages one and holds what the command leaves against its contract: exit code, JSON
 documents, nothing but sentences on standard error. ``tests/test_faults.py`` runs a few, and
-``benches/fault-injection`` a thousand.
+``benches/fault_injection.py`` a thousand.
 """
 
 import contextlib
@@ -174,7 +174,7 @@ FAULTS: dict[str, tuple[Any, set[int]]] = {
     "enospc": (_full, {FAILED}),
     "hang": (_frozen, {FAILED, COMPLETE}),
 }
-# More of them, for benches/fault-injection; tests/test_fault_disk.py looks at them closely.
+# More of them, for benches/fault_injection.py; tests/test_fault_disk.py looks at them closely.
 MEDIUM_FAULTS: dict[str, tuple[Any, set[int]]] = {
     "read eio": (_medium(Fault("read", "eio")), {FAILED, COMPLETE}),
     "write eio": (_medium(Fault("write", "eio")), {FAILED, COMPLETE}),

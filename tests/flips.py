@@ -1,6 +1,6 @@
 """Flips single bits of a run folder's files, and says what became of each.
 
-``tests/test_damage.py`` tries some, and ``benches/bit-flips`` hundreds.
+``tests/test_damage.py`` tries some, and ``benches/bit_flips.py`` hundreds.
 """
 
 import json

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fault_runs import FAULTS, needs_loop_devices, run_with
 
-# With seven faults some thirty runs; benches/fault-injection makes a thousand.
+# With seven faults some thirty runs; benches/fault_injection.py makes a thousand.
 RUNS_EACH = 4
 
 

@@ -93,6 +93,7 @@ def value_of(row: Mapping[str, Any], y: str) -> float | None:
 
 
 def label_of(row: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """What a row is called by the values that it has for ``keys``."""
     parts = []
     for key in keys:
         if key == "each operation":
@@ -105,6 +106,7 @@ def label_of(row: Mapping[str, Any], keys: Iterable[str]) -> str:
 
 
 def named(key: str, value: Any) -> str:
+    """A value of a point with the name of its key, where the value does not say it."""
     if key.endswith("_bytes"):
         return wording.size(value)
     if key.endswith("_percent"):
@@ -115,10 +117,12 @@ def named(key: str, value: Any) -> str:
 
 
 def axis(key: str, log: str, which: str) -> dict[str, Any]:
+    """An axis of a chart: ``log`` names the axes that are logarithmic, ``which`` is this one."""
     return {"key": key, "title": TITLES.get(key, key.replace("_", " ")), "log": which in log}
 
 
 def operation_label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """As :func:`label_of`, and the operation where a recording has several."""
     label = label_of(row, keys)
     own = str(row["operation"])
     if "each operation" in keys or own == row["point"].get("operation"):

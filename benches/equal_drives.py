@@ -2,7 +2,7 @@
 """Compares a simulated drive with itself, run with other seeds: how often is a difference told that
 is none? Prints the table of docs/compare.md.
 
-    benches/equal-drives [--profile quick] [--runs 18] [--tests a,b] [--keep DIR] [DRIVE...]
+    benches/equal_drives.py [--profile quick] [--runs 18] [--tests a,b] [--keep DIR] [DRIVE...]
 
 The runs of a drive are compared in pairs, one against one and three against three, each run in one
 pair of a kind. Runs in --keep are used again.

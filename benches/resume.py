@@ -2,7 +2,7 @@
 """Kills runs on simulated drives at random points, resumes them, and compares what comes out with
 runs that were not interrupted. Prints the table of docs/run-folder.md.
 
-usage: benches/resume [--points 200] [--seed 1] [--scratch DIR] [--jobs 2]
+usage: benches/resume.py [--points 200] [--seed 1] [--scratch DIR] [--jobs 2]
 
 Half of the points are moments, uniform over the run's time; the other half are flushes of files, so
 that the moments in which the folder changes are met as well. One resumed run in three is killed
@@ -64,7 +64,7 @@ def run(arguments: list[str], *, flush: int = 0, after_s: float | None = None) -
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
         if flush:
-            os.fsync = _killed_at(flush)
+            os.fsync = _killed_at(flush)  # type: ignore[assignment]
         os._exit(main_command(arguments))
     code = None
     while code is None and (after_s is None or time.monotonic() - started < after_s):

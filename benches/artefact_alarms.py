@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Counts false alarms of the artefact detectors over clean runs.
 
-    benches/artefact-alarms [--runs 240] [--suites]
+    benches/artefact_alarms.py [--runs 240] [--suites]
 
 Clean are short runs on simulated drives, on a loop device of its own with direct I/O (root), and on
 a file with direct I/O, all filled with random data. Whether others used the processors or the disk
-is measured apart from the detectors. The processors: the time in which they were not idle, less this
-process's, the kernel threads' and that of interrupts, which serve its I/O; what the hypervisor took
-is in it. The disk: the machine's paging counters, less this process's I/O. A run in which they did is
-not clean for `cpu_contention` and `host_saturated`, or `foreign_load`; the table says how many there
-were, and how much the others took.
+is measured apart from the detectors. The processors: the time in which they were not idle, less
+this process's, the kernel threads' and that of interrupts, which serve its I/O; what the hypervisor
+took is in it. The disk: the machine's paging counters, less this process's I/O. A run in which they
+did is not clean for `cpu_contention` and `host_saturated`, or `foreign_load`; the table says how
+many there were, and how much the others took.
 `--suites` runs the quick suite on every drive of the catalog as well. Prints a Markdown table for
 docs/artefacts.md.
 """
@@ -76,7 +76,7 @@ class Processors:
     def others_until(self, later: "Processors") -> float:
         """How many processors were used by others, on average."""
         elapsed_s = later.at_s - self.at_s
-        busy_s = elapsed_s * os.cpu_count() - (later.idle_s - self.idle_s)
+        busy_s = elapsed_s * (os.cpu_count() or 1) - (later.idle_s - self.idle_s)
         return (busy_s - (later.ours_s - self.ours_s)) / elapsed_s
 
 
@@ -117,7 +117,7 @@ class Tally:
         before, processors = others_bytes(), Processors.read()
         artefacts = fc.observe(target, workload(number)).artefacts
         self.others.append(processors.others_until(Processors.read()))
-        unclean = set()
+        unclean: set[str] = set()
         if self.others[-1] > OTHERS_MAX:
             unclean |= BY_PROCESSORS
         if self.name == "file" and others_bytes() - before > FOREIGN_BYTES_MAX:
@@ -214,7 +214,8 @@ def main() -> None:
         if options.suites:
             tallies.append(suites(folder))
     print(
-        "| target | runs | processors that others used, median | not clean | false alarms | runs with one |"
+        "| target | runs | processors that others used, median | not clean | false alarms "
+        "| runs with one |"
     )
     print("| --- | --- | --- | --- | --- | --- |")
     for tally in tallies:

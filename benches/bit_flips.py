@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Flips single bits of all files of a run folder, and counts how many are noticed.
 
-usage: benches/bit-flips [--flips 600] [--seed 1] [RUN]
+usage: benches/bit_flips.py [--flips 600] [--seed 1] [RUN]
 
 Without a run folder one is made of a simulated drive. The exit code is 1 if a flip passed with
 changed values, or its sentence did not name the file.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A thousand runs of the command during which something goes wrong (tests/fault_runs.py).
 
-    sudo .venv/bin/python benches/fault-injection [RUNS [FIRST]]
+    sudo .venv/bin/python benches/fault_injection.py [RUNS [FIRST]]
 
 Prints how often each fault had each exit code, also when it is interrupted; stops at the first run
 that breaks the contract. Runs are numbered, and their number is their seed: with FIRST several

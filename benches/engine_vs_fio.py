@@ -6,16 +6,17 @@ reverse, and so on, so that what the machine does meanwhile meets each. Shown ar
 the runs, and the median of the pairs' ratios with its 95 % interval by order statistics, which
 assumes no distribution. Our runs record every latency; so does fio; t/io_uring records none.
 
-    .venv/bin/python benches/engine-vs-fio --write docs/performance.md
-    .venv/bin/python benches/engine-vs-fio --fio ~/fio/fio --t-io-uring ~/fio/t/io_uring
-    .venv/bin/python benches/engine-vs-fio --goals --t-io-uring ~/fio/t/io_uring
+    .venv/bin/python benches/engine_vs_fio.py --write docs/performance.md
+    .venv/bin/python benches/engine_vs_fio.py --fio ~/fio/fio --t-io-uring ~/fio/t/io_uring
+    .venv/bin/python benches/engine_vs_fio.py --goals --t-io-uring ~/fio/t/io_uring
 
 With `--goals` only the lines are measured that a goal compares with t/io_uring: the page cache in
 batches of 32, at its default depth of 128 and at 32. They have many pairs, because neighbours on
 the machine's memory move single pairs by a tenth and more: six minutes.
 
 Media: a file with O_DIRECT, the same file in the page cache (read before), a RAM disk (zram, where
-the kernel has it and this is run by root), and nothing at all (our no-op target, fio's null engine).
+the kernel has it and this is run by root), and nothing at all (our no-op target, fio's null
+engine).
 """
 
 import argparse
@@ -44,12 +45,12 @@ CONFIDENCE = 0.95
 ZRAM_CONTROL = Path("/sys/class/zram-control")
 # What a document holds between.
 MARKS = (
-    "<!-- made by benches/engine-vs-fio -->",
-    "<!-- end of what benches/engine-vs-fio made -->",
+    "<!-- made by benches/engine_vs_fio.py -->",
+    "<!-- end of what benches/engine_vs_fio.py made -->",
 )
 MARKS_OF_GOALS = (
-    "<!-- made by benches/engine-vs-fio --goals -->",
-    "<!-- end of what benches/engine-vs-fio --goals made -->",
+    "<!-- made by benches/engine_vs_fio.py --goals -->",
+    "<!-- end of what benches/engine_vs_fio.py --goals made -->",
 )
 PAIRS = 10
 PAIRS_OF_GOALS = 50
@@ -470,7 +471,7 @@ def as_section(
     )
     other = "t/io_uring" if options.goals else run([options.fio, "--version"]).strip()
     command = shlex.join(
-        [".venv/bin/python", "benches/engine-vs-fio", *_without_paths(sys.argv[1:])]
+        [".venv/bin/python", "benches/engine_vs_fio.py", *_without_paths(sys.argv[1:])]
     )
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     case = Case("cache", 32, batch=32)
@@ -479,9 +480,9 @@ def as_section(
     if options.t_io_uring:
         others.append(t_io_uring_command(Path("FILE"), case, named))
     shown = "\n".join(shlex.join(other) for other in others)
-    return f"""{options.pairs} interleaved runs of {options.seconds:g} s of each contender on each line. Times are medians
-over the runs; a ratio is the median of the pairs' ratios (ours / theirs), with its {confidence:.1f} %
-interval by order statistics.
+    return f"""{options.pairs} interleaved runs of {options.seconds:g} s of each contender on each \
+line. Times are medians over the runs; a ratio is the median of the pairs' ratios (ours / theirs), \
+with its {confidence:.1f} % interval by order statistics.
 
 {as_table(results)}
 

@@ -1,0 +1,112 @@
+"""Each rule of `python -m tools.tidy` sees what breaks it, and nothing else."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from tools.tidy import python_rules as rules
+from tools.tidy.__main__ import beyond, loose
+from tools.tidy.document_rules import stale_names
+from tools.tidy.tree import Offence, Tree
+
+Rule = Callable[[Tree], Iterable[Offence]]
+
+
+def places(rule: Rule, **texts: str) -> list[tuple[str, int]]:
+    """Path, without the package's name, and line of each offence in modules with these texts."""
+    tree = Tree({f"fourcorners/{name.replace('__', '/')}.py": text for name, text in texts.items()})
+    return [(offence.path.removeprefix("fourcorners/"), offence.line) for offence in rule(tree)]
+
+
+def test_long_files() -> None:
+    assert places(rules.file_length, long="x = 1\n" * 501, short="x = 1\n" * 500) == [
+        ("long.py", 501)
+    ]
+
+
+def test_cycles_of_imports_are_seen_however_late_the_import_is() -> None:
+    late = "def f():\n    import fourcorners.a\n"
+    assert places(rules.import_cycles, a="import fourcorners.b\n", b=late) != []
+    typed = "if TYPE_CHECKING:\n    from fourcorners import a\n"
+    assert places(rules.import_cycles, a="from fourcorners import b\n", b=typed) != []
+    assert places(rules.import_cycles, a="from fourcorners.b import X\n", b="import json\n") == []
+
+
+def test_cycles_of_rooms_are_seen_where_no_module_is_in_one() -> None:
+    [(room, _)] = places(
+        rules.import_cycles,
+        store__reader="from fourcorners.report import words\n",
+        report__page="from fourcorners.store import reader\n",
+        report__words="",
+    )
+    assert room in ("report", "store")
+
+
+def test_the_table_of_public_names_is_not_imported() -> None:
+    text = "from fourcorners import __version__, wording\n"
+    assert places(rules.import_cycles, __init__="", a=text, wording="") == [("a.py", 1)]
+
+
+@pytest.mark.parametrize("text", ["def f(tmp): ...", "latSum = 2", "class QueueHelper: ..."])
+def test_banned_words(text: str) -> None:
+    assert places(rules.banned_identifiers, a=text) == [("a.py", 1)]
+
+
+def test_words_that_hold_a_banned_one_are_not_banned() -> None:
+    assert places(rules.banned_identifiers, a="latency_s = number = second = tmpfs = 1") == []
+    assert places(rules.banned_identifiers, past="") == [("past.py", 1)]
+
+
+def test_one_class_has_a_name() -> None:
+    one, other = "class Outcome: ...", "x = 1\nclass Outcome: ...\nclass _Own: ..."
+    assert places(rules.one_class_one_name, a=one, b=other, c="class _Own: ...") == [("b.py", 2)]
+    assert (
+        places(rules.one_class_one_name, a="class Parameters: ...", b="class Parameters: ...") == []
+    )
+
+
+def test_constants_that_nothing_explains() -> None:
+    text = "# why\nA = 2\nB = 3\n\nC = 4\nD = 5  # why\nE = (6, 7)\n'''why'''\nF = 0\nMIB = 2**20\n"
+    assert places(rules.unexplained_constants, a=text) == [("a.py", 5)]
+    assert places(rules.unexplained_constants, a="A = -0.5 * 2\n\nB = {'x': 3}\nc = 4\n") == [
+        ("a.py", 1)
+    ]
+
+
+def test_methods_without_docstring_of_their_own_or_inherited() -> None:
+    base = 'class Base:\n    def f(self):\n        """Why."""\n'
+    heir = "class Heir(Base):\n    def f(self): ...\n    def g(self): ...\n    def _h(self): ...\n"
+    assert places(rules.undocumented_methods, a=base, b=heir) == [("b.py", 3)]
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("`fourcorners frobnicate`", "there is no command frobnicate"),
+        ("`fourcorners arena explain --frobs 3`", "no option --frobs"),
+        ("```sh\nfourcorners characterize x \\\n    --tset y\n```", "no option --tset"),
+        ("`make coffee`", "no target coffee"),
+        ("`fourcorners/suites/runner.py`", "there is no fourcorners/suites/runner.py"),
+        ("see fourcorners.suites.runner.Runner", "there is no fourcorners.suites.runner.Runner"),
+    ],
+)
+def test_documents_that_name_what_is_not_there(said: str, complaint: str) -> None:
+    tree = Tree({"Makefile": "test:\n", "docs/a.md": said}, frozenset(["fourcorners/suites"]))
+    assert [complaint in offence.text for offence in stale_names(tree)] == [True]
+
+
+def test_documents_that_name_what_is_there() -> None:
+    said = (
+        "`fourcorners arena explain --drives 3 # --frobs`, `import fourcorners as fc`, "
+        "`make test`, `fourcorners/suites`, fourcorners.suites.suite.Suite, fourcorners.open_target"
+    )
+    texts = {"docs/a.md": said, "fourcorners/suites/suite.py": "class Suite: ...\n"}
+    tree = Tree({"Makefile": "test:\n", **texts}, frozenset(["fourcorners/suites"]))
+    assert list(stale_names(tree)) == []
+
+
+def test_exceptions_cover_so_many_and_say_when_fewer_are_enough() -> None:
+    found = [Offence("a/b.py", line, "") for line in (1, 2)]
+    assert beyond(found, {}) == found
+    assert beyond(found, {"a/": 1}) == found[1:]
+    assert loose(found, {"a/": 2, "c/": 1}) == {"c/": 0}
