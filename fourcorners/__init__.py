@@ -9,7 +9,7 @@ Ten lines to begin with::
         recording = drive.run(fc.Workload([stream], seconds=30))
     print(recording.write.iops, recording.write.latency_percentile_s(99))
     recording.write.second_ios  # a numpy array, one entry per second
-    recording.plot()
+    fc.plot(recording)
 
     run = fc.characterize("sim:ocz-core-64gb", profile="quick")
     run.findings
@@ -24,6 +24,8 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fourcorners.jupyter import register_in_ipython
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         OperationRecording,
         Recording,
     )
+    from fourcorners.report.matplotlib_plot import plot
     from fourcorners.running.begin import characterize, run
     from fourcorners.running.explanation import Explanation, explain
     from fourcorners.running.gating import Gated, gate
@@ -65,11 +68,14 @@ if TYPE_CHECKING:
 
     __version__: str
 
+register_in_ipython()
+
 # Loaded when they are first used: most commands need few of them, and help texts none.
 _MODULES = {
     "errors": ("UserError",),
     "running.gating": ("Gated", "gate"),
     "running.observing": ("Observed", "observe"),
+    "report.matplotlib_plot": ("plot",),
     "recording": (
         *("IoLog", "LatencyDistribution", "LatencyOverTime", "Offered", "OperationRecording"),
         "Recording",
@@ -123,6 +129,7 @@ __all__ = [
     "open_run",
     "open_target",
     "partly_random",
+    "plot",
     "poisson_rate",
     "prepare",
     "query",

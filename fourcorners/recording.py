@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from fourcorners._core import RawIoLog, RawLatencies, RawOperation, RawRecording
 
 Integers = npt.NDArray[np.int64]
@@ -317,20 +315,6 @@ class Recording:
     def target_lost(self) -> bool:
         """The target no longer answers: it hangs or is gone."""
         return any(_LOST & operation.errors.keys() for operation in self.operations.values())
-
-    def _repr_html_(self) -> str:
-        from fourcorners.report.notebook import recording_html
-
-        return recording_html(self)
-
-    def plot(self) -> "Figure":
-        """IOPS by second and the latency distribution, as a matplotlib figure.
-
-        Raises :class:`fourcorners.errors.UserError` when matplotlib is not installed.
-        """
-        from fourcorners.report.matplotlib_plot import plot_recording
-
-        return plot_recording(self)
 
 
 def _integers(values: npt.NDArray[np.uint64]) -> Integers:

@@ -120,7 +120,7 @@ def test_a_seed_repeats_a_run_exactly() -> None:
 def test_plot_draws_what_was_recorded() -> None:
     pytest.importorskip("matplotlib")
     with fc.open_target("sim:ocz-core-64gb") as drive:
-        figure = drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=2)).plot()
+        figure = fc.plot(drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=2)))
     by_second, by_latency, *over_time = figure.axes
     assert by_second.get_ylabel() == "IOPS"
     assert by_latency.get_xlabel() == "latency (ms)"

@@ -16,7 +16,7 @@ import pytest
 import report_fixture as made_up
 
 from fourcorners import wording
-from fourcorners.report import write_html
+from fourcorners.report.html import write_html
 
 CHROMIUM = shutil.which("chromium")
 RUNS: dict[str, Callable[[], list[made_up.FakeRun]]] = {

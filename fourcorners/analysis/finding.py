@@ -70,11 +70,6 @@ class Finding:
             "detail": _plain(self.detail),
         }
 
-    def _repr_html_(self) -> str:
-        from fourcorners.report.notebook import findings_html
-
-        return findings_html([self.to_dict()])
-
 
 def _plain(value: Any) -> Any:
     """``value`` in JSON's types; NaN and infinity, which JSON lacks, become ``None``."""

@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 def _version() -> str:
-    from fourcorners import __version__
+    from importlib.metadata import version
 
-    return __version__
+    return version("fourcorners")
 
 
 app = App(

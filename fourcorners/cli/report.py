@@ -11,7 +11,7 @@ from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
-from fourcorners.report import write_html
+from fourcorners.report.html import write_html
 from fourcorners.report.published import published_drives
 from fourcorners.report.spec import spec_json, spec_sheet
 from fourcorners.running.reference import reference

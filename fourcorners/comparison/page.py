@@ -26,13 +26,13 @@ _HEADINGS = {
 
 def render_page(comparison: Comparison, checks: Sequence[Check]) -> str:
     """The page's text: verdicts, what differs between the runs, ranking, differences, gates."""
-    from fourcorners import __version__
+    from importlib.metadata import version
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     return environment.from_string(asset("page.html.j2", __package__)).render(
-        version=__version__,
+        version=version("fourcorners"),
         title=" and ".join(subject.label for subject in comparison.subjects),
         comparison=comparison,
         verdicts=verdicts(comparison),

@@ -9,7 +9,7 @@ from typing import Any
 from fourcorners.analysis import analyze
 from fourcorners.importing.charts import charts_of
 from fourcorners.importing.imported import Imported
-from fourcorners.report import write_html
+from fourcorners.report.html import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.writer import run_name
 

@@ -6,18 +6,19 @@ import numpy as np
 
 from fourcorners.analysis import latency_over_time
 from fourcorners.errors import UserError
-from fourcorners.recording import LatencyOverTime
+from fourcorners.recording import LatencyOverTime, Recording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fourcorners.recording import Recording
 
-
-def plot_recording(recording: "Recording") -> "Figure":
+def plot(recording: Recording) -> "Figure":
     """IOPS by second, the share of I/Os slower than a latency, and below them latency over time: a
-    map for each operation, where it took more than a second."""
+    map for each operation, where it took more than a second.
+
+    Raises :class:`UserError` where matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fourcorners import wording
+from fourcorners.recording import Recording
+from fourcorners.report.run import Run
 from fourcorners.report.view import report_view
-
-if TYPE_CHECKING:
-    from fourcorners.recording import Recording
-    from fourcorners.report.run import Run
 
 _HIDDEN = ("averages_",)
 
@@ -41,7 +39,7 @@ def findings_html(findings: Iterable[Mapping[str, Any]], caption: str = "") -> s
     return table(("finding", "value", "90 % interval", "verdict", ""), rows, caption)
 
 
-def run_html(run: "Run") -> str:
+def run_html(run: Run) -> str:
     """A run, as the top of its report has it: which drive, how it ended, what one is getting into,
     the spec sheet; then what was found."""
     manifest, target = run.manifest, run.manifest.get("target") or {}
@@ -72,7 +70,7 @@ def run_html(run: "Run") -> str:
     return f"<h3>{escape(caption)}</h3>{said}{sides}{sheet if drive['spec'] else ''}{found}"
 
 
-def recording_html(recording: "Recording") -> str:
+def recording_html(recording: Recording) -> str:
     """A recording: a row for each operation."""
     rows = [
         (

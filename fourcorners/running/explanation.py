@@ -52,12 +52,6 @@ class Explanation:
                 missing.append((name, f"{test['status']}: {test['reason']}"))
         return cls(tuple(runs), tuple(find(joined)), tuple(missing))
 
-    def _repr_html_(self) -> str:
-        from fourcorners.report.notebook import findings_html
-
-        name = str(self.runs[-1].manifest["target"]["name"])
-        return findings_html([finding.to_dict() for finding in self.findings], name)
-
 
 def explain(
     subject: Target | Run | str | Path,

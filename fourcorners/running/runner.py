@@ -16,7 +16,7 @@ from fourcorners.errors import TargetLostError, UserError, is_panic
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.observer import Observer
 from fourcorners.recording import Recording
-from fourcorners.report import write_html
+from fourcorners.report.html import write_html
 from fourcorners.running import resume_point as resume_point_module
 from fourcorners.running.costs import Costs
 from fourcorners.running.departures import Departures

@@ -165,11 +165,6 @@ class Run:
             f"{manifest['status']}>"
         )
 
-    def _repr_html_(self) -> str:
-        from fourcorners.report.notebook import run_html
-
-        return run_html(self)
-
     @functools.cached_property
     def _series(self) -> "_Parts":
         return _Parts(self.table(schema.SERIES))

@@ -166,7 +166,7 @@ def _imports(module: ast.Module, path: str, names: Mapping[str, str]) -> Iterato
 
 def _cycles(needs: Mapping[str, set[str]]) -> Iterator[list[str]]:
     """Ways around, until one link of each is taken out."""
-    left = {name: set(others) for name, others in needs.items()}
+    left = {name: sorted(others) for name, others in sorted(needs.items())}
     while True:
         try:
             graphlib.TopologicalSorter(left).prepare()
@@ -174,7 +174,7 @@ def _cycles(needs: Mapping[str, set[str]]) -> Iterator[list[str]]:
             cycle = error.args[1]
             yield list(reversed(cycle))
             # The sorter names a node before the one that needs it.
-            left[cycle[1]].discard(cycle[0])
+            left[cycle[1]].remove(cycle[0])
         else:
             return
 

@@ -22,7 +22,7 @@ _REPORT = "fourcorners.report"
 
 def render_page(reproduction: Reproduction) -> str:
     """The page's text; it asks for nothing from elsewhere."""
-    from fourcorners import __version__
+    from importlib.metadata import version
 
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -33,7 +33,7 @@ def render_page(reproduction: Reproduction) -> str:
     environment.filters["duration"] = wording.duration
     script = page_script("app.js", more=[asset("assets/figures.js", __package__)])
     return environment.from_string(asset("page.html.j2", __package__)).render(
-        version=__version__,
+        version=version("fourcorners"),
         seed=SEED,
         error_max=ERROR_MAX,
         tally=_tally(reproduction),
