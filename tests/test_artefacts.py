@@ -301,6 +301,16 @@ def test_seconds_of_few_large_requests_are_no_ceiling() -> None:
     assert artefacts(*reads, *writes) == []
 
 
+def test_one_size_that_happens_to_reach_another_ones_rate_is_no_cap() -> None:
+    """As of a hidden drive (number 100 of seed 771), whose link carries so many of 4 KiB."""
+    points = [
+        capped(op, 4096, depth, iops=48_645.0, number=depth)
+        for op in ("read", "write")
+        for depth in (4, 32)
+    ]
+    assert artefacts(*points, capped("write", 512, 1, iops=48_713.0, number=0)) == []
+
+
 def test_a_drive_whose_reads_and_writes_differ_is_not_capped() -> None:
     points = [
         capped(op, block, depth, iops=3000.0 if op == "read" else 2900.0, number=n)

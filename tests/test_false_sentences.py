@@ -9,6 +9,7 @@ from analysis_fixture import KIB, MIB, SIZES, FakeRun, Floats, access_seconds, n
 from test_artefacts import artefacts, case
 
 from fourcorners.analysis import Finding, advice, analyze
+from fourcorners.analysis.consistency import find_cliff
 from fourcorners.analysis.source import measured
 from fourcorners.analysis.steady_state import Series, judge
 from fourcorners.analysis.steady_state.trend import MOVES_BY_CHANCE_MAX
@@ -258,6 +259,39 @@ def test_the_scatter_after_a_cliff_does_not_hide_it() -> None:
     iops += [1149, 1031, 1999, 3705, 528, 1945, 3440, 767, 2109, 1654]
     text = text_of(with_consistency(np.array(iops, np.float64), 8 * 10**9))
     assert "and drops after 2 seconds" in text
+
+
+def test_a_drive_that_stands_still_most_of_the_time_had_a_cliff() -> None:
+    """As of a hidden NVMe drive (number 8 of seed 9090): it collects for seconds, and writes."""
+    iops = [67520, 67552, 67520, 36000, 0, 16384, 0, 0, 0, 16384, 0, 0, 0, 16384, 0, 0, 6908, 9476]
+    iops += [0, 0, 16384, 0, 0, 14248]
+    text = text_of(with_consistency(np.array(iops, np.float64), 8 * 10**9))
+    assert "and drops after 4 seconds" in text
+
+
+def test_two_fast_seconds_are_a_cliff_and_one_is_none() -> None:
+    """As of a hidden compressing drive (number 37 of seed 9090)."""
+    iops = np.array([43561, 12551, 7292, 7152, 7728, 8465, 8639, 9324, 9825, 10095, 9744, 9161])
+    iops = np.concatenate([iops, [9135, 8775, 9249, 9224, 9248, 9256, 9420, 9332, 9204, 9164]])
+    rate = iops.astype(np.float64)
+    assert "and drops after 2 seconds" in text_of(with_consistency(rate, 8 * 10**9))
+    assert "shows no cliff" in text_of(with_consistency(np.delete(rate, 1), 8 * 10**9))
+
+
+@pytest.mark.parametrize("scatter", [0.2, 0.5, 1.0])
+def test_a_cliff_is_seen_by_chance_as_seldom_as_is_stated(scatter: float) -> None:
+    chance = np.random.default_rng(6)
+    series = np.exp(scatter * chance.standard_normal((1000, 24))) * 1000
+    assert sum(find_cliff(iops) is not None for iops in series) <= 35
+
+
+def test_a_rate_that_outgrows_its_queue_changed_by_itself() -> None:
+    """As of a hidden SATA drive (number 7 of seed 9090), which still wrote its buffer to flash."""
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 730.0, 4: 1932.0, 7: 8926.0, 16: 8926.0, 31: 8926.0})
+    assert "gain" not in text_of(run)
+    assert "become" not in text_of(run)
+    assert "changed by itself" in named(analyze(run), "queue_depth_read")["text"]
 
 
 def test_that_there_is_no_cliff_is_said_of_what_was_written() -> None:

@@ -195,6 +195,22 @@ def test_the_slowest_thousandth_is_held_against_the_median(slowest: float, side:
     assert f"{slowest:#.3g} times" in told[0]
 
 
+@pytest.mark.parametrize(("seconds", "told"), [(4.0, False), (60.0, True)])
+def test_how_well_writes_are_met_again_their_first_seconds_do_not_tell(
+    seconds: float, told: bool
+) -> None:
+    run = FakeRun()
+    for pattern, depth in (("sequential", 1), ("random", 1), ("random", 3)):
+        run.add(
+            f"four-corners/{pattern}-write-qd{depth}", "write", iops=614.0, elapsed_s=seconds,
+            pattern=pattern, block_bytes=4096 if pattern == "random" else 128 * 1024,
+            queue_depth=depth,
+        )  # fmt: skip
+    rows = {row["quantity"]: row for row in rows_of(analyze(run))}
+    for quantity in ("sequential_write", "random_write", "write_access"):
+        assert (rows[quantity]["interval"] is not None) is told
+
+
 @pytest.mark.parametrize(("seconds", "told"), [(1.0, False), (60.0, True)])
 def test_a_single_wait_of_a_queue_full_is_no_percentile(seconds: float, told: bool) -> None:
     """Of 24,000 reads the slowest thousandth is one queue full, which waited for one erase."""

@@ -6,6 +6,7 @@ does not tell them apart.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Literal
@@ -29,7 +30,7 @@ GAIN_NOTED = 1.1
 """Deepest over shallowest rate from which queueing is said to help."""
 
 EVEN_MAX = 1.25
-"""Highest over lowest rate of writes that are taken for one level, as a cliff has it."""
+"""Highest over lowest rate that are taken for one level, as a cliff has it."""
 
 Effect = Literal["gain", "none", "loss"]
 
@@ -70,7 +71,9 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
     ratio = ratio_of(run, deep, shallow, IOPS)
     assert ratio is not None  # both have I/Os
     gain, effect = ratio.value, _effect(ratio, chance_log_ratio(shallow.ios, deep.ios))
-    changed = operation == "write" and effect is not None and _drive_changed(run, effect, points)
+    changed = _outgrows(run, points) or (
+        operation == "write" and effect is not None and _drive_changed(run, effect, points)
+    )
     if changed:
         effect = None
     highest = max(points, key=lambda m: m.iops)
@@ -82,7 +85,7 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
     if changed:
         text = (
             f"What queueing does for {operation}s does not show: the rate changed by itself while "
-            f"they were written, {change}."
+            f"they were measured, {change}."
         )
     elif effect is None:
         text = (
@@ -122,6 +125,20 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
             "nearly_all_queue_depth": nearly.queue_depth,
         },
     )
+
+
+def _outgrows(run: RunData, points: Sequence[Measured]) -> bool:
+    """Whether the rate grew by more from a depth to the next than the depth did. Of a closed loop
+    it cannot: each request would have to be served faster because others wait. So the drive was
+    still busy with something of its own at the shallower one, as with what it had buffered."""
+    for shallow, deep in itertools.pairwise(points):
+        ratio = ratio_of(run, deep, shallow, IOPS)
+        most = (deep.queue_depth or 1) / (shallow.queue_depth or 1)
+        if ratio is not None and ratio.value > EVEN_MAX * most:
+            low, _ = ratio.interval or (ratio.value, ratio.value)
+            if low > most:
+                return True
+    return False
 
 
 def _drive_changed(run: RunData, effect: Effect, points: Sequence[Measured]) -> bool:

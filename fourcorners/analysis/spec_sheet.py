@@ -29,6 +29,7 @@ from fourcorners.analysis.traits import (
     SMALL_BYTES,
     alone,
     busiest,
+    is_of_first_writes,
     large,
     of_the_whole,
     outlasting_standstills,
@@ -44,10 +45,6 @@ TAIL_IOS_MIN = 5000
 """I/Os, for each that is outstanding, of which five queues full are the slowest thousandth: what
 waits together is slow together, and of fewer a percentile of 99.9 is one wait. Where it has an
 interval that counts instead."""
-
-SETTLED_S = 10.0
-"""Shortest recording of small writes whose rate has an interval: in the first seconds caches, logs
-and free blocks decide, which its seconds do not show. Of an SLC cache 3 s were too few."""
 
 FLUSHES_MIN = 500
 """Flushes of which five are the slowest hundredth; see :data:`TAIL_IOS_MIN`."""
@@ -249,7 +246,7 @@ def _row(
     value = column.of(one)
     if value is None:
         return None
-    estimate = of_run(run, one, column)
+    estimate = None if is_of_first_writes(one) else of_run(run, one, column)
     return Row(
         quantity=quantity,
         title=TITLES[quantity],
@@ -296,8 +293,7 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
         if small:
             found = highest(run, small)
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
-            short = operation == "write" and (found.point.number("elapsed_s") or 0) < SETTLED_S
-            interval = None if short else found.interval
+            interval = None if is_of_first_writes(found.point) else found.interval
             rows.append(None if row is None else replace(row, interval=interval))
     return [row for row in rows if row is not None]
 

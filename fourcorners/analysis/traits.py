@@ -31,6 +31,11 @@ STANDSTILLS_MIN = 2.0
 """Lengths of a recording in standstills of the drive, below which one more or less changes its mean
 by a half or more: whether it meets one is then a chance, and its mean is not met again."""
 
+SETTLED_S = 10.0
+"""Shortest recording of writes whose figures have an interval: in the first seconds caches, logs
+and free blocks decide, which its seconds do not show. Of an SLC cache 3 s were too few, and of log
+blocks that small writes had left behind 4 s of large ones."""
+
 FEW_IOS = 4
 """Large requests of which fewer have no rate of their own: one of 512 MiB falls into a pause of the
 drive or beside it."""
@@ -219,6 +224,11 @@ def large(points: Iterable[Measured]) -> list[Measured]:
     return [one for one in found if one.ios >= FEW_IOS] or found
 
 
+def is_of_first_writes(one: Measured) -> bool:
+    """Whether it is so short that how well its figures would be met again is not known."""
+    return one.operation == "write" and (one.number("elapsed_s") or 0.0) < SETTLED_S
+
+
 def alone(run: RunData, points: Iterable[Measured]) -> Measured | None:
     """One small random request at a time: the first of the run that was not cut short, and that
     chance did not decide (:func:`outlasting_standstills`)."""
@@ -279,6 +289,8 @@ def _cost_s(small: Measured) -> float:
 
 
 def _cost_interval_s(run: RunData, point: Measured) -> tuple[float, float] | None:
+    if is_of_first_writes(point):
+        return None
     if point.queue_depth == 1 and MEAN_LATENCY.of(point) is not None:
         of_latency = of_run(run, point, MEAN_LATENCY)
         return None if of_latency is None else of_latency.interval()

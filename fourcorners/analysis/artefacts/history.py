@@ -165,7 +165,12 @@ def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
                 title="Rate cap",
                 severity="severe",
                 seen=f"{seen}.",
-                effect="A limit of the volume or its connection was measured, not a drive.",
+                effect=(
+                    "A limit of the volume or its connection was measured, not a drive."
+                    if unit == "bytes"
+                    else "What a request costs was measured, by a limit of the volume, on its "
+                    "connection or in the host, and not what the medium can do."
+                ),
                 mend="Ask for the volume's limits; compare with a volume that has others.",
                 evidence=evidence,
             )
@@ -203,12 +208,16 @@ def _plateau(case: Case, unit: str) -> float:
 
 
 def _unlike(cases: Sequence[Case]) -> bool:
-    """Whether a drive would have given these measurements different rates."""
-    if len(cases) < CAP_POINTS_MIN or {case.only for case in cases} != {"read", "write"}:
+    """Whether a drive would have given these measurements different rates: reads and writes, each
+    of different sizes, at different depths."""
+    if len(cases) < CAP_POINTS_MIN:
         return False
-    sizes = [case.block_bytes or 1 for case in cases]
+    for operation in ("read", "write"):
+        sizes = [case.block_bytes or 1 for case in cases if case.only == operation]
+        if not sizes or max(sizes) < CAP_RANGE_MIN * min(sizes):
+            return False
     depths = [round(case.mean_queue_depth) or 1 for case in cases]
-    return max(sizes) >= CAP_RANGE_MIN * min(sizes) and max(depths) >= CAP_RANGE_MIN * min(depths)
+    return max(depths) >= CAP_RANGE_MIN * min(depths)
 
 
 def preconditioning(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:

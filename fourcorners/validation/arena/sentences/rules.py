@@ -316,6 +316,15 @@ def _link_limit(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
+def _rate_cap(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    """A simulated drive has no volume, but its host takes its time for every request."""
+    seen = claim.numbers["evidence"]
+    if drive is None or seen.get("unit") != "IOPS":
+        return _of_a_host(claim, page, drive)
+    most = 1 / drive.get("host.overhead")
+    return close(seen["ceiling"], most, AGAIN_WITHIN, "what the host issues in a second")
+
+
 def _unnamed(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return Ruling(False, "a sentence without a name")
 
@@ -329,7 +338,6 @@ _HOST = [
     "kernel_workers",
     "page_cache",
     "power_saving",
-    "rate_cap",
     "repeated_blocks",
     "sqpoll_starvation",
     "thermal_throttling",
@@ -384,6 +392,7 @@ RULES: dict[str, Rule] = {
     "sheet_read_p999": _sheet("latency_p999_s", TAIL_WITHIN),
     "sheet_write_p999": _sheet("latency_p999_s", TAIL_WITHIN),
     f"{artefacts.PREFIX}link_limit": _link_limit,
+    f"{artefacts.PREFIX}rate_cap": _rate_cap,
     f"{artefacts.PREFIX}unwritten_blocks": _unwritten,
     f"{artefacts.PREFIX}preconditioning": _preconditioning,
     f"{artefacts.PREFIX}write_cache": _write_cache,
