@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dangers import Disk, disk, mounted, run
@@ -13,6 +14,7 @@ from dangers import Disk, disk, mounted, run
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.running.runner import Runner
+from fourcorners.target.real import RealTarget
 
 MIB = 1 << 20
 WRITES = fc.Workload([fc.Stream.write("random", 4096)], ios=50)
@@ -200,6 +202,27 @@ def test_verification_looks_before_it_writes(tmp_path: Path) -> None:
         with pytest.raises(fc.UserError, match="no longer what it was"):
             fc.verify(target, seconds=0.1)
     assert file.read_bytes() == b"a thesis" * (MIB // 8)
+
+
+def test_a_change_that_a_look_finds_is_a_failure_not_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 promises that nothing was changed."""
+    file, run_target = tmp_path / "file", RealTarget.run
+    before_write: list[bool] = []
+
+    def change_and_run(self: RealTarget, *arguments: Any, **named: Any) -> fc.Recording:
+        if before_write.pop(0):
+            file.write_bytes(b"a thesis" * (MIB // 8))
+        return run_target(self, *arguments, **named)
+
+    monkeypatch.setattr(RealTarget, "run", change_and_run)
+    for when, reason in (([True], "nothing was written"), ([False, True], "nothing more was")):
+        before_write[:] = when
+        file.write_bytes(os.urandom(MIB))
+        words = ["verify", str(file), "--overwrite", str(file), "--seconds", "0.1", "--quiet"]
+        assert main(words) == 1
+        assert reason in capsys.readouterr().err
 
 
 def test_one_file_twice_is_held_once(tmp_path: Path) -> None:

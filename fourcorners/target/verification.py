@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners import _core
-from fourcorners.errors import UserError, os_reason
+from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.recording import Recording
 from fourcorners.target.target import SEED_MAX, Target, Watch
 from fourcorners.workload import SECONDS_MAX, Stream, Workload
@@ -117,7 +117,8 @@ def verify(
         tell: told what begins.
 
     Raises:
-        UserError: what is asked for cannot be done.
+        UserError: what is asked for cannot be done; or, with the exit code 1, the target is no
+            longer what it was when it was opened.
     """
     if again and target.purge_plan is not None:
         raise UserError("--again reads what is there: leave --purge out")
@@ -140,7 +141,12 @@ def verify(
     def run(activity: str, workloads: list[Workload]) -> Recording:
         tell(activity)
         for workload in workloads:
-            recording = target.run(workload, watch, verification=core)
+            try:
+                recording = target.run(workload, watch, verification=core)
+            except UserError as error:
+                # Found at the look before the first write, or after others wrote in between.
+                error.exit_code = EXIT_FAILED
+                raise
             if recording.interrupted:
                 break
         return recording
