@@ -18,15 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.input_files import kind_of
 
-_KINDS: dict[Callable[[int], bool], str] = {
-    stat.S_ISLNK: "a link",
-    stat.S_ISDIR: "a folder",
-    stat.S_ISBLK: "a device",
-    stat.S_ISCHR: "a device",
-    stat.S_ISFIFO: "a pipe",
-    stat.S_ISSOCK: "a socket",
-}
 # A comment in HTML, XML and Markdown alike.
 _SEAL = "<!-- written by fourcorners: {} -->\n"
 _SEALED = re.compile(rb"<!-- written by fourcorners: ([0-9a-f]{64}) -->\n\Z")
@@ -89,7 +82,7 @@ class Output:
             return
         except OSError as error:
             raise OutputError(f"cannot write {self.path}: {os_reason(error)}") from error
-        kind = next((name for is_kind, name in _KINDS.items() if is_kind(mode)), None)
+        kind = kind_of(mode)
         if kind is not None:
             raise OutputError(f"{self.path} is {kind} and is left alone: name a file to write")
         if not self.replace and not self._is_replaceable():

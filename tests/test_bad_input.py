@@ -338,3 +338,37 @@ def test_a_panic_is_a_failed_test_and_one_sentence(
     [line] = capsys.readouterr().err.splitlines()[-1:]
     assert line.startswith("fourcorners: unexpected PanicException: index out of bounds")
     assert "report" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["characterize", CORE, "--claims", "{}"], "the claims"),
+        (["characterize", "{}"], "the drive file"),
+        (["drives", "--check", "{}"], "the drive file"),
+        (["run", "{}", CORE], "the suite"),
+        (["run", "four-corners", CORE, "--state", "{}"], "the state"),
+        (["import", "{}"], "the results"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, list) else None,
+)
+@pytest.mark.parametrize("kind", ["a pipe", "a device"])
+def test_what_has_no_end_is_not_read(
+    words: list[str], named: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe that nobody writes to would be waited for."""
+    place = tmp_path / "endless.toml"
+    if kind == "a pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero")
+    assert main([word.format(place) for word in words]) == 2
+    said = capsys.readouterr().err
+    assert said == f"fourcorners: cannot read {named} {place}: it is {kind}; name a regular file\n"
+
+
+def test_claims_that_are_far_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "claims.toml"
+    place.write_text("# \n" * 2**17)
+    assert main(["characterize", CORE, "--claims", str(place)]) == 2
+    assert "it is longer than 256 KiB" in capsys.readouterr().err

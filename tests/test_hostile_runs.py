@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import fourcorners as fc
-from fourcorners.cli import main
+from fourcorners.cli import main, report
+from fourcorners.running import explanation
+from fourcorners.running.runner import Runner
 from fourcorners.store import schema
 
 SUITE = """
@@ -179,3 +181,24 @@ def test_a_column_that_an_earlier_version_did_not_write(spoilt: Path) -> None:
 def test_a_query_with_a_name_twice(sound: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["query", "SELECT 1 AS a, 2 AS a, '[bold]' AS b", str(sound)]) == 0
     assert capsys.readouterr().out.split() == ["a", "a", "b", "1", "2", "[bold]"]
+
+
+def test_a_mistake_of_the_program_is_not_put_down_to_the_folder(
+    sound: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only what reads the folder says that it is not as fourcorners writes it."""
+
+    def mistaken(*_: object, **__: object) -> None:
+        raise KeyError("a mistake of the program")
+
+    folder = Path(shutil.copytree(sound, tmp_path / "runs" / "copy"))
+    monkeypatch.setattr(explanation, "run_suite", mistaken)
+    assert main(["explain", str(folder), "--quiet"]) == 70
+    assert "a mistake of the program" in capsys.readouterr().err
+    monkeypatch.setattr(report, "reference", mistaken)
+    assert main(["report", str(folder), "--reference", "ocz-core-64gb", "--quiet"]) == 70
+    manifest = json.loads((folder / schema.MANIFEST).read_text())
+    del manifest["sha256"]
+    (folder / schema.MANIFEST).write_text(json.dumps({**manifest, "status": "failed"}))
+    monkeypatch.setattr(Runner, "run", mistaken)
+    assert main(["resume", str(folder), "--quiet"]) == 70

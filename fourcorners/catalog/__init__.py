@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners.catalog import array
-from fourcorners.errors import UserError, os_reason
+from fourcorners.errors import UserError
+from fourcorners.input_files import text_of
 
 SIMULATED_PREFIX = "sim:"
 """Before the name of a drive of the catalog, where other targets can be named as well."""
 
 DRIVE_FILE_SUFFIX = ".toml"
-
-TEXT_BYTES_MAX = 2**18
-"""Of a drive file: a hundred times as much as any of the catalog's."""
 
 
 @dataclass(frozen=True)
@@ -93,21 +91,12 @@ def load(query: str) -> DriveFile:
 def load_path(path: str | Path) -> DriveFile:
     """A drive file outside the catalog; raises :class:`UserError` when it cannot be read."""
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            text = file.read(TEXT_BYTES_MAX + 1).decode()
-    except OSError as error:
-        raise UserError(f"cannot read the drive file {path}: {os_reason(error)}") from error
-    except UnicodeDecodeError:
-        raise UserError(f"cannot read the drive file {path}: it is not text in UTF-8") from None
-    return parse_own(path, text)
+    return parse_own(path, text_of(path, "the drive file"))
 
 
 def parse_own(path: Path, text: str) -> DriveFile:
     """A drive file outside the catalog that has been read; raises :class:`UserError` when it is
-    not TOML, or far too long."""
-    if len(text.encode()) > TEXT_BYTES_MAX:
-        raise UserError(f"drive file {path}: it is longer than 256 KiB, which no drive file is")
+    not TOML."""
     try:
         return replace(parse(path.stem, text), folder=path.parent)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

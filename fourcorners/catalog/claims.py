@@ -21,7 +21,8 @@ from typing import Any, Literal
 
 from fourcorners import wording
 from fourcorners.catalog.published import Published, Relation, published
-from fourcorners.errors import UserError, os_reason
+from fourcorners.errors import UserError
+from fourcorners.input_files import text_of
 from fourcorners.units import parse_iops, parse_rate, parse_seconds
 
 Quantity = Literal[
@@ -144,10 +145,8 @@ def read_claims(path: Path) -> list[Claim]:
     Raises :class:`UserError` for what cannot be read, an unknown key and a value without its unit.
     """
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {os_reason(error)}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        document = tomllib.loads(text_of(path, "the claims"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UserError(f"{path} is not TOML: {error}") from error
     unknown = sorted(set(document) - {"drive", "source", "url", "claims"})
     if unknown:

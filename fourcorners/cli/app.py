@@ -377,12 +377,10 @@ def resume(
         nothing: what the run may write has to be named again.
     """
     from fourcorners.cli import resume as resume_command
-    from fourcorners.cli.foreign import reading
     from fourcorners.running.resume import Words
 
     words = Words(destroy_data, overwrite, purge)
-    with reading([run]):
-        return resume_command.run(run, words, json=json, progress=progress, quiet=quiet)
+    return resume_command.run(run, words, json=json, progress=progress, quiet=quiet)
 
 
 @app.command(
@@ -512,12 +510,10 @@ def report(
         it, such as samsung-840-pro-256gb. Repeatable. Its run folder is kept beside the first one.
     """
     from fourcorners.cli import report as report_command
-    from fourcorners.cli.foreign import reading
 
-    with reading(runs):
-        return report_command.run(
-            runs, out, published, claims, reference, replace=replace, json=json, quiet=quiet
-        )
+    return report_command.run(
+        runs, out, published, claims, reference, replace=replace, json=json, quiet=quiet
+    )
 
 
 @app.command(
@@ -555,7 +551,7 @@ def compare(
         File to write the comparison to as a page, with the differences as plots.
     """
     from fourcorners.cli import compare as compare_command
-    from fourcorners.cli.foreign import reading
+    from fourcorners.store.foreign import reading
 
     with reading(runs):
         return compare_command.run(

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners import catalog
-from fourcorners.catalog import TEXT_BYTES_MAX
 from fourcorners.cli.output import new_console, print_document, say
 from fourcorners.errors import UserError
+from fourcorners.input_files import TEXT_BYTES_MAX, decoded
 from fourcorners.wording import chosen_size
 
 if TYPE_CHECKING:
@@ -53,11 +53,8 @@ def _checked(drive: catalog.DriveFile, name: str) -> "SimulatedTarget":
 
 def _read(name: str) -> catalog.DriveFile:
     if name == "-":
-        try:
-            text = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1).decode()
-        except UnicodeDecodeError:
-            raise UserError("the drive file in the input is not text in UTF-8") from None
-        return catalog.parse_own(Path("-"), text)
+        content = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1)
+        return catalog.parse_own(Path("-"), decoded(content, "the drive file in the input"))
     if name.endswith(catalog.DRIVE_FILE_SUFFIX) or Path(name).is_file():
         return catalog.load_path(name)
     return catalog.load(name.removeprefix(catalog.SIMULATED_PREFIX))

@@ -3,7 +3,6 @@
 import shlex
 import sys
 
-from fourcorners.cli.foreign import reading
 from fourcorners.cli.outcome import exit_code, report_of
 from fourcorners.cli.output import new_console, print_document, say
 from fourcorners.cli.progress import choose_progress
@@ -21,15 +20,7 @@ from fourcorners.running.explanation import (
 
 def run(subject: str, reads_only: bool, all_probes: bool, options: Options) -> int:
     """Explains a target or a run, prints it, and returns the exit code."""
-    if is_run_folder(subject):
-        with reading([subject]):
-            return _run(subject, reads_only, all_probes, options, of_run=True)
-    return _run(subject, reads_only, all_probes, options, of_run=False)
-
-
-def _run(
-    subject: str, reads_only: bool, all_probes: bool, options: Options, *, of_run: bool
-) -> int:
+    of_run = is_run_folder(subject)
     if of_run and (options.destroy_data or options.overwrite or options.purge):
         raise UserError(
             f"{subject} is a run, whose drive is only read: name the drive itself to have it "

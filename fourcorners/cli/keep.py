@@ -14,11 +14,11 @@ from rich.text import Text
 
 from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
-from fourcorners.cli.foreign import reading
 from fourcorners.cli.output import json_value, new_console, print_document, say, tell
 from fourcorners.comparison.claims_table import claims_table
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
+from fourcorners.store.foreign import reading
 from fourcorners.store.kept_runs import Choice, KeptRun, kept_runs
 from fourcorners.store.notes import Notes, read_notes, write_notes
 from fourcorners.store.sql import TABLES, Database, open_database, query

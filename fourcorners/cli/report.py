@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from fourcorners.catalog.claims import read_claims
+from fourcorners.catalog.claims import Claim, read_claims
 from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
 from fourcorners.cli.progress import choose_progress
@@ -16,6 +16,7 @@ from fourcorners.report.published import published_drives
 from fourcorners.report.spec import spec_json, spec_sheet
 from fourcorners.running.reference import reference
 from fourcorners.store import Run, schema
+from fourcorners.store.foreign import reading
 from fourcorners.store.writer import ensure_writable
 from fourcorners.suites.parameters import unknown
 from fourcorners.writing import Output
@@ -56,7 +57,20 @@ def run(
         if len(runs) > 1:
             stamp = time.strftime("%Y%m%d-%H%M%S")
             out = runs[0].path.resolve().parent / f"{stamp}-side-by-side.html"
-    write_html(runs, out, published, claimed, replace=replace)
+    with reading(paths):
+        write_html(runs, out, published, claimed, replace=replace)
+        return _show(runs, out, published, claimed, json=json, quiet=quiet)
+
+
+def _show(
+    runs: Sequence[Run],
+    out: Path,
+    published: Sequence[str],
+    claimed: Sequence[Claim],
+    *,
+    json: bool,
+    quiet: bool,
+) -> int:
     if json:
         print_document(
             "report",

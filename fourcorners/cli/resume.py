@@ -14,6 +14,7 @@ from fourcorners.errors import UserError
 from fourcorners.running.resume import PERMISSIONS, Words, resume
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import end_command, find, is_followed
+from fourcorners.store.foreign import reading
 from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import is_simulated
 
@@ -23,30 +24,33 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
     did not end, or where the command did not get to them; shows all as "characterize" does.
 
     ``words`` permit to write to the target that they name, and to no other."""
-    manifest = Run(find(path)).manifest
-    following = manifest.get("request", {}).get("following", [])
-    # With one target it is the run that compares them, and refuses when they differ.
-    first = words.about(_locator(manifest)) if following else words
+    with reading([path]):
+        manifest = Run(find(path)).manifest
+        following = manifest.get("request", {}).get("following", [])
+        # With one target it is the run that compares them, and refuses when they differ.
+        first = words.about(_locator(manifest)) if following else words
     finished = _resumed(path, first, progress=progress, quiet=quiet)
     request = finished.manifest.get("request", {})
     if not following:
         return show_runs([finished], None, json=json, quiet=quiet)
-    each = Each(
-        suite=suite_of(request["suite"], finished.manifest["suite"]),
-        filled_share=request["subject"]["filled_share"],
-        seed=finished.manifest["seed"],
-        out=finished.path.parent,
-        command=finished.manifest["command"],
-        claims=(),  # of a command with one target only
-        progress=progress,
-        quiet=quiet,
-    )
+    with reading([path]):
+        each = Each(
+            suite=suite_of(request["suite"], finished.manifest["suite"]),
+            filled_share=request["subject"]["filled_share"],
+            seed=finished.manifest["seed"],
+            out=finished.path.parent,
+            command=finished.manifest["command"],
+            claims=(),  # of a command with one target only
+            progress=progress,
+            quiet=quiet,
+        )
     followed = is_followed(finished.path)
     runs, taken, to_begin = [finished], {finished.path}, []
     for place, opening in enumerate(following):
         if runs[-1].manifest["status"] == "interrupted":
             break
-        begun = _begun(finished, opening, len(following) - 1 - place, taken)
+        with reading([path]):
+            begun = _begun(finished, opening, len(following) - 1 - place, taken)
         if begun is None:
             if followed:
                 to_begin.append(opening)
@@ -56,7 +60,8 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
             named = words.about(_locator(begun.manifest))
             runs.append(_resumed(begun.path, named, progress=progress, quiet=quiet))
     if runs[-1].manifest["status"] != "interrupted":
-        permitted = [_permitted(opening, words) for opening in to_begin]
+        with reading([path]):
+            permitted = [_permitted(opening, words) for opening in to_begin]
         runs += each.run([opening for opening in permitted if opening is not None])
     if runs[-1].manifest["status"] != "interrupted":
         end_command({*taken, *(one.path for one in runs)})

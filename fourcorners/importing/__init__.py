@@ -13,6 +13,7 @@ from fourcorners.importing import fio, iometer
 from fourcorners.importing.figures import content_of
 from fourcorners.importing.folder import write_run
 from fourcorners.importing.imported import NOT_TOLD, Imported
+from fourcorners.input_files import check_regular
 from fourcorners.store import Run
 
 __all__ = ["import_files", "read_files"]
@@ -106,6 +107,7 @@ def _parse(path: Path, logs: Sequence[Path]) -> list[Imported]:
 
 
 def _read(path: Path) -> str:
+    check_regular(path, "the results")
     try:
         content = content_of(path, _FILE_BYTES_MAX)
     except OSError as error:

@@ -20,6 +20,7 @@ import pyarrow.csv as pc
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing.figures import COUNT_MAX, SECONDS_MAX, content_of
+from fourcorners.input_files import check_regular
 from fourcorners.recording import NS, OperationRecording
 
 Series = dict[str, npt.NDArray[Any]]
@@ -119,6 +120,7 @@ def with_series(one: OperationRecording, seconds: Series | None) -> OperationRec
 
 
 def _rows(path: Path, limit_s: float, job: str) -> Rows:
+    check_regular(path, "the log")
     try:
         content = content_of(path, _LOG_BYTES_MAX)
     except OSError as error:

@@ -12,6 +12,7 @@ from fourcorners.running.begin import run as run_suite
 from fourcorners.running.preview import preview
 from fourcorners.running.progress import Progress
 from fourcorners.store import Run
+from fourcorners.store.foreign import reading
 from fourcorners.suites.common import MIB
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
@@ -103,11 +104,12 @@ def explain(
     # Before hours go into the probes that are missing.
     subject.check()
     names = missing_probes(subject, suite)
-    if not names:
-        return Explanation.of([subject], suite)
-    with reopened(subject) as target:
-        probed = run_suite(suite.only(names), target, **running)
-    return Explanation.of([subject, probed], suite)
+    runs = [subject]
+    if names:
+        with reopened(subject) as target:
+            runs.append(run_suite(suite.only(names), target, **running))
+    with reading([subject.path]):
+        return Explanation.of(runs, suite)
 
 
 def check_size(name: str, subject: Subject) -> None:
@@ -143,12 +145,18 @@ def is_run_folder(path: str | Path) -> bool:
 
 def missing_probes(run: Run, suite: Suite) -> tuple[str, ...]:
     """The tests of the suite that the run does not have complete."""
-    complete = {t["name"] for t in run.manifest["tests"] if t["status"] == "complete"}
+    with reading([run.path]):
+        complete = {t["name"] for t in run.manifest["tests"] if t["status"] == "complete"}
     return tuple(entry.name for entry in suite.entries if entry.name not in complete)
 
 
 def reopened(run: Run) -> Target:
     """The target of a run, to be read; raises :class:`UserError` unless it is the same one."""
+    with reading([run.path]):
+        return _reopened(run)
+
+
+def _reopened(run: Run) -> Target:
     request = run.manifest.get("request") or {}
     opening = {k: v for k, v in (request.get("opening") or {}).items() if k not in _PERMISSIONS}
     if "locator" not in opening or "identity" not in run.manifest:

@@ -1,6 +1,7 @@
 """Goes on with a run that was killed, stopped by Ctrl-C, or failed."""
 
 import calendar
+import contextlib
 import shlex
 import time
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from fourcorners.running.progress import Progress
 from fourcorners.running.resume_point import Drive, GoingOn, going_on
 from fourcorners.running.runner import Runner
 from fourcorners.store import Run, RunWriter, folder
+from fourcorners.store.foreign import reading
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.target.identity import check_same
@@ -80,32 +82,41 @@ def resume(
     claim = folder.claim(found)
     if complete:
         return Run(claim.finish())
-    try:
-        folder.conclude(manifest, claim.last_sign_s)
-        _check(found, manifest)
-        words = Words(destroy_data, overwrite, purge_method)
-        target = _open(manifest, words)
-    except BaseException:
-        claim.release()
-        raise
-    with target:
+    words = Words(destroy_data, overwrite, purge_method)
+    with contextlib.ExitStack() as opened:
         try:
-            same = check_same(target, manifest["identity"])
-            _check_permission(target, manifest, words)
-            _check_content(target, words)
-            plan = _plan(manifest)
+            with reading([path]):
+                folder.conclude(manifest, claim.last_sign_s)
+                _check(found, manifest)
+                target = opened.enter_context(_open(manifest, words))
+                runner = _runner(claim, manifest, target, words, progress or Progress())
         except BaseException:
             claim.release()
             raise
-        kept = [test for test in manifest["tests"] if test["status"] == "complete"]
-        going = _going_on(Run(claim.path), manifest["tests"], target)
-        tests = [*kept, *(one.entry for one in going.values())]
-        recordings = {recording["id"] for test in tests for recording in test["recordings"]}
-        dropped = _dropped(Run(claim.path), recordings)
-        _record_gap(manifest, plan, kept, going, dropped, target, same)
-        writer = RunWriter.reopen(claim, recordings)
-        manifest.update(status="running", ended=None, tests=tests)
-        return Runner(target, plan, writer, manifest, progress or Progress(), going).run()
+        return runner.run()
+
+
+def _runner(
+    claim: folder.Claim,
+    manifest: dict[str, Any],
+    target: Target,
+    words: "Words",
+    progress: Progress,
+) -> Runner:
+    """What carries out the rest of the run, once nothing speaks against it."""
+    same = check_same(target, manifest["identity"])
+    _check_permission(target, manifest, words)
+    _check_content(target, words)
+    plan = _plan(manifest)
+    kept = [test for test in manifest["tests"] if test["status"] == "complete"]
+    going = _going_on(Run(claim.path), manifest["tests"], target)
+    tests = [*kept, *(one.entry for one in going.values())]
+    recordings = {recording["id"] for test in tests for recording in test["recordings"]}
+    dropped = _dropped(Run(claim.path), recordings)
+    _record_gap(manifest, plan, kept, going, dropped, target, same)
+    writer = RunWriter.reopen(claim, recordings)
+    manifest.update(status="running", ended=None, tests=tests)
+    return Runner(target, plan, writer, manifest, progress, going)
 
 
 def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str, GoingOn]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fourcorners import _core
-from fourcorners.errors import UserError, os_reason
+from fourcorners.errors import UserError
+from fourcorners.input_files import text_of
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.definition import Definition
 from fourcorners.suites.parameters import LOG_IOS, SIZE, read_parameters, unknown
@@ -172,12 +173,7 @@ def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
     if parameters:
         raise UserError(f"--with is for a single test, and {name} is a suite: write it in there")
     if name.endswith(SUFFIX):
-        try:
-            text = Path(name).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = os_reason(error) if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise UserError(f"cannot read the suite {name}: {reason}") from error
-        return suite_of_text(text, name)
+        return suite_of_text(text_of(Path(name), "the suite"), name)
     if name in suite_names():
         file = resources.files("fourcorners.suites").joinpath("files", name + SUFFIX)
         return suite_of_text(file.read_text("utf-8"), name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from fourcorners import _core, catalog
 from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.input_files import check_regular
 from fourcorners.recording import Recording
 from fourcorners.target.target import Target, Watch, run_on_core
 from fourcorners.workload import Stream, Workload
@@ -161,6 +162,7 @@ class SimulatedTarget(Target):
 
         Raises :class:`UserError` when it cannot be used; the drive stays as it is.
         """
+        check_regular(Path(path), "the state")
         try:
             self._core.load(str(path))
         except ValueError as error:

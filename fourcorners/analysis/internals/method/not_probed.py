@@ -27,7 +27,7 @@ def find(run: RunData) -> list[Finding]:
         )
         for test in run.manifest.get("tests", [])
         if str(test.get("definition") or test["name"]).startswith(_PROBE)
-        and test["status"] in _ENDED_EARLY
+        and test.get("status") in _ENDED_EARLY
     ]
 
 
