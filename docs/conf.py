@@ -14,6 +14,7 @@ html_title = "fourcorners"
 html_extra_path = ["reproduction.html", "examples"]
 html_show_sphinx = False
 
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 # The notebook is run anew for every build, and an error in it fails the build.
 nb_execution_mode = "force"
