@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fourcorners as fc
-from fourcorners.comparison import Comparison, Subject, compare
+from fourcorners.comparison import ComparedRuns, Comparison, compare
 
 DRIVES = ("intel-x25-v-40gb", "ocz-vertex-3-120gb", "wd6400aaks")
 
@@ -40,7 +40,7 @@ def pairs(runs: list[fc.Run], size: int) -> Iterator[Comparison]:
     for first in range(0, len(runs) - 2 * size + 1, 2 * size):
         middle = first + size
         sides = (runs[first:middle], runs[middle : middle + size])
-        yield compare([Subject(label, side) for label, side in zip("AB", sides, strict=True)])
+        yield compare([ComparedRuns(label, side) for label, side in zip("AB", sides, strict=True)])
 
 
 def row(drive: str, size: int, comparisons: list[Comparison]) -> str:

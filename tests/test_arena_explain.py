@@ -12,7 +12,7 @@ from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.validation.arena.explain.contest import Answer, Outcome, Score, score
+from fourcorners.validation.arena.explain.contest import Answer, FindingScore, ProbedDrive, score
 from fourcorners.validation.arena.explain.document import wrong
 from fourcorners.validation.arena.explain.drives import KINDS, draw
 from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
@@ -21,9 +21,11 @@ from fourcorners.validation.arena.explain.truth import Truth
 from fourcorners.validation.arena.explain.truths import TRUTHS
 
 
-def _outcomes(*answers: tuple[float, float | None, tuple[float, float] | None]) -> list[Outcome]:
+def _outcomes(
+    *answers: tuple[float, float | None, tuple[float, float] | None],
+) -> list[ProbedDrive]:
     return [
-        Outcome(index, "disk", (Answer("x", truth, value, interval),), ())
+        ProbedDrive(index, "disk", (Answer("x", truth, value, interval),), ())
         for index, (truth, value, interval) in enumerate(answers)
     ]
 
@@ -54,7 +56,7 @@ def test_bounds_are_counted_apart_and_what_does_not_apply_is_not_made_up() -> No
         Answer("x", 0, 0, None, applies=False),
         Answer("x", 10, 0, None, applies=False),
     )
-    outcomes = [Outcome(index, "disk", (answer,), ()) for index, answer in enumerate(found)]
+    outcomes = [ProbedDrive(index, "disk", (answer,), ()) for index, answer in enumerate(found)]
     counted = score(Truth("x", False, lambda _: None), outcomes)
     assert counted.bounded == 1
     assert counted.coverage == 0
@@ -140,12 +142,14 @@ def test_a_continuous_value_is_wrong_off_the_goal_or_out_of_its_bounds(
 
 
 def test_goals_name_who_misses_them_and_leave_chance_to_few_drives() -> None:
-    def continuous(name: str, held: int, count: int, error: float) -> Score:
+    def continuous(name: str, held: int, count: int, error: float) -> FindingScore:
         answers = [
             Answer(name, 10, 10 * (1 + error), (9, 20) if index < held else (90, 91))
             for index in range(count)
         ]
-        outcomes = [Outcome(index, "disk", (answer,), ()) for index, answer in enumerate(answers)]
+        outcomes = [
+            ProbedDrive(index, "disk", (answer,), ()) for index, answer in enumerate(answers)
+        ]
         return score(Truth(name, False, lambda _: None), outcomes)
 
     discrete = score(Truth("x", True, lambda _: None), _outcomes((4, 8, None), (0, 1, None)))

@@ -18,7 +18,7 @@ from fourcorners.analysis.steadiness import Followed
 from fourcorners.analysis.steady_state import Verdict
 from fourcorners.cli import main
 from fourcorners.validation.arena.sentences.contest import (
-    Outcome,
+    JudgedDrive,
     Said,
     false,
     judge,
@@ -26,7 +26,7 @@ from fourcorners.validation.arena.sentences.contest import (
     scores,
 )
 from fourcorners.validation.arena.sentences.document import render_markdown
-from fourcorners.validation.arena.sentences.page import Claim, Page
+from fourcorners.validation.arena.sentences.page import Page, PageSentence
 
 
 def page_of(run: FakeRun) -> Page:
@@ -46,7 +46,7 @@ def test_all_that_is_said_of_synthetic_drives_has_a_rule_and_is_true(kind: str) 
 
 def test_a_sentence_without_a_name_or_a_rule_fails() -> None:
     page = page_of(DRIVES["disk"]())
-    page.claims.append(Claim("praise", "It is a fine drive.", "summary", ()))
+    page.claims.append(PageSentence("praise", "It is a fine drive.", "summary", ()))
     summary = page.findings["summary"]
     assert [one.name for one in judge(page, None) if one.holds is False] == ["praise"]
     more = [*page.findings.values()]
@@ -141,7 +141,7 @@ def test_a_number_after_a_drop_that_is_no_mean_of_the_seconds_it_names_is_found(
 
 def test_the_false_stand_first_and_with_their_drive() -> None:
     said = (Said("a", "It is fast.", True, ""), Said("b", "It is even.", False, "it is not"))
-    outcomes = [Outcome("hidden drive 3 of seed 4", "disk", said)] * 2
+    outcomes = [JudgedDrive("hidden drive 3 of seed 4", "disk", said)] * 2
     assert [(one.name, one.said, one.false) for one in scores(outcomes)] == [
         ("b", 2, 2),
         ("a", 2, 0),
@@ -157,7 +157,9 @@ def test_a_limit_of_the_link_that_a_recording_exceeds_is_found() -> None:
     run.add("four-corners/sequential-read-qd1", "read", iops=558e6 / MIB, block_bytes=MIB)
     page = page_of(run)
     evidence = {"ceiling": 559e6, "unit": "bytes", "points": 4, "links": ["SATA 6 Gb/s"]}
-    page.claims[:] = [Claim(name, "The link was the limit.", name, (), {"evidence": evidence})]
+    page.claims[:] = [
+        PageSentence(name, "The link was the limit.", name, (), {"evidence": evidence})
+    ]
     assert [said.holds for said in judge(page, None)] == [True]
     run.recordings[0]["bytes_per_second"] = 600e6
     assert [said.why for said in judge(page, None)] == ["a recording has 600 MB/s"]

@@ -11,12 +11,12 @@ from fourcorners.cli import main
 from fourcorners.cli.arena import steady_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_USAGE
-from fourcorners.validation.arena.steady.contest import Outcome, run_trace, score
+from fourcorners.validation.arena.steady.contest import StoppedTrace, run_trace, score
 from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
 from fourcorners.validation.arena.steady.document import render_markdown
 from fourcorners.validation.arena.steady.recipes import compare
 from fourcorners.validation.arena.steady.traces import Trace
-from fourcorners.validation.arena.steady.truth import Truth, truth_of
+from fourcorners.validation.arena.steady.truth import TraceTruth, truth_of
 
 
 def trace_of(rate: np.ndarray) -> Trace:
@@ -50,9 +50,9 @@ def test_snia_is_fooled_by_a_plateau() -> None:
 
 
 def test_scores_count_what_was_stopped_early_or_far_off() -> None:
-    def outcome(stop: Stop | None) -> Outcome:
-        truth = Truth(value=100, tail_change=0, steady_from_s=50, oracle_s=80, window_s=10)
-        return Outcome(0, "synthetic", 0.0, 1, truth, {JUDGE: stop}, [])
+    def outcome(stop: Stop | None) -> StoppedTrace:
+        truth = TraceTruth(value=100, tail_change=0, steady_from_s=50, oracle_s=80, window_s=10)
+        return StoppedTrace(0, "synthetic", 0.0, 1, truth, {JUDGE: stop}, [])
 
     row = score(
         JUDGE,

@@ -18,7 +18,7 @@ from fault_runs import validate
 from fourcorners.analysis.estimate import Estimate, of_run, pooled
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
-from fourcorners.comparison import Comparison, Subject, compare, parse_gate, strip
+from fourcorners.comparison import ComparedRuns, Comparison, compare, parse_gate, strip
 from fourcorners.comparison.documents import markdown
 from fourcorners.comparison.forest import WIDTH, axis_of
 from fourcorners.comparison.gate import by_gate
@@ -63,7 +63,7 @@ def run_at(iops: float) -> FakeRun:
 
 
 def compared(a: Sequence[FakeRun], b: Sequence[FakeRun]) -> Comparison:
-    return compare([Subject("A", a), Subject("B", b)])
+    return compare([ComparedRuns("A", a), ComparedRuns("B", b)])
 
 
 def subject_of(runs: Sequence[FakeRun]) -> Estimate:
@@ -132,7 +132,7 @@ def test_places_of_equal_drives_are_ties() -> None:
                     elapsed_s=60,
                     series_iops=series,
                 )
-            subjects.append(Subject(label, [run]))
+            subjects.append(ComparedRuns(label, [run]))
         places = compare(subjects).ranking.values()
         split += any(rank.place > 1 for ranks in places for rank in ranks)
     assert split <= 6  # where 2 are meant; 24 pairs each told at 5 % would be 28
@@ -182,7 +182,7 @@ def test_repeated_runs_widen_the_interval_to_what_they_show() -> None:
 def test_the_verdict_is_plain_and_the_ranking_has_ties() -> None:
     rng = np.random.default_rng(11)
     runs = {"slow": 1000, "fast": 1300, "as fast": 1301}
-    comparison = compare([Subject(name, [run_of(iops, rng)]) for name, iops in runs.items()])
+    comparison = compare([ComparedRuns(name, [run_of(iops, rng)]) for name, iops in runs.items()])
     fast = verdicts(comparison)[0]
     heading, phrases = fast.statements[0]
     assert heading == "Faster in"
@@ -193,7 +193,7 @@ def test_the_verdict_is_plain_and_the_ranking_has_ties() -> None:
         (1, "as fast"),
         (3, "slow"),
     ]
-    same = compare([Subject(name, [run_of(1000, rng)]) for name in "AB"])
+    same = compare([ComparedRuns(name, [run_of(1000, rng)]) for name in "AB"])
     assert verdicts(same)[0].text == "B against A: no difference that these runs can show."
 
 
@@ -268,7 +268,7 @@ def test_of_a_gate_the_worst_are_told_and_the_rest_counted() -> None:
     for run, step in zip(runs, (0.0, 10.0), strict=True):
         for point in range(8):
             run.add(f"t/{point}", "read", iops=1000.0 - step * point, pattern="random")
-    comparison = compare([Subject(name, [run]) for name, run in zip("ab", runs, strict=True)])
+    comparison = compare([ComparedRuns(name, [run]) for name, run in zip("ab", runs, strict=True)])
     [tried] = by_gate(parse_gate("read_iops < 1.0 * baseline").check(comparison))
     assert [check.recording for check in tried.worst] == [f"t/{n}" for n in (7, 6, 5, 4, 3)]
     assert tried.words == "8 checks: 7 failed, 1 passed"
@@ -314,7 +314,7 @@ def test_what_differs_between_the_runs_is_told() -> None:
     before, after = run_at(1000.0), run_at(1100.0)
     before.environment = {"kernel": "Linux 6.1", "cpu": "same", "file_system": "ext4"}
     after.environment = {"kernel": "Linux 6.6", "cpu": "same"}
-    comparison = compare([Subject("before", [before]), Subject("after", [after])])
+    comparison = compare([ComparedRuns("before", [before]), ComparedRuns("after", [after])])
     told = [setting.words for setting in comparison.settings]
     assert told == [
         "kernel: Linux 6.1 against Linux 6.6",
@@ -326,19 +326,21 @@ def test_repeated_runs_tell_all_their_values() -> None:
     runs = [run_at(1000.0) for _ in range(3)]
     for run, kernel in zip(runs, ("6.1", "6.2", "6.1"), strict=True):
         run.environment = {"kernel": kernel}
-    comparison = compare([Subject("a", runs[:2]), Subject("b", runs[2:])])
+    comparison = compare([ComparedRuns("a", runs[:2]), ComparedRuns("b", runs[2:])])
     assert [setting.words for setting in comparison.settings] == ["kernel: 6.1 or 6.2 against 6.1"]
 
 
 @pytest.mark.parametrize(("iops", "text"), [(2000.0, "+100 %"), (5000.0, "5.00 times")])
 def test_large_changes_are_told_as_multiples(iops: float, text: str) -> None:
-    comparison = compare([Subject("slow", [run_at(1000.0)]), Subject("fast", [run_at(iops)])])
+    comparison = compare(
+        [ComparedRuns("slow", [run_at(1000.0)]), ComparedRuns("fast", [run_at(iops)])]
+    )
     assert text in verdicts(comparison)[0].text
 
 
 def test_the_page_shows_what_the_comparison_says() -> None:
     fast, slow = run_at(2000.0), run_at(1000.0)
-    comparison = compare([Subject("<b>slow", [slow]), Subject("fast", [fast])])
+    comparison = compare([ComparedRuns("<b>slow", [slow]), ComparedRuns("fast", [fast])])
     checks = parse_gate("read_iops > 1.5 * baseline").check(comparison)
     text = render_page(comparison, checks)
     assert "&lt;b&gt;slow" in text
@@ -351,8 +353,8 @@ def test_the_page_shows_what_the_comparison_says() -> None:
 
 
 def test_differences_are_drawn_in_characters() -> None:
-    subjects = [Subject("slow", [run_at(1000.0)])]
-    subjects += [Subject(str(iops), [run_at(iops)]) for iops in (1000.0, 500.0, 2000.0)]
+    subjects = [ComparedRuns("slow", [run_at(1000.0)])]
+    subjects += [ComparedRuns(str(iops), [run_at(iops)]) for iops in (1000.0, 500.0, 2000.0)]
     comparison = compare(subjects)
     same, half, twice = (d for d in comparison.differences if d.quantity is THROUGHPUT)
     axis = axis_of([same, half, twice])
@@ -368,7 +370,7 @@ def test_differences_are_drawn_in_characters() -> None:
 
 def test_an_axis_holds_every_value_or_points_to_it() -> None:
     fast, slow = run_at(2e9), run_at(1.0)
-    comparison = compare([Subject("slow", [slow]), Subject("fast", [fast])])
+    comparison = compare([ComparedRuns("slow", [slow]), ComparedRuns("fast", [fast])])
     [difference] = [d for d in comparison.differences if d.quantity is THROUGHPUT]
     drawn = axis_of([difference]).row(difference)
     assert "<circle" not in drawn  # an arrow at the edge

@@ -12,7 +12,7 @@ import pytest
 from command import fourcorners
 from fault_runs import validate
 
-from fourcorners.comparison import Subject, compare
+from fourcorners.comparison import ComparedRuns, compare
 from fourcorners.errors import UserError
 from fourcorners.importing import import_files
 
@@ -114,7 +114,7 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
         assert row[column] * 1e9 <= max(one[above] for one in told) * (1 + 1e-9)
     assert len(run.series("fio/mixed", "read")["ios"]) == 0
     other = import_files([fio_folder / "json+.out"], tmp_path)
-    comparison = compare([Subject("json", [run]), Subject("json+", other)])
+    comparison = compare([ComparedRuns("json", [run]), ComparedRuns("json+", other)])
     assert {d.recording for d in comparison.differences} == {"fio/mixed"}
 
 
@@ -177,7 +177,7 @@ def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Pa
     for name, rate in (("before", "9000.5"), ("after", "8000.5")):
         path = tmp_path / f"{name}.csv"
         path.write_text(IOMETER.replace("9000.5", rate))
-        sides.append(Subject(name, import_files([path], tmp_path)))
+        sides.append(ComparedRuns(name, import_files([path], tmp_path)))
     throughput = compare(sides).differences[0]
     assert throughput.value / throughput.baseline == pytest.approx(8000.5 / 9000.5)
     assert throughput.ratio is None

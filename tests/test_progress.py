@@ -7,7 +7,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.running.costs import Costs
-from fourcorners.running.progress import Estimate
+from fourcorners.running.progress import TimeEstimate
 from fourcorners.suites import Subject, find_suite
 from fourcorners.suites.suite import SuitePlan
 
@@ -41,7 +41,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
 
 @pytest.mark.parametrize("machine", [0.5, 1.0, 4.0])
 def test_announced_and_remaining_times_hold(machine: float, clock: _Clock) -> None:
-    estimate = Estimate(sum(expected_s for _, _, expected_s, _ in COURSE))
+    estimate = TimeEstimate(sum(expected_s for _, _, expected_s, _ in COURSE))
     total_s = machine * sum(took_s for *_, took_s in COURSE)
     if machine == 1.0:
         assert total_s / FACTOR < estimate.remaining_s(0.0) < total_s * FACTOR
@@ -51,7 +51,7 @@ def test_announced_and_remaining_times_hold(machine: float, clock: _Clock) -> No
             assert left_s / FACTOR < told_s < left_s * FACTOR
 
 
-def _told(estimate: Estimate, clock: _Clock, machine: float) -> Iterator[tuple[float, float]]:
+def _told(estimate: TimeEstimate, clock: _Clock, machine: float) -> Iterator[tuple[float, float]]:
     total_s = machine * sum(took_s for *_, took_s in COURSE)
     for _, _, expected_s, took_s in COURSE:
         for step in range(100):
@@ -62,7 +62,7 @@ def _told(estimate: Estimate, clock: _Clock, machine: float) -> Iterator[tuple[f
 
 
 def test_what_falls_away_is_not_waited_for(clock: _Clock) -> None:
-    estimate = Estimate(100.0)
+    estimate = TimeEstimate(100.0)
     estimate.fell_away(60.0)
     assert estimate.remaining_s(0.0) == pytest.approx(40.0)
     clock.now = 10.0

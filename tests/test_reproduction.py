@@ -19,11 +19,11 @@ from fourcorners.errors import UserError
 from fourcorners.suites.steps import Fill, Purge, Rest, Trim
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.validation.reproduction import SOURCES, Reproduction, reproduce
-from fourcorners.validation.reproduction.checks import Check, check_row
+from fourcorners.validation.reproduction.checks import PublishedCheck, check_row
 from fourcorners.validation.reproduction.experiment import (
     Experiment,
-    Measured,
     Results,
+    SimulatedResult,
 )
 from fourcorners.validation.reproduction.experiments import (
     core,
@@ -43,10 +43,10 @@ from fourcorners.workload import Stream, Workload
 NOTHING = Results({}, {})
 
 
-def measured(rate: float, *, second_ios: tuple[int, ...] = ()) -> Measured:
+def measured(rate: float, *, second_ios: tuple[int, ...] = ()) -> SimulatedResult:
     """A recording of so many MB/s of 4 KiB requests, three outstanding."""
     iops = rate * 1e6 / 4096
-    return Measured(iops, rate * 1e6, 3 / iops, 3 / iops, 3 / iops, second_ios)
+    return SimulatedResult(iops, rate * 1e6, 3 / iops, 3 / iops, 3 / iops, second_ios)
 
 
 def figure_of(id: str) -> Any:
@@ -54,7 +54,7 @@ def figure_of(id: str) -> Any:
     return figure
 
 
-def checks_of(source: str, headline: str) -> list[Check]:
+def checks_of(source: str, headline: str) -> list[PublishedCheck]:
     return [check for check in SOURCES[source].checks if check.headline == headline]
 
 
@@ -186,7 +186,7 @@ def test_links_that_make_no_difference_fail_where_the_review_saw_one() -> None:
 def series_results(**levels: tuple[float, float, float]) -> Results:
     """Fresh rate, steady rate and its relative spread by drive, as 2000 seconds of IOPS."""
     random = np.random.default_rng(3)
-    drives: dict[str, Mapping[str, Measured]] = {}
+    drives: dict[str, Mapping[str, SimulatedResult]] = {}
     for name, (fresh, steady, spread) in levels.items():
         tail = steady * (1 + spread * random.uniform(-1, 1, 1950))
         ios = (*([round(fresh)] * 50), *np.round(tail).astype(int).tolist())
@@ -250,7 +250,7 @@ def later_results(
     *, spare: float = 2.0, step: float = 1.5, fill: int = 120, trim: float = 9.0
 ) -> Results:
     """What the later experiments would show: gains by spare area, fill data and TRIM."""
-    recordings: dict[str, dict[str, Measured]] = {}
+    recordings: dict[str, dict[str, SimulatedResult]] = {}
     for drive, full in zip(vector.DRIVES, (9e3, 6e3, 5e3, 32e3, 8e3), strict=True):
         rates = {0.75: full * spare, 0.5: full * spare * step, 0.25: full * spare * step**2}
         for share, rate in rates.items():
@@ -305,10 +305,10 @@ def grid_results(capacity: float) -> Results:
     return Results(grids, {})
 
 
-def _busy(served: float, depth: int) -> Measured:
+def _busy(served: float, depth: int) -> SimulatedResult:
     # Some requests meet on a channel even before all are busy.
     iops = 5000 * served / (1 + 0.02 * (depth > 1))
-    return Measured(iops, iops * 4096, depth / iops, depth / iops, depth / iops)
+    return SimulatedResult(iops, iops * 4096, depth / iops, depth / iops, depth / iops)
 
 
 def test_rules_on_scaling_hold_and_fail() -> None:
@@ -361,7 +361,7 @@ def test_core_rules_fail_for_the_other_drive(quick_core: Reproduction, headline:
         assert check_row("core", check, swapped).verdict == "fails"
 
 
-def _writes(recordings: Mapping[str, Measured]) -> dict[str, Measured]:
+def _writes(recordings: Mapping[str, SimulatedResult]) -> dict[str, SimulatedResult]:
     return {id: value for id, value in recordings.items() if "/write/" in id}
 
 

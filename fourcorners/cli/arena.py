@@ -15,9 +15,10 @@ from fourcorners.store.kept_runs import kept_runs
 from fourcorners.validation.arena.explain import contest as hidden
 from fourcorners.validation.arena.explain import document as hidden_document
 from fourcorners.validation.arena.explain.truths import TRUTHS
+from fourcorners.validation.arena.frame import run_all, run_catalog
 from fourcorners.validation.arena.sentences import contest as told
 from fourcorners.validation.arena.sentences import document as told_document
-from fourcorners.validation.arena.steady.contest import Outcome, by_kind, run_contest, score
+from fourcorners.validation.arena.steady.contest import StoppedTrace, by_kind, run_trace, score
 from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE
 from fourcorners.validation.arena.steady.document import (
     departure_header,
@@ -39,7 +40,9 @@ def steady(traces: int, seed: int, jobs: int, write: Path | None, replace: bool,
     """Runs the contest of steady state, prints its tables and writes the document."""
     output = _output(write, DOCUMENT, replace)
     with _executor(jobs) as executor:
-        outcomes = run_contest(executor, traces=traces, seed=seed, progress=_telling("traces"))
+        outcomes = run_all(
+            executor, run_trace, count=traces, seed=seed, progress=_telling("traces")
+        )
         recipes = run_recipes(executor, traces=traces, seed=seed)
     if json:
         print_document("arena-steady", steady_document(seed, outcomes, recipes))
@@ -69,9 +72,11 @@ def explain(
     progress = _telling("drives")
     with _executor(jobs) as executor:
         if catalog:
-            outcomes = hidden.run_catalog(executor, seed=seed, progress=progress)
+            outcomes = run_catalog(executor, hidden.run_known, seed=seed, progress=progress)
         else:
-            outcomes = hidden.run_contest(executor, drives=drives, seed=seed, progress=progress)
+            outcomes = run_all(
+                executor, hidden.run_drive, count=drives, seed=seed, progress=progress
+            )
     scores = [hidden.score(truth, outcomes) for truth in TRUTHS]
     wrong = hidden_document.wrong(TRUTHS, outcomes) if catalog else []
     if json:
@@ -115,9 +120,11 @@ def sentences(
         progress = _telling("drives")
         with _executor(jobs) as executor:
             if catalog:
-                outcomes = told.run_catalog(executor, seed=seed, progress=progress)
+                outcomes = run_catalog(executor, told.run_known, seed=seed, progress=progress)
             else:
-                outcomes = told.run_contest(executor, drives=drives, seed=seed, progress=progress)
+                outcomes = run_all(
+                    executor, told.run_drive, count=drives, seed=seed, progress=progress
+                )
     scores = told.scores(outcomes)
     if json:
         document = {"seed": seed, "scores": _rows(scores), "drives": _rows(outcomes)}
@@ -165,7 +172,7 @@ def _write(text: str, output: Output, *, quiet: bool) -> None:
 
 
 def steady_document(
-    seed: int, outcomes: Sequence[Outcome], recipes: Sequence[Compared]
+    seed: int, outcomes: Sequence[StoppedTrace], recipes: Sequence[Compared]
 ) -> dict[str, Any]:
     """What ``arena steady --json`` prints."""
     return {
@@ -176,7 +183,7 @@ def steady_document(
 
 
 def explain_document(
-    seed: int, scores: Sequence[hidden.Score], outcomes: Sequence[hidden.Outcome]
+    seed: int, scores: Sequence[hidden.FindingScore], outcomes: Sequence[hidden.ProbedDrive]
 ) -> dict[str, Any]:
     """What ``arena explain --json`` prints."""
     return {"seed": seed, "scores": _rows(scores), "drives": _rows(outcomes)}
@@ -186,7 +193,7 @@ def _rows(rows: Iterable[Any]) -> list[dict[str, Any]]:
     return [json_value(dataclasses.asdict(row)) for row in rows]
 
 
-def _print(outcomes: Sequence[Outcome], recipes: Sequence[Compared]) -> None:
+def _print(outcomes: Sequence[StoppedTrace], recipes: Sequence[Compared]) -> None:
     for head, rows in (
         (score_header(), [score_row(score(name, outcomes)) for name in CONTESTANTS]),
         (

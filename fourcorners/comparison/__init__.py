@@ -6,14 +6,14 @@ firmware, links, file systems, kernels, before and after. docs/compare.md says h
 
 from fourcorners.comparison.comparison import Comparison, Difference, compare
 from fourcorners.comparison.gate import Check, Gate, parse_gate
-from fourcorners.comparison.subject import Subject, parse_subject
+from fourcorners.comparison.subject import ComparedRuns, parse_subject
 
 __all__ = [
     "Check",
+    "ComparedRuns",
     "Comparison",
     "Difference",
     "Gate",
-    "Subject",
     "compare",
     "parse_gate",
     "parse_subject",

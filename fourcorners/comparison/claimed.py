@@ -9,7 +9,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.analysis.spec_sheet import Beside, claim_words, claims_beside
 from fourcorners.catalog.claims import Claim
-from fourcorners.comparison.subject import Subject
+from fourcorners.comparison.subject import ComparedRuns
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Claimed:
         }
 
 
-def claimed(subjects: Sequence[Subject]) -> tuple[Claimed, ...]:
+def claimed(subjects: Sequence[ComparedRuns]) -> tuple[Claimed, ...]:
     """The claims about all subjects, in the order of the spec sheet."""
     return tuple(one for subject in subjects for one in _of(subject))
 
 
-def _of(subject: Subject) -> list[Claimed]:
+def _of(subject: ComparedRuns) -> list[Claimed]:
     found: dict[Claim, list[Beside]] = {}
     for run in subject.runs:
         for row in claims_beside(run.manifest, getattr(run, "findings", ())):

@@ -14,7 +14,7 @@ from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
-from fourcorners.comparison.subject import Key, Subject, unique_labels
+from fourcorners.comparison.subject import ComparedRuns, Key, unique_labels
 from fourcorners.errors import UserError
 
 ONE_RUN = "One run only of "
@@ -63,7 +63,7 @@ class Difference:
 class Comparison:
     """Everything that the runs show about each other. The first subject is the baseline."""
 
-    subjects: tuple[Subject, ...]
+    subjects: tuple[ComparedRuns, ...]
     groups: tuple[Group, ...]
     differences: tuple[Difference, ...]
     ranking: Mapping[Group, tuple[Rank, ...]]
@@ -77,7 +77,7 @@ class Comparison:
     measured: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]] = field(repr=False)
 
     @property
-    def baseline(self) -> Subject:
+    def baseline(self) -> ComparedRuns:
         """The subject that the others are compared with."""
         return self.subjects[0]
 
@@ -92,7 +92,7 @@ class Comparison:
         ]
 
 
-def compare(subjects: Sequence[Subject]) -> Comparison:
+def compare(subjects: Sequence[ComparedRuns]) -> Comparison:
     """Compares every later subject with the first, in every recording that all have.
 
     Raises :class:`UserError` with fewer than two subjects, or nothing that they share.
@@ -204,7 +204,7 @@ def _alike(points: Sequence[Measured]) -> bool:
     return all(point.point == points[0].point for point in points)
 
 
-def _cautions(subjects: Sequence[Subject]) -> list[str]:
+def _cautions(subjects: Sequence[ComparedRuns]) -> list[str]:
     """What stands between the runs and the conclusion that the subject made the difference."""
     cautions = []
     alone = [subject.label for subject in subjects if len(subject.runs) == 1]

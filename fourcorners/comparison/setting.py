@@ -12,7 +12,7 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.source import RunData
-from fourcorners.comparison.subject import Subject
+from fourcorners.comparison.subject import ComparedRuns
 
 UNKNOWN = "unknown"
 
@@ -31,7 +31,7 @@ class Setting:
         return f"{self.name}: {' against '.join(told)}"
 
 
-def differing(subjects: Sequence[Subject]) -> tuple[Setting, ...]:
+def differing(subjects: Sequence[ComparedRuns]) -> tuple[Setting, ...]:
     """The facts in which the subjects differ; of repeated runs all values are told."""
     facts = {subject.label: [_facts(run) for run in subject.runs] for subject in subjects}
     names = dict.fromkeys(name for runs in facts.values() for run in runs for name in run)

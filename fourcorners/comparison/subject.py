@@ -15,7 +15,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Subject:
+class ComparedRuns:
     """One side of a comparison. Several runs are repetitions of one measurement."""
 
     label: str
@@ -32,7 +32,7 @@ class Subject:
         return found
 
 
-def parse_subject(text: str) -> Subject:
+def parse_subject(text: str) -> ComparedRuns:
     """A subject as the command line spells it: ``[LABEL=]RUN[,RUN...]``.
 
     Raises :class:`UserError` for an empty list or a path that is no run folder.
@@ -44,7 +44,7 @@ def parse_subject(text: str) -> Subject:
     runs = [Run(path) for path in paths.split(",") if path]
     if not runs:
         raise UserError(f'"{text}" names no run: write RUN, RUN,RUN or LABEL=RUN,RUN')
-    return Subject(label or _name(runs[0]), runs)
+    return ComparedRuns(label or _name(runs[0]), runs)
 
 
 def _name(run: Run) -> str:
@@ -52,12 +52,14 @@ def _name(run: Run) -> str:
     return str(target.get("name") or run.path.name)
 
 
-def unique_labels(subjects: Sequence[Subject]) -> list[Subject]:
+def unique_labels(subjects: Sequence[ComparedRuns]) -> list[ComparedRuns]:
     """The same subjects with labels that tell them apart: a repeated one gets its number."""
     labels = [subject.label for subject in subjects]
     return [
         subject
         if labels.count(subject.label) == 1
-        else Subject(f"{subject.label} ({labels[: index + 1].count(subject.label)})", subject.runs)
+        else ComparedRuns(
+            f"{subject.label} ({labels[: index + 1].count(subject.label)})", subject.runs
+        )
         for index, subject in enumerate(subjects)
     ]

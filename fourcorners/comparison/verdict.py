@@ -23,7 +23,7 @@ _HEADINGS = {
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ComparisonVerdict:
     """One subject against the baseline: what is better or worse, and by how much."""
 
     subject: str
@@ -45,10 +45,10 @@ class Verdict:
         return f"{self.title}: {'. '.join(parts)}."
 
 
-def verdicts(comparison: Comparison) -> list[Verdict]:
+def verdicts(comparison: Comparison) -> list[ComparisonVerdict]:
     """A verdict for each subject but the first."""
     return [
-        Verdict(
+        ComparisonVerdict(
             subject.label,
             comparison.baseline.label,
             tuple(

@@ -19,7 +19,7 @@ from fourcorners.errors import UserError
 from fourcorners.importing import fio_json, fio_logs, fio_terse, histograms
 from fourcorners.importing.figures import UnusableError, count, moment, now, text
 from fourcorners.importing.fio_job import Job, read_job
-from fourcorners.importing.fio_options import Options
+from fourcorners.importing.fio_options import FioOptions
 from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
 from fourcorners.recording import OperationRecording, Recording
 from fourcorners.wording import chosen_size
@@ -227,7 +227,7 @@ def _access(
     return _Access(operation, options.pattern, block, total, percent)
 
 
-def _block_bytes(options: Options, transfers: Sequence[OperationRecording]) -> int | None:
+def _block_bytes(options: FioOptions, transfers: Sequence[OperationRecording]) -> int | None:
     """The request size: as asked for, where the bytes bear it out, else as the bytes have it."""
     asked = options.block_bytes
     if asked is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fourcorners.importing import fio_options, histograms
 from fourcorners.importing.figures import UnusableError, count, number, text
-from fourcorners.importing.fio_options import Options
+from fourcorners.importing.fio_options import FioOptions
 from fourcorners.importing.imported import NOT_TOLD
 from fourcorners.recording import NS, OperationRecording
 
@@ -25,7 +25,7 @@ class Job:
     name: str
     group: int
     target: str
-    options: Options
+    options: FioOptions
     operations: Mapping[str, OperationRecording]
     cpu_user_s: float | None
     cpu_system_s: float | None
@@ -40,7 +40,7 @@ def read_job(told: Mapping[str, Any], common: Mapping[str, Any]) -> Job:
     """A job of a result, with the options of all jobs; raises :class:`UnusableError`, and
     ``KeyError`` for what is missing."""
     own = told.get("job options")
-    options = Options.of({**common, **(own if isinstance(own, dict) else {})})
+    options = FioOptions.of({**common, **(own if isinstance(own, dict) else {})})
     name = text(told["jobname"])
     target = options.target or NOT_TOLD
     if "hostname" in told:

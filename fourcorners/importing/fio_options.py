@@ -33,13 +33,13 @@ _WAITS = ("startdelay", "wait_for")
 
 
 @dataclass(frozen=True)
-class Options:
+class FioOptions:
     """The options of a job, as text."""
 
     told: Mapping[str, str]
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Options:
+    def of(cls, options: Mapping[str, Any]) -> FioOptions:
         """From the tables of a result."""
         return cls({text(key): text(value) for key, value in options.items()})
 

@@ -6,7 +6,7 @@ drive of the same make, which says its rates, and each I/O and byte taken at wha
 machine of docs/performance.md. Writes all over a full drive are tried on a smaller one that is in
 the steady state of such writes. What a trial does not see is what a drive becomes in the course of
 other tests, as an SLC cache that fills up; for that, and for another machine,
-:class:`fourcorners.running.progress.Estimate` corrects by what has passed.
+:class:`fourcorners.running.progress.TimeEstimate` corrects by what has passed.
 """
 
 import tomllib

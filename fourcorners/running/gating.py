@@ -20,7 +20,7 @@ import scipy
 from fourcorners.analysis.estimate import of_run
 from fourcorners.analysis.quantity import Quantity
 from fourcorners.analysis.source import Measured, RunData
-from fourcorners.comparison import Check, Comparison, Subject, compare, parse_gate
+from fourcorners.comparison import Check, ComparedRuns, Comparison, compare, parse_gate
 from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.running.begin import choose_suite
@@ -163,7 +163,7 @@ def judge(runs: Sequence[Run], baseline: Sequence[Run], tolerance: float) -> Gat
 
     Raises :class:`UserError` for runs that have nothing in common with them.
     """
-    comparison = compare([Subject("baseline", baseline), Subject("this build", runs)])
+    comparison = compare([ComparedRuns("baseline", baseline), ComparedRuns("this build", runs)])
     operations = {key[1] for group in comparison.groups for key in group.keys}
     slower, longer = 1 - tolerance, 1 + tolerance
     texts = [

@@ -68,7 +68,7 @@ class Progress:
         """Something worth a line of its own: a test that ended, a note."""
 
 
-class Estimate:
+class TimeEstimate:
     """How far a plan has come, in wall-clock seconds that its parts were expected to take
     (:class:`fourcorners.running.costs.Costs`)."""
 

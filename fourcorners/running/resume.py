@@ -15,7 +15,7 @@ from fourcorners import wording
 from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
 from fourcorners.running.progress import Progress
-from fourcorners.running.resume_point import Drive, GoingOn, going_on
+from fourcorners.running.resume_point import DriveThen, GoingOn, going_on
 from fourcorners.running.runner import Runner
 from fourcorners.store import Run, RunWriter, folder
 from fourcorners.store.foreign import reading
@@ -30,11 +30,11 @@ from fourcorners.target.target import Target
 _TELLING_FACTS = ("kernel", "cpu", "cores", "memory_bytes", "cpu_governor", "scheduler", "link")
 
 _WENT_ON = {
-    Drive.SAVED: "from the drive's saved state",
-    Drive.ANEW: "prepared anew",
-    Drive.UNWRITTEN: "with the drive as its preparation had left it",
-    Drive.ROUNDS: "with the drive as they had left it, and none of its rounds until then counts "
-    "towards the steady state",
+    DriveThen.SAVED: "from the drive's saved state",
+    DriveThen.ANEW: "prepared anew",
+    DriveThen.UNWRITTEN: "with the drive as its preparation had left it",
+    DriveThen.ROUNDS: "with the drive as they had left it, and none of its rounds until then "
+    "counts towards the steady state",
 }
 
 
@@ -311,7 +311,7 @@ def _record_gap(
         measured = len(one.entry["recordings"])
         text += (
             f", {one.entry['title']} went on after {measured} of its measurements, "
-            f"{_WENT_ON[Drive(one.resume_point.drive)]}"
+            f"{_WENT_ON[DriveThen(one.resume_point.drive)]}"
         )
     if lost_s := sum(dropped.values()):
         text += (

@@ -26,7 +26,7 @@ STATE_SHARE_MAX = 0.05
 """Part of a test's time that saving states may take."""
 
 
-class Drive(StrEnum):
+class DriveThen(StrEnum):
     """What the drive is where a test goes on."""
 
     SAVED = "saved"
@@ -49,7 +49,7 @@ class ResumePoint:
     recordings: int
     """Entries of the test's ``preparation`` and ``recordings`` that belong to them."""
     drive: str
-    """A :class:`Drive`."""
+    """A :class:`DriveThen`."""
     state: str | None
     """File in the run folder with a simulated drive's state."""
     past: dict[str, Any]

@@ -23,8 +23,8 @@ from fourcorners.running.departures import Departures
 from fourcorners.running.interrupt import InterruptRequest, stopped_by
 from fourcorners.running.precondition import write_until_steady
 from fourcorners.running.preview import announcement, lost_at_most
-from fourcorners.running.progress import Estimate, Pace, Progress, Status
-from fourcorners.running.resume_point import Drive, GoingOn, ResumePoint, begins_anew
+from fourcorners.running.progress import Pace, Progress, Status, TimeEstimate
+from fourcorners.running.resume_point import DriveThen, GoingOn, ResumePoint, begins_anew
 from fourcorners.running.write_history import WriteHistory
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import resume_command, timestamp
@@ -81,7 +81,7 @@ class Runner:
         self._writer = writer
         self._progress = progress
         self._costs = Costs(target, tries=type(progress) is not Progress)
-        self._estimate = Estimate(self._costs.of_plan(plan))
+        self._estimate = TimeEstimate(self._costs.of_plan(plan))
         self._interrupt = InterruptRequest()
         self._observer = target.observer()
         self._past = WriteHistory(target, **manifest.get("past", {}))
@@ -253,7 +253,7 @@ class Runner:
                 if self._target.kind != "simulated" and any(
                     map(begins_anew, test.phases[number : number + 1])
                 ):
-                    self._set_resume_point(entry, Drive.ANEW)
+                    self._set_resume_point(entry, DriveThen.ANEW)
             entry["status"] = "complete"
         except (_StopRequestedError, KeyboardInterrupt):
             self._interrupt.requested = True
@@ -281,7 +281,7 @@ class Runner:
     def _begin(self) -> None:
         """The drive as the test finds it, or as it was at the test's resume point."""
         self._passed, self._unwritten, self._rounds, self._anew = 0, True, [], None
-        if self._behind is not None and self._behind.resume_point.drive == Drive.ANEW:
+        if self._behind is not None and self._behind.resume_point.drive == DriveThen.ANEW:
             self._anew = self._behind.resume_point.to_dict()
         self._state_due_s = time.monotonic() + resume_point_module.STATE_INTERVAL_S
         if not isinstance(self._target, SimulatedTarget):
@@ -308,7 +308,7 @@ class Runner:
         if not isinstance(self._target, SimulatedTarget):
             # Whoever does not go on with the run has it; a test that begins anew drops it.
             if self._known_unwritten(entry):
-                self._mark(entry, Drive.UNWRITTEN)
+                self._mark(entry, DriveThen.UNWRITTEN)
             self._checkpoint()
             self._delay(begun)
             return
@@ -321,7 +321,7 @@ class Runner:
             self._state_due_s = None
             self._note(f"{error}: interrupted from here on, {self._test_title} goes back further")
             return
-        self._set_resume_point(entry, Drive.SAVED, name)
+        self._set_resume_point(entry, DriveThen.SAVED, name)
         self._delay(begun)
 
     def _is_due(self) -> bool:
@@ -343,10 +343,10 @@ class Runner:
             if self._known_unwritten(entry):
                 self._drop_resume_point(entry)
         elif self._unwritten:
-            self._mark(entry, Drive.UNWRITTEN)
+            self._mark(entry, DriveThen.UNWRITTEN)
 
     def _known_unwritten(self, entry: Mapping[str, Any]) -> bool:
-        return bool(entry.get("waypoint", {}).get("drive") == Drive.UNWRITTEN)
+        return bool(entry.get("waypoint", {}).get("drive") == DriveThen.UNWRITTEN)
 
     def _drop_resume_point(self, entry: dict[str, Any]) -> None:
         """Back to the phase that prepares the drive anew, if there was one."""
@@ -357,15 +357,15 @@ class Runner:
         self._writer.note(self._manifest)
 
     def _set_resume_point(
-        self, entry: dict[str, Any], drive: Drive, state: str | None = None
+        self, entry: dict[str, Any], drive: DriveThen, state: str | None = None
     ) -> None:
         self._mark(entry, drive, state)
-        if drive is Drive.ANEW:
+        if drive is DriveThen.ANEW:
             self._anew = entry["waypoint"]
         self._checkpoint()
         self._writer.keep_states(self._states())
 
-    def _mark(self, entry: dict[str, Any], drive: Drive, state: str | None = None) -> None:
+    def _mark(self, entry: dict[str, Any], drive: DriveThen, state: str | None = None) -> None:
         entry["waypoint"] = ResumePoint(
             passed=self._passed,
             preparation=len(entry["preparation"]),
@@ -522,7 +522,7 @@ class Runner:
                 used_s += self._costs.of_measurement(measurement)
             if in_place:
                 self._rounds[-1] += 1
-                self._set_resume_point(entry, Drive.ROUNDS)
+                self._set_resume_point(entry, DriveThen.ROUNDS)
             else:
                 self._checkpoint()
             batch = phase.following(measured)
@@ -540,7 +540,7 @@ class Runner:
         resume_point, place = self._behind.resume_point, len(self._rounds) - 1
         self._rounds[place] = resume_point.rounds[place]
         self._passed += resume_point.rounds[place] * len(phase.first)
-        goes_on = resume_point.drive == Drive.ROUNDS and place == len(resume_point.rounds) - 1
+        goes_on = resume_point.drive == DriveThen.ROUNDS and place == len(resume_point.rounds) - 1
         return resume_point.rounds[place] if goes_on else None
 
     def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:

@@ -10,7 +10,7 @@ from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
-from fourcorners.suites.probes.unread import Unread
+from fourcorners.suites.probes.unread import UnreadPlaces
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
@@ -101,7 +101,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
         )
 
-    unread = Unread(subject, span, block, parameters.depth, parameters.time_s, seed)
+    unread = UnreadPlaces(subject, span, block, parameters.depth, parameters.time_s, seed)
     arrival = fixed_rate(PAIRS_PER_SECOND)
 
     def not_read_before(seen: interleaving.Seen) -> tuple[Measurement, ...]:

@@ -21,7 +21,7 @@ _SHIFT_BYTES = 16 * KIB
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadPlaces:
     """Points within the first ``span_bytes`` of a subject, of reads of ``block_bytes``, ``depth``
     of them outstanding. A turn is what all dies hold before the first one's next stripe."""
 

@@ -57,7 +57,7 @@ class SniaParameters:
     until: str = parameter(choice(*ENDS), "snia", "what ends the rounds: SNIA's rule or the judge")
 
 
-class Setting:
+class SniaSetting:
     """An edition with its parameters on a target."""
 
     def __init__(self, subject: Subject, parameters: Any) -> None:

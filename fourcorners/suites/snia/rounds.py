@@ -14,8 +14,8 @@ from fourcorners.suites.snia.common import (
     MINUTE_S,
     ROUNDS_MAX,
     SOURCE,
-    Setting,
     SniaParameters,
+    SniaSetting,
     in_round,
     rounds,
 )
@@ -66,14 +66,16 @@ def _rounds_shown(parameters: "SniaParameters | LatencyParameters") -> str:
     )
 
 
-def _judged_bytes(setting: Setting, parameters: "SniaParameters | LatencyParameters") -> int | None:
+def _judged_bytes(
+    setting: SniaSetting, parameters: "SniaParameters | LatencyParameters"
+) -> int | None:
     return setting.active_bytes if parameters.until == "judge" else None
 
 
 def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
     """Purge, twice the capacity in sequence, then rounds of random I/O, seven mixes by eight block
     sizes; 4 KiB writes, 64 KiB at 65/35 and 1024 KiB reads decide when they are steady."""
-    setting = Setting(subject, parameters)
+    setting = SniaSetting(subject, parameters)
     blocks = setting.fitting(BLOCKS)
 
     def batch(number: int) -> tuple[Measurement, ...]:
@@ -152,7 +154,7 @@ class ThroughputParameters(SniaParameters):
 def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: int) -> Plan:
     """For 1024 KiB, then 128 KiB: purge, twice the capacity in sequence in such requests, then
     rounds of sequential reads and writes; the writes decide when they are steady."""
-    setting = Setting(subject, parameters)
+    setting = SniaSetting(subject, parameters)
     blocks = setting.fitting(THROUGHPUT_BLOCKS)
 
     def phase(block: int) -> Adaptive:
@@ -231,7 +233,7 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
     """Purge, twice the capacity in sequence, then rounds of single random requests, three mixes by
     three block sizes; the mean latency of 4 KiB writes decides when they are steady. Then twenty
     minutes of 4 KiB writes for the histogram."""
-    setting = Setting(subject, parameters)
+    setting = SniaSetting(subject, parameters)
     blocks = setting.fitting(LATENCY_BLOCKS)
 
     def batch(number: int) -> tuple[Measurement, ...]:

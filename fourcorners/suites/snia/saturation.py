@@ -12,7 +12,7 @@ from fourcorners.suites.snia.common import (
     HISTOGRAM_S,
     ROUNDS_MAX,
     SOURCE,
-    Setting,
+    SniaSetting,
     in_round,
     rounds,
 )
@@ -41,7 +41,7 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
     written; then twenty minutes of them for the histogram. Where five of the specification's
     rounds are steady before, a finding says so, and the writes go on: what comes after tells
     whether they were."""
-    setting = Setting(subject, parameters)
+    setting = SniaSetting(subject, parameters)
     stream = setting.stream(0.0, "random", BLOCK_4K)
     writes = Measurement(
         "write",
@@ -115,7 +115,7 @@ class IdleParameters:
 def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
     """Purge; 4 KiB random writes in rounds of half an hour until the last minutes are steady; then
     for each pause bursts of 5 s, each followed by that pause, and half an hour without a pause."""
-    setting = Setting(subject, parameters)
+    setting = SniaSetting(subject, parameters)
     stream = setting.stream(0.0, "random", BLOCK_4K)
     minute = parameters.round_s / 30
 
@@ -230,7 +230,7 @@ class CrossParameters:
 def plan_cross(subject: Subject, parameters: CrossParameters, seed: int) -> Plan:
     """Purge; 1024 KiB sequential writes for eight hours, 8 KiB random writes for six, and the
     sequential writes again for eight."""
-    setting = Setting(subject, parameters)
+    setting = SniaSetting(subject, parameters)
 
     def write(id: str, label: str, pattern: str, block: int, seconds: float) -> Measurement:
         stream = setting.stream(0.0, pattern, block, threads=1)

@@ -19,7 +19,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Chart:
+class BarChart:
     """Bars of one test. ``kinds`` name the rates where there are two; ``scale`` is the longest."""
 
     title: str
@@ -34,15 +34,17 @@ class Chart:
         return max(values, default=1.0)
 
 
-def charts(source: str, results: Results) -> list[Chart]:
+def charts(source: str, results: Results) -> list[BarChart]:
     """The charts of a source; none for those that have plots only."""
     if source == "owc":
         return _owc(results)
     return _vertex3(results) if source == "vertex3" else []
 
 
-def _owc(results: Results) -> list[Chart]:
-    def chart(title: str, recordings: Sequence[tuple[str, str]], figures: Sequence[str]) -> Chart:
+def _owc(results: Results) -> list[BarChart]:
+    def chart(
+        title: str, recordings: Sequence[tuple[str, str]], figures: Sequence[str]
+    ) -> BarChart:
         rows = [
             (drive_name(drive), [(f"owc/{drive}", recording) for _, recording in recordings], drive)
             for drive in owc.DRIVES
@@ -70,10 +72,10 @@ def _owc(results: Results) -> list[Chart]:
     ]
 
 
-def _vertex3(results: Results) -> list[Chart]:
+def _vertex3(results: Results) -> list[BarChart]:
     def chart(
         title: str, recordings: Sequence[tuple[str, str]], figures: Sequence[str] = ()
-    ) -> Chart:
+    ) -> BarChart:
         rows = []
         for drive in vertex3.DRIVES:
             links = ("6 Gb/s", "3 Gb/s") if drive in (vertex3.SMALL, vertex3.LARGE) else ("",)
@@ -111,7 +113,7 @@ def _chart(
     rows: Sequence[tuple[str, Sequence[tuple[str, str]], str]],
     figures: Sequence[str],
     results: Results,
-) -> Chart:
+) -> BarChart:
     known = {published()[id].drive: published()[id].value for id in figures}
     bars, absent = [], []
     for name, recordings, drive in rows:
@@ -121,4 +123,4 @@ def _chart(
             absent.append(name)
         else:
             bars.append(Bar(name, rates, known.get(drive)))
-    return Chart(title, kinds, tuple(bars), tuple(dict.fromkeys(absent)))
+    return BarChart(title, kinds, tuple(bars), tuple(dict.fromkeys(absent)))

@@ -120,7 +120,7 @@ def latency_ranges(results: Results) -> list[Ranges]:
 
 
 @dataclass(frozen=True)
-class Score:
+class ScoreBar:
     """A drive's last 400 s: mean IOPS, mean over deviation, worst second."""
 
     mean_iops: float
@@ -128,7 +128,7 @@ class Score:
     worst_iops: float
 
 
-def scores(results: Results) -> list[tuple[str, list[Score]]]:
+def scores(results: Results) -> list[tuple[str, list[ScoreBar]]]:
     """By drive: full for an hour, then with three quarters, a half and a quarter of it filled."""
     rows = []
     for drive in vector.DRIVES:
@@ -140,7 +140,7 @@ def scores(results: Results) -> list[tuple[str, list[Score]]]:
             (
                 drive_name(drive),
                 [
-                    Score(
+                    ScoreBar(
                         one.mean_iops,
                         vector.over(one.mean_iops, one.deviation_iops),
                         one.worst_second_iops,

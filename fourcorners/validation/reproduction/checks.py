@@ -69,7 +69,7 @@ def worst_deviation(values: Sequence[float], reference: float) -> float:
 
 
 @dataclass(frozen=True)
-class Check:
+class PublishedCheck:
     """A headline result of a review.
 
     Args:
@@ -98,14 +98,14 @@ class CheckRow:
     """One row of the table of checks."""
 
     source: str
-    check: Check
+    check: PublishedCheck
     verdict: CheckVerdict
     measured: str
     standing: Standing
     reason: str | None
 
 
-def check_row(source: str, check: Check, results: Results) -> CheckRow:
+def check_row(source: str, check: PublishedCheck, results: Results) -> CheckRow:
     """Judges a check."""
     fitted = (
         check.fitted_test

@@ -62,7 +62,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SimulatedResult:
     """What figures, checks and plots need of one recording with one kind of operation.
 
     Rates are of successful I/Os; ``second_ios`` has the I/Os of each full second.
@@ -81,7 +81,7 @@ class Measured:
         return self.bytes_per_second / 1e6
 
     @classmethod
-    def of(cls, measurement: Measurement, recording: Recording) -> "Measured":
+    def of(cls, measurement: Measurement, recording: Recording) -> "SimulatedResult":
         """Raises ``ValueError`` when I/Os failed or none was made: no review's figure has any."""
         if recording.error_count or set(recording.operations) != {measurement.stream.operation}:
             raise ValueError(f"{measurement.id}: failed I/Os, or none at all")
@@ -110,14 +110,14 @@ class Results:
     ``absent`` has the experiments that could not run, with the reason.
     """
 
-    measured: Mapping[str, Mapping[str, Measured]]
+    measured: Mapping[str, Mapping[str, SimulatedResult]]
     absent: Mapping[str, str]
 
-    def __call__(self, experiment: str, recording: str) -> Measured:
+    def __call__(self, experiment: str, recording: str) -> SimulatedResult:
         """One recording; raises :class:`NotRunError` when its experiment was not run."""
         return self.of(experiment)[recording]
 
-    def of(self, experiment: str) -> Mapping[str, Measured]:
+    def of(self, experiment: str) -> Mapping[str, SimulatedResult]:
         """All recordings of an experiment; raises :class:`NotRunError` when it was not run."""
         if experiment not in self.measured:
             raise NotRunError(self.absent.get(experiment, f"{experiment} was not run"))

@@ -4,7 +4,7 @@ from typing import Any
 
 from fourcorners.suites.common import OPERATIONS, Operation
 from fourcorners.suites.tests import transfer_rate, transfer_size
-from fourcorners.validation.reproduction.experiment import Measured, NotRunError, Results
+from fourcorners.validation.reproduction.experiment import NotRunError, Results, SimulatedResult
 from fourcorners.validation.reproduction.experiments import (
     core,
     core_checks,
@@ -68,7 +68,7 @@ def _core_recordings(results: Results) -> list[tuple[int, str, Operation]]:
     ]
 
 
-def _point(measured: Measured) -> dict[str, Any]:
+def _point(measured: SimulatedResult) -> dict[str, Any]:
     return {
         "bps": _round(measured.bytes_per_second),
         "iops": _round(measured.iops),

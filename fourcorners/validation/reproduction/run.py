@@ -11,7 +11,7 @@ from fourcorners.suites.steps import Fill, Purge, Restore, SteadyWrites, Step, T
 from fourcorners.target.open import open_target
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.reproduction.checks import CheckRow, check_row
-from fourcorners.validation.reproduction.experiment import Experiment, Measured, Results
+from fourcorners.validation.reproduction.experiment import Experiment, Results, SimulatedResult
 from fourcorners.validation.reproduction.experiments import SOURCES
 from fourcorners.validation.reproduction.figure import FigureRow, figure_row
 from fourcorners.validation.reproduction.source import Source
@@ -103,7 +103,7 @@ def run_experiments(
     return Results(measured, absent)
 
 
-def run_experiment(experiment: Experiment, scale: float = 1.0) -> dict[str, Measured]:
+def run_experiment(experiment: Experiment, scale: float = 1.0) -> dict[str, SimulatedResult]:
     """One drive through all phases of an experiment; recordings by their id."""
     measured = {}
     with open_target(
@@ -114,7 +114,7 @@ def run_experiment(experiment: Experiment, scale: float = 1.0) -> dict[str, Meas
             for step in phase.preparation:
                 _prepare(target, step)
             for measurement in phase.measurements:
-                measured[measurement.id] = Measured.of(
+                measured[measurement.id] = SimulatedResult.of(
                     measurement, target.run(measurement.workload)
                 )
     return measured

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fourcorners.validation.reproduction.checks import Check
+from fourcorners.validation.reproduction.checks import PublishedCheck
 from fourcorners.validation.reproduction.experiment import Experiment
 from fourcorners.validation.reproduction.figure import Figure
 
@@ -19,5 +19,5 @@ class Source:
     citation: str
     experiments: tuple[Experiment, ...]
     figures: tuple[Figure, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[PublishedCheck, ...]
     left_out: str | None = None

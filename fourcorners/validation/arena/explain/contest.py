@@ -1,24 +1,18 @@
 """The contest: all probes on every hidden drive, and what the findings were worth."""
 
 import math
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fourcorners import catalog
 from fourcorners.analysis.finding import RESOLUTION
-from fourcorners.running.begin import run
-from fourcorners.target.open import open_target
 from fourcorners.validation.arena.explain.drives import Hidden, draw
 from fourcorners.validation.arena.explain.known import known
 from fourcorners.validation.arena.explain.truth import Truth
 from fourcorners.validation.arena.explain.truths import TRUTHS
-from fourcorners.validation.arena.side_by_side import run_all
+from fourcorners.validation.arena.frame import measured
 
 SUITE = "explain"
 
@@ -47,7 +41,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProbedDrive:
     """One drive: what was found, and what went wrong, as sentences."""
 
     index: int
@@ -57,7 +51,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Score:
+class FindingScore:
     """How one finding did. Shares and errors are NaN where there is nothing to count."""
 
     finding: str
@@ -85,47 +79,18 @@ class Score:
     """Share of the drives without the thing where it was found nevertheless."""
 
 
-def run_contest(
-    executor: Executor,
-    *,
-    drives: int,
-    seed: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Outcome]:
-    """All outcomes, in order.
-
-    Args:
-        executor: where drives are probed, each by itself.
-        drives: how many; kinds take turns.
-        seed: of the drives.
-        progress: called with how many are done, and how many there are.
-    """
-    return run_all(executor, run_drive, count=drives, seed=seed, progress=progress)
-
-
-def run_catalog(
-    executor: Executor, *, seed: int, progress: Callable[[int, int], None] | None = None
-) -> list[Outcome]:
-    """The same of all drives of the catalog, in the order of their names."""
-    return run_all(executor, run_known, count=len(catalog.names()), seed=seed, progress=progress)
-
-
-def run_drive(seed: int, index: int) -> Outcome:
+def run_drive(seed: int, index: int) -> ProbedDrive:
     """Probes one hidden drive, of which the probes see what any drive shows."""
     return _probed(draw(seed, index), index)
 
 
-def run_known(seed: int, index: int) -> Outcome:
+def run_known(seed: int, index: int) -> ProbedDrive:
     """Probes one drive of the catalog."""
     return _probed(known(index, seed), index)
 
 
-def _probed(hidden: Hidden, index: int) -> Outcome:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{hidden.drive.id}.toml"
-        path.write_text(hidden.drive.text, "utf-8")
-        with open_target(str(path), seed=hidden.seed) as target:
-            probed = run(SUITE, target, seed=hidden.seed, out=Path(folder) / "runs")
+def _probed(hidden: Hidden, index: int) -> ProbedDrive:
+    with measured(hidden, SUITE) as (probed, _):
         findings = {finding["name"]: finding for finding in probed.findings}
         failures = tuple(
             f"{test['name']}: {test['reason']}"
@@ -137,7 +102,7 @@ def _probed(hidden: Hidden, index: int) -> Outcome:
         for truth in TRUTHS
         if (value := truth.of(hidden)) is not None
     ]
-    return Outcome(index, hidden.kind, tuple(answers), failures)
+    return ProbedDrive(index, hidden.kind, tuple(answers), failures)
 
 
 def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> Answer:
@@ -156,7 +121,7 @@ def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> An
     )
 
 
-def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
+def score(truth: Truth, outcomes: Sequence[ProbedDrive]) -> FindingScore:
     """How the finding did over these drives."""
     answers = [a for outcome in outcomes for a in outcome.answers if a.finding == truth.finding]
     there = [a for a in answers if a.truth != 0]
@@ -171,7 +136,7 @@ def score(truth: Truth, outcomes: Sequence[Outcome]) -> Score:
         ]
         for bounds in (False, True)
     }
-    return Score(
+    return FindingScore(
         finding=truth.finding,
         discrete=truth.discrete,
         drives=len(answers),

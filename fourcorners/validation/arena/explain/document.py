@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from fourcorners import catalog
-from fourcorners.validation.arena.explain.contest import Outcome, Score
+from fourcorners.validation.arena.explain.contest import FindingScore, ProbedDrive
 from fourcorners.validation.arena.explain.drives import KINDS
 from fourcorners.validation.arena.explain.goals import (
     ERROR_95_MAX,
@@ -51,7 +51,7 @@ def header() -> tuple[str, ...]:
     )
 
 
-def row(score: Score) -> tuple[str, ...]:
+def row(score: FindingScore) -> tuple[str, ...]:
     """One finding, in words."""
     shares = (
         score.exact,
@@ -67,7 +67,7 @@ def row(score: Score) -> tuple[str, ...]:
     return (score.finding, str(score.drives), *map(_percent, shares))
 
 
-def goals(scores: Sequence[Score]) -> list[str]:
+def goals(scores: Sequence[FindingScore]) -> list[str]:
     """What the findings achieve, a sentence for each goal."""
     held, intervals = all_intervals(scores)
     right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
@@ -84,7 +84,7 @@ def goals(scores: Sequence[Score]) -> list[str]:
     return lines
 
 
-def wrong(truths: Sequence[Truth], outcomes: Sequence[Outcome]) -> list[str]:
+def wrong(truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]) -> list[str]:
     """What was said of drives of the catalog and is not so, each in a sentence."""
     drives, by_name = catalog.names(), {truth.finding: truth for truth in truths}
     return [
@@ -97,7 +97,7 @@ def wrong(truths: Sequence[Truth], outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def failures(outcomes: Sequence[Outcome]) -> list[str]:
+def failures(outcomes: Sequence[ProbedDrive]) -> list[str]:
     """Probes that failed, each in a sentence."""
     return [
         f"Drive {outcome.index} ({outcome.kind}): {failure}"
@@ -106,7 +106,9 @@ def failures(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, seed: int) -> str:
+def render_markdown(
+    scores: Sequence[FindingScore], outcomes: Sequence[ProbedDrive], *, seed: int
+) -> str:
     """The document for the drives of that seed."""
     lines = [
         "# What the probes find in drives that nobody told them of",
@@ -129,7 +131,11 @@ def render_markdown(scores: Sequence[Score], outcomes: Sequence[Outcome], *, see
 
 
 def render_catalog(
-    scores: Sequence[Score], outcomes: Sequence[Outcome], sentences: Sequence[str], *, seed: int
+    scores: Sequence[FindingScore],
+    outcomes: Sequence[ProbedDrive],
+    sentences: Sequence[str],
+    *,
+    seed: int,
 ) -> str:
     """The document for the catalog's drives; ``sentences`` are what :func:`wrong` says."""
     lines = [
@@ -153,7 +159,7 @@ def render_catalog(
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _table(scores: Sequence[Score]) -> list[str]:
+def _table(scores: Sequence[FindingScore]) -> list[str]:
     rows = [header(), ("---", *["---:"] * (len(header()) - 1)), *map(row, scores)]
     return [f"| {' | '.join(cells)} |" for cells in rows]
 

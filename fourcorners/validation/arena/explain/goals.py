@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from fourcorners.validation.arena.explain.contest import EXACT, Answer, Score
+from fourcorners.validation.arena.explain.contest import EXACT, Answer, FindingScore
 
 FINDINGS_MIN = 20
 EXACT_MIN = 0.95
@@ -48,7 +48,7 @@ def is_wrong(answer: Answer, *, discrete: bool) -> bool:
     return error > ERROR_95_MAX
 
 
-def judge(scores: Sequence[Score]) -> list[Goal]:
+def judge(scores: Sequence[FindingScore]) -> list[Goal]:
     """Every goal over all findings; those with nothing to count are left out of it."""
     return [
         _goal(
@@ -92,13 +92,13 @@ def judge(scores: Sequence[Score]) -> list[Goal]:
     ]
 
 
-def all_intervals(scores: Sequence[Score]) -> tuple[int, int]:
+def all_intervals(scores: Sequence[FindingScore]) -> tuple[int, int]:
     """How many 90 % intervals that are about chance hold the truth, and how many there are."""
     counted = [s for s in scores if s.intervals]
     return sum(round(s.coverage * s.intervals) for s in counted), sum(s.intervals for s in counted)
 
 
-def _covers(score: Score) -> bool:
+def _covers(score: FindingScore) -> bool:
     """Whether some coverage of the wanted range explains the one that was counted."""
     held = round(score.coverage * score.intervals)
     few = float(scipy.stats.binom.cdf(held, score.intervals, COVERAGE_MIN))
@@ -108,9 +108,9 @@ def _covers(score: Score) -> bool:
 
 def _goal(
     wanted: str,
-    scores: Sequence[Score],
-    figure: Callable[[Score], float],
-    meets: Callable[[Score], bool],
+    scores: Sequence[FindingScore],
+    figure: Callable[[FindingScore], float],
+    meets: Callable[[FindingScore], bool],
 ) -> Goal:
     asked = [score for score in scores if not math.isnan(figure(score))]
     return Goal(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fourcorners import wording
-from fourcorners.validation.arena.sentences.page import Claim, Page
+from fourcorners.validation.arena.sentences.page import Page, PageSentence
 
 _EXCLUSIVE = (
     ("feels_the_same", "cliff"),
@@ -33,7 +33,7 @@ _ROUNDED = 0.01
 """Two figures of three digits that are one."""
 
 
-def contradictions(page: Page) -> Iterator[tuple[Claim, str]]:
+def contradictions(page: Page) -> Iterator[tuple[PageSentence, str]]:
     """Each with one of its sentences, and what the other one says."""
     for one, other in _EXCLUSIVE:
         first, second = page.named(one), page.named(other)
@@ -47,7 +47,7 @@ def contradictions(page: Page) -> Iterator[tuple[Claim, str]]:
     yield from _pauses(page)
 
 
-def _costs(page: Page) -> Iterator[tuple[Claim, str]]:
+def _costs(page: Page) -> Iterator[tuple[PageSentence, str]]:
     """One number for what a small request takes, wherever the page has it."""
     kind = next((claim for claim in page.claims if claim.name.startswith("kind_")), None)
     for operation, names in _COSTS.items():
@@ -67,7 +67,7 @@ def _costs(page: Page) -> Iterator[tuple[Claim, str]]:
                 yield kind, f"another sentence has {own} for a random {operation}"
 
 
-def _pauses(page: Page) -> Iterator[tuple[Claim, str]]:
+def _pauses(page: Page) -> Iterator[tuple[PageSentence, str]]:
     """Advice of pauses needs a finding that they help."""
     for claim in page.claims:
         if claim.name != "pauses_do_not_help" and claim.place == "summary":

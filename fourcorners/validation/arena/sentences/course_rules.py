@@ -12,8 +12,8 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.consistency import Floats
-from fourcorners.validation.arena.sentences.drive import Drive
-from fourcorners.validation.arena.sentences.page import Claim, Page
+from fourcorners.validation.arena.sentences.drive import KnownDrive
+from fourcorners.validation.arena.sentences.page import Page, PageSentence
 from fourcorners.validation.arena.sentences.ruling import (
     TRUE,
     UNTOLD,
@@ -51,11 +51,11 @@ def _rolling(iops: Floats, seconds: int) -> Floats:
     return np.convolve(iops, np.ones(count) / count, mode="valid")
 
 
-def _series(claim: Claim, page: Page) -> Floats:
+def _series(claim: PageSentence, page: Page) -> Floats:
     return page.iops(page.findings["consistency_write"].evidence[0])
 
 
-def _last(claim: Claim, page: Page) -> Floats:
+def _last(claim: PageSentence, page: Page) -> Floats:
     first = page.findings["consistency_write"].detail["steady_from_s"]
     return _series(claim, page)[first:]
 
@@ -68,7 +68,7 @@ def dropped(iops: Floats) -> bool:
     )
 
 
-def _cliff(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _cliff(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     seen, iops = page.findings["consistency_write"].detail, _series(claim, page)
     at = seen["cliff_s"]
     after = float(np.median(iops[at:]))
@@ -80,7 +80,7 @@ def _cliff(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _no_cliff(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _no_cliff(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     iops = _series(claim, page)
     series = page.run.series(page.findings["consistency_write"].evidence[0], "write")
     written = wording.amount(float(np.sum(np.asarray(series["bytes"])[: len(iops)])))
@@ -90,7 +90,7 @@ def _no_cliff(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _last_seconds(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _last_seconds(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     seen, last = page.findings["consistency_write"].detail, _last(claim, page)
     return all_of(
         close(seen["steady_iops"], float(last.mean()), EXACT, "the mean of the last seconds"),
@@ -98,14 +98,14 @@ def _last_seconds(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _longest_stall(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _longest_stall(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     seconds = int(page.findings["consistency_write"].detail["longest_stall_s"])
     still = "0" * seconds
     course = "".join("0" if one == 0 else "1" for one in _series(claim, page))
     return require(still in course and still + "0" not in course, "no such row of empty seconds")
 
 
-def _fell(claim: Claim, page: Page) -> Ruling:
+def _fell(claim: PageSentence, page: Page) -> Ruling:
     """The sentence's "as fast as at its fastest", where it has one."""
     said = re.search(r"then (\S+) % as fast as at its fastest", claim.text)
     iops, last = _series(claim, page), _last(claim, page)
@@ -115,7 +115,7 @@ def _fell(claim: Claim, page: Page) -> Ruling:
     return close(float(said[1]) / 100, share, EXACT, "the end, of the fastest seconds,")
 
 
-def _the_same(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _the_same(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     iops = _series(claim, page)
     usual = float(np.median(iops))
     slowest, fastest = float(iops.min()), float(_rolling(iops, _ROLL_S).max())
@@ -125,7 +125,7 @@ def _the_same(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _even_at_the_end(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _even_at_the_end(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     last = _last(claim, page)
     share = float(last.min() / last.mean())
     return all_of(
@@ -134,7 +134,7 @@ def _even_at_the_end(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _uneven(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _uneven(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     last = _last(claim, page)
     return all_of(
         require(float(last.min() / last.mean()) < 0.75, "its worst second is near the mean"),
@@ -142,7 +142,7 @@ def _uneven(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _restless(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _restless(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     last = _last(claim, page)
     return all_of(
         require(float(last.std() / last.mean()) > 0.15, "its seconds hardly differ"),
@@ -150,13 +150,13 @@ def _restless(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _stuck(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _stuck(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     return all_of(
         require(float(_last(claim, page).mean()) < 60, "it is faster"), _fell(claim, page)
     )
 
 
-def _stopped(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _stopped(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     return require(not _last(claim, page).any(), "it still answers")
 
 
@@ -175,28 +175,28 @@ def _words_of_the_judge(text: str, iops: Floats) -> Ruling:
     return require(moves, "its quarters, and its last sixteenths, do not differ in that way")
 
 
-def _not_steady(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _not_steady(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     cliff = page.findings["consistency_write"].detail["cliff_s"]
     return _words_of_the_judge(claim.text, _series(claim, page)[cliff or 0 :])
 
 
-def steady_rate(value: float, drive: Drive | None) -> Ruling:
+def steady_rate(value: float, drive: KnownDrive | None) -> Ruling:
     """A rate that is said to be the steady state's."""
     true = None if drive is None else drive.steady_iops
     return UNTOLD if true is None else close(value, true, STEADY_WITHIN, "the steady rate")
 
 
-def _steady(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _steady(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     value = claim.numbers["value"]
     return all_of(_last_seconds(claim, page, drive), steady_rate(value, drive))
 
 
-def _fresh_and_last(claim: Claim, page: Page) -> tuple[float, float]:
+def _fresh_and_last(claim: PageSentence, page: Page) -> tuple[float, float]:
     seen, iops = page.findings["consistency_write"].detail, _series(claim, page)
     return float(iops[: seen["cliff_s"]].mean()), float(iops[seen["cliff_s"] :].mean())
 
 
-def drop(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def drop(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """The kind that is told by its drop: "from A a second to B, the mean of"."""
     seen, iops = page.findings["consistency_write"].detail, _series(claim, page)
     fresh, after = _fresh_and_last(claim, page)
@@ -215,7 +215,7 @@ def drop(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _sustained_fall(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _sustained_fall(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     fresh, after = _fresh_and_last(claim, page)
     last = float(_last(claim, page).mean())
     share = claim.numbers["value"]
@@ -225,7 +225,7 @@ def _sustained_fall(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _no_slowing_down(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _no_slowing_down(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     iops = _series(claim, page)
     seconds = min(2.0 * len(iops), _LONGER_IOS_MAX / max(float(iops.mean()), 1.0))
     longer = iops if drive is None else drive.longer(seconds)
@@ -234,7 +234,7 @@ def _no_slowing_down(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return require(after > 0.75 * first, f"it falls from {first:.4g} to {after:.4g} a second")
 
 
-def _kept(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _kept(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     for one in page.findings[claim.place].detail["recordings"]:
         if not one.get("kept", not one["left"]):
             continue
@@ -251,7 +251,7 @@ def _kept(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return TRUE
 
 
-def _left(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _left(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     rulings = [TRUE]
     for one in page.findings[claim.place].detail["recordings"]:
         iops = page.iops(one["recording"])
@@ -267,7 +267,7 @@ def _left(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return all_of(*rulings)
 
 
-def _no_level(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _no_level(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     for one in page.findings[claim.place].detail["recordings"]:
         if not one["left"] and not one["kept"]:
             means = _rolling(page.iops(one["recording"]), _ROLL_S)
@@ -278,7 +278,7 @@ def _no_level(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return TRUE
 
 
-def _counted(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _counted(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """A row of the sheet that the last seconds of the consistency test have."""
     last, value = _last(claim, page), claim.numbers["value"]
     match claim.name:

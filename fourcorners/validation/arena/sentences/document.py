@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fourcorners.validation.arena.explain.drives import KINDS
-from fourcorners.validation.arena.sentences.contest import Outcome, Score, false, scores
+from fourcorners.validation.arena.sentences.contest import JudgedDrive, SentenceScore, false, scores
 
 NAME, CATALOG_NAME = "sentences-arena.md", "sentences-catalog.md"
 HEADER = ("sentence", "said", "true", "not told", "false")
@@ -17,13 +17,13 @@ LEGEND = (
 )
 
 
-def row(score: Score) -> tuple[str, ...]:
+def row(score: SentenceScore) -> tuple[str, ...]:
     """One sentence, in words."""
     counts = (score.said, score.true, score.untold, score.false)
     return (score.name, *(f"{count:,}" for count in counts))
 
 
-def summary(outcomes: Sequence[Outcome]) -> str:
+def summary(outcomes: Sequence[JudgedDrive]) -> str:
     """All of it in a sentence."""
     said = [one.holds for outcome in outcomes for one in outcome.said]
     return (
@@ -32,7 +32,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def false_lines(outcomes: Sequence[Outcome]) -> list[str]:
+def false_lines(outcomes: Sequence[JudgedDrive]) -> list[str]:
     """Each false sentence with its drive and seed."""
     return [
         f"{outcome.drive} ({outcome.kind}): {said.name}: “{said.text}” But {said.why}."
@@ -40,7 +40,7 @@ def false_lines(outcomes: Sequence[Outcome]) -> list[str]:
     ]
 
 
-def render_markdown(outcomes: Sequence[Outcome], command: str, *, hidden: bool) -> str:
+def render_markdown(outcomes: Sequence[JudgedDrive], command: str, *, hidden: bool) -> str:
     """The document that the command writes."""
     drives = (
         f"Drives are drawn at random (fourcorners/validation/arena/explain/drives.py): "

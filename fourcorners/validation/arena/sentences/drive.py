@@ -32,7 +32,7 @@ _SMALL_BYTES = 4096
 _REPEATED = ("four-corners", "queue-depth", "transfer-size")
 
 
-class Drive:
+class KnownDrive:
     """The truth of one drive. Each measurement is made when it is first asked for."""
 
     def __init__(self, hidden: Hidden, suite: Suite, folder: Path) -> None:

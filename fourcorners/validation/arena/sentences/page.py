@@ -18,7 +18,7 @@ _IN_SENTENCES = ("summary", "consistency_write", "steadiness_")
 
 
 @dataclass(frozen=True)
-class Claim:
+class PageSentence:
     """One sentence. ``place`` is the finding that it stands in; ``numbers`` are that finding's
     detail, or the remark's or the row's own."""
 
@@ -38,7 +38,7 @@ class Page:
         self.claims = [claim for f in self.findings.values() for claim in _claims(f)]
         self._rows = {(m.recording, m.operation): m for m in measured(run)}
 
-    def named(self, name: str) -> Claim | None:
+    def named(self, name: str) -> PageSentence | None:
         """The first sentence of that name."""
         return next((claim for claim in self.claims if claim.name == name), None)
 
@@ -72,25 +72,27 @@ class Page:
         return None if finding is None or finding.verdict != "measured" else finding.value
 
 
-def _claims(finding: Finding) -> Iterator[Claim]:
+def _claims(finding: Finding) -> Iterator[PageSentence]:
     detail, evidence = finding.detail, tuple(finding.evidence)
     said = detail.get("sentences") or ()
     whole = " ".join(sentence["text"] for sentence in said)
     silent = not said and finding.verdict == "not identifiable"
     if finding.name.startswith(_IN_SENTENCES) and whole != finding.text and not silent:
         # What stands there beside the sentences that have a name, or in their place.
-        yield Claim("unnamed", finding.text, finding.name, evidence, detail)
+        yield PageSentence("unnamed", finding.text, finding.name, evidence, detail)
     for sentence in said:
-        yield Claim(sentence["name"], sentence["text"], finding.name, evidence, detail)
+        yield PageSentence(sentence["name"], sentence["text"], finding.name, evidence, detail)
     for side in (detail.get("remarks") or {}).values():
         for one in side:
-            yield Claim(one["name"], one["text"], finding.name, tuple(one["evidence"]), one)
+            yield PageSentence(one["name"], one["text"], finding.name, tuple(one["evidence"]), one)
     if finding.name == "spec_sheet":
         for row in detail["rows"]:
             text = f"{row['title']}: {row['value']:.6g} {row['unit']}"
-            yield Claim(f"sheet_{row['quantity']}", text, finding.name, row["evidence"], row)
+            yield PageSentence(f"sheet_{row['quantity']}", text, finding.name, row["evidence"], row)
     if finding.name.startswith(artefacts.PREFIX):
-        yield Claim(finding.name, finding.text, finding.name, evidence, detail)
+        yield PageSentence(finding.name, finding.text, finding.name, evidence, detail)
     if finding.name.startswith("recovery_") and finding.verdict == "measured":
         name = "recovery_time" if finding.name == "recovery_time" else "recovery_gain"
-        yield Claim(name, finding.text, finding.name, evidence, {"value": finding.value, **detail})
+        yield PageSentence(
+            name, finding.text, finding.name, evidence, {"value": finding.value, **detail}
+        )

@@ -11,8 +11,8 @@ from fourcorners import wording
 from fourcorners.analysis import artefacts
 from fourcorners.validation.arena.explain.link_truths import link_bytes_per_second
 from fourcorners.validation.arena.sentences.course_rules import COURSE_RULES, EXACT, drop
-from fourcorners.validation.arena.sentences.drive import Drive
-from fourcorners.validation.arena.sentences.page import Claim, Page
+from fourcorners.validation.arena.sentences.drive import KnownDrive
+from fourcorners.validation.arena.sentences.page import Page, PageSentence
 from fourcorners.validation.arena.sentences.ruling import (
     TRUE,
     UNTOLD,
@@ -41,7 +41,7 @@ _FRESH_S, _AFTER_PAUSE_S, _BACK_SHARE = 10, 4.0, 0.5
 as the test of recovery has them."""
 
 
-def _again(claim: Claim, drive: Drive | None, column: str, within: float) -> Ruling:
+def _again(claim: PageSentence, drive: KnownDrive | None, column: str, within: float) -> Ruling:
     """The figure in the suite's repetition, or in its interval."""
     if drive is None or not claim.evidence:
         return UNTOLD
@@ -59,7 +59,7 @@ def _again(claim: Claim, drive: Drive | None, column: str, within: float) -> Rul
 
 
 def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         operation = next(
             (o for o in ("read", "write", "flush") if o in claim.name.removeprefix("sheet_")), None
         )
@@ -76,7 +76,7 @@ def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
 
 
 def _kind(kind: str) -> Rule:
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         rulings = [drop(claim, page, drive)] if kind == "page-mapped" else []
         if drive is not None:
             of = drive.hidden.kind
@@ -94,7 +94,7 @@ def _kind(kind: str) -> Rule:
     return rule
 
 
-def _fastest(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _fastest(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     sheet = page.findings.get("spec_sheet")
     if sheet is None:
         return UNTOLD
@@ -115,7 +115,7 @@ def _fastest(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
 def _cost(operation: str) -> Rule:
     """A sentence whose number is what a small request costs."""
 
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         row = page.row(claim.evidence[0], operation)
         if row is None:
             return Ruling(False, "its recording is not there")
@@ -129,12 +129,12 @@ def _cost(operation: str) -> Rule:
     return rule
 
 
-def _half_bytes(claim: Claim, page: Page, operation: str) -> float | None:
+def _half_bytes(claim: PageSentence, page: Page, operation: str) -> float | None:
     model = page.findings.get(f"access_model_{operation}")
     return None if model is None else model.detail.get("half_speed_bytes")
 
 
-def _needs_large(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _needs_large(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """That only large reads are fast: false where many small ones at once come to an eighth of the
     rate of large ones, which no small number of large pieces is worth."""
     points = [m for m in page.run.recordings if m["operation"] == "read" and m["ios"]]
@@ -156,7 +156,7 @@ def _needs_large(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
 def _cheap(operation: str) -> Rule:
     """Half the rate of large requests at 256 KiB at most, one at a time."""
 
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         rulings = [_cost(operation)(claim, page, drive)]
         if operation == "read" and drive is not None:
             half, whole = drive.reads(2**18, 1) * 2**18, drive.reads(2**26, 1, 8.0) * 2**26
@@ -171,7 +171,7 @@ def _cheap(operation: str) -> Rule:
     return rule
 
 
-def _small_writes(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _small_writes(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     rulings = [_cost("write")(claim, page, None)]
     if drive is not None:
         rulings.append(
@@ -184,7 +184,7 @@ def _small_writes(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
 
 
 def _queueing(operation: str, gains: bool) -> Rule:
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         deep, shallow = (page.row(id, operation) for id in claim.evidence[:2])
         if deep is None or shallow is None:
             return Ruling(False, "its recordings are not there")
@@ -210,7 +210,7 @@ def _queueing(operation: str, gains: bool) -> Rule:
 
 
 def _tails(long: bool, operation: str) -> Rule:
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         row = page.row(claim.evidence[0], operation)
         rows = [row]
         if drive is not None:
@@ -225,19 +225,19 @@ def _tails(long: bool, operation: str) -> Rule:
     return rule
 
 
-def _content(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _content(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     if drive is None:
         return UNTOLD
     return require(drive.content_matters, "the drive neither compresses nor deduplicates")
 
 
-def _straddling(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _straddling(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     if drive is None:
         return UNTOLD
     return require(not drive.is_disk or claim.numbers["value"] < 1, "they are as fast")
 
 
-def _end_is_slow(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _end_is_slow(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     if drive is None:
         return UNTOLD
     return require(drive.is_disk, "flash is as fast at its end as at its start")
@@ -246,7 +246,7 @@ def _end_is_slow(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
 def _pauses(help: bool) -> Rule:
     """What the page's own findings say of pauses, and what a pause does to the drive."""
 
-    def rule(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+    def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         probed, tried = page.value("idle_recovery"), page.findings.get("recovery_time")
         if tried is not None:
             own = tried.value is not None
@@ -268,7 +268,7 @@ def _pauses(help: bool) -> Rule:
     return rule
 
 
-def _recovery(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _recovery(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     if claim.name == "recovery_gain":
         after, before = (page.iops(id) for id in reversed(claim.evidence[:2]))
         return close(
@@ -277,7 +277,7 @@ def _recovery(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return UNTOLD
 
 
-def _unwritten(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _unwritten(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     return all_of(
         require(drive is None, "a simulated drive has no file system"),
         require(
@@ -287,12 +287,12 @@ def _unwritten(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _preconditioning(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _preconditioning(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     share = claim.numbers["evidence"]["drive_writes"]
     return require(0 <= share < 1, "a whole drive had been written")
 
 
-def _write_cache(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _write_cache(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     seen = claim.numbers["evidence"]
     if "slow_bytes_per_second" not in seen:
         return UNTOLD
@@ -300,12 +300,12 @@ def _write_cache(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return require(iops[:3].mean() > 1.2 * iops[-3:].mean(), "its end is as fast as its start")
 
 
-def _of_a_host(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _of_a_host(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """What a machine or a volume does: a simulated drive meets none of it."""
     return UNTOLD if drive is None else Ruling(False, "nothing of the kind is simulated")
 
 
-def _link_limit(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _link_limit(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """Nothing on the page is faster, and of a known drive the link leaves as much for data."""
     ceiling = claim.numbers["evidence"]["ceiling"]
     fastest = max(m["bytes_per_second"] for m in page.run.recordings)
@@ -316,7 +316,7 @@ def _link_limit(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     )
 
 
-def _rate_cap(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _rate_cap(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """A simulated drive has no volume, but its host takes its time for every request."""
     seen = claim.numbers["evidence"]
     if drive is None or seen.get("unit") != "IOPS":
@@ -325,7 +325,7 @@ def _rate_cap(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
     return close(seen["ceiling"], most, AGAIN_WITHIN, "what the host issues in a second")
 
 
-def _unnamed(claim: Claim, page: Page, drive: Drive | None) -> Ruling:
+def _unnamed(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     return Ruling(False, "a sentence without a name")
 
 

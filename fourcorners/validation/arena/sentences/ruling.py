@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fourcorners.validation.arena.sentences.drive import Drive
-from fourcorners.validation.arena.sentences.page import Claim, Page
+from fourcorners.validation.arena.sentences.drive import KnownDrive
+from fourcorners.validation.arena.sentences.page import Page, PageSentence
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Ruling:
 
 
 UNTOLD, TRUE = Ruling(None), Ruling(True)
-Rule = Callable[[Claim, Page, "Drive | None"], Ruling]
+Rule = Callable[[PageSentence, Page, KnownDrive | None], Ruling]
 
 
 def require(holds: bool, why: str) -> Ruling:

@@ -1,18 +1,16 @@
 """The contest: every contestant on every trace of a corpus, and how it did."""
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.validation.arena.side_by_side import run_all
 from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop
 from fourcorners.validation.arena.steady.departures import Watched, watch_trace
 from fourcorners.validation.arena.steady.drives import KINDS, draw
 from fourcorners.validation.arena.steady.traces import simulate
-from fourcorners.validation.arena.steady.truth import STEADY_WITHIN, Truth, truth_of
+from fourcorners.validation.arena.steady.truth import STEADY_WITHIN, TraceTruth, truth_of
 
 TAIL_CHANGE_MAX = 0.03
 """A trace whose long run still changes by more has no known steady value: another is drawn."""
@@ -21,20 +19,20 @@ ATTEMPTS_MAX = 8
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StoppedTrace:
     """One trace: its truth, and when each contestant stopped it."""
 
     index: int
     kind: str
     noise_share: float
     attempts: int
-    truth: Truth
+    truth: TraceTruth
     stops: dict[str, Stop | None]
     watched: list[Watched]
 
 
 @dataclass(frozen=True)
-class Score:
+class ContestantScore:
     """How one contestant did on some traces. Errors and ratios are of the traces it stopped; they
     are NaN where it stopped none."""
 
@@ -58,25 +56,7 @@ class Score:
     """Share of the intervals that hold the truth; NaN for those who give none."""
 
 
-def run_contest(
-    executor: Executor,
-    *,
-    traces: int,
-    seed: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Outcome]:
-    """All outcomes of a corpus, in order.
-
-    Args:
-        executor: where traces are simulated, each by itself.
-        traces: how many; kinds take turns.
-        seed: of the corpus.
-        progress: called with how many are done, and how many there are.
-    """
-    return run_all(executor, run_trace, count=traces, seed=seed, progress=progress)
-
-
-def run_trace(seed: int, index: int) -> Outcome:
+def run_trace(seed: int, index: int) -> StoppedTrace:
     """Simulates one trace and lets every contestant stop it."""
     for attempt in range(ATTEMPTS_MAX):
         trace = simulate(draw(seed, index, attempt))
@@ -84,7 +64,7 @@ def run_trace(seed: int, index: int) -> Outcome:
         if abs(truth.tail_change) <= TAIL_CHANGE_MAX:
             break
     stops = {name: contestant(trace) for name, contestant in CONTESTANTS.items()}
-    return Outcome(
+    return StoppedTrace(
         index=index,
         kind=trace.kind,
         noise_share=trace.noise_share,
@@ -95,7 +75,7 @@ def run_trace(seed: int, index: int) -> Outcome:
     )
 
 
-def score(contestant: str, outcomes: Sequence[Outcome]) -> Score:
+def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
     """How a contestant did on these traces."""
     stopped = [
         (stop, outcome.truth)
@@ -115,7 +95,7 @@ def score(contestant: str, outcomes: Sequence[Outcome]) -> Score:
     ]
     time = sum(stop.seconds for stop, _ in stopped)
     oracle = sum(truth.oracle_s for _, truth in stopped)
-    return Score(
+    return ContestantScore(
         contestant=contestant,
         traces=len(outcomes),
         stopped=len(stopped),
@@ -129,7 +109,7 @@ def score(contestant: str, outcomes: Sequence[Outcome]) -> Score:
     )
 
 
-def by_kind(contestant: str, outcomes: Sequence[Outcome]) -> list[tuple[str, Score]]:
+def by_kind(contestant: str, outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ContestantScore]]:
     """The same for every kind of trace by itself."""
     rows = []
     for kind in KINDS:

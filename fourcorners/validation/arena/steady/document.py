@@ -9,8 +9,8 @@ import numpy as np
 
 from fourcorners.validation.arena.steady.contest import (
     TAIL_CHANGE_MAX,
-    Outcome,
-    Score,
+    ContestantScore,
+    StoppedTrace,
     by_kind,
     score,
 )
@@ -29,7 +29,9 @@ _DEPARTURES = {
 }
 
 
-def render_markdown(outcomes: Sequence[Outcome], recipes: Sequence[Compared], *, seed: int) -> str:
+def render_markdown(
+    outcomes: Sequence[StoppedTrace], recipes: Sequence[Compared], *, seed: int
+) -> str:
     """The document for a corpus of that seed."""
     template = resources.files(__package__).joinpath("steady-state.md.j2").read_text("utf-8")
     environment = jinja2.Environment(
@@ -64,7 +66,7 @@ def score_header() -> tuple[str, ...]:
     return _SCORES
 
 
-def score_row(row: Score) -> tuple[str, ...]:
+def score_row(row: ContestantScore) -> tuple[str, ...]:
     """One contestant, in words."""
     return (
         row.contestant,
@@ -83,7 +85,7 @@ def departure_header() -> tuple[str, ...]:
     return ("what happens", "traces", "noticed", "rounds until then", "before it", "rounds watched")
 
 
-def departure_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+def departure_rows(outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ...]]:
     """What was noticed of what was planted."""
     rows: list[tuple[str, ...]] = []
     for planted, words in _DEPARTURES.items():

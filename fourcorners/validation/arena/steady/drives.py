@@ -25,7 +25,7 @@ MIB = 2**20
 
 
 @dataclass(frozen=True)
-class Case:
+class TraceCase:
     """One drive, and the test that it goes through."""
 
     kind: str
@@ -40,7 +40,7 @@ class Case:
     seed: int
 
 
-def draw(seed: int, index: int, attempt: int = 0) -> Case:
+def draw(seed: int, index: int, attempt: int = 0) -> TraceCase:
     """The case of that number of the corpus of that seed; kinds take turns. Another attempt is
     another case of the same kind."""
     kind = KINDS[index % len(KINDS)]
@@ -88,7 +88,7 @@ def draw(seed: int, index: int, attempt: int = 0) -> Case:
         case "mixed and large writes":
             stream["read_fraction"] = float(chance.choice([0.0, 0.3, 0.5, 0.65]))
             stream["block_bytes"] = int(chance.choice([4096, 8192, 16384, 65536]))
-    return Case(
+    return TraceCase(
         kind=kind,
         drive=flash.drive_file(f"corpus-{seed}-{index}-{attempt}", sections),
         stream=Stream(**stream),

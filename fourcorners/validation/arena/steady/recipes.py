@@ -9,7 +9,7 @@ from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.arena.steady.contest import ATTEMPTS_MAX, TAIL_CHANGE_MAX
-from fourcorners.validation.arena.steady.drives import Case, draw
+from fourcorners.validation.arena.steady.drives import TraceCase, draw
 from fourcorners.workload import Workload
 
 CUSTOMARY_FILLS = 2
@@ -43,7 +43,7 @@ class Compared:
         return (1 + self.fast_error) / (1 + self.customary_error) - 1
 
 
-def is_comparable(case: Case) -> bool:
+def is_comparable(case: TraceCase) -> bool:
     """Whether the case is about uniform random writes, which preconditioning is defined by."""
     return case.stream.pattern == "random" and case.stream.read_fraction == 0
 
@@ -62,7 +62,7 @@ def compare(seed: int, index: int) -> Compared:
     return compared
 
 
-def _compare(case: Case, attempts: int) -> tuple[Compared, float]:
+def _compare(case: TraceCase, attempts: int) -> tuple[Compared, float]:
     """The comparison, and the change from the first half of the long run to the second."""
     drive = SimulatedTarget(case.drive.id, case.drive, {}, case.seed)
     capacity = drive.capacity_bytes

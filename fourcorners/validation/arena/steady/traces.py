@@ -10,7 +10,7 @@ from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series
 from fourcorners.suites.steps import Fill
 from fourcorners.suites.subject import filled_bytes
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.validation.arena.steady.drives import Case
+from fourcorners.validation.arena.steady.drives import TraceCase
 from fourcorners.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ class Trace:
         return Series.of_seconds(self.rate, self.written_bytes)
 
 
-def simulate(case: Case) -> Trace:
+def simulate(case: TraceCase) -> Trace:
     """Runs the case's drive through its preparation and its test."""
     drive = SimulatedTarget(case.drive.id, case.drive, {}, case.seed)
     capacity = drive.capacity_bytes

@@ -22,7 +22,7 @@ COARSE = 0.25
 
 
 @dataclass(frozen=True)
-class Truth:
+class TraceTruth:
     """Times are from the start of the test."""
 
     value: float
@@ -39,7 +39,7 @@ class Truth:
     window_s: int
 
 
-def truth_of(trace: Trace) -> Truth:
+def truth_of(trace: Trace) -> TraceTruth:
     """Looks at the whole trace, and at what lies under its noise."""
     seconds = len(trace.rate)
     written = np.cumsum(trace.written_bytes)
@@ -54,7 +54,7 @@ def truth_of(trace: Trace) -> Truth:
     usual = max(1.5 * TOLERANCE, 1.3 * float(error[min(tail, len(error) - 1) :].max()))
     clean = np.abs(_means(trace.clean, window) / value - 1)
     usual_clean = float(clean[min(tail, len(clean) - 1) :].max())
-    return Truth(
+    return TraceTruth(
         value=value,
         tail_change=change,
         steady_from_s=float(_last_beyond(clean, max(STEADY_WITHIN, usual_clean))),

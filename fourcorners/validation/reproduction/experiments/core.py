@@ -15,8 +15,8 @@ from fourcorners.suites.tests import transfer_rate, transfer_size
 from fourcorners.suites.tests.transfer_size import SIZES
 from fourcorners.validation.reproduction.experiment import (
     Experiment,
-    Measured,
     Results,
+    SimulatedResult,
     default,
     of_test,
     under,
@@ -117,7 +117,7 @@ EXPERIMENTS = (
 )
 
 
-def by_size(results: Results, key: str, operation: Operation) -> list[Measured]:
+def by_size(results: Results, key: str, operation: Operation) -> list[SimulatedResult]:
     """The transfer-size sweep, by :data:`SIZES`."""
     return [results(key, f"size/{operation}/{size}") for size in SIZES]
 

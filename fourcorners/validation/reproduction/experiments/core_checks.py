@@ -9,8 +9,8 @@ from fourcorners.analysis.access_model import AccessModel, Floats
 from fourcorners.suites.common import Operation
 from fourcorners.suites.tests.transfer_size import SIZES
 from fourcorners.validation.reproduction.checks import (
-    Check,
     Judgement,
+    PublishedCheck,
     all_of,
     at_least,
     at_most,
@@ -180,7 +180,7 @@ def _h10(results: Results) -> Judgement:
 
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "H1",
         "The SSD's sequential read rate is the same everywhere; the disk's falls inward.",
         "Means of the first and last third within 5 %; outermost rate at least 1.5 times the "
@@ -189,7 +189,7 @@ CHECKS = (
             core.profile(r, CORE_KEY, "read"), core.profile(r, DISK_KEY, "read")
         ),
     ),
-    Check(
+    PublishedCheck(
         "H2",
         "Outstanding requests do nothing for the Core's reads and much for the disk's.",
         "256 outstanding 64 KiB reads over one: within 5 % of 1 for the Core, at least 1.5 for "
@@ -199,7 +199,7 @@ CHECKS = (
             gain_is("WD", core.depth_iops(r, DISK_KEY, "read"), 1.5, 10),
         ),
     ),
-    Check(
+    PublishedCheck(
         "H3",
         "The Core reads at nearly its full rate from 8 MB on; the disk needs more than 256 MB.",
         "Share of the 512 MiB rate: Core at 8 MiB at least 99 %, disk at most 95 %, and still "
@@ -207,7 +207,7 @@ CHECKS = (
         "at 256 MiB.)",
         _h3,
     ),
-    Check(
+    PublishedCheck(
         "H4",
         "The Core beats the disk at small random reads by far, and loses at small random writes "
         "by far.",
@@ -215,7 +215,7 @@ CHECKS = (
         _h4,
         restates=core.FIGURES[:2],
     ),
-    Check(
+    PublishedCheck(
         "H5",
         "The Core makes 4 writes a second at any queue depth.",
         "64 KiB writes at 1 to 256 outstanding: all within 5 % of 4.07 IOPS. (The operating "
@@ -225,7 +225,7 @@ CHECKS = (
         ),
         restates=core.FIGURES[1:2],
     ),
-    Check(
+    PublishedCheck(
         "H6",
         "The disk's cached writes do not depend on the queue depth, and uncached ones equal them "
         "with 256 outstanding.",
@@ -233,21 +233,21 @@ CHECKS = (
         "of cached at 256 outstanding.",
         _h6,
     ),
-    Check(
+    PublishedCheck(
         "H7",
         "For reads the disk needs the larger requests, for writes the SSD does.",
         "Size of half the sequential rate: Core at most half the disk's for reads, at least "
         "twice the disk's for writes.",
         _h7,
     ),
-    Check(
+    PublishedCheck(
         "H8",
         "HD Tune's mean rate and access time predict the disk, and fail for the Core's writes.",
         "Model made of the profile's mean and the mean access: worst misfit over all sizes at "
         "most 15 % for the disk's reads, at least 50 % for the Core's writes.",
         _h8_model,
     ),
-    Check(
+    PublishedCheck(
         "H8",
         "Random writes to the Core of more than 64 MB are faster than HD Tune's average write.",
         "Random writes of 128 to 512 MiB at least as fast as the mean of the write profile, those "
@@ -256,7 +256,7 @@ CHECKS = (
         _h8_rate,
         fitted_test=True,
     ),
-    Check(
+    PublishedCheck(
         "H9",
         "One penalty per write predicts well, except from 4 to 256 MiB, where up to two are paid.",
         "Misfit at most 15 % up to 512 KiB and more somewhere from 4 to 256 MiB; penalties per "
@@ -265,7 +265,7 @@ CHECKS = (
             core.model(r, CORE_KEY, "write"), core.seconds_per_io(r, CORE_KEY, "write")
         ),
     ),
-    Check(
+    PublishedCheck(
         "H10",
         "Aligned writes of whole clusters pay no penalty.",
         "4 and 64 MiB writes at multiples of 4 MiB: at most 0.1 penalties.",

@@ -3,7 +3,13 @@
 from fourcorners.suites.common import SPAN_BYTES
 from fourcorners.suites.steps import Fill, Purge
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.validation.reproduction.checks import Check, all_of, at_least, at_most, between
+from fourcorners.validation.reproduction.checks import (
+    PublishedCheck,
+    all_of,
+    at_least,
+    at_most,
+    between,
+)
 from fourcorners.validation.reproduction.experiment import (
     Experiment,
     Results,
@@ -154,7 +160,7 @@ FIGURES = (
 )
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "H18",
         "The 50 GB drive writes 44.2 MB/s where 100 GB drives with an SF-1500 reach about 160.",
         "Aligned 4 KiB writes: 100 GB and LE from 3 to 4.5 times the 50 GB drive.",
@@ -164,7 +170,7 @@ CHECKS = (
         ),
         restates=FIGURES[:3],
     ),
-    Check(
+    PublishedCheck(
         "H19",
         "The 50 GB drive is about as fast as an Intel X25-M G2.",
         "Aligned 4 KiB writes within 25 % of the 160 GB X25-M. (The same site's own figures, 44.2 "
@@ -174,7 +180,7 @@ CHECKS = (
         ),
         restates=FIGURES[:1],
     ),
-    Check(
+    PublishedCheck(
         "H20",
         "Unaligned, the SandForce drives are a little slower, and still faster than the others.",
         "Unaligned over aligned: from 0.75 to 0.99 on each SandForce drive; and the LE unaligned "
@@ -197,7 +203,7 @@ CHECKS = (
         ),
         fitted=((OWC_50, OWC_100, LE), ("a little slower",)),
     ),
-    Check(
+    PublishedCheck(
         "H20",
         "On a controller that does not manage alignment, unaligned writes are far slower.",
         "Unaligned over aligned: the Nova at most 0.5, and below each SandForce drive. (The page "
@@ -212,7 +218,7 @@ CHECKS = (
             ),
         ),
     ),
-    Check(
+    PublishedCheck(
         "H21",
         "Kingston's V+ is poor at random and excellent at sequential work.",
         "4 KiB writes at most a quarter, sequential writes at least 0.9 times those of the X25-M.",
@@ -231,7 +237,7 @@ CHECKS = (
         ),
         restates=tuple(figure for figure in FIGURES if figure.id == "owc-kingston-write"),
     ),
-    Check(
+    PublishedCheck(
         "Little",
         "A reader: mean latency is queue depth over IOPS, not one over IOPS.",
         "Mean latency times IOPS of all drives' 4 KiB writes and reads: from 2.97 to 3.03.",

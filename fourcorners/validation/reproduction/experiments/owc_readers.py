@@ -6,8 +6,8 @@ from dataclasses import replace
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.validation.reproduction.checks import (
-    Check,
     Judgement,
+    PublishedCheck,
     all_of,
     at_least,
     at_most,
@@ -15,8 +15,8 @@ from fourcorners.validation.reproduction.checks import (
 )
 from fourcorners.validation.reproduction.experiment import (
     Experiment,
-    Measured,
     Results,
+    SimulatedResult,
     default,
     of_test,
     under,
@@ -85,7 +85,7 @@ def cell(block: int, depth: int) -> str:
     return f"grid/read/{block}/{depth}"
 
 
-def at(results: Results, drive: str, block: int, depth: int) -> Measured:
+def at(results: Results, drive: str, block: int, depth: int) -> SimulatedResult:
     """A grid's cell."""
     return results(f"owc/{drive}/grid", cell(block, depth))
 
@@ -153,7 +153,7 @@ def _atto(results: Results) -> Judgement:
 SLOW_WRITERS = {(owc.X25_V, "write"), (owc.X25_M_80, "write"), (owc.X25_M_160, "write")}
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "Scaling",
         "A reader: mean latency grows with queue depth before all channels are busy, and doubles "
         "with it once there are as many requests as channels.",
@@ -161,13 +161,13 @@ CHECKS = (
         "twice the depth takes 1.7 to 2.1 times as long.",
         _scaling,
     ),
-    Check(
+    PublishedCheck(
         "RAID 0",
         "Readers' arrays of X25-V: what one request at a time gains nothing from, many do.",
         "4 KiB reads: n drives at least 0.85 n times one at queue depth 128, within 5 % at 1.",
         _striping,
     ),
-    Check(
+    PublishedCheck(
         "ATTO",
         "Sequential rates scale with the block size.",
         "Four outstanding: 4 KiB at most 0.9 of 8 MiB (not the Intel drives' writes, which their "

@@ -14,8 +14,8 @@ from fourcorners.suites.common import SPAN_BYTES, Operation, access, timed
 from fourcorners.suites.steps import Fill, Purge, Step, settle
 from fourcorners.suites.test import Phase
 from fourcorners.validation.reproduction.checks import (
-    Check,
     Judgement,
+    PublishedCheck,
     all_of,
     at_least,
     at_most,
@@ -26,8 +26,8 @@ from fourcorners.validation.reproduction.experiment import (
     LINK_3G,
     LINK_6G,
     Experiment,
-    Measured,
     Results,
+    SimulatedResult,
     default,
     of_test,
 )
@@ -103,7 +103,9 @@ EXPERIMENTS = tuple(
 )
 
 
-def at(results: Results, drive: str, link: Link, operation: Operation, depth: int) -> Measured:
+def at(
+    results: Results, drive: str, link: Link, operation: Operation, depth: int
+) -> SimulatedResult:
     """One point of a sweep."""
     return results(f"sata/{drive}/{link}", f"{operation}/{depth}")
 
@@ -162,7 +164,7 @@ def _each(drives: Sequence[str], judge: Callable[[str], Judgement]) -> Judgement
 
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "H22",
         "One read at a time is as fast on both links, except on the Vertex 3.",
         "Queue depth 1, 3 Gb/s over 6 Gb/s: at least 0.93 on the others, and lowest on the "
@@ -180,7 +182,7 @@ CHECKS = (
             ),
         ),
     ),
-    Check(
+    PublishedCheck(
         "H23",
         "On 3 Gb/s the whole field is held near 200 MB/s of reads from queue depths 7 to 10 on.",
         "At each depth from 10 on: every drive from 180 to 215 MB/s.",
@@ -200,7 +202,7 @@ CHECKS = (
         ),
         restates=FIGURES[:4],
     ),
-    Check(
+    PublishedCheck(
         "H24",
         "The m4 reads well below 830 and Vertex 3 on 6 Gb/s, and still gains over 3 Gb/s.",
         "Depths above 10: at most 0.85 of 830 and of Vertex 3; 6 Gb/s at least 1.1 times 3 Gb/s.",
@@ -221,7 +223,7 @@ CHECKS = (
         ),
         fitted=((M4,), ("slower than Samsung 830",)),
     ),
-    Check(
+    PublishedCheck(
         "H25",
         "830 and Vertex 3 gain from 6 Gb/s from queue depth 4 on, and pass the 3 Gb/s ceiling "
         "from 7 on.",
@@ -240,7 +242,7 @@ CHECKS = (
         ),
         fitted=((S830,), ("above the 3 Gb/s ceiling",)),
     ),
-    Check(
+    PublishedCheck(
         "H26",
         "One write at a time loses about 9 % on 3 Gb/s although its rate is below 150 MB/s.",
         "Queue depth 1, 3 Gb/s over 6 Gb/s: from 0.88 to 0.94 on 830, Vertex 3 and m4; rate on "
@@ -254,7 +256,7 @@ CHECKS = (
         ),
         restates=FIGURES[9:],
     ),
-    Check(
+    PublishedCheck(
         "H27",
         "With more than 10 writes outstanding on 3 Gb/s, Vertex 3 and m4 write about 180 MB/s and "
         "the 320 110.",
@@ -279,7 +281,7 @@ CHECKS = (
         ),
         restates=FIGURES[4:7],
     ),
-    Check(
+    PublishedCheck(
         "H28",
         "On 6 Gb/s Vertex 3 and m4 pass 200 MB/s of writes above queue depth 4.",
         "At each depth from 7 on above 200 MB/s.",
@@ -292,7 +294,7 @@ CHECKS = (
             ),
         ),
     ),
-    Check(
+    PublishedCheck(
         "H29",
         "Four workers with one request each are queue depth 4, not 1.",
         "Reads on 6 Gb/s: four workers within 5 % of one worker at queue depth 4.",

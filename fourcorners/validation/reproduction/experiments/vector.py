@@ -10,7 +10,13 @@ from fourcorners.analysis.consistency import Floats
 from fourcorners.suites.common import SPAN_BYTES
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.test import Measurement, Phase
-from fourcorners.validation.reproduction.checks import Check, all_of, at_least, at_most, between
+from fourcorners.validation.reproduction.checks import (
+    PublishedCheck,
+    all_of,
+    at_least,
+    at_most,
+    between,
+)
 from fourcorners.validation.reproduction.experiment import Results, default, of_test
 from fourcorners.validation.reproduction.figure import Figure
 from fourcorners.workload import Stream, Workload
@@ -108,7 +114,7 @@ def _tail(results: Results, drive: str) -> Floats:
 
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "H11",
         "Very fast at first, then a sharp drop when the free blocks run out; all but the S3700.",
         "First ten seconds over the tail: at least 2, falling from three quarters to half within "
@@ -129,7 +135,7 @@ CHECKS = (
             at_most("S3700", plateau_ratio(series(r, S3700)), 1.5),
         ),
     ),
-    Check(
+    PublishedCheck(
         "H12",
         "The Vector is a Vertex 4 shifted up: tighter on the log axis, more spread on the linear "
         "one.",
@@ -152,7 +158,7 @@ CHECKS = (
         ),
         fitted=((VECTOR, VERTEX_4), ("^fitted to vector",)),
     ),
-    Check(
+    PublishedCheck(
         "H13",
         "The Vector is more consistent than the 840 Pro.",
         "Tail: deviation over mean at most half the 840 Pro's, worst second at least as fast.",
@@ -170,7 +176,7 @@ CHECKS = (
         ),
         fitted=((VECTOR, S840_PRO), ("^fitted to vector",)),
     ),
-    Check(
+    PublishedCheck(
         "H14",
         "The S3700 is in a league of its own.",
         "Tail: worst second faster than any other drive's median, and the lowest deviation over "
@@ -191,7 +197,7 @@ CHECKS = (
         ),
         fitted=((S3700,), ("^fitted to vector",)),
     ),
-    Check(
+    PublishedCheck(
         "H15",
         "The Intel 330 has a wide range, and is much better than the 840 Pro.",
         "Tail: deviation over mean above the Vector's; mean at least 1.3 times the 840 Pro's, "
@@ -209,7 +215,7 @@ CHECKS = (
         ),
         fitted=((I330, S840_PRO), ("^fitted to vector",)),
     ),
-    Check(
+    PublishedCheck(
         "H16",
         "A reader: the 840 Pro reads 4 KiB at queue depth 1 a third faster than the Vector.",
         "The ratio is from 1.2 to 1.5.",

@@ -11,7 +11,13 @@ from fourcorners.analysis.consistency import Floats
 from fourcorners.suites.steps import Rest, Trim
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.suites.tests.recovery import MINUTE_S
-from fourcorners.validation.reproduction.checks import Check, Judgement, all_of, at_least, between
+from fourcorners.validation.reproduction.checks import (
+    Judgement,
+    PublishedCheck,
+    all_of,
+    at_least,
+    between,
+)
 from fourcorners.validation.reproduction.experiment import Experiment, Results, default, of_test
 from fourcorners.validation.reproduction.experiments import vector
 from fourcorners.validation.reproduction.experiments.vector import (
@@ -178,7 +184,7 @@ def _fill(results: Results) -> Judgement:
 
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "H17",
         "Readers: more than half full, the Vector beats the drives that Hardware Canucks list, "
         "among which the 840 Pro is not.",
@@ -186,7 +192,7 @@ CHECKS = (
         "330's. (The list itself is not known; these are the review's other consumer drives.)",
         _h17,
     ),
-    Check(
+    PublishedCheck(
         "Spare",
         "Later editions: 25 % more spare area makes every consumer drive faster in its steady "
         "state.",
@@ -194,21 +200,21 @@ CHECKS = (
         "fast.",
         _spare,
     ),
-    Check(
+    PublishedCheck(
         "Filled",
         "Free space acts as over-provisioning.",
         "Last 400 s: 25 % filled at least as fast as 50 %, that as 75 %, that as full, on every "
         "drive.",
         _emptier,
     ),
-    Check(
+    PublishedCheck(
         "Fill data",
         "Readers: fill with other data. What a drive compresses leaves it spare area.",
         "Filled with repeated data: the 330 stays fast at least 1.5 times as long, the Vector as "
         "long as before within 10 %.",
         _fill,
     ),
-    Check(
+    PublishedCheck(
         "TRIM",
         "Readers: how quickly does a drive recover after hammering? With TRIM of all it held, at "
         "once.",

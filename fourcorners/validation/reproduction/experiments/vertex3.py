@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from fourcorners.suites.test import Phase
 from fourcorners.validation.reproduction.checks import (
-    Check,
     Judgement,
+    PublishedCheck,
     all_of,
     at_least,
     at_most,
@@ -134,7 +134,7 @@ def equal(what: str, ratios: Sequence[float], tolerance: float) -> Judgement:
 
 
 CHECKS = (
-    Check(
+    PublishedCheck(
         "H30",
         "With incompressible data at queue depth 3 the 120 GB drive has 84 % of the 240 GB one's "
         "rate.",
@@ -142,7 +142,7 @@ CHECKS = (
         lambda r: between("ratio", ratio(r, WRITE), 0.75, 0.95),
         restates=FIGURES[:1],
     ),
-    Check(
+    PublishedCheck(
         "H31",
         "The gap grows a little at queue depth 32.",
         "The ratio at queue depth 32 is below that at queue depth 3, and by less than 0.15.",
@@ -153,7 +153,7 @@ CHECKS = (
             0.15,
         ),
     ),
-    Check(
+    PublishedCheck(
         "H32",
         "With compressible data both write at the same rate, level with the Crucial m4.",
         "4 KiB at queue depth 3: 120 GB within 5 % of 240 GB, and within 15 % of the m4.",
@@ -167,7 +167,7 @@ CHECKS = (
         ),
         fitted=((SMALL, LARGE), ("level with the m4",)),
     ),
-    Check(
+    PublishedCheck(
         "H33",
         "On a 3 Gb/s link both are the same.",
         "Random writes at queue depths 3 and 32, with both contents: 120 GB within 5 % of 240 GB.",
@@ -177,7 +177,7 @@ CHECKS = (
             0.05,
         ),
     ),
-    Check(
+    PublishedCheck(
         "H34",
         "Random reads at queue depth 3: the 120 GB drive is clearly slower than the 240 GB one and "
         "than the SF-1200 Force F120, and about an Indilinx Nova.",
@@ -192,7 +192,7 @@ CHECKS = (
             ("4 KB random reads (of the 120 GB drive )?at queue depth 3 about",),
         ),
     ),
-    Check(
+    PublishedCheck(
         "H35",
         "Sequential writes: equal with compressible data, 76 % with incompressible data.",
         "Compressible within 5 %; incompressible from 0.65 to 0.85.",
@@ -202,7 +202,7 @@ CHECKS = (
         ),
         restates=FIGURES[1:2],
     ),
-    Check(
+    PublishedCheck(
         "H36",
         "Sequential reads: below the 240 GB drive, and well above an SF-1200 drive on 6 Gb/s only.",
         "120 GB below 240 GB on 6 Gb/s; at least 1.2 times the F120 on 6 Gb/s, within 20 % of it "
