@@ -81,6 +81,17 @@ def test_where_the_hammering_slowed_nothing_there_is_nothing_to_come_back_from()
     assert "had not slowed the drive" in found["recovery_after-idle-1"].text
 
 
+def test_of_a_loss_that_may_be_chance_nothing_tells_how_much_came_back() -> None:
+    """As of a file on a busy machine, of which a pause gave back "721 % (0 to 2,229 %)"."""
+    run = _run(15_000, 13_000, {30.0: 28_000})
+    chance = np.random.default_rng(4)
+    for columns in run.all_series.values():
+        columns["ios"] = columns["ios"] * (1 + 0.4 * chance.standard_normal(len(columns["ios"])))
+    found = _found(run)
+    assert set(found) == {"recovery_after-idle-30"}
+    assert found["recovery_after-idle-30"].verdict == "not identifiable"
+
+
 @pytest.mark.parametrize(
     ("levels", "verdict", "ends"),
     [

@@ -152,6 +152,16 @@ def test_the_false_stand_first_and_with_their_drive() -> None:
     assert text.index("| b |") < text.index("| a |")
 
 
+def test_a_cluster_that_is_rewritten_in_no_time_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a file on a busy machine: the lone write was held up, and many at once were not."""
+    run = FakeRun(capacity_bytes=10**9)
+    run.add_queue_depths("read", {1: 3_760.0, 31: 19_500.0})
+    run.add_queue_depths("write", {1: 168.0, 31: 20_900.0})
+    assert not {"kind_cluster-mapped", "small_writes_cost"} & {c.name for c in page_of(run).claims}
+    monkeypatch.setattr(traits, "_quickest_s", lambda *_: None)
+    assert "kind_cluster-mapped" in false_names(run)
+
+
 def test_a_limit_of_the_link_that_a_recording_exceeds_is_found() -> None:
     run, name = FakeRun(), "artefact_link_limit"
     run.add("four-corners/sequential-read-qd1", "read", iops=558e6 / MIB, block_bytes=MIB)

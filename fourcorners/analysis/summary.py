@@ -6,9 +6,9 @@ latency of a lone one where it was measured, else time per I/O):
 1. ``unknown``: no random reads.
 2. ``memory``: a read costs less than 10 µs; flash needs 20 µs and more to read a page.
 3. ``disk``: a read costs 3 ms or more; a turn of the fastest disks takes 4 ms, a flash page 0.1 ms.
-4. ``cluster-mapped``: a write costs 5 ms or more and as much as 20 reads, from the first on or
-   once the consistency test has met its cliff: time that only the rewriting of much more than was
-   written explains.
+4. ``cluster-mapped``: a write costs 5 ms or more, at every queue depth, and as much as 20 reads,
+   from the first on or once the consistency test has met its cliff: time that only the rewriting of
+   much more than was written explains.
 5. ``page-mapped``: the consistency test met a cliff, which is spare area running out.
 6. ``solid-state``: none of these signs.
 
@@ -85,6 +85,8 @@ def classify(traits: Traits) -> tuple[str, str]:
         write_s is not None
         and write_s >= CLUSTER_WRITE_MIN_S
         and write_s >= CLUSTER_WRITE_READ_RATIO_MIN * read_s
+        # Every write is rewritten so, however many wait: a lone one may have been held up.
+        and (traits.write.quickest_s or write_s) >= CLUSTER_WRITE_MIN_S
     ):
         return "cluster-mapped", (
             "This looks like a solid-state drive that rewrites a large cluster for each small "

@@ -66,6 +66,8 @@ class Operation:
     cost_interval_s: tuple[float, float] | None
     cost_evidence: tuple[str, ...]
     """Recordings that the cost is from."""
+    quickest_s: float | None
+    """The least mean latency of small random I/Os at any queue depth, by Little's law."""
     queue_effect: Effect | None
     """What queueing surely does."""
     queue_gain: float | None
@@ -172,6 +174,7 @@ def _operation(run: RunData, by_name: Mapping[str, Finding], operation: str) -> 
         cost_depth=None if small is None else small.queue_depth,
         cost_interval_s=None if small is None else _cost_interval_s(run, small),
         cost_evidence=() if small is None else (small.recording,),
+        quickest_s=_quickest_s(run, whole),
         half_speed_bytes=None if model.get("largest_is_outpaced") else half,
         model_fails=fails,
         fastest_bytes_per_second=max((one.bytes_per_second for one in big), default=None),
@@ -286,6 +289,11 @@ def _cost_s(small: Measured) -> float:
     """Its latency, if it was alone; else elapsed time per I/O."""
     latency = MEAN_LATENCY.of(small) if small.queue_depth == 1 else None
     return 1 / small.iops if latency is None else latency
+
+
+def _quickest_s(run: RunData, points: Iterable[Measured]) -> float | None:
+    small = outlasting_standstills(run, small_random(points))
+    return min(((one.queue_depth or 1) / one.iops for one in small), default=None)
 
 
 def _cost_interval_s(run: RunData, point: Measured) -> tuple[float, float] | None:

@@ -36,6 +36,12 @@ must at least not be another order, twice as much or half."""
 
 _SMALL_BYTES = 4096
 
+_REWRITTEN_MIN_S = 3e-3
+"""A little below what the analysis takes for the rewriting of a cluster."""
+
+_MERGED_AFTER_S = 10.0
+"""Seconds after which the logs of a drive that merges them are full."""
+
 _FRESH_S, _AFTER_PAUSE_S, _BACK_SHARE = 10, 4.0, 0.5
 """Seconds of the fresh rate and after a pause, and the share of what was lost that is its return:
 as the test of recovery has them."""
@@ -75,9 +81,25 @@ def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
     return rule
 
 
+def _rewrites_for_each(page: Page) -> Ruling:
+    """A small write that rewrites milliseconds' worth does so however many wait: no recording of
+    many at once may have served them faster, one after the other."""
+    for m in page.run.recordings:
+        row = page.row(m["recording"], "write") if m["operation"] == "write" and m["ios"] else None
+        if row is None or row.point.get("pattern") != "random" or row.is_apart:
+            continue
+        if row.block_bytes == _SMALL_BYTES and (row.queue_depth or 0) > 1:
+            each_s = (row.queue_depth or 1) / row.iops
+            if each_s < _REWRITTEN_MIN_S and float(row.row["elapsed_s"]) > _MERGED_AFTER_S:
+                return Ruling(False, f"{row.recording} has {row.iops:.4g} a second")
+    return TRUE
+
+
 def _kind(kind: str) -> Rule:
     def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         rulings = [drop(claim, page, drive)] if kind == "page-mapped" else []
+        if "rewrites a large cluster for each small write" in claim.text:
+            rulings.append(_rewrites_for_each(page))
         if drive is not None:
             of = drive.hidden.kind
             is_so = {
