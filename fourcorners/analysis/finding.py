@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fourcorners.sentences import Said
+
 Verdict = Literal["measured", "holds", "violated", "not identifiable", "not applicable"]
 
 
@@ -30,7 +32,8 @@ class Finding:
     sweep, or within a tolerance, holds the truth always (``detail["interval"]`` is then
     :data:`RESOLUTION`). A question that the drive does not raise, as pages of a disk, is
     "not applicable".
-    ``evidence`` lists recording ids. ``detail`` holds what a plot of the finding needs.
+    ``evidence`` lists recording ids. ``detail`` holds what a plot of the finding needs. ``said`` is
+    what ``text`` words, where an estimator gave a code for it; it is not in ``findings.json``.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Finding:
     interval: tuple[float, float] | None = None
     evidence: Sequence[str] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
+    said: Said | None = None
 
     def unidentified(self, reason: str) -> Finding:
         """The same question without an answer, and why."""

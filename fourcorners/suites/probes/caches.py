@@ -23,7 +23,7 @@ REGIONS_BYTES = tuple(MIB * 2**step for step in range(7))
 PASSES = 3
 # Longest that flash takes for one of these; a disk's segments show otherwise what it keeps.
 AGAIN_READ_S = 1e-3
-UNCACHED = read_cache.UNCACHED
+UNCACHED = "random-large"
 # Of regions between those that are kept and not; of no multiple of the hop.
 REGION_STEP_BYTES = 64 * KIB
 REGIONS_BETWEEN = 4

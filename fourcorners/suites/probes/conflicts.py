@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.flash import interleaving
-from fourcorners.analysis.internals.method.medium import moves_an_arm
+from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -27,6 +27,8 @@ BATCHES_MAX = 9
 PAIRS_PER_SECOND = 800.0
 PAIRS = 100
 STRIPES_MAX = 32
+# Of the kinds of pairs, what the longer read is by.
+_LONGER = {"together": "long", "short": "short"}
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         def together(kind: str, at: int, size: int, die: int) -> Measurement:
             streams = [place(at, size, 1), place(offsets[die], short, 2)]
             label = f"{chosen_size(size)} and {chosen_size(short)}, {die} stripes apart"
-            return due(f"{kind}/{die}", label, streams, stripes=die)
+            axes = {"stripes": die, f"{_LONGER[kind]}_bytes": size}
+            return due(f"{kind}/{die}", label, streams, **axes)
 
         return [
             *(alone(size) for size in sorted({short, half, long})),

@@ -9,17 +9,34 @@ right before it and is still in a buffer.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
+from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.view import Axis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.source import Measured, RunData
+from fourcorners.sentences import Said, say
 
 TEST = "probe-flush"
+
+ALL = pick(TEST, None, Axis.KIND)
+
+_WAYS = {
+    kind: pick(TEST, operation, kind=kind)
+    for kind, operation in (
+        ("plain", "write"),
+        ("forced", "write"),
+        ("read", "read"),
+        ("just written", "read"),
+        ("just read", "read"),
+    )
+}
+_FLUSHES = pick(TEST, "flush", kind="flushed")
 
 _FORCED_SLOWER_MIN = 2.0
 """Forced writes over plain ones, from which plain ones do not wait for the medium."""
@@ -38,61 +55,69 @@ from which it waits for the medium."""
 _ROUNDS_DIFFER = 4.0
 """Uncertainty by the rounds over that by the scatter of all flushes, from which it is the one."""
 
-_UNSURE = 0.25
-"""Half an interval over the value, above which nothing is said."""
-
 _TOLERANCE = 0.01
 """Of what a flush costs, where its rounds agree as closely: docs/explain.md."""
 
-_TITLES = {
-    "flush_cost": "What a flush costs",
-    "volatile_write_cache": "Volatile write cache",
-    "power_loss_protection": "Power-loss protection",
-}
+
+def flush_cost(view: View) -> Answer | None:
+    """What a flush after a small write takes."""
+    if not _WAYS["plain"](view):
+        return None
+    usual, rounds = view.once(_usual), _FLUSHES(view)
+    if usual is None:
+        return unknown(say("not_carried_out"))
+    values = np.array([m.number("latency_mean_s") or 0.0 for m in rounds])
+    value = float(values.mean())
+    half = _half_width(values)
+    by_all = _half_width(np.concatenate([_latencies_s(view.run, m) for m in rounds]))
+    if half < _ROUNDS_DIFFER * by_all:
+        half = by_all
+    given: dict[str, Any] = {"detail": _detail(view, usual), "evidence": ids(rounds)}
+    if half > UNSURE * value:
+        said = say("unlike", quickest=values.min(), slowest=values.max())
+        return unknown(said, **given)
+    if half <= _TOLERANCE * value:
+        return known(value, say("measured"), bounds=about(value, _TOLERANCE * value), **given)
+    return known(value, say("measured"), interval=about(value, half), **given)
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings, if the probe ran."""
-    rows = [m for m in measured(run, TEST) if m.point.get("kind")]
-    latencies = {
-        kind: [_service_s(m) for m in _of(rows, kind, operation)]
-        for kind, operation in (
-            ("plain", "write"),
-            ("forced", "write"),
-            ("read", "read"),
-            ("just written", "read"),
-            ("just read", "read"),
-        )
+def is_volatile(view: View) -> Answer | None:
+    """Whether what was written, and not flushed, is lost with the power."""
+    return _told(view, 0)
+
+
+def is_protected(view: View) -> Answer | None:
+    """Whether a write is durable in a buffer that keeps its content."""
+    return _told(view, 1)
+
+
+def _told(view: View, which: int) -> Answer | None:
+    if not _WAYS["plain"](view):
+        return None
+    usual = view.once(_usual)
+    if usual is None:
+        return unknown(say("flush_cost.not_carried_out"))
+    *yes, said = _what(usual)
+    times = {kind: [_service_s(m) for m in _WAYS[kind](view)] for kind in ("forced", "plain")}
+    if yes[0] and min(times["forced"]) <= max(times["plain"]):
+        yes, said = [None, None], say("durability.not_always", shown=said)
+    return yes_or_no(yes[which], said, detail=_detail(view, usual))
+
+
+def _usual(view: View) -> Mapping[str, float] | None:
+    """Median time of each kind of request; ``None`` where some were not carried out."""
+    times = {kind: [_service_s(m) for m in points(view)] for kind, points in _WAYS.items()}
+    if not _FLUSHES(view) or not all(times.values()):
+        return None
+    return {kind: float(np.median(values)) for kind, values in times.items()}
+
+
+def _detail(view: View, usual: Mapping[str, float]) -> dict[str, object]:
+    forced = [_service_s(m) for m in _WAYS["forced"](view)]
+    return {
+        **{f"{kind.replace(' ', '_')}_s": value for kind, value in usual.items()},
+        "goodness": {"spread_of_forced": float(np.ptp(forced)) / usual["forced"]},
     }
-    if not latencies["plain"]:
-        return []
-    flushes = _of(rows, "flushed", "flush")
-    evidence = [m.recording for m in rows]
-    if not flushes or not all(latencies.values()):
-        reason = "Flushes or forced writes were not carried out, or there was nothing to read."
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence)
-            for name, title in _TITLES.items()
-        ]
-    usual = {kind: float(np.median(values)) for kind, values in latencies.items()}
-    detail: dict[str, object] = {
-        f"{kind.replace(' ', '_')}_s": value for kind, value in usual.items()
-    }
-    spread = float(np.ptp(latencies["forced"])) / usual["forced"]
-    detail |= {"goodness": {"spread_of_forced": spread}}
-    volatile, protected, text = _what(usual)
-    if volatile and min(latencies["forced"]) <= max(latencies["plain"]):
-        volatile = protected = None
-        text += " But not in each round: other load may be all of it."
-    return [
-        _cost(run, flushes, detail),
-        _said("volatile_write_cache", volatile, text, evidence, detail),
-        _said("power_loss_protection", protected, text, evidence, detail),
-    ]
-
-
-def _of(rows: Sequence[Measured], kind: str, operation: str) -> list[Measured]:
-    return [m for m in rows if m.point.get("kind") == kind and m.operation == operation]
 
 
 def _service_s(m: Measured) -> float:
@@ -103,32 +128,28 @@ def _service_s(m: Measured) -> float:
     )
 
 
-def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, str]:
+def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
     """Whether the cache is volatile, whether it is protected, and why; ``None`` where unclear."""
     plain, forced, read = usual["plain"], usual["forced"], usual["read"]
-    shown = (
-        f"A plain write takes {wording.duration(plain)}, a forced one {wording.duration(forced)}, "
-        f"a read {wording.duration(read)}"
-    )
+    shown = say("durability.times", plain=plain, forced=forced, read=read)
     if forced >= _FORCED_SLOWER_MIN * plain:
-        return True, False, f"{shown}: plain writes are complete before they are durable."
+        return True, False, say("durability.before_durable", shown=shown)
     if forced <= _FORCED_ALIKE_MAX * plain:
-        if usual["just read"] >= _MEDIUM_MIN * read:
-            written = wording.duration(usual["just written"])
-            shown = f"{shown}, and one of what was just written {written}"
-            buffered = usual["just written"] <= _MEMORY_MAX * read
-            waits = usual["just written"] >= _MEDIUM_MIN * read
+        written, cached = usual["just written"], usual["just read"]
+        if cached >= _MEDIUM_MIN * read:
+            shown = say("durability.times_written", times=shown, written=written)
+            buffered = written <= _MEMORY_MAX * read
+            waits = written >= _MEDIUM_MIN * read
         else:
             # A cache for reads has it in any case, and shows what a command takes without a medium.
-            memory = wording.duration(usual["just read"])
-            shown = f"{shown}, and one of what a cache holds {memory}"
-            buffered = plain <= _AS_MEMORY_MAX * usual["just read"]
-            waits = plain >= _SLOWER_MIN * usual["just read"]
+            shown = say("durability.times_cached", times=shown, cached=cached)
+            buffered = plain <= _AS_MEMORY_MAX * cached
+            waits = plain >= _SLOWER_MIN * cached
         if buffered:
-            return False, True, f"{shown}: writes are durable in a buffer that keeps its content."
+            return False, True, say("durability.kept", shown=shown)
         if waits:
-            return False, False, f"{shown}: every write waits for the medium."
-    return None, None, f"{shown}, which says neither that writes wait for the medium nor that not."
+            return False, False, say("durability.waits", shown=shown)
+    return None, None, say("durability.unclear", shown=shown)
 
 
 def _latencies_s(run: RunData, m: Measured) -> npt.NDArray[np.float64]:
@@ -141,49 +162,3 @@ def _half_width(values: npt.NDArray[np.float64]) -> float:
     if len(values) < 2:
         return math.inf
     return two_sided_t(len(values) - 1) * float(values.std(ddof=1)) / math.sqrt(len(values))
-
-
-def _cost(run: RunData, rounds: Sequence[Measured], detail: dict[str, object]) -> Finding:
-    name, title = "flush_cost", _TITLES["flush_cost"]
-    evidence = [m.recording for m in rounds]
-    values = np.array([m.number("latency_mean_s") or 0.0 for m in rounds])
-    value = float(values.mean())
-    half = _half_width(values)
-    by_all = _half_width(np.concatenate([_latencies_s(run, m) for m in rounds]))
-    if half < _ROUNDS_DIFFER * by_all:
-        half = by_all
-    if half > _UNSURE * value:
-        text = (
-            f"Flushes took {wording.duration(values.min())} to {wording.duration(values.max())},"
-            " round by round: too different for a mean."
-        )
-        return Finding(name, title, "not identifiable", text, evidence=evidence, detail=detail)
-    if half <= _TOLERANCE * value:
-        half = _TOLERANCE * value
-        detail = detail | {"interval": RESOLUTION}
-    return Finding(
-        name,
-        title,
-        "measured",
-        f"A flush after a single small write takes {wording.duration(value)}.",
-        value=value,
-        unit="s",
-        interval=(value - half, value + half),
-        evidence=evidence,
-        detail=detail,
-    )
-
-
-def _said(
-    name: str, yes: bool | None, text: str, evidence: Sequence[str], detail: dict[str, object]
-) -> Finding:
-    return Finding(
-        name,
-        _TITLES[name],
-        "not identifiable" if yes is None else "measured",
-        text,
-        value=None if yes is None else float(yes),
-        unit=None if yes is None else PRESENCE,
-        evidence=evidence,
-        detail=detail | {"discrete": True},
-    )

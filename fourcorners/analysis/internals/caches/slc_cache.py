@@ -6,20 +6,23 @@ past it. What lies before the last bend, less what the write buffer holds by the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
 from fourcorners.analysis.internals.caches.write_buffer import Buffer
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import say
 
-FILL_TEST = "probe-overwrite"
+LONG = pick(write_buffer.TEST, "write", stage="long")
+FILL = pick("probe-overwrite", "write", stage="fill")
+RESTED = pick(write_buffer.TEST, "write", stage="rested")
 
 _FLAT_MAX = 1.04
 """Rate before over rate after a bend, up to which there is none."""
@@ -115,207 +118,168 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
     return first < write_buffer.FASTER_MIN * bend.slow_rate or held > left * seen_bytes
 
 
-def find(run: RunData, link_rate: float | None, *, through: bool) -> list[Finding]:
-    """The findings, if a probe wrote a long burst to an erased drive.
+def bursts(view: View) -> list[Measured]:
+    """Long bursts of writes to an erased drive."""
+    return [*LONG(view)[-1:], *FILL(view)]
 
-    Args:
-        run: the run.
-        link_rate: what the link carries, in bytes per second, if it is known.
-        through: whether writes wait until they are on the medium.
-    """
-    bursts = {m.point.get("stage"): m for m in measured(run, write_buffer.TEST, "write")}
-    fills = [m for m in measured(run, FILL_TEST, "write") if m.point.get("stage") == "fill"]
-    long = [m for m in (bursts.get("long"), *fills) if m is not None]
-    if not long:
-        return []
-    buffer = None if through else _buffer(run, bursts.get("short"))
-    evidence = [m.recording for m in long]
-    short = bursts.get("short")
-    short_curve = None if short is None else completion_curve(run, short)
+
+@dataclass(frozen=True)
+class _Found:
+    """A cache: its size with the least and the most that it may be, where it ends, and in which
+    burst."""
+
+    sizes: tuple[float, float, float]
+    bend: Bend
+    burst: Measured
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What the long bursts show: a cache; or, without one, bends that a write buffer explains as
+    well, and the least cache of each burst that would show."""
+
+    found: _Found | None
+    doubtful: tuple[Bend, ...]
+    least: tuple[float, ...]
+
+
+def _known_buffer(view: View) -> Buffer | None:
+    return None if write_buffer.writes_through(view) else view.once(write_buffer.shown)
+
+
+def _bends(view: View, m: Measured, grain: float = 0.0) -> tuple[Bend, Bend]:
+    return find_bends(completion_curve(view.run, m), grain)
+
+
+def _search(view: View) -> _Search:
+    buffer = view.once(_known_buffer)
     doubtful: list[Bend] = []
     told: list[float] = []
-    for m in long:
-        soon_again = _soon_again(run, short, buffer)
+    grain = buffer.round_bytes if buffer else 0.0
+    for m in view.once(bursts):
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
             _SHARE_MIN * float(m.row["bytes"]),
         )
         told.append(least)
         # Past its cache a drive may become slower once more, by less: then it is the bend before.
-        curve = completion_curve(run, m)
-        for bend in find_bends(curve, buffer.round_bytes if buffer else 0.0):
-            size, low, high = (count - soon_again for count in cache_bytes(bend, curve, buffer))
-            if bend.is_one and size > least:
-                if buffer is None and may_be_buffer(bend, short_curve):
-                    doubtful.append(bend)
-                    continue
-                rested = bursts.get("rested") if m is bursts.get("long") else None
-                return _found(run, bend, (size, low, high), buffer, m, rested)
-    if doubtful:
-        return _unidentified(_like_a_buffer(doubtful[0]), evidence)
-    hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
-    if hidden and not _slower_than_link(run, long, link_rate):
-        reason = (
-            "Writes are as fast at their end as at their start, and may be as fast as the link: a "
-            "faster kind of cell would not show."
+        curve = completion_curve(view.run, m)
+        for bend in find_bends(curve, grain):
+            again = view.once(_soon_again)
+            size, low, high = (count - again for count in cache_bytes(bend, curve, buffer))
+            if not bend.is_one or size <= least:
+                continue
+            if buffer is None and may_be_buffer(bend, view.once(write_buffer.short_curve)):
+                doubtful.append(bend)
+                continue
+            return _Search(_Found((size, low, high), bend, m), tuple(doubtful), tuple(told))
+    return _Search(None, tuple(doubtful), tuple(told))
+
+
+def _soon_again(view: View) -> float:
+    """What the short burst took fast although the drive had no time to empty a cache, where no
+    write buffer is known that explains it: a disk's cache is as large as that."""
+    short = write_buffer.SHORT(view)
+    if not short or view.once(_known_buffer) is not None:
+        return 0.0
+    bend, _ = _bends(view, short[-1])
+    return bend.count_bytes if bend.is_one else 0.0
+
+
+def size(view: View) -> Answer:
+    """What a long burst takes fast before it becomes slower for good."""
+    search = view.once(_search)
+    if search.found is not None:
+        found, recovery = search.found, view.once(_recovery)
+        if recovery is not None and recovery.is_none:
+            said = say("slc_cache_bytes.once_only", size=found.sizes[0])
+            return unknown(said, evidence=recovery.evidence)
+        value, low, high = found.sizes
+        said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
+        bounds = (low - _SIZE_MARGIN * value, high + _SIZE_MARGIN * value)
+        return known(value, said, bounds=bounds, detail=_detail(found), evidence=ids([found.burst]))
+    if search.doubtful:
+        bend = search.doubtful[0]
+        left = 1 - bend.slow_rate / bend.fast_rate
+        return unknown(
+            say("like_a_buffer", slower=left, before=bend.count_bytes, held=left * bend.count_bytes)
         )
-        return _unidentified(reason, evidence)
-    bends = [_last_bend(run, m) for m in long]
+    buffer, long = view.once(_known_buffer), view.once(bursts)
+    bends = [_bends(view, m)[0] for m in long]
+    link = view.value("link_ceiling")
+    hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
+    # Flash has to limit the long bursts, or a faster kind of cell would not show.
+    if hidden and (link is None or max(b.slow_rate for b in bends) >= _BELOW_LINK * link):
+        return unknown(say("as_the_link"))
     # A larger fall that was no cache is the write buffer's.
     falls = [bend.fast_rate / bend.slow_rate for bend in bends]
     fall = max((fall for fall in falls if fall < SLOWER_MIN), default=1.0)
     if fall > _FLAT_MAX:
-        reason = (
-            f"A long burst becomes slower by {wording.percent(1 - 1 / fall)}: more than chance, "
-            "and too little for a cache to be told."
-        )
-        return _unidentified(reason, evidence)
-    return [
-        Finding(
-            "slc_cache_bytes",
-            _TITLES["slc_cache_bytes"],
-            "measured",
-            "Past its write buffer the drive writes "
-            f"{wording.amount(max(float(m.row['bytes']) for m in long))} at one pace: it has no "
-            f"SLC cache larger than {wording.amount(min(told))} that so much would fill.",
-            value=0.0,
-            unit="B",
-            interval=(0.0, min(told)),
-            evidence=evidence,
-            detail={"goodness": {"fall": fall}, "interval": RESOLUTION},
-        )
-    ]
+        return unknown(say("little", slower=1 - 1 / fall))
+    most = max(float(m.row["bytes"]) for m in long)
+    detail = {"goodness": {"fall": fall}}
+    return known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)
 
 
-_TITLES = {
-    "slc_cache_bytes": "SLC cache",
-    "slc_direct_rate": "Rate past the SLC cache",
-    "slc_recovered_share": "SLC cache after a pause",
-}
-
-
-def _unidentified(reason: str, evidence: Sequence[str]) -> list[Finding]:
-    name = "slc_cache_bytes"
-    return [Finding(name, _TITLES[name], "not identifiable", reason, evidence=evidence)]
-
-
-def _like_a_buffer(bend: Bend) -> str:
-    slower = bend.slow_rate / bend.fast_rate
-    return (
-        f"A long burst becomes slower by {wording.percent(1 - slower)} after "
-        f"{wording.amount(bend.count_bytes)}: so it does with a cache of that size, or with a "
-        f"write buffer of {wording.amount((1 - slower) * bend.count_bytes)} that drains while it "
-        "fills, and is full too late for the short burst to show it."
+def direct_rate(view: View) -> Answer | None:
+    """At what rate the drive takes what its cache has no room for; ``None`` without one."""
+    found = view.once(_search).found
+    if found is None:
+        return None
+    recovery = view.once(_recovery)
+    if recovery is not None and recovery.is_none:
+        said = say("slc_cache_bytes.once_only", size=found.sizes[0])
+        return unknown(said, evidence=recovery.evidence)
+    rate = found.bend.slow_rate
+    bounds = (rate * (1 - _MARGIN_SHARE), rate * (1 + _MARGIN_SHARE))
+    return known(
+        rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=ids([found.burst])
     )
 
 
-def _buffer(run: RunData, short: Measured | None) -> Buffer | None:
-    if short is None:
+def recovered_share(view: View) -> Answer | None:
+    """How much of the cache can be used again after a pause; ``None`` where none was made, or it
+    shows that there is no cache."""
+    found = view.once(_search).found
+    recovery = view.once(_recovery)
+    if found is None or recovery is None or recovery.is_none:
         return None
-    return write_buffer.read_curve(completion_curve(run, short), write_buffer.request_bytes(short))
+    detail = {"goodness": {"misfit": recovery.misfit}}
+    share, said = recovery.share, say("measured", at_most=min(recovery.share, 1.0))
+    return known(share, said, bounds=recovery.bounds, detail=detail, evidence=recovery.evidence)
 
 
-def _soon_again(run: RunData, short: Measured | None, buffer: Buffer | None) -> float:
-    """What the short burst took fast although the drive had no time to empty a cache, where no
-    write buffer is known that explains it: a disk's cache is as large as that."""
-    if short is None or buffer is not None:
-        return 0.0
-    bend = _last_bend(run, short)
-    return bend.count_bytes if bend.is_one else 0.0
+@dataclass(frozen=True)
+class _Recovered:
+    """How much of a cache shows again in a burst after a pause."""
+
+    share: float
+    bounds: tuple[float, float]
+    misfit: float
+    evidence: list[str]
+
+    @property
+    def is_none(self) -> bool:
+        """Whether what slowed the first burst was no cache."""
+        return self.share < _AGAIN_MIN
 
 
-def _last_bend(run: RunData, m: Measured) -> Bend:
-    last, _ = find_bends(completion_curve(run, m))
-    return last
-
-
-def _slower_than_link(run: RunData, long: Sequence[Measured], link_rate: float | None) -> bool:
-    """Whether flash limits the long bursts, so that a faster kind of cell would show."""
-    if link_rate is None:
-        return False
-    rates = [_last_bend(run, m).slow_rate for m in long]
-    return max(rates) < _BELOW_LINK * link_rate
-
-
-def _found(
-    run: RunData,
-    bend: Bend,
-    sizes: tuple[float, float, float],
-    buffer: Buffer | None,
-    m: Measured,
-    rested: Measured | None,
-) -> list[Finding]:
-    size, low, high = sizes
-    low, high = low - _SIZE_MARGIN * size, high + _SIZE_MARGIN * size
-    recovered = _recovered(run, rested, sizes, buffer, m) if rested is not None else None
-    if recovered is not None and (recovered.value or 0.0) < _AGAIN_MIN:
-        reason = (
-            f"A burst became slower after {wording.amount(size)}, but none such shows in the same "
-            "burst after a pause: what slows writes once may be other load."
-        )
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=recovered.evidence)
-            for name, title in _TITLES.items()
-            if name != recovered.name
-        ]
-    detail = {
-        "goodness": {"misfit": bend.misfit},
-        "fast_rate": bend.fast_rate,
-        "interval": RESOLUTION,
-    }
-    found = [
-        Finding(
-            "slc_cache_bytes",
-            _TITLES["slc_cache_bytes"],
-            "measured",
-            f"The erased drive takes {wording.amount(size)} at "
-            f"{wording.rate(bend.fast_rate)} and then no more than "
-            f"{wording.rate(bend.slow_rate)}: so does a drive that "
-            "writes one bit per cell first, or a cache or rate limit in front of it.",
-            value=size,
-            unit="B",
-            interval=(low, high),
-            evidence=[m.recording],
-            detail=detail,
-        ),
-        Finding(
-            "slc_direct_rate",
-            _TITLES["slc_direct_rate"],
-            "measured",
-            f"Once the cache is full the drive takes {wording.rate(bend.slow_rate)}: past "
-            "it, or as fast as it makes room in it.",
-            value=bend.slow_rate,
-            unit="B/s",
-            interval=(bend.slow_rate * (1 - _MARGIN_SHARE), bend.slow_rate * (1 + _MARGIN_SHARE)),
-            evidence=[m.recording],
-            detail=detail,
-        ),
-    ]
-    return [*found, recovered] if recovered is not None else found
-
-
-def _recovered(
-    run: RunData,
-    rested: Measured,
-    sizes: tuple[float, float, float],
-    buffer: Buffer | None,
-    m: Measured,
-) -> Finding:
-    curve = completion_curve(run, rested)
+def _recovery(view: View) -> _Recovered | None:
+    found, rested = view.once(_search).found, RESTED(view)
+    if found is None or not rested or found.burst not in LONG(view):
+        return None
+    buffer = view.once(_known_buffer)
+    curve = completion_curve(view.run, rested[-1])
     bends = find_bends(curve, buffer.round_bytes if buffer else 0.0)
     again = next((bend for bend in bends if bend.is_one), bends[0])
-    found = cache_bytes(again, curve, buffer) if again.is_one else (0.0, 0.0, 0.0)
+    now = cache_bytes(again, curve, buffer) if again.is_one else (0.0, 0.0, 0.0)
     # What is uncertain of the buffer is so of both bursts.
-    share, low, high = (max(now, 0.0) / once for now, once in zip(found, sizes, strict=True))
-    margin = 2 * _SIZE_MARGIN + (_ROUND_MARGIN * buffer.round_bytes / sizes[0] if buffer else 0.0)
-    return Finding(
-        "slc_recovered_share",
-        _TITLES["slc_recovered_share"],
-        "measured",
-        f"After a pause {wording.percent(min(share, 1.0))} of the cache can be used again.",
-        value=share,
-        unit="of the cache",
-        interval=(min(share, low, high) - margin, max(share, low, high) + margin),
-        evidence=[m.recording, rested.recording],
-        detail={"goodness": {"misfit": again.misfit}, "interval": RESOLUTION},
-    )
+    share, low, high = (max(now, 0.0) / once for now, once in zip(now, found.sizes, strict=True))
+    rounds = _ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
+    margin = 2 * _SIZE_MARGIN + rounds
+    bounds = (min(share, low, high) - margin, max(share, low, high) + margin)
+    return _Recovered(share, bounds, again.misfit, ids([found.burst, rested[-1]]))
+
+
+def _detail(found: _Found) -> dict[str, object]:
+    return {"goodness": {"misfit": found.bend.misfit}, "fast_rate": found.bend.fast_rate}

@@ -14,6 +14,11 @@ steps is the line on which the buffer has been filled up again,
     accepted(t) = buffer + drain (t - s / link),  s the bytes of a step,
 
 and the steps are (1 - drain / link) s high, which gives s.
+
+Of a disk the arm is under way when a burst begins, and waits for its sector: nothing leaves the
+cache until then. The line that what is accepted follows later begins lower by what the disk writes
+in that time, half a turn in the mean, and about two switches between tracks for the way and
+settling.
 """
 
 from __future__ import annotations
@@ -23,16 +28,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
-from fourcorners.analysis.internals.method import medium
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import say
 
 Floats = npt.NDArray[np.float64]
 
 TEST = "probe-burst"
+
+SHORT = pick(TEST, "write", stage="short")
 
 FASTER_MIN = 1.12
 """Factor by which the first bytes have to be faster than the last ones: else no buffer shows."""
@@ -55,9 +63,6 @@ _DISK_LAG_S = 0.5e-3
 _WAIT_S, _WAIT_BLOCKS = 0.15e-3, 3
 """Time of the first write, also in times of what the next ones take each, from which it waits for
 flash."""
-
-_UNSURE_MAX = 0.25
-"""How far off a buffer may be, over its size, and still be told."""
 
 _HEIGHTS = 0.7, 1.2
 """Height of the steps over what a round would make them whose bytes all come at the link's rate: of
@@ -179,21 +184,9 @@ def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
     return size, drain * margin
 
 
-_TITLES = {
-    "write_buffer_bytes": "Write buffer",
-    "write_drain_rate": "Drain rate of the write buffer",
-}
-
-
-def _unidentified(reason: str, m: Measured) -> list[Finding]:
-    return [
-        Finding(name, title, "not identifiable", reason, evidence=[m.recording])
-        for name, title in _TITLES.items()
-    ]
-
-
-def _short(run: RunData) -> list[Measured]:
-    return [m for m in measured(run, TEST, "write") if m.point.get("stage") == "short"]
+_SWITCHES = 2
+_TRACKS_MAX = 2.0
+"""Height of the steps in which room comes free, in tracks, above which they are not tracks."""
 
 
 def request_bytes(m: Measured) -> float:
@@ -201,82 +194,89 @@ def request_bytes(m: Measured) -> float:
     return float(m.row["bytes"]) / max(m.ios, 1)
 
 
-def link_rate(run: RunData) -> float | None:
-    """What the first bytes of the short burst came at, in bytes per second, if the probe ran."""
-    return next((completion_curve(run, m).rate(*FIRST_BYTES) for m in _short(run)), None)
+def short_curve(view: View) -> Curve | None:
+    """The curve of the short burst; ``None`` where it was not measured."""
+    return next((completion_curve(view.run, m) for m in SHORT(view)), None)
 
 
-def find(run: RunData, *, through: bool) -> list[Finding]:
-    """Both findings, if the probe ran.
-
-    Args:
-        run: the run.
-        through: whether writes wait until they are on the medium.
-    """
-    short = _short(run)
-    if not short:
-        return []
-    [m] = short
-    curve = completion_curve(run, m)
-    if through:
-        reason = "Writes wait until they are on the medium: no buffer completes them."
-        return _unidentified(reason, m)
-    buffer = read_curve(curve, request_bytes(m), in_rounds=not medium.is_disk(run))
-    if buffer is None:
-        reason = (
-            "A burst of writes is no faster at its start than at its end: the flash keeps up with "
-            "the link, or writes wait until they are on it, or the burst was too short."
-        )
-        return _unidentified(reason, m)
-    if buffer.margin_bytes > _UNSURE_MAX * buffer.size_bytes:
-        reason = (
-            "The flash makes room in the buffer some time after it has taken a row, which does not "
-            f"show: too long at {wording.rate(buffer.drain_rate)} to tell so small a buffer."
-        )
-        size_found, _ = _unidentified(reason, m)
-    else:
-        size_found = _size(buffer, m, curve)
-    rate = buffer.drain_rate
-    rate_found = Finding(
-        "write_drain_rate",
-        _TITLES["write_drain_rate"],
-        "measured",
-        f"What is in the buffer goes to the medium at {wording.rate(rate)}.",
-        value=rate,
-        unit="B/s",
-        interval=(rate - buffer.drain_margin, rate + buffer.drain_margin),
-        evidence=[m.recording],
-        detail={
-            "goodness": _goodness(buffer),
-            "interval": RESOLUTION,
-            "round_s": buffer.round_bytes / rate,
-        },
-    )
-    return [size_found, rate_found]
+def link_rate(view: View) -> float | None:
+    """What the first bytes of the short burst came at, in bytes per second, if it was measured."""
+    curve = view.once(short_curve)
+    return None if curve is None else curve.rate(*FIRST_BYTES)
 
 
-def _goodness(buffer: Buffer) -> dict[str, float]:
-    return {"steps_over_size": buffer.scatter}
+def writes_through(view: View) -> bool:
+    """Whether writes wait until they are on the medium."""
+    return view.value("volatile_write_cache") == 0 and view.value("power_loss_protection") == 0
 
 
-def _size(buffer: Buffer, m: Measured, curve: Curve) -> Finding:
+def shown(view: View, in_rounds: bool = True) -> Buffer | None:
+    """What the short burst shows, whatever else is known of the drive."""
+    curve = view.once(short_curve)
+    if curve is None:
+        return None
+    return read_curve(curve, request_bytes(SHORT(view)[0]), in_rounds=in_rounds)
+
+
+def _buffer(view: View) -> Buffer | Answer:
+    if writes_through(view):
+        return unknown(say("write_buffer_bytes.through"))
+    buffer = view.once(shown, not view.is_disk)
+    return unknown(say("write_buffer_bytes.one_pace")) if buffer is None else buffer
+
+
+def size(view: View) -> Answer:
+    """What a burst fills before it waits for the medium."""
+    buffer = view.once(_buffer)
+    if isinstance(buffer, Answer):
+        return buffer
+    if buffer.margin_bytes > UNSURE * buffer.size_bytes:
+        return unknown(say("small", drain=buffer.drain_rate))
+    curve = view.once(short_curve)
+    assert curve is not None
+    every = max(len(curve.seconds) // 400, 1)
     detail = {
-        "seconds": curve.seconds[:: max(len(curve.seconds) // 400, 1)],
-        "count_bytes": curve.count_bytes[:: max(len(curve.seconds) // 400, 1)],
+        "seconds": curve.seconds[::every],
+        "count_bytes": curve.count_bytes[::every],
         "link_rate": buffer.link_rate,
-        "goodness": _goodness(buffer),
-        "interval": RESOLUTION,
+        "goodness": {"steps_over_size": buffer.scatter},
     }
-    size = buffer.size_bytes
-    return Finding(
-        "write_buffer_bytes",
-        _TITLES["write_buffer_bytes"],
-        "measured",
-        f"A burst fills {wording.size(size)} of buffer at "
-        f"{wording.rate(buffer.link_rate)} before it has to wait for the medium.",
-        value=size,
-        unit="B",
-        interval=(size - buffer.margin_bytes, size + buffer.margin_bytes),
-        evidence=[m.recording],
+    filled = buffer.size_bytes
+    low, high = about(filled, buffer.margin_bytes)
+    turn = [view.value(name) for name in ("rotation_rpm", "track_switch", "track_bytes")]
+    if not all(turn):
+        return known(filled, say("measured"), bounds=(low, high), detail=detail)
+    rpm, switch_s, track_bytes = (float(value or 0.0) for value in turn)
+    half_turn_s, drain = 30 / rpm, buffer.drain_rate
+    late_s = half_turn_s + _SWITCHES * switch_s
+    if filled * buffer.scatter > _TRACKS_MAX * track_bytes:
+        return unknown(say("large_steps"), detail=detail)
+    # The sector comes after anything from none to one turn.
+    either_s = half_turn_s + switch_s
+    switch = view.answer("track_switch")
+    return known(
+        filled + drain * late_s,
+        say("of_a_disk", late_bytes=drain * late_s, late_s=late_s),
+        bounds=(low + drain * (late_s - either_s), high + drain * (late_s + either_s)),
         detail=detail,
+        evidence=[*ids(SHORT(view)), *((switch and switch.evidence) or ())],
     )
+
+
+def drain_rate(view: View) -> Answer:
+    """At what rate a full buffer goes to the medium."""
+    buffer = view.once(_buffer)
+    if isinstance(buffer, Answer):
+        return buffer
+    rate = buffer.drain_rate
+    detail = {
+        "goodness": {"steps_over_size": buffer.scatter},
+        "round_s": buffer.round_bytes / rate,
+    }
+    return known(rate, say("measured"), bounds=about(rate, buffer.drain_margin), detail=detail)
+
+
+def round_s(view: View) -> float:
+    """Period of the steps in which a burst is taken by a full buffer; zero where none show."""
+    drain = view.answer("write_drain_rate")
+    return 0.0 if drain is None else float(drain.detail.get("round_s", 0.0))

@@ -15,13 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.collection.spare_area import find_cliff
-from fourcorners.analysis.internals.collection.superblock import TEST, Part, parts_of
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.internals.answer import Answer, yes_or_no
+from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
+from fourcorners.analysis.internals.collection.spare_area import cliff_of
+from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.sentences import Said, say
 
 Floats = npt.NDArray[np.float64]
+
+WAITED, RESTED, AGAIN, TRIMMED = (
+    pick(TEST, "write", stage=stage) for stage in ("waited", "rested", "again", "trimmed")
+)
+PAUSING = pick(TEST, "read", stage="pausing")
 
 _BEFORE = 32
 """Parts whose pace is the slowed drive's."""
@@ -46,8 +51,6 @@ _SURE = 0.95
 
 _LEFT_MIN = 0.25
 """Share of a pause that a drive must have left when its write buffer is empty."""
-
-_NOT_SLOWED = "The drive had not slowed down before, or not clearly."
 
 
 @dataclass(frozen=True)
@@ -78,149 +81,94 @@ class _Slowed:
         return float(np.max((self.pace - stretches) / self.lost))
 
 
-def find(run: RunData) -> list[Finding]:
-    """Both findings, if the probe came that far."""
-    stages = {
-        stage: parts_of(run, stage)
-        for stage in ("overwrite", "waited", "rested", "again", "trimmed")
-    }
-    paces = {stage: _paces(parts) for stage, (parts, _) in stages.items()}
-    slowed = _slowed(stages["overwrite"][0])
-    found = []
-    if len(paces["waited"]) > 1 and len(paces["rested"]) > 1:
-        evidence = [*stages["waited"][1], *stages["rested"][1]]
-        found.append(_by_pauses(run, slowed, paces["waited"], paces["rested"], evidence))
-    if len(paces["again"]) >= _RIGHT_BEFORE_STILL and len(paces["trimmed"]) > _AFTER_TRIM:
-        evidence = [*stages["again"][1], *stages["trimmed"][1]]
-        found.append(_by_trim(slowed, paces["again"], paces["trimmed"], evidence))
-    return found
+def _paces(done: Sequence[Part]) -> Floats:
+    return np.array([elapsed / max(count, 1) for count, elapsed in done])
 
 
-def _paces(parts: Sequence[Part]) -> Floats:
-    return np.array([elapsed / max(count, 1) for count, elapsed in parts])
-
-
-def _slowed(parts: Sequence[Part]) -> _Slowed | None:
-    cliff = find_cliff(parts)
+def slowed(view: View) -> _Slowed | None:
+    """The drive after its cliff; ``None`` where it did not slow down, or not clearly."""
+    done, cliff = parts(OVERWRITE(view)), view.once(cliff_of)
     if cliff is None:
         return None
-    last = _paces(parts[cliff.part + 1 :][-_BEFORE:])
-    part_bytes = parts[0][0]
-    slowed = _Slowed(cliff.fresh_s / part_bytes, last, part_bytes)
+    last = _paces(done[cliff.part + 1 :][-_BEFORE:])
+    part_bytes = done[0][0]
+    found = _Slowed(cliff.fresh_s / part_bytes, last, part_bytes)
     # A drive may have become fast again by itself.
-    return slowed if len(last) >= _BEFORE_MIN and slowed.lost > 0 else None
+    return found if len(last) >= _BEFORE_MIN and found.lost > 0 else None
 
 
-def _by_pauses(
-    run: RunData,
-    slowed: _Slowed | None,
-    waited: Floats,
-    rested: Floats,
-    evidence: Sequence[str],
-) -> Finding:
-    name, title = "idle_recovery", "Recovery by a pause"
-    if slowed is None:
-        return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    reads = [m for m in measured(run, TEST, "read") if m.point.get("stage") == "pausing"]
-    pause_s = min((m.number("elapsed_s") or 0.0 for m in reads), default=0.0)
+def by_pauses(view: View) -> Answer | None:
+    """Whether a pause makes the drive faster; ``None`` where too few were made."""
+    waited, rested = (_paces(parts(stage(view))) for stage in (WAITED, RESTED))
+    if len(waited) < 2 or len(rested) < 2:
+        return None
+    evidence = ids([*WAITED(view), *RESTED(view)])
+
+    def said(yes: bool | None, said: Said, **detail: object) -> Answer:
+        return yes_or_no(yes, said, detail=detail, evidence=evidence)
+
+    before = view.once(slowed)
+    if before is None:
+        return said(None, say("idle_recovery.not_slowed"))
+    pause_s = min((m.number("elapsed_s") or 0.0 for m in PAUSING(view)), default=0.0)
     if not pause_s:
-        text = "Nothing was read for as long as a pause, to hold one against that."
-        return _finding(name, title, None, text, evidence, {})
-    part_bytes = parts_of(run, "rested")[0][0][0]
+        return said(None, say("nothing_read"))
+    part_bytes = parts(RESTED(view))[0][0]
     # What a write buffer took of it is not slow; it was written to flash in the pause before.
-    from_flash = min(float(waited.mean()) / slowed.pace, 1.0)
-    emptying_s = (1 - from_flash) * part_bytes * slowed.pace
+    from_flash = min(float(waited.mean()) / before.pace, 1.0)
+    emptying_s = (1 - from_flash) * part_bytes * before.pace
     left_s = pause_s - emptying_s
-    most = min(from_flash * slowed.lost, max(left_s, 0.0) / part_bytes)
+    most = min(from_flash * before.lost, max(left_s, 0.0) / part_bytes)
     detail: dict[str, object] = {"pause_s": pause_s, "emptying_s": emptying_s}
     if left_s <= _LEFT_MIN * pause_s:
-        text = (
-            f"Of a pause of {wording.duration(pause_s)} the drive needs "
-            f"{wording.duration(emptying_s)} to write what is in its buffer: too short to see "
-            "whether it collects then."
-        )
-        return _finding(name, title, None, text, evidence, detail)
+        return said(None, say("short_pause"), **detail)
     share = float(waited.mean() - rested.mean()) / most
     errors = [float(one.std(ddof=1)) / len(one) ** 0.5 / most for one in (waited, rested)]
     degrees = min(len(waited), len(rested)) - 1
     reach = float(scipy.stats.t.ppf(_SURE, degrees)) * float(np.hypot(*errors))
     detail |= {"share": share, "goodness": {"reach": reach}}
     unchanged = share < UNCHANGED_MAX and share + reach < _RECOVERED_MIN
-    if not slowed.is_even:
+    if not before.is_even:
         # One that stands still at times may not do so by chance, but does not by chance.
-        still = (float(rested.mean()) - slowed.fresh) / slowed.lost
+        still = (float(rested.mean()) - before.fresh) / before.lost
         unchanged = share < UNCHANGED_MAX <= still
-        together = round(part_bytes * len(rested) / slowed.part_bytes)
-        if not unchanged and slowed.by_itself(together) >= _RECOVERED_MIN:
-            text = (
-                "The drive stands still so seldom that as much as was written after the pauses is "
-                "fast by itself."
-            )
-            return _finding(name, title, None, text, evidence, detail)
+        together = round(part_bytes * len(rested) / before.part_bytes)
+        if not unchanged and before.by_itself(together) >= _RECOVERED_MIN:
+            return said(None, say("fast_by_itself"), **detail)
         if not unchanged and share < _RECOVERED_MIN:
-            text = (
-                "The drive stood still too seldom, after reads and after pauses, to compare them."
-            )
-            return _finding(name, title, None, text, evidence, detail)
-    shown = wording.percent(min(max(share, 0.0), 1.0))
+            return said(None, say("seldom_still"), **detail)
+    shown = min(max(share, 0.0), 1.0)
     if share >= _RECOVERED_MIN and share - reach > 0:
-        text = f"A pause takes away {shown} of the slowing down, other than reading for as long."
-        return _finding(name, title, True, text, evidence, detail)
+        return said(True, say("recovers", shown=shown), **detail)
     if unchanged:
-        text = "After a pause the drive is as slow as after reading for as long."
-        return _finding(name, title, False, text, evidence, detail)
-    text = (
-        f"Pauses seem to take away {shown} of the slowing down, which varies too much between "
-        "them to be told from chance."
-    )
-    return _finding(name, title, None, text, evidence, detail)
+        return said(False, say("as_slow"), **detail)
+    return said(None, say("varies", shown=shown), **detail)
 
 
-def _by_trim(
-    slowed: _Slowed | None, again: Floats, trimmed: Floats, evidence: Sequence[str]
-) -> Finding:
-    name, title = "trim_effect", "TRIM"
-    if slowed is None:
-        return _finding(name, title, None, _NOT_SLOWED, evidence, {})
-    right_before = again[-_RIGHT_BEFORE if slowed.is_even else -_RIGHT_BEFORE_STILL :]
-    if right_before.mean() - slowed.fresh < UNCHANGED_MAX * slowed.lost:
-        text = "What was written after the pauses was as fast as what was written after TRIM."
-        return _finding(name, title, None, text, evidence, {})
+def by_trim(view: View) -> Answer | None:
+    """Whether TRIM makes the drive faster; ``None`` where the probe did not come so far."""
+    again, trimmed = (_paces(parts(stage(view))) for stage in (AGAIN, TRIMMED))
+    if len(again) < _RIGHT_BEFORE_STILL or len(trimmed) <= _AFTER_TRIM:
+        return None
+    evidence = ids([*AGAIN(view), *TRIMMED(view)])
+    slow = view.once(slowed)
+    if slow is None:
+        return yes_or_no(None, say("idle_recovery.not_slowed"), evidence=evidence)
+    right_before = again[-_RIGHT_BEFORE if slow.is_even else -_RIGHT_BEFORE_STILL :]
+    if right_before.mean() - slow.fresh < UNCHANGED_MAX * slow.lost:
+        return yes_or_no(None, say("fast_before"), evidence=evidence)
     late = trimmed[_AFTER_TRIM:]
     # Between stalls a drive is fast by itself: all of what was written before counts.
-    before = right_before if slowed.is_even else np.append(slowed.parts, right_before)
-    lost = float(before.mean()) - slowed.fresh
+    before = right_before if slow.is_even else np.append(slow.parts, right_before)
+    lost = float(before.mean()) - slow.fresh
     share = float(before.mean() - late.mean()) / lost
-    by_itself = slowed.by_itself(len(late))
-    detail = {"share": share, "goodness": {"largest_by_itself": by_itself}}
-    text = (
-        f"After TRIM of everything {wording.percent(min(max(share, 0.0), 1.0))} of the slowing "
-        "down is gone."
-    )
+    by_itself = slow.by_itself(len(late))
+    shown, yes = say("measured", shown=min(max(share, 0.0), 1.0)), None
     if share >= _RECOVERED_MIN and by_itself < _RECOVERED_MIN:
-        return _finding(name, title, True, text, evidence, detail)
-    if share < UNCHANGED_MAX:
-        return _finding(name, title, False, text, evidence, detail)
-    if by_itself >= _RECOVERED_MIN:
-        text = f"{text[:-1]}, but as long stretches before it were as fast by themselves."
-    return _finding(name, title, None, text, evidence, detail)
-
-
-def _finding(
-    name: str,
-    title: str,
-    yes: bool | None,
-    text: str,
-    evidence: Sequence[str],
-    detail: dict[str, object],
-) -> Finding:
-    return Finding(
-        name,
-        title,
-        "not identifiable" if yes is None else "measured",
-        text,
-        value=None if yes is None else float(yes),
-        unit=None if yes is None else PRESENCE,
-        evidence=evidence,
-        detail=detail | {"discrete": True},
-    )
+        yes = True
+    elif share < UNCHANGED_MAX:
+        yes = False
+    elif by_itself >= _RECOVERED_MIN:
+        shown = say("by_itself", **shown.parameters)
+    detail = {"share": share, "goodness": {"largest_by_itself": by_itself}}
+    return yes_or_no(yes, shown, detail=detail, evidence=evidence)

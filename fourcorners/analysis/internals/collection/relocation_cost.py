@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners.analysis.internals.collection.superblock import TEST, reads_beside
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.internals.collection.superblock import waits
+from fourcorners.analysis.internals.view import View
 
 _READS_MIN = 50
 
@@ -35,20 +35,18 @@ _ROUND_MIN = 0.6
 What is shorter are single rows, which something before the dies brings one by one."""
 
 
-def cost_of_moving(run: RunData, round_s: float) -> float | None:
+def cost_of_moving(view: View, round_s: float) -> float | None:
     """Time to move a unit over the time to write one; ``None`` where too few reads show it, or it
     is not the dies that limit writing.
 
     Args:
-        run: the run.
+        view: of the run.
         round_s: period of the steps in which a burst of writes is taken.
     """
-    beside = [m.recording for m in measured(run, TEST, "read") if m.point.get("stage") == "beside"]
-    if not beside:
+    beside = view.once(waits)
+    if beside is None or len(beside.seconds) < _READS_MIN:
         return None
-    taken_s = reads_beside(run.ios(beside[0])).seconds
-    if len(taken_s) < _READS_MIN:
-        return None
+    taken_s = beside.seconds
     read_s = float(np.quantile(taken_s, _AT_ONCE_QUANTILE))
     waited_s = taken_s[taken_s > _WAITED_MIN * read_s + _WAITED_MIN_S] - read_s
     if len(waited_s) < _READS_MIN or not _READ_S[0] <= read_s <= _READ_S[1]:

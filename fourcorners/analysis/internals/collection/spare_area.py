@@ -15,17 +15,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches.burst_curve import completion_curve
+from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, Part, parts
 from fourcorners.analysis.internals.collection.relocation_cost import cost_of_moving
-from fourcorners.analysis.internals.collection.superblock import TEST, Part, parts_of
+from fourcorners.analysis.internals.collection.superblock import cycle
 from fourcorners.analysis.internals.collection.write_amplification import (
     WRITTEN_MAX,
     Prior,
     likely_share,
 )
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.view import View
+from fourcorners.sentences import say
 
 Floats = npt.NDArray[np.float64]
 
@@ -111,29 +114,8 @@ _UNITS_PASSED = 2.0
 """Erase units after the cliff, from which the pace is that of collection: the block into which is
 collected is still empty before."""
 
-_UNSURE = 0.25
-"""Half an interval over the value, above which nothing is said."""
-
 _DISAGREEMENT_MAX = 0.25
-
-
-@dataclass(frozen=True)
-class Known:
-    """What other probes say of the drive; ``None`` where they do not."""
-
-    erased_bytes: float | None
-    """What is erased at a time: it bounds how sure the findings are."""
-    erase_s: float | None
-    """How long that takes."""
-    buffer_bytes: float | None
-    """Size of the write buffer: a slower pace of the flash shows when what was in it has gone."""
-    stall_s: float | None
-    """How long it stands still to collect; zero where it does not."""
-    slc_cache_bytes: float | None
-    """Its SLC cache, through which writes may go even where it is full."""
-    round_s: float
-    """Period of the steps in which a burst is taken once the buffer is full; zero where none show.
-    If it is that of programs, flash limits the pace."""
+"""Gap between the intervals of both ways, over the value, from which they do not agree."""
 
 
 @dataclass(frozen=True)
@@ -206,138 +188,102 @@ def _varies(times: Floats) -> bool:
     return bool(high - low > _VARIES_MIN * middle)
 
 
-def find(run: RunData, known: Known) -> list[Finding]:
-    """The findings, if the probe ran."""
-    parts, evidence = parts_of(run, "overwrite")
-    filled = [m for m in measured(run, TEST, "write") if m.point.get("stage") == "fill"]
-    if not filled:
-        return []
-    evidence = [filled[0].recording, *evidence]
-    user = float(filled[0].row["bytes"])
-    cliff = find_cliff(parts)
+def cliff_of(view: View) -> Cliff | None:
+    """Where the drive of a run begins to collect."""
+    return find_cliff(parts(OVERWRITE(view)))
+
+
+def _hidden(view: View) -> Answer | None:
+    """Why spare area cannot show, whatever was measured."""
+    if view.has("log_blocks"):
+        return unknown(say("over_provisioning.logged"))
+    if write_buffer.writes_through(view):
+        return unknown(say("over_provisioning.padded"))
+    return None
+
+
+def _user_bytes(view: View) -> float:
+    return float(FILL(view)[0].row["bytes"])
+
+
+def _no_cliff(view: View) -> Answer:
+    done, user = parts(OVERWRITE(view)), _user_bytes(view)
+    if not done:
+        return unknown(say("over_provisioning.not_filled"))
+    if _varies(np.array([elapsed for _, elapsed in done[: max(len(done) // 4, _FRESH_PARTS)]])):
+        return unknown(say("over_provisioning.varied"))
+    share = sum(count for count, _ in done) / user
+    return unknown(say("over_provisioning.not_slower", share=share))
+
+
+def by_cliff(view: View) -> Answer:
+    """By the bytes that are written to the cliff."""
+    cliff = view.once(cliff_of)
+    if hidden := view.once(_hidden):
+        return hidden
     if cliff is None:
-        reason = _no_cliff(parts, user)
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence)
-            for name, title in _TITLES.items()
-        ]
-    by_cliff = _by_cliff(cliff, user, known, evidence)
-    fill = completion_curve(run, filled[0])
-    by_amplification = _by_amplification(run, parts, cliff, user, fill, known, evidence)
-    return [_combined(by_cliff, by_amplification), by_cliff, by_amplification]
-
-
-_TITLES = {
-    "over_provisioning": "Spare area",
-    "op_by_cliff": "Spare area, by the cliff",
-    "op_by_amplification": "Spare area, by write amplification",
-}
-
-
-def _no_cliff(parts: Sequence[Part], user: float) -> str:
-    written = sum(count for count, _ in parts)
-    if not parts:
-        return "The drive was not filled in the time that there was, or nothing was overwritten."
-    if _varies(np.array([elapsed for _, elapsed in parts[: max(len(parts) // 4, _FRESH_PARTS)]])):
-        return (
-            "The pace of overwriting varied from the start, by more than 30 %, which is other load "
-            "or something else than flash: where collection begins cannot be told."
-        )
-    return (
-        f"Overwriting {wording.percent(written / user)} of the full drive at random did not slow "
-        "it down: it has more spare area, or something else is slower than collection."
-    )
-
-
-def _by_cliff(cliff: Cliff, user: float, known: Known, evidence: Sequence[str]) -> Finding:
-    unit, buffer_bytes = known.erased_bytes, known.buffer_bytes or 0.0
+        return view.once(_no_cliff)
+    user = _user_bytes(view)
+    unit = view.value("superblock_bytes")
+    buffer_bytes = view.value("write_buffer_bytes") or 0.0
     written = max(cliff.written_bytes - buffer_bytes, 0.0)
     share = written / user
     begun = _UNKNOWN_UNIT * written if unit is None else _UNITS_UNCERTAIN * unit
     buffered = _BUFFER_UNCERTAIN * buffer_bytes or _UNKNOWN_BUFFER_BYTES
     margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
-    if margin > _UNSURE * share:
-        return Finding(
-            "op_by_cliff",
-            _TITLES["op_by_cliff"],
-            "not identifiable",
-            "The drive begins to collect after a few of the units that it erases at a time, some "
-            "of which are always being written: its spare area is too small beside them.",
-            evidence=evidence,
-        )
-    return Finding(
-        "op_by_cliff",
-        _TITLES["op_by_cliff"],
-        "measured",
-        f"The full drive takes {wording.amount(written)} of random writes at its full pace before "
-        f"it has to collect: {wording.percent(share)} of what the user has.",
-        value=share,
-        unit="of user area",
-        interval=(max(share - margin, 0.0), share + margin),
-        evidence=evidence,
-        detail={"written_bytes": written, "goodness": {"part": cliff.part}},
-    )
+    if margin > UNSURE * share:
+        return unknown(say("op_by_cliff.few_units"))
+    interval = (max(share - margin, 0.0), share + margin)
+    detail = {"written_bytes": written, "goodness": {"part": cliff.part}}
+    return known(share, say("measured"), interval=interval, detail=detail)
 
 
-def _by_amplification(
-    run: RunData,
-    parts: Sequence[Part],
-    cliff: Cliff,
-    user: float,
-    fill: Curve,
-    known: Known,
-    evidence: Sequence[str],
-) -> Finding:
-    name = "op_by_amplification"
-
-    def unidentified(reason: str) -> Finding:
-        return Finding(name, _TITLES[name], "not identifiable", reason, evidence=evidence)
-
-    fresh = float(parts[0][0]) / cliff.fresh_s
+def by_amplification(view: View) -> Answer:
+    """By how much slower the drive becomes."""
+    cliff = view.once(cliff_of)
+    if hidden := view.once(_hidden):
+        return hidden
+    if cliff is None:
+        return view.once(_no_cliff)
+    done, user = parts(OVERWRITE(view)), _user_bytes(view)
+    fill = completion_curve(view.run, FILL(view)[0])
+    fresh = float(done[0][0]) / cliff.fresh_s
     late = fill.rate(_LATE_SHARE * user, user)
     first_rate = max(fill.rate(*bytes) for bytes in _FIRST_BYTES)
     same = _PACE[0] <= fresh / late <= _PACE[1]
     if not same or _SAME_PACE[0] <= first_rate / late <= _SAME_PACE[1]:
-        return unidentified(
-            "Something else than flash limits the pace of writing, so the pace after the cliff "
-            "does not tell how much is written to flash."
-        )
-    if known.slc_cache_bytes:
-        return unidentified(
-            "The drive has an SLC cache: what is written may go through it even where it is full, "
-            "so the pace does not tell how much is written to flash."
-        )
-    cost = cost_of_moving(run, known.round_s)
+        return unknown(say("not_flash"))
+    slc_cache_bytes, stall_s = (
+        view.value(name) for name in ("slc_cache_bytes", "collection_stall_length")
+    )
+    if slc_cache_bytes:
+        return unknown(say("slc_cache"))
+    cost = cost_of_moving(view, write_buffer.round_s(view))
     if cost is None:
-        return unidentified(
-            "A burst of writes shows no rounds of the dies that last as long as a program does "
-            "which reads wait for: data may get to flash more slowly than flash could take it, "
-            "which has time left to move data then."
-        )
-    unit = (known.erased_bytes or 0.0) / user
-    written = np.append(0.0, np.cumsum([float(count) for count, _ in parts])) / user
-    elapsed_s = np.append(0.0, np.cumsum([elapsed for _, elapsed in parts]))
+        return unknown(say("no_rounds"))
+    erased_bytes, erasure = view.value("superblock_bytes"), view.once(cycle)
+    unit = (erased_bytes or 0.0) / user
+    written = np.append(0.0, np.cumsum([float(count) for count, _ in done])) / user
+    elapsed_s = np.append(0.0, np.cumsum([elapsed for _, elapsed in done]))
     since = written - cliff.written_bytes / user
     first = max(float(since[cliff.part + 2]), _UNITS_PASSED * unit)
     last = min(float(since[-1]), WRITTEN_MAX)
     if last <= first:
-        return unidentified(
-            "Too little was written after the cliff, beside what is erased at a time, to tell how "
-            "much is moved."
-        )
+        return unknown(say("little_written"))
     edges = np.linspace(first, last, _STRETCHES + 1)
     longer = np.diff(np.interp(edges, since, elapsed_s * fresh / user)) / np.diff(edges) - 1
-    in_bursts = known.stall_s != 0
+    in_bursts = stall_s != 0
     scatter = (_BURST_SCATTER if in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
-    spread = _COST_SPREAD_APART if known.stall_s is None else _COST_SPREAD
+    # Where some writes wait long but the drive does not stand still.
+    spread = _COST_SPREAD_APART if stall_s is None else _COST_SPREAD
     drift = _DRIFT
-    if known.slc_cache_bytes is None:
+    if slc_cache_bytes is None:
         cost, spread = cost * _COST_CACHED, math.hypot(spread, _CACHED_SPREAD)
     if in_bursts:
         cost, drift = cost * _COST_IN_BURSTS, _DRIFT_IN_BURSTS
     prior = Prior(cost, spread, drift, _ERASE)
-    if known.erase_s and known.erased_bytes:
-        erase = min(known.erase_s * fresh / known.erased_bytes, _ERASE_MAX)
+    if erasure is not None and erased_bytes:
+        erase = min(erasure.wait_s * fresh / erased_bytes, _ERASE_MAX)
         prior = replace(prior, erase=erase)
     likely = likely_share(
         edges,
@@ -347,65 +293,31 @@ def _by_amplification(
         prior=prior,
     )
     if likely.misfit > _MISFIT_MAX:
-        return unidentified(
-            "The pace after the cliff does not change as that of a drive which moves what is still "
-            "valid: stalls are few, or something else limits it."
-        )
-    if likely.high - likely.low > 2 * _UNSURE * likely.share:
-        return unidentified(
-            "What was written after the cliff does not tell the cost of moving data from the "
-            "amount that is moved."
-        )
-    return Finding(
-        name,
-        _TITLES[name],
-        "measured",
-        f"After the cliff {wording.number(likely.amplification)} bytes go to flash for each that "
-        "is written, and less as blocks are gone through: as with a spare area of "
-        f"{wording.percent(likely.share)}.",
-        value=likely.share,
-        unit="of user area",
-        interval=(likely.low, likely.high),
-        evidence=evidence,
-        detail={
-            "amplification": likely.amplification,
-            "cost_of_moving": likely.cost,
-            "goodness": {"chi_squared_per_stretch": likely.misfit, "stretches": _STRETCHES},
-        },
-    )
+        return unknown(say("other_course"))
+    if likely.high - likely.low > 2 * UNSURE * likely.share:
+        return unknown(say("cost_or_amount"))
+    detail = {
+        "amplification": likely.amplification,
+        "cost_of_moving": likely.cost,
+        "goodness": {"chi_squared_per_stretch": likely.misfit, "stretches": _STRETCHES},
+    }
+    interval = (likely.low, likely.high)
+    return known(likely.share, say("measured"), interval=interval, detail=detail)
 
 
-def _combined(by_cliff: Finding, by_amplification: Finding) -> Finding:
+def combined(view: View) -> Answer:
     """By the cliff, which counts bytes; the other way has to agree."""
-    if by_cliff.value is None or by_cliff.interval is None:
-        return replace(by_cliff, name="over_provisioning", title=_TITLES["over_provisioning"])
-    value, interval = by_cliff.value, by_cliff.interval
-    other, reach = by_amplification.value, by_amplification.interval
+    by_bytes, by_pace = view.answer("op_by_cliff"), view.answer("op_by_amplification")
+    assert by_bytes is not None
+    if by_bytes.value is None or by_bytes.interval is None:
+        return by_bytes
+    value, interval = by_bytes.value, by_bytes.interval
+    other = None if by_pace is None else by_pace.value
     detail: dict[str, object] = {"by_cliff": value, "by_amplification": other}
-    evidence = by_cliff.evidence
-    text = f"{wording.percent(value)} of what the user has is spare, counted in bytes to the cliff."
-    if other is not None and reach is not None:
-        apart = max(interval[0] - reach[1], reach[0] - interval[1], 0.0)
-        detail["goodness"] = {"disagreement": abs(other / value - 1)}
-        if apart > _DISAGREEMENT_MAX * value:
-            return Finding(
-                "over_provisioning",
-                _TITLES["over_provisioning"],
-                "not identifiable",
-                f"The bytes to the cliff say {wording.percent(value)} of spare area, the pace "
-                f"after it {wording.percent(other)}: they do not agree.",
-                evidence=evidence,
-                detail=detail,
-            )
-        text += f" The pace after it says {wording.percent(other)}."
-    return Finding(
-        "over_provisioning",
-        _TITLES["over_provisioning"],
-        "measured",
-        text,
-        value=value,
-        unit="of user area",
-        interval=interval,
-        evidence=evidence,
-        detail=detail,
-    )
+    if by_pace is None or other is None or by_pace.interval is None:
+        return known(value, say("measured"), interval=interval, detail=detail)
+    reach = by_pace.interval
+    detail["goodness"] = {"disagreement": abs(other / value - 1)}
+    if max(interval[0] - reach[1], reach[0] - interval[1]) > _DISAGREEMENT_MAX * value:
+        return unknown(say("disagree"), detail=detail)
+    return known(value, say("beside_the_pace"), interval=interval, detail=detail)

@@ -8,17 +8,20 @@ distance between two (SSDcheck, Kim et al., MICRO 2018, uses it to foretell the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals.collection.spare_area import find_cliff
-from fourcorners.analysis.internals.collection.superblock import TEST, parts_of
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
+from fourcorners.analysis.internals.collection.spare_area import cliff_of
+from fourcorners.analysis.internals.collection.superblock import cycle
+from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.source import Measured, RunData
+from fourcorners.sentences import say
+
+WRITES = pick(TEST, "write")
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,10 +54,11 @@ _LONGER_SHARE_MIN = 0.25
 """What writes take longer after the cliff, over what they took before."""
 
 _UNSURE = 0.15
-"""Half an interval over the value, above which nothing is said."""
+"""Half an interval over the distance, above which it is not told: nearer than
+:data:`~fourcorners.analysis.internals.thresholds.UNSURE`, as it is held against what is erased."""
 
-_NAMES = ("collection_stall_length", "collection_stall_spacing")
-_TITLES = ("Collection stalls, length", "Collection stalls, distance")
+_LENGTHS_DIFFER = 0.1
+"""What a stall may last more or less than the mean: some blocks have more to move than others."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,10 @@ class Stalls:
     """Share of the requests that met one."""
 
 
-def find_stalls(run: RunData) -> Stalls | None:
+def find_stalls(view: View) -> Stalls | None:
     """The stalls from the cliff on; ``None`` where there is none, or too little came after it."""
-    cliff = find_cliff(parts_of(run, "overwrite")[0])
-    rows = [m for m in measured(run, TEST, "write") if m.point.get("stage") == "overwrite"]
+    rows = OVERWRITE(view)
+    cliff = view.once(cliff_of)
     if cliff is None or cliff.part < 2:
         return None
     before, after = rows[: cliff.part - 1], rows[cliff.part :]
@@ -84,14 +88,14 @@ def find_stalls(run: RunData) -> Stalls | None:
     usual_s = cliff.fresh_s * float(written.sum()) / float(before[0].row["bytes"])
     if elapsed_s - usual_s < _LONGER_SHARE_MIN * usual_s:
         return None
-    waits = np.concatenate([_waits(run, m) for m in after])
+    waits = np.concatenate([_waits(view.run, m) for m in after])
     waits = waits[waits[:, 0] >= _LONGER_MIN * usual]
     if not len(waits):
         return Stalls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     waits = waits[np.argsort(waits[:, 0])]
     waited = np.cumsum(waits[:, 0] * waits[:, 1])
     threshold = _LONG_SHARE * float(waits[np.searchsorted(waited, waited[-1] / 2), 0])
-    met = np.array([_above(run, m, threshold) for m in after])
+    met = np.array([_above(view.run, m, threshold) for m in after])
     depth = float(after[0].queue_depth or 1)
     counts = met[:, 0] / depth
     count = float(counts.sum())
@@ -137,105 +141,73 @@ def _waits(run: RunData, m: Measured) -> Floats:
     return waits
 
 
-def find(run: RunData, erased: Finding) -> list[Finding]:
-    """Both findings, if the probe ran.
+@dataclass(frozen=True)
+class _Told:
+    """Stalls that can be told, with the distance and its margin that are surest."""
 
-    Args:
-        run: the run.
-        erased: ``superblock_bytes``: a drive stands still for what it erases at a time.
-    """
-    parts, evidence = parts_of(run, "overwrite")
-    if not parts:
-        filled = [m.recording for m in measured(run, TEST, "write")]
-        reason = "The drive was not filled in the time that there was, or nothing was overwritten."
-        return _unidentified(reason, filled) if filled else []
-    stalls = find_stalls(run)
+    stalls: Stalls
+    spacing_bytes: float
+    margin_bytes: float
+
+
+def length(view: View) -> Answer:
+    """For how long the drive takes nothing."""
+    told = view.once(_told)
+    if not isinstance(told, _Told):
+        return told
+    length_s = told.stalls.length_s
+    return _known(view, told, length_s, _LENGTHS_DIFFER * length_s)
+
+
+def spacing(view: View) -> Answer:
+    """For how much written it does so once."""
+    told = view.once(_told)
+    if not isinstance(told, _Told):
+        return told
+    return _known(view, told, told.spacing_bytes, told.margin_bytes)
+
+
+def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
+    stalls = told.stalls
+    said = say("collection_stalls.measured", length=stalls.length_s, spacing=told.spacing_bytes)
+    detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
+    evidence = ids(OVERWRITE(view))
+    return known(value, said, bounds=about(value, margin), detail=detail, evidence=evidence)
+
+
+def _told(view: View) -> _Told | Answer:
+    overwritten = OVERWRITE(view)
+    if not overwritten:
+        return unknown(say("collection_stalls.not_filled"), evidence=ids(WRITES(view)))
+    evidence = ids(overwritten)
+
+    def hidden(name: str, **parameters: object) -> Answer:
+        return unknown(say(f"collection_stalls.{name}", **parameters), evidence=evidence)
+
+    stalls = view.once(find_stalls)
     if stalls is None:
-        reason = (
-            "The drive did not slow down, or not clearly, or too little was written after that: it "
-            "was not seen to collect."
-        )
-        return _unidentified(reason, evidence)
+        return hidden("not_slower")
     if stalls.waiting >= _ALL_WAIT or stalls.explained <= _EXPLAINED_NOT:
-        text = "The drive slows down without standing still: it collects a little with every write."
         # No least stall that would show: what waits as long as one does, or how much of the time
         # it takes, decides, not a length.
         goodness = {"time_explained": stalls.explained, "requests_waiting": stalls.waiting}
-        return [
-            Finding(
-                name,
-                title,
-                "measured",
-                text,
-                value=0.0,
-                unit=unit,
-                evidence=evidence,
-                detail={"goodness": goodness},
-            )
-            for name, title, unit in zip(_NAMES, _TITLES, ("s", "B"), strict=True)
-        ]
+        return known(
+            0.0, say("collection_stalls.none"), detail={"goodness": goodness}, evidence=evidence
+        )
+    lasts = {"length_s": stalls.length_s}
     if stalls.waiting > _WAITING_MAX or not _EXPLAINED[0] <= stalls.explained <= _EXPLAINED[1]:
-        reason = (
-            f"Some writes wait for {wording.duration(stalls.length_s)} and more, which is neither "
-            "all that slows the drive down nor too little to matter."
-        )
-        return _unidentified(reason, evidence)
-    return _found(stalls, erased, evidence)
-
-
-def _found(stalls: Stalls, erased: Finding, evidence: Sequence[str]) -> list[Finding]:
+        return hidden("some_wait", **lasts)
     spacing, margin = stalls.spacing_bytes, stalls.margin_bytes
-    at_a_time = erased.value or 0.0
-    apart = abs(at_a_time - spacing)
-    if at_a_time and erased.interval is not None and apart <= max(2 * margin, _UNSURE * spacing):
-        # Erasures were counted more closely than stalls.
-        spacing, margin = at_a_time, (erased.interval[1] - erased.interval[0]) / 2
-    elif at_a_time and spacing:
-        reason = (
-            f"Some writes wait long, once for every {wording.size(spacing)}, which does not go "
-            f"with the {wording.size(at_a_time)} that are erased at a time."
-        )
-        return _unidentified(reason, evidence)
-    elif stalls.explained < _EXPLAINED_ALONE or stalls.waiting > _WAITING_ALONE_MAX:
-        reason = (
-            f"Some writes wait for {wording.duration(stalls.length_s)} and more: too often, or not "
-            "long enough for what slows the drive down. Parts of it may collect at different times."
-        )
-        return _unidentified(reason, evidence)
-    elif margin > _UNSURE * spacing or not spacing:
-        reason = (
-            f"The drive stood still {wording.number(stalls.count)} times for "
-            f"{wording.duration(stalls.length_s)}: too few to tell how far apart."
-        )
-        return _unidentified(reason, evidence)
-    detail = {
-        "interval": RESOLUTION,
-        "stalls": stalls.count,
-        "goodness": {"time_explained": stalls.explained},
-    }
-    text = (
-        f"While it collects the drive takes nothing for {wording.duration(stalls.length_s)}, once "
-        f"for every {wording.size(spacing)} written."
-    )
-    values = ((stalls.length_s, "s", 0.1 * stalls.length_s), (spacing, "B", margin))
-    return [
-        Finding(
-            name,
-            title,
-            "measured",
-            text,
-            value=value,
-            unit=unit,
-            interval=(value - reach, value + reach),
-            evidence=evidence,
-            detail=detail,
-        )
-        for name, title, (value, unit, reach) in zip(_NAMES, _TITLES, values, strict=True)
-    ]
-
-
-def _unidentified(reason: str, evidence: Sequence[str]) -> list[Finding]:
-    return [
-        Finding(name, title, "not identifiable", reason, evidence=evidence)
-        for name, title in zip(_NAMES, _TITLES, strict=True)
-    ]
+    erased = view.once(cycle)
+    if erased is not None:
+        apart = abs(erased.unit_bytes - spacing)
+        if apart <= max(2 * margin, _UNSURE * spacing):
+            # Erasures were counted more closely than stalls.
+            return _Told(stalls, erased.unit_bytes, erased.margin_bytes)
+        if spacing:
+            return hidden("unlike_erased", spacing=spacing, erased=erased.unit_bytes)
+    if stalls.explained < _EXPLAINED_ALONE or stalls.waiting > _WAITING_ALONE_MAX:
+        return hidden("too_often", **lasts)
+    if margin > _UNSURE * spacing or not spacing:
+        return hidden("too_few", **lasts, stalls=stalls.count)
+    return _Told(stalls, spacing, margin)

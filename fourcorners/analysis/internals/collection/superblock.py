@@ -10,25 +10,23 @@ all that are reclaimed at a stretch, counted as one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.collection.parts import TEST
+from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import RunData, measured
 from fourcorners.recording import IoLog
+from fourcorners.sentences import say
 
-TEST = "probe-overwrite"
-NAME, TITLE = "superblock_bytes", "Erased at a time (superblock)"
+BESIDE = pick(TEST, "read", stage="beside")
+"""Reads beside sequential writes to a trimmed drive."""
 
 Floats = npt.NDArray[np.float64]
-Part = tuple[int, float]
-"""Bytes written, and the seconds that it took."""
 
 EVENTS_MIN = 8
 """Waits seen, from which their distance is one: fewer may be every other erasure by chance."""
@@ -303,52 +301,43 @@ def reads_beside(log: IoLog) -> Waits:
     )
 
 
-def parts_of(run: RunData, stage: str) -> tuple[list[Part], list[str]]:
-    """The parts of a stage of the probe in order, and the ids of their recordings."""
-    chosen = [m for m in measured(run, TEST, "write") if m.point.get("stage") == stage]
-    parts = [(int(m.row["bytes"]), m.number("elapsed_s") or 0.0) for m in chosen]
-    return parts, [m.recording for m in chosen]
+def waits(view: View) -> Waits | None:
+    """Of the reads beside sequential writes; ``None`` where there were none."""
+    points = BESIDE(view)
+    return reads_beside(view.run.ios(points[0].recording)) if points else None
 
 
-def find(run: RunData) -> list[Finding]:
-    """The finding, if the probe ran."""
-    if not parts_of(run, "fill")[0]:
-        return []
-    beside = [m.recording for m in measured(run, TEST, "read") if m.point.get("stage") == "beside"]
+def cycle(view: View) -> Cycle | None:
+    """What the reads beside sequential writes show of erasures."""
+    beside = view.once(waits)
+    return None if beside is None else erase_cycle(beside)
+
+
+def superblock(view: View) -> Answer:
+    """What is erased at a time; where erasures hide, the distance of stalls says what is reclaimed
+    at a time."""
+    beside, found = BESIDE(view), view.once(cycle)
+    spacing = view.answer("collection_stall_spacing")
+    if found is None and spacing is not None and spacing.value and spacing.interval:
+        return known(
+            spacing.value,
+            say("by_stalls"),
+            bounds=spacing.interval,
+            detail=spacing.detail,
+            evidence=spacing.evidence,
+        )
     if not beside:
-        return _unidentified("The drive was not written after TRIM.", [])
-    cycle = erase_cycle(reads_beside(run.ios(beside[0])))
-    if cycle is None:
-        return _unidentified(
-            "Reads beside sequential writes to a trimmed drive do not wait at equal distances: "
-            "blocks are erased at other times, or too few of them were, or erasures step back for "
-            "reads.",
-            beside,
-        )
-    text = (
-        f"While a trimmed drive is written in sequence, reads wait for "
-        f"{wording.duration(cycle.wait_s)} after every {wording.size(cycle.unit_bytes)}: so much "
-        "is erased at a time, over all dies."
+        return unknown(say("not_written"), evidence=())
+    if found is None:
+        return unknown(say("no_cycle"), evidence=ids(beside))
+    return known(
+        found.unit_bytes,
+        say("measured"),
+        bounds=about(found.unit_bytes, found.margin_bytes),
+        detail={
+            "wait_s": found.wait_s,
+            "events": found.events,
+            "goodness": {"coherence": found.coherence},
+        },
+        evidence=ids(beside),
     )
-    return [
-        Finding(
-            NAME,
-            TITLE,
-            "measured",
-            text,
-            value=cycle.unit_bytes,
-            unit="B",
-            interval=(cycle.unit_bytes - cycle.margin_bytes, cycle.unit_bytes + cycle.margin_bytes),
-            evidence=beside,
-            detail={
-                "interval": RESOLUTION,
-                "wait_s": cycle.wait_s,
-                "events": cycle.events,
-                "goodness": {"coherence": cycle.coherence},
-            },
-        )
-    ]
-
-
-def _unidentified(reason: str, evidence: Sequence[str]) -> list[Finding]:
-    return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence)]

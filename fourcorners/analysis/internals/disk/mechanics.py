@@ -17,21 +17,31 @@ transfer, follow from the rates by place where these were measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import UNDER_LOAD, Finding
-from fourcorners.analysis.internals.disk import tracks, zones
-from fourcorners.analysis.internals.method.medium import NO_ARM, moves_an_arm
+from fourcorners.analysis.finding import UNDER_LOAD
+from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
+from fourcorners.analysis.internals.disk import zones
+from fourcorners.analysis.internals.view import Axis, View, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
+from fourcorners.analysis.source import capacity_bytes
+from fourcorners.sentences import say
 
 TEST = "probe-seeks"
+
+NEAR = pick(
+    TEST,
+    "read",
+    without=(Axis.SENTINEL, Axis.DISTANCE, Axis.STRIDE),
+)
+"""Random reads within a small region."""
+
+IN_TURNS = pick(TEST, "read", Axis.DISTANCE)
+"""Reads in turns of two regions."""
 
 SPEEDS_RPM = (3600, 4200, 4500, 5400, 5900, 7200, 10_000, 15_000)
 """Speeds at which spindles were and are sold."""
@@ -57,89 +67,34 @@ _PLACES = 500
 """Places that stand for all of a disk."""
 
 
-def find(run: RunData, queue_depth: float | None = None) -> list[Finding]:
-    """The findings; none where the probe did not run.
-
-    Args:
-        run: the run.
-        queue_depth: commands that the drive accepts at once, if that is known.
-    """
-    points = measured(run, TEST, "read")
-    near = next((m for m in points if m.recording.endswith("/near")), None)
-    if near is None:
-        return []
-    apart = [m for m in points if m.point.get("distance_bytes") is not None]
-    if not moves_an_arm(1 / near.iops):
-        return [
-            Finding(
-                "rotation_rpm",
-                _TITLES["rotation_rpm"],
-                "measured",
-                f"Nothing turns: a read takes {wording.duration(1 / near.iops)}.",
-                value=0.0,
-                unit="1/min",
-                evidence=[near.recording],
-                detail={
-                    "discrete": True,
-                    "goodness": {"read_in_shortest_half_turns": max(SPEEDS_RPM) / 30 / near.iops},
-                    UNDER_LOAD: True,
-                },
-            ),
-            *(
-                Finding(
-                    name,
-                    title,
-                    "not applicable",
-                    NO_ARM,
-                    evidence=[near.recording],
-                    detail={UNDER_LOAD: True},
-                )
-                for name, title in {**_TITLES, **tracks.TITLES}.items()
-                if name != "rotation_rpm"
-            ),
-        ]
-    rotation = _rotation(run, near)
-    following = [m for m in points if m.point.get("stride_bytes") is not None]
-    found = [rotation, *_seeks(run, apart, rotation.value, queue_depth)]
-    return found + [f for m in following for f in tracks.find(run, m, rotation.value)]
+_DISTANCES_MIN = 5
+"""Two parameters, and as many distances to tell whether they hold."""
 
 
-_TITLES = {
-    "rotation_rpm": "Rotation speed",
-    "seek_stroke": "Seek over all cylinders",
-    "seek_base": "Shortest seek",
-    "seek_mean": "Seek between two places at random",
-}
+def still(view: View) -> Answer | None:
+    """That nothing moves, by reads within a small region; ``None`` where something does."""
+    [near, *_] = NEAR(view)
+    if moves_an_arm(1 / near.iops):
+        return None
+    return inapplicable(say("any.no_arm"), detail={UNDER_LOAD: True}, evidence=[near.recording])
 
 
-def _rotation(run: RunData, near: Measured) -> Finding:
-    low, high, count = run.histogram(near.recording, "read")
-    times_s = (low + high) / 2e9
-    turn_s = _spread_s(times_s, count.astype(np.float64))
+def rotation(view: View) -> Answer:
+    """How fast the disk turns; nothing of a drive that needs no arm, whatever else uses it."""
+    [near, *_] = NEAR(view)
+    read_s = 1 / near.iops
+    if view.once(still):
+        goodness = {"read_in_shortest_half_turns": max(SPEEDS_RPM) / 30 * read_s}
+        detail = {"goodness": goodness, UNDER_LOAD: True}
+        return known(0.0, say("still", read_s=read_s), detail=detail)
+    low, high, count = view.run.histogram(near.recording, "read")
+    turn_s = _spread_s((low + high) / 2e9, count.astype(np.float64))
     speed = min(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))
     off = 60 / turn_s / speed - 1
-    detail = {"turn_s": turn_s, "discrete": True, "goodness": {"off_the_nearest_speed": off}}
+    shown = {"turn_s": turn_s, "goodness": {"off_the_nearest_speed": off}}
     if abs(off) > _SPEED_TOLERANCE:
-        return Finding(
-            "rotation_rpm",
-            _TITLES["rotation_rpm"],
-            "not identifiable",
-            f"Times of near reads spread over {wording.duration(turn_s)}, which is a turn of no "
-            "known speed.",
-            evidence=[near.recording],
-            detail=detail,
-        )
-    return Finding(
-        "rotation_rpm",
-        _TITLES["rotation_rpm"],
-        "measured",
-        f"The disk turns {speed:,} times a minute: times of near reads spread over "
-        f"{wording.duration(turn_s)}.",
-        value=float(speed),
-        unit="1/min",
-        evidence=[near.recording],
-        detail=detail,
-    )
+        return unknown(say("no_speed"), detail=shown)
+    return known(speed, say("measured"), detail=shown)
 
 
 def _spread_s(times_s: Floats, count: Floats) -> float:
@@ -212,27 +167,22 @@ def _fitted(share: Floats, seconds: Floats, reads: Floats) -> _Curve:
     return _Curve(values, covariance, scatter_s, freedom)
 
 
-def _seeks(
-    run: RunData, apart: list[Measured], rotation_rpm: float | None, queue_depth: float | None
-) -> list[Finding]:
-    """The way over all cylinders, and the rest of the curve where it can be told."""
-    evidence = [m.recording for m in apart]
-    capacity = capacity_bytes(run)
-    names = ("seek_stroke", "seek_base", "seek_mean")
+@dataclass(frozen=True)
+class _Seeks:
+    """The curve of a disk's seeks, where it holds."""
 
-    def unidentified(reason: str, names: Sequence[str], **detail: Any) -> list[Finding]:
-        return [
-            Finding(
-                name, _TITLES[name], "not identifiable", reason, evidence=evidence, detail=detail
-            )
-            for name in names
-        ]
+    curve: _Curve
+    capacity_bytes: int
+    detail: dict[str, Any]
 
-    if len(apart) < 5 or capacity is None:
-        return unidentified("Too few distances were measured.", names)
-    distance = np.array([float(m.point["distance_bytes"]) for m in apart])
+
+def _seeks(view: View) -> _Seeks | Answer:
+    apart, capacity = IN_TURNS(view), capacity_bytes(view.run)
+    if len(apart) < _DISTANCES_MIN or capacity is None:
+        return unknown(say("seek_stroke.few_distances"))
+    distance = np.array([float(m.point[Axis.DISTANCE]) for m in apart])
     seconds = np.array([1 / m.iops for m in apart])
-    profile = zones.profile(run)
+    profile = view.once(zones.profile)
     share = strokes(distance, capacity, *profile)
     block_bytes = float(apart[0].block_bytes or 0)
     reads = np.array([float(m.ios) for m in apart])
@@ -245,60 +195,47 @@ def _seeks(
         "goodness": {"scatter_s": curve.scatter_s},
     }
     if not curve.holds:
-        reason = "The time between two places does not grow with the root of their distance."
-        return unidentified(reason, names, **detail)
+        return unknown(say("seek_stroke.no_root"), detail=detail)
+    return _Seeks(curve, capacity, detail)
 
-    def found(name: str, text: str, value: float, half: float) -> Finding:
-        return Finding(
-            name,
-            _TITLES[name],
-            "measured",
-            text,
-            value=value,
-            unit="s",
-            interval=(value - half, value + half),
-            evidence=evidence,
-            detail=detail,
-        )
 
-    stroke, half = curve.at(1.0, constant=0.0)
-    told = [
-        found(
-            "seek_stroke",
-            f"The way over all cylinders adds {wording.duration(stroke)} to what the shortest "
-            "one takes, and a part of it the root of that part.",
-            stroke,
-            half,
-        )
-    ]
-    if rotation_rpm is None or not len(profile[1]):
-        reason = "Without the rotation and the rates by place, what else a read takes is unknown."
-        return told + unidentified(reason, names[1:], **detail)
-    if queue_depth is None or queue_depth < _OVERLAPS:
-        reason = (
-            "The drive takes one command at a time, or it is unknown how many: what its firmware "
-            "does for each cannot be told from what the arm needs for the shortest way."
-        )
-        return told + unidentified(reason, names[1:], **detail)
-    beside_s = 30 / rotation_rpm
-    root = _mean_root(capacity, *profile)
-    (base, base_half), (mean, mean_half) = curve.at(0.0), curve.at(root)
-    return [
-        *told,
-        found(
-            "seek_base",
-            f"The shortest way of the arm takes {wording.duration(base - beside_s)}, settling "
-            "included.",
-            base - beside_s,
-            base_half,
-        ),
-        found(
-            "seek_mean",
-            f"Between two places at random the arm takes {wording.duration(mean - beside_s)}.",
-            mean - beside_s,
-            mean_half,
-        ),
-    ]
+def seek_stroke(view: View) -> Answer:
+    """The way over all cylinders."""
+    if none := view.once(still):
+        return none
+    seeks = view.once(_seeks)
+    if isinstance(seeks, Answer):
+        return seeks
+    value, half = seeks.curve.at(1.0, constant=0.0)
+    return known(value, say("measured"), interval=about(value, half), detail=seeks.detail)
+
+
+def seek_base(view: View) -> Answer:
+    """The shortest way."""
+    return view.once(_beside_half_a_turn, False)
+
+
+def seek_mean(view: View) -> Answer:
+    """The way between two places at random."""
+    return view.once(_beside_half_a_turn, True)
+
+
+def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
+    """What a read takes beside half a turn, on the shortest way or between any two places."""
+    if none := view.once(still):
+        return none
+    seeks = view.once(_seeks)
+    if isinstance(seeks, Answer):
+        return seeks
+    rpm, profile = view.value("rotation_rpm"), view.once(zones.profile)
+    if rpm is None or not len(profile[1]):
+        return unknown(say("seek_stroke.no_rotation"), detail=seeks.detail)
+    if (view.value("command_queue_depth") or 0) < _OVERLAPS:
+        return unknown(say("seek_stroke.one_at_a_time"), detail=seeks.detail)
+    root = _mean_root(seeks.capacity_bytes, *profile) if between_any else 0.0
+    value, half = seeks.curve.at(root)
+    value -= 30 / rpm
+    return known(value, say("measured"), interval=about(value, half), detail=seeks.detail)
 
 
 def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Floats) -> Floats:

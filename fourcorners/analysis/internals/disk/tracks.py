@@ -16,25 +16,22 @@ switch of heads, because a disk's first sector is the first of a cylinder.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
+from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import Said, say
+
+FOLLOWING = pick(TEST, "read", Axis.STRIDE)
+"""Reads that follow the head."""
 
 Floats = npt.NDArray[np.float64]
-
-TITLES = {
-    "track_bytes": "Track at the outer edge",
-    "track_switch": "Switch to the next cylinder",
-    "head_switch": "Switch to the next head",
-    "heads": "Heads",
-}
 
 _ALIKE = 0.1
 """Relative width, to either side, of the times that are one."""
@@ -139,42 +136,43 @@ def _time(seconds: Floats) -> tuple[float, float]:
     return float(seconds.mean()), _CLOCK_S + _Z90 * float(seconds.std()) / math.sqrt(len(seconds))
 
 
-def find(run: RunData, point: Measured, rpm: float | None) -> list[Finding]:
-    """The findings.
+def asked(view: View) -> list[Measured]:
+    """Those reads; or the near ones, where they show that nothing moves."""
+    return FOLLOWING(view) if NEAR(view) and not view.once(still) else NEAR(view)
 
-    Args:
-        run: the run.
-        point: the reads at equal distances.
-        rpm: turns a minute, ``None`` if not known.
-    """
-    evidence = [point.recording]
+
+@dataclass(frozen=True)
+class _Read:
+    """What the reads that follow the head show."""
+
+    followed: Followed
+    track_bytes: float
+    distance_bytes: float
+    turn_s: float
+    detail: dict[str, Any]
+
+
+def _read(view: View) -> _Read | Answer:
+    if none := view.once(still):
+        return none
+    [point, *_] = FOLLOWING(view)
+    rpm = view.value("rotation_rpm")
     if rpm is None:
-        return _unidentified(
-            "Without the speed of rotation, times do not say how long tracks are.", evidence
-        )
+        return unknown(say("track_bytes.no_rotation"))
     try:
-        log = run.ios(point.recording)
+        log = view.run.ios(point.recording)
     except KeyError:
-        return _unidentified("The run has no single reads of those that follow the head.", evidence)
+        return unknown(say("track_bytes.no_single_reads"))
     # Where the arm was before the first read is another matter.
-    seconds = log.latency_s[1:]
-    distance, turn_s = float(point.point["stride_bytes"]), 60 / rpm
-    followed = Followed.of(seconds)
+    followed = Followed.of(log.latency_s[1:])
     if followed is None or followed.staying_share + followed.leaving_share < _TOGETHER_MIN:
-        return _unidentified(
-            "Reads at equal distances do not take one of a few times: the disk does not read on "
-            "between them, or other load moves its arm.",
-            evidence,
-        )
+        return unknown(say("track_bytes.not_followed"))
+    distance, turn_s = float(point.point[Axis.STRIDE]), 60 / rpm
     track = distance * turn_s / followed.staying_s
     off = followed.leaving_share / (distance / track) - 1
     if abs(off) > _SWITCHES_OFF_MAX:
-        return _unidentified(
-            f"{wording.percent(followed.leaving_share)} of the reads take longer than the rest; "
-            f"with tracks of {wording.size(track)} it would be "
-            f"{wording.percent(distance / track)}.",
-            evidence,
-        )
+        shares = {"longer": followed.leaving_share, "expected": distance / track}
+        return unknown(say("track_bytes.other_share", track=track, **shares))
     detail = {
         "staying_s": followed.staying_s,
         "switches_s": [switch.seconds for switch in followed.switches],
@@ -182,105 +180,65 @@ def find(run: RunData, point: Measured, rpm: float | None) -> list[Finding]:
         "leaving_share": followed.leaving_share,
         "goodness": {"switches_off": off},
     }
-    relative = followed.staying_error_s / followed.staying_s
-    return [
-        Finding(
-            "track_bytes",
-            TITLES["track_bytes"],
-            "measured",
-            f"A track at the outer edge holds {wording.size(track)}: {wording.size(distance)} pass "
-            f"the head in {wording.duration(followed.staying_s)} of a turn of "
-            f"{wording.duration(turn_s)}.",
-            value=track,
-            unit="B",
-            interval=(track * (1 - relative), track * (1 + relative)),
-            evidence=evidence,
-            detail=detail | {"interval": RESOLUTION},
-        ),
-        *_switches(followed, detail, evidence),
-    ]
+    return _Read(followed, track, distance, turn_s, detail)
 
 
-def _switches(followed: Followed, detail: Mapping[str, Any], evidence: list[str]) -> list[Finding]:
-    """What lies between two tracks."""
-    in_turn = followed.in_turn
-    if in_turn is None and len(followed.switches) > 1:
-        times = " or ".join(wording.duration(switch.seconds) for switch in followed.switches)
-        reason = (
-            f"At the end of a track the disk needs {times}, but these do not come in turn as "
-            "switches of heads and cylinders do."
-        )
-        return _unidentified(reason, evidence, detail, but=("track_bytes",))
-    if in_turn is None:
-        [switch] = followed.switches
-        text = (
-            f"At the end of a track the disk needs {wording.duration(switch.seconds)} to go on "
-            "with the next one, by another head or on the next cylinder."
-        )
-        reason = (
-            "All switches of tracks take equally long: which of them are switches of heads, and "
-            "how many heads there are, does not show."
-        )
-        return [
-            _switch("track_switch", switch, text, detail, evidence),
-            *_unidentified(reason, evidence, detail, but=("track_bytes", "track_switch")),
-        ]
-    heads, head, track = in_turn
-    text = (
-        f"On to the next cylinder takes {wording.duration(track.seconds)}: every {heads}th end of "
-        "a track is one of a cylinder."
-        if heads > 3
-        else f"On to the next cylinder takes {wording.duration(track.seconds)}."
-    )
-    return [
-        _switch("track_switch", track, text, detail, evidence),
-        _switch(
-            "head_switch",
-            head,
-            f"On to the next head of a cylinder takes {wording.duration(head.seconds)}.",
-            detail,
-            evidence,
-        ),
-        Finding(
-            "heads",
-            TITLES["heads"],
-            "measured",
-            f"{heads} heads: switches of {wording.duration(head.seconds)} and of "
-            f"{wording.duration(track.seconds)} come in turn, the latter after every {heads} "
-            "tracks.",
-            value=float(heads),
-            unit="1",
-            evidence=evidence,
-            detail={**detail, "discrete": True},
-        ),
-    ]
+def track_bytes(view: View) -> Answer:
+    """What a track at the outer edge holds."""
+    read = view.once(_read)
+    if isinstance(read, Answer):
+        return read
+    relative = read.followed.staying_error_s / read.followed.staying_s
+    bounds = (read.track_bytes * (1 - relative), read.track_bytes * (1 + relative))
+    said = say("measured", distance=read.distance_bytes, turn=read.turn_s)
+    return known(read.track_bytes, said, bounds=bounds, detail=read.detail)
 
 
-def _switch(
-    name: str, switch: Switch, text: str, detail: Mapping[str, Any], evidence: list[str]
-) -> Finding:
-    return Finding(
-        name,
-        TITLES[name],
-        "measured",
-        text,
-        value=switch.seconds,
-        unit="s",
-        interval=(switch.seconds - switch.error_s, switch.seconds + switch.error_s),
-        evidence=evidence,
-        detail={**detail, "interval": RESOLUTION},
-    )
+def track_switch(view: View) -> Answer:
+    """What it takes to the next cylinder; where there is one kind of switch only, that."""
+    read = view.once(_read)
+    if isinstance(read, Answer):
+        return read
+    if len(read.followed.switches) == 1:
+        return _switch(read, read.followed.switches[0], say("either"))
+    turns = read.followed.in_turn
+    if turns is None:
+        return _out_of_turn(read)
+    heads, _, track = turns
+    return _switch(read, track, say("every", heads=heads) if heads > 3 else say("measured"))
 
 
-def _unidentified(
-    reason: str,
-    evidence: list[str],
-    detail: Mapping[str, Any] | None = None,
-    *,
-    but: tuple[str, ...] = (),
-) -> list[Finding]:
-    return [
-        Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail or {})
-        for name, title in TITLES.items()
-        if name not in but
-    ]
+def head_switch(view: View) -> Answer:
+    """What it takes to the next head of a cylinder."""
+    read = view.once(_read)
+    if isinstance(read, Answer):
+        return read
+    turns = read.followed.in_turn
+    return _out_of_turn(read) if turns is None else _switch(read, turns[1], say("measured"))
+
+
+def heads(view: View) -> Answer:
+    """How many heads come in turn."""
+    read = view.once(_read)
+    if isinstance(read, Answer):
+        return read
+    turns = read.followed.in_turn
+    if turns is None:
+        return _out_of_turn(read)
+    count, head, track = turns
+    said = say("measured", heads=count, head=head.seconds, track=track.seconds)
+    return known(count, said, detail=read.detail)
+
+
+def _switch(read: _Read, switch: Switch, said: Said) -> Answer:
+    bounds = about(switch.seconds, switch.error_s)
+    return known(switch.seconds, said, bounds=bounds, detail=read.detail)
+
+
+def _out_of_turn(read: _Read) -> Answer:
+    """Why the switches do not show the heads."""
+    switches = read.followed.switches
+    if len(switches) == 1:
+        return unknown(say("track_switch.alike"), detail=read.detail)
+    times = [switch.seconds for switch in switches]
+    return unknown(say("track_switch.no_turns", times=times), detail=read.detail)

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.sentences import say
 
-TEST = "probe-positions"
+PLACES = pick("probe-positions", "read", Axis.OFFSET)
+"""Reads in sequence at places all over the drive."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,13 +40,9 @@ _LINK_NEAR = 0.97
 """Share of what the link carries from which it may be what limits."""
 
 
-def profile(run: RunData) -> tuple[Floats, Floats]:
+def profile(view: View) -> tuple[Floats, Floats]:
     """Offsets in bytes, ascending, and rates in bytes per second, shape (places,)."""
-    points = sorted(
-        (float(m.point["offset_bytes"]), m.bytes_per_second)
-        for m in measured(run, TEST, "read")
-        if m.point.get("offset_bytes") is not None and "/at/" in m.recording
-    )
+    points = sorted((float(m.point[Axis.OFFSET]), m.bytes_per_second) for m in PLACES(view))
     array = np.array(points, dtype=np.float64).reshape(-1, 2)
     return array[:, 0], array[:, 1]
 
@@ -99,109 +97,82 @@ def _merged(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple[int, int]]
     return merged
 
 
-def find(run: RunData, link_bytes_per_second: float | None) -> list[Finding]:
-    """The findings; none where the probe did not run.
+@dataclass(frozen=True)
+class _Zones:
+    """Zones as ranges of places, their rates, how far places of one zone differ, and what was
+    measured."""
 
-    Args:
-        run: the run.
-        link_bytes_per_second: what the link carries, if that is known.
-    """
-    offset, rate = profile(run)
-    evidence = [m.recording for m in measured(run, TEST, "read") if "/at/" in m.recording]
-    if not evidence:
-        return []
+    ranges: list[tuple[int, int]]
+    rates: list[float]
+    spread: float
+    goodness: dict[str, float]
+    detail: dict[str, Any]
+
+
+def _zones(view: View) -> _Zones | Answer:
+    offset, rate = view.once(profile)
     detail: dict[str, Any] = {"offset_bytes": offset, "bytes_per_second": rate}
-
-    def unidentified(reason: str) -> list[Finding]:
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
-            for name, title in _TITLES.items()
-        ]
-
     if len(rate) < _PLACES_MIN:
-        return unidentified(f"Only {len(rate)} places were read; zones take {_PLACES_MIN} or more.")
-    zones = levels(rate)
-    means = [float(rate[start:end].mean()) for start, end in zones]
+        said = say("zones.few_places", places=len(rate), wanted=_PLACES_MIN)
+        return unknown(said, detail=detail)
+    ranges = levels(rate)
+    means = [float(rate[start:end].mean()) for start, end in ranges]
     if any(later >= earlier for earlier, later in itertools.pairwise(means)):
-        return unidentified(
-            "The rate differs from place to place, but does not fall in steps from the start to "
-            "the end as that of a disk does."
-        )
+        return unknown(say("zones.no_steps"), detail=detail)
     residuals = np.concatenate(
-        [rate[start:end] / mean - 1 for (start, end), mean in zip(zones, means, strict=True)]
+        [rate[start:end] / mean - 1 for (start, end), mean in zip(ranges, means, strict=True)]
     )
-    freedom = max(len(rate) - len(zones), 1)
+    freedom = max(len(rate) - len(ranges), 1)
+    spread = float(np.ptp(residuals))
     goodness = {
         "scatter_within_zones": float(np.sqrt(residuals @ residuals / freedom)),
-        "spread_within_zones": float(np.ptp(residuals)),
+        "spread_within_zones": spread,
     }
-    detail |= {"zone_starts": [offset[start] for start, _ in zones], "zone_rates": means}
-    if len(zones) == 1:
-        return [
-            Finding(
-                "zones",
-                _TITLES["zones"],
-                "measured",
-                f"Reads in sequence come at {wording.rate(means[0])} wherever they are; of what "
-                "was never written a drive need not read its medium.",
-                value=1.0,
-                unit="1",
-                evidence=evidence,
-                detail=detail | {"discrete": True, "goodness": goodness},
-            )
-        ]
-    edges = [
-        _edge("inner_rate", rate, zones[-1], "At its end", evidence, goodness),
-    ]
-    if link_bytes_per_second is not None and means[0] > _LINK_NEAR * link_bytes_per_second:
-        hidden = "The first zones are as fast as the link, which hides how many there are."
-        edges += [f for f in unidentified(hidden) if f.name != "inner_rate"]
-        return edges
-    return [
-        Finding(
-            "zones",
-            _TITLES["zones"],
-            "measured",
-            f"The rate falls in {len(zones) - 1} steps from {wording.rate(means[0])} to "
-            f"{wording.rate(means[-1])}: {len(zones)} zones, as on a disk.",
-            value=float(len(zones)),
-            unit="1",
-            evidence=evidence,
-            detail=detail | {"discrete": True, "goodness": goodness},
-        ),
-        _edge("outer_rate", rate, zones[0], "At its start", evidence, goodness),
-        *edges,
-    ]
+    detail |= {"zone_starts": [offset[start] for start, _ in ranges], "zone_rates": means}
+    return _Zones(ranges, means, spread, goodness, detail)
 
 
-_TITLES = {
-    "zones": "Zones of equal rate",
-    "outer_rate": "Rate at the outer edge",
-    "inner_rate": "Rate at the inner edge",
-}
+def _hidden(view: View, zones: _Zones) -> Answer | None:
+    """Where the first zones are as fast as the link."""
+    carried = view.value("link_ceiling")
+    if len(zones.ranges) == 1 or carried is None or zones.rates[0] <= _LINK_NEAR * carried:
+        return None
+    return unknown(say("zones.link"), detail=zones.detail)
 
 
-def _edge(
-    name: str,
-    rate: Floats,
-    zone: tuple[int, int],
-    where: str,
-    evidence: list[str],
-    goodness: dict[str, float],
-) -> Finding:
-    value = float(rate[zone[0] : zone[1]].mean())
+def count(view: View) -> Answer:
+    """How many zones there are."""
+    zones = view.once(_zones)
+    if isinstance(zones, Answer):
+        return zones
+    if hidden := _hidden(view, zones):
+        return hidden
+    number = len(zones.ranges)
+    ends = {"first": zones.rates[0], "last": zones.rates[-1]}
+    said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
+    return known(number, said, detail=zones.detail | {"goodness": zones.goodness})
+
+
+def outer_rate(view: View) -> Answer | None:
+    """The rate of the first zone; ``None`` where there is one only."""
+    zones = view.once(_zones)
+    if isinstance(zones, Answer):
+        return zones
+    return _hidden(view, zones) or _edge(zones, 0)
+
+
+def inner_rate(view: View) -> Answer | None:
+    """The rate of the last zone; ``None`` where there is one only."""
+    zones = view.once(_zones)
+    return zones if isinstance(zones, Answer) else _edge(zones, -1)
+
+
+def _edge(zones: _Zones, which: int) -> Answer | None:
+    if len(zones.ranges) == 1:
+        return None
+    value = zones.rates[which]
     # A measurement has one switch of tracks more or less in it, by where it begins: places of one
     # zone differ by that or agree, so that their number does not make the mean more exact. Of all
     # zones together: the places of one may happen to agree.
-    half = goodness["spread_within_zones"] * value
-    return Finding(
-        name,
-        _TITLES[name],
-        "measured",
-        f"{where} the drive reads {wording.rate(value)}.",
-        value=value,
-        unit="B/s",
-        interval=(value - half, value + half),
-        evidence=evidence,
-        detail={"goodness": goodness, "interval": RESOLUTION},
-    )
+    bounds = about(value, zones.spread * value)
+    return known(value, say("measured"), bounds=bounds, detail={"goodness": zones.goodness})

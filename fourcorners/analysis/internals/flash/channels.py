@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.flash.die_conflicts import points, seen
 from fourcorners.analysis.internals.flash.interleaving import Seen
-from fourcorners.analysis.internals.method.medium import NO_FLASH
-
-TITLE = "Channels that dies share"
+from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import say
 
 _WAIT_MIN = 0.003
 """Least wait, in latencies of a pair that does not wait, that is told from scatter."""
@@ -79,112 +80,57 @@ class Waits:
         return first if waiting == [n for n in self.share if n % first == 0] else None
 
 
-def find(
-    seen: Seen,
-    dies: float | None,
-    link_bytes_per_second: float | None,
-    disk: bool,
-    evidence: Mapping[str, list[str]],
-) -> Finding:
-    """The finding of what the probe of conflicts saw; rates of ``seen`` by kind of point.
-
-    Args:
-        seen: rates and latencies.
-        dies: how many take turns, if that is known.
-        link_bytes_per_second: what the link carries, if that is known.
-        disk: whether an arm moves.
-        evidence: recordings of each kind of point.
-    """
-    used = (
-        [*evidence["alone"], *evidence["together"], *evidence["short"]]
-        or evidence["pair"]
-        or evidence["window"]
+def pairs(view: View) -> list[Measured]:
+    """Pairs of reads and those alone; where there are none, what should have led to them."""
+    return (
+        points(view, "alone", "together", "short") or points(view, "pair") or points(view, "window")
     )
-    detail = {
-        "discrete": True,
-        "stripes": list(seen.together),
-        "latency_mean_s": list(seen.together.values()),
-        "short_latency_mean_s": list(seen.short.values()),
+
+
+def channels(view: View) -> Answer | None:
+    """How many buses the dies share; ``None`` where the probe of conflicts did not run."""
+    found, dies = view.once(seen), view.value("dies")
+    if found is None:
+        return None
+    detail: dict[str, Any] = {
+        "stripes": list(found.together),
+        "latency_mean_s": list(found.together.values()),
+        "short_latency_mean_s": list(found.short.values()),
     }
-    if disk:
-        return Finding("channels", TITLE, "not applicable", NO_FLASH, evidence=used, detail=detail)
     if dies is None:
-        return _unknown(
-            "Without dies that take turns, what they share does not show.", used, detail
-        )
-    if not seen.together or not seen.alone:
-        return _unknown("A page is too small for a long read of it.", used, detail)
-    alone_s = (seen.alone[min(seen.alone)] + seen.alone[max(seen.alone)]) / 2
+        return unknown(say("no_dies"), detail=detail)
+    if not found.together or not found.alone:
+        return unknown(say("small_page"), detail=detail)
+    alone_s = (found.alone[min(found.alone)] + found.alone[max(found.alone)]) / 2
     # What a pair takes where none waits for a channel, to the mean of both alone.
-    pairs = ((seen.together, alone_s), (seen.short, min(seen.alone.values())))
-    apart = [p for p, single_s in pairs if p and min(p.values()) <= _ONE_BY_ONE * single_s]
+    both = ((found.together, alone_s), (found.short, min(found.alone.values())))
+    apart = [p for p, single_s in both if p and min(p.values()) <= _ONE_BY_ONE * single_s]
     if not apart:
-        return _unknown(
-            "Of two reads that are due at the same time the second waits for the first wherever "
-            "they are: reads are served one after the other.",
-            used,
-            detail,
-        )
+        return unknown(say("one_by_one"), detail=detail)
     told = [waits for p in apart if (waits := Waits.of(p)).period or waits.longest > _WAIT_LONG]
     if not told:
-        return _alone(seen, dies, alone_s, link_bytes_per_second, used, detail)
+        return _alone(view, found, dies, alone_s, detail)
     waits = max(told, key=lambda waits: waits.longest)
     period = waits.period
     if period is None or any(other.period != period for other in told):
-        return _unknown(
-            "Reads of two dies wait for each other at some distances, but not at all multiples of "
-            "one of them.",
-            used,
-            detail,
-        )
-    return Finding(
-        "channels",
-        TITLE,
-        "measured",
-        f"{period} channels: of two reads due at the same time one waits for the other if they are "
-        f"{wording.count(period, 'stripe')} apart or a multiple of that, by "
-        f"{wording.percent(waits.share[period])} of the time of a pair, and nowhere else.",
-        value=float(period),
-        unit="1",
-        evidence=used,
-        detail=detail | {"goodness": {"wait": waits.longest}},
-    )
+        return unknown(say("not_all_multiples"), detail=detail)
+    said = say("measured", channels=period, wait=waits.share[period])
+    return known(period, said, detail=detail | {"goodness": {"wait": waits.longest}})
 
 
 def _alone(
-    seen: Seen,
-    dies: float,
-    alone_s: float,
-    link_bytes_per_second: float | None,
-    used: list[str],
-    detail: dict[str, object],
-) -> Finding:
+    view: View, seen: Seen, dies: float, alone_s: float, detail: Mapping[str, Any]
+) -> Answer:
     """Where no pair waits: whether a channel takes so long that one would, if dies shared it."""
     late_s = 2 * (min(seen.together.values()) - alone_s)
-    hidden = (
-        "No two dies wait for each other; a page is over on the channel before the next command "
-        "is there, so dies may share a channel nevertheless."
-    )
-    if len(seen.alone) < 2 or link_bytes_per_second is None:
-        return _unknown(hidden, used, detail)
+    link_rate = view.value("link_ceiling")
+    if len(seen.alone) < 2 or link_rate is None:
+        return unknown(say("hidden"), detail=detail)
     (small, small_s), (large, large_s) = list(seen.alone.items())[-2:]
     # Another byte passes the channel and then the link.
-    on_channel_s = large * ((large_s - small_s) / (large - small) - 1 / link_bytes_per_second)
-    detail = detail | {"page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
+    on_channel_s = large * ((large_s - small_s) / (large - small) - 1 / link_rate)
+    detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s:
-        return _unknown(hidden, used, detail)
-    return Finding(
-        "channels",
-        TITLE,
-        "measured",
-        f"Each of the {dies:.0f} dies has a channel of its own: no two wait for each other, "
-        f"although a page takes {wording.duration(on_channel_s)} on a channel.",
-        value=float(dies),
-        unit="1",
-        evidence=used,
-        detail=detail | {"goodness": {"longest_wait": Waits.of(seen.together).longest}},
-    )
-
-
-def _unknown(reason: str, used: list[str], detail: dict[str, object]) -> Finding:
-    return Finding("channels", TITLE, "not identifiable", reason, evidence=used, detail=detail)
+        return unknown(say("hidden"), detail=detail)
+    goodness = {"longest_wait": Waits.of(seen.together).longest}
+    return known(dies, say("one_each"), detail={**detail, "goodness": goodness})

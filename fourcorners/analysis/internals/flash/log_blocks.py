@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, Finding
-from fourcorners.analysis.internals.flash.mapping_unit import TEST
-from fourcorners.analysis.internals.method.medium import NO_UNITS, is_disk
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.internals.answer import Answer, yes_or_no
+from fourcorners.analysis.internals.flash.mapping_unit import PAIRS, TEST
+from fourcorners.analysis.internals.view import SENTINELS, Axis, View, pick
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import say
 
-NAME = "log_blocks"
-TITLE = "Log blocks for small writes"
+SMALL_WRITES = pick(TEST, "write", Axis.BOUNDARY, Axis.NEAR)
 
 _REWRITE_S = 5e-3
 """Time of a small write, with others outstanding, from which more than a page is written for it."""
@@ -35,75 +34,35 @@ _NEAR_BOUNDARY_BYTES = 64 * 2**10
 """Up to multiples of so much, writes lie on all dies and anywhere in blocks."""
 
 
-def find(run: RunData) -> list[Finding]:
-    """The finding; none where the probe did not come so far."""
-    points = [m for m in measured(run, TEST, "write") if m.point.get("boundary_bytes")]
-    small_s = [1 / m.iops for m in points if m.point["boundary_bytes"] <= _NEAR_BOUNDARY_BYTES]
-    if not small_s:
-        return []
-    near = [m for m in measured(run, TEST, "write") if m.point.get("near_bytes")]
-    reads = [m for m in measured(run, TEST, "read") if m.point.get("sentinel")]
-    evidence = [m.recording for m in [*points, *near]]
-    if is_disk(run):
-        return [Finding(NAME, TITLE, "not applicable", NO_UNITS, evidence=evidence)]
+def nearby(view: View) -> list[Measured]:
+    """Writes about multiples of little: without these the probe did not come so far."""
+    return [m for m in PAIRS(view) if m.point[Axis.BOUNDARY] <= _NEAR_BOUNDARY_BYTES]
+
+
+def log_blocks(view: View) -> Answer:
+    """Whether there are logs."""
+    points = PAIRS(view)
+    small_s = [1 / m.iops for m in nearby(view)]
+    read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)
     slowest_s = max(1 / m.iops for m in points)
-    quickest_s, median_s = min(small_s), float(np.median(small_s))
-    near_s = next((1 / m.iops for m in near), None)
-    read_s = min((1 / m.iops for m in reads), default=0.0)
-    varies = max(small_s) / quickest_s
+    quickest_s, longest_s, median_s = min(small_s), max(small_s), float(np.median(small_s))
+    near_s = next((1 / m.iops for m in pick(TEST, "write", Axis.NEAR)(view)), None)
+    varies = longest_s / quickest_s
     apart = 0.0 if near_s is None else median_s / near_s
     rewrites = slowest_s >= max(_REWRITE_S, _REWRITE_READS * read_s)
     detail = {
-        "discrete": True,
         "rewrites": rewrites,
         "read_s": read_s,
         "near_s": near_s,
         "goodness": {"varies": varies, "apart": apart},
     }
-
-    def found(there: bool, text: str) -> list[Finding]:
-        return [
-            Finding(
-                NAME,
-                TITLE,
-                "measured",
-                text,
-                value=float(there),
-                unit=PRESENCE,
-                evidence=evidence,
-                detail=detail,
-            )
-        ]
-
+    there, said = None, say("unclear", median_s=median_s)
     if not rewrites:
-        return found(
-            False,
-            f"Small writes take no longer than {wording.duration(slowest_s)} anywhere: none has a "
-            "block rewritten.",
-        )
-    if apart > _APART:
-        assert near_s is not None
-        return found(
-            True,
-            f"Small writes take {wording.duration(median_s)} over a large part of the drive, but "
-            f"{wording.duration(near_s)} within a small one: the latest are in log blocks, which "
-            "are merged into whole ones when others need them.",
-        )
-    if varies > _APART:
-        return found(
-            True,
-            f"Small writes take from {wording.duration(quickest_s)} to "
-            f"{wording.duration(max(small_s))}: they go to log blocks, which are merged into whole "
-            "ones from time to time.",
-        )
-    if near_s is not None and max(varies, apart) < _APART / 2:
-        return found(
-            False,
-            f"Each small write has a block rewritten, which takes {wording.duration(median_s)}, "
-            "also within a small part of the drive: no log keeps it until others are there.",
-        )
-    reason = (
-        f"Small writes take {wording.duration(median_s)}, so that more than a page is written for "
-        "each; whether there are logs for them does not show."
-    )
-    return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence, detail=detail)]
+        there, said = False, say("no_rewrites", slowest_s=slowest_s)
+    elif apart > _APART:
+        there, said = True, say("quick_nearby", median_s=median_s)
+    elif varies > _APART:
+        there, said = True, say("varies", quickest_s=quickest_s, longest_s=longest_s)
+    elif near_s is not None and max(varies, apart) < _APART / 2:
+        there, said = False, say("each_rewrites", median_s=median_s)
+    return yes_or_no(there, said, detail=detail)

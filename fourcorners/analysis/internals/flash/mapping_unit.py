@@ -24,18 +24,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.internals.method.medium import NO_UNITS, is_disk
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.view import Axis, View, by, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import say
 
 TEST = "probe-alignment"
 
-_TITLES = {
-    "mapping_unit": "Mapping unit",
-    "partial_unit_penalty": "What a partly covered unit costs",
-}
+PAIRS = pick(TEST, "write", Axis.BOUNDARY)
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,6 +58,10 @@ the next best unit's cost is so many times as high."""
 _UNITS_SEEN = 16
 """Boundaries up to so many units judge a unit."""
 
+_BOUNDARIES_MIN = 4
+"""Boundaries that show a rise and its end: the least that leaves a degree of freedom to the model's
+three parameters."""
+
 _PLATEAU = 2
 """Boundaries beyond the unit that must be there: a rise that nothing ends has no unit."""
 
@@ -81,48 +81,19 @@ class _Pairs:
         return self.across_s / self.at_s
 
 
-def find(run: RunData, log_blocks: bool = False) -> list[Finding]:
-    """Both findings; none where the probe did not run.
-
-    Args:
-        run: the run.
-        log_blocks: whether small writes are known to go to logs, which are merged into blocks.
-    """
-    points = [m for m in measured(run, TEST, "write") if m.point.get("boundary_bytes")]
-    if not points:
-        return []
-    evidence = [m.recording for m in points]
-    pairs = _pairs(points)
-    detail = {
+def unit(view: View) -> Answer:
+    """What the drive maps at a time."""
+    pairs = view.once(_pairs)
+    detail: dict[str, Any] = {
         "boundary_bytes": pairs.boundary_bytes,
         "at_s": pairs.at_s,
         "across_s": pairs.across_s,
-        "discrete": True,
     }
-    title = _TITLES["mapping_unit"]
-
-    def unidentified(reason: str) -> list[Finding]:
-        return [
-            Finding(
-                "mapping_unit", title, "not identifiable", reason, evidence=evidence, detail=detail
-            ),
-            _no_penalty(evidence),
-        ]
-
-    if is_disk(run):
-        return [
-            Finding(name, title, "not applicable", NO_UNITS, evidence=evidence, detail=detail)
-            for name, title in _TITLES.items()
-        ]
-    if len(pairs.boundary_bytes) < 4:
-        return unidentified("Too few boundaries were measured to see where the cost stops rising.")
-    fitted, explains = _fit(pairs)
+    if len(pairs.boundary_bytes) < _BOUNDARIES_MIN:
+        return unknown(say("few_boundaries"), detail=detail)
+    fitted, explains = view.once(_best)
     if fitted is None:
-        return unidentified(
-            "Small writes across boundaries do not begin to cost more at any power of two and stay "
-            "so: there is no mapping unit, or something else takes longer than it does."
-        )
-    unit, excess = fitted.unit_bytes, fitted.excess
+        return unknown(say("no_rise"), detail=detail)
     detail |= {
         "kappa": fitted.kappa,
         "rho": fitted.rho,
@@ -130,49 +101,51 @@ def find(run: RunData, log_blocks: bool = False) -> list[Finding]:
         "model": fitted.factor(pairs.boundary_bytes),
     }
     if not explains:
-        return unidentified(
-            "The cost of writes across boundaries does not rise as one size of mapping unit would "
-            "have it."
-        )
-    if log_blocks and excess < _MERGE_MIN:
-        return unidentified(
-            "Logs are merged into blocks, but a write across two of them does not wait for two "
-            "merges: others go on beside, or were due anyway."
-        )
-    if unit <= pairs.boundary_bytes[0]:
-        return unidentified(
-            "Writes across boundaries cost more at every power of two: the unit is "
-            f"{wording.size(unit)} or smaller."
-        )
-    found = Finding(
-        "mapping_unit",
-        title,
-        "measured",
-        f"The drive maps {wording.size(unit)} at a time: a small write across a multiple of that "
-        f"costs {wording.times(1 + excess)} as much as one beside it, and no more across larger "
-        "powers of two.",
-        value=unit,
-        unit="B",
-        evidence=evidence,
-        detail=detail,
+        return unknown(say("no_unit_explains"), detail=detail)
+    if view.has("log_blocks") and fitted.excess < _MERGE_MIN:
+        return unknown(say("merged_beside"), detail=detail)
+    if fitted.unit_bytes <= pairs.boundary_bytes[0]:
+        return unknown(say("smallest", unit=fitted.unit_bytes), detail=detail)
+    return known(fitted.unit_bytes, say("measured", cost=1 + fitted.excess), detail=detail)
+
+
+def penalty(view: View) -> Answer:
+    """The second unit's time at the boundaries that are all boundaries of units."""
+    unit_bytes = view.value("mapping_unit")
+    if unit_bytes is None:
+        return unknown(say("no_unit"))
+    pairs = view.once(_pairs)
+    whole = (pairs.boundary_bytes >= unit_bytes) & (
+        pairs.boundary_bytes <= _UNITS_SEEN * unit_bytes
     )
-    return [found, _penalty(pairs, unit, evidence)]
+    extra = (pairs.across_s - pairs.at_s)[whole]
+    value = float(np.mean(extra))
+    # A point ends within one of its writes.
+    half = tolerance = float(np.mean((pairs.across_s / pairs.across_ios)[whole]))
+    if len(extra) > 1:
+        error = float(np.std(extra, ddof=1)) / math.sqrt(len(extra))
+        half = max(tolerance, two_sided_t(len(extra) - 1) * error)
+    detail = {"extra_s": extra, "goodness": {"boundaries": len(extra)}}
+    reach = about(value, half)
+    if half == tolerance:
+        return known(value, say("measured"), bounds=reach, detail=detail)
+    return known(value, say("measured"), interval=reach, detail=detail)
 
 
-def _pairs(points: Sequence[Measured]) -> _Pairs:
-    by_boundary: dict[int, dict[str, Measured]] = {}
-    for m in points:
-        by_boundary.setdefault(int(m.point["boundary_bytes"]), {})[str(m.point["where"])] = m
-    both = sorted(boundary for boundary, pair in by_boundary.items() if len(pair) == 2)
-    array = np.array(
-        [
-            [boundary, 1 / pair["at"].iops, 1 / pair["across"].iops, pair["across"].ios]
-            for boundary in both
-            for pair in [by_boundary[boundary]]
-        ],
-        dtype=np.float64,
-    ).reshape(-1, 4)
-    return _Pairs(*array.T)
+def _pairs(view: View) -> _Pairs:
+    """Of each boundary that has both."""
+    where = {
+        place: by([m for m in PAIRS(view) if m.point["where"] == place], Axis.BOUNDARY)
+        for place in ("at", "across")
+    }
+    both = sorted(where["at"].keys() & where["across"].keys())
+    at, across = ([where[place][b] for b in both] for place in ("at", "across"))
+    return _Pairs(
+        np.array(both, dtype=np.float64),
+        np.array([1 / m.iops for m in at]),
+        np.array([1 / m.iops for m in across]),
+        np.array([m.ios for m in across], dtype=np.float64),
+    )
 
 
 @dataclass(frozen=True)
@@ -194,9 +167,10 @@ class _Fit:
         return self.kappa * (1 + self.rho) - 1
 
 
-def _fit(pairs: _Pairs) -> tuple[_Fit | None, bool]:
+def _best(view: View) -> tuple[_Fit | None, bool]:
     """The best of all units, ``None`` where a second unit costs nothing with any, and whether it
     alone explains the factors."""
+    pairs = view.once(_pairs)
     fits = _fits(pairs, 0.0)
     if not fits:
         return None, False
@@ -248,40 +222,3 @@ def _fit_unit(pairs: _Pairs, unit: float, few_dies: float) -> _Fit | None:
     cost = 2 * float(np.mean(np.sqrt(1 + residuals(solved.x) ** 2) - 1))
     fit = _Fit(float(unit), kappa, rho, cost)
     return fit if fit.excess >= _EXCESS_MIN else None
-
-
-def _no_penalty(evidence: Sequence[str]) -> Finding:
-    return Finding(
-        "partial_unit_penalty",
-        _TITLES["partial_unit_penalty"],
-        "not identifiable",
-        "Without a mapping unit that shows there is no cost of covering it in part.",
-        evidence=evidence,
-    )
-
-
-def _penalty(pairs: _Pairs, unit: float, evidence: Sequence[str]) -> Finding:
-    """The second unit's time at the boundaries that are all boundaries of units."""
-    whole = (pairs.boundary_bytes >= unit) & (pairs.boundary_bytes <= _UNITS_SEEN * unit)
-    extra = (pairs.across_s - pairs.at_s)[whole]
-    value = float(np.mean(extra))
-    # A point ends within one of its writes.
-    half = tolerance = float(np.mean((pairs.across_s / pairs.across_ios)[whole]))
-    if len(extra) > 1:
-        error = float(np.std(extra, ddof=1)) / math.sqrt(len(extra))
-        half = max(tolerance, two_sided_t(len(extra) - 1) * error)
-    detail: dict[str, Any] = {"extra_s": extra, "goodness": {"boundaries": len(extra)}}
-    if half == tolerance:
-        detail["interval"] = RESOLUTION
-    return Finding(
-        "partial_unit_penalty",
-        _TITLES["partial_unit_penalty"],
-        "measured",
-        f"Each unit that a write covers only in part keeps the drive busy for "
-        f"{wording.duration(value)} more.",
-        value=value,
-        unit="s",
-        interval=(value - half, value + half),
-        evidence=evidence,
-        detail=detail,
-    )

@@ -23,14 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.link import command_queue
-from fourcorners.analysis.source import RunData
-
-NAME = "parallel_units"
-TITLE = "Reads served at the same time"
+from fourcorners.analysis.internals.view import View, ids
+from fourcorners.sentences import Said, say
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,8 +36,6 @@ _UNITS_MAX = 256.0
 
 _ALONE = 1.5
 """Gain of the deepest queue below which the host's own part of a command explains it."""
-
-_DEPTHS_MIN = 4
 
 _MISFIT_MAX = 0.02
 """Root mean square of the relative misfit above which the drive is no such network."""
@@ -69,24 +64,6 @@ _CHI_SQUARE = 2.71
 """90th percentile of chi-square with one degree of freedom."""
 
 
-def find(run: RunData, known: Mapping[str, float | None]) -> list[Finding]:
-    """The finding, and a second one where it contradicts the dies that conflict; none where the
-    probe did not run.
-
-    Args:
-        run: the run.
-        known: what was found before: ``command_queue_depth`` and ``dies``.
-    """
-    by_depth = command_queue.rates(run)
-    if 1 not in by_depth or len(by_depth) < _DEPTHS_MIN:
-        return []
-    evidence = command_queue.evidence(run)
-    if command_queue.is_disk(by_depth):
-        text = "Not applicable: a mechanical disk, whose one arm serves one read at a time."
-        return [Finding(NAME, TITLE, "not applicable", text, evidence=evidence)]
-    return told(by_depth, known.get("command_queue_depth"), _conflicting(run, known), evidence)
-
-
 @dataclass(frozen=True)
 class Conflicting:
     """Dies that were counted by reads that conflict, what one of them reads per second, and the
@@ -101,14 +78,22 @@ class Conflicting:
         return iops <= (1 + _MODEL_SHARE) * self.dies * self.one_die_iops
 
 
-def _conflicting(run: RunData, known: Mapping[str, float | None]) -> Conflicting | None:
-    dies = known.get("dies")
-    seen, recordings = die_conflicts.seen(run)
-    if dies is None or seen is None:
-        return None
-    if seen.stripe_bytes is None and seen.unread is not None:
-        return Conflicting(dies, seen.unread.one_die, [*recordings["stride"], *recordings["apart"]])
-    return Conflicting(dies, seen.one_die, [*recordings["window"], *recordings["pair"]])
+def parallel_units(view: View) -> Answer:
+    """Reads that are served at the same time."""
+    return view.once(_both)[0]
+
+
+def disagreement(view: View) -> Answer | None:
+    """Where the curve contradicts the dies that conflict; ``None`` where it does not."""
+    return None if view.is_disk else view.once(_both)[1]
+
+
+def _both(view: View) -> tuple[Answer, Answer | None]:
+    by_depth = view.once(command_queue.rates)
+    dies, one_die = view.value("dies"), die_conflicts.one_die(view)
+    conflicting = None if dies is None or one_die is None else Conflicting(dies, *one_die)
+    evidence = ids(command_queue.RANDOM(view))
+    return told(by_depth, view.value("command_queue_depth"), conflicting, evidence)
 
 
 def told(
@@ -116,8 +101,8 @@ def told(
     queue_depth: float | None,
     conflicting: Conflicting | None,
     evidence: Sequence[str],
-) -> list[Finding]:
-    """The findings about a drive without an arm.
+) -> tuple[Answer, Answer | None]:
+    """The units, and a disagreement of the two ways to them.
 
     Args:
         by_depth: random reads per second by how many are outstanding, 1 the first.
@@ -127,24 +112,21 @@ def told(
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
-    gain = float(rates.max() / rates[0])
-    detail: dict[str, Any] = {"discrete": True, "queue_depth": depths, "iops": rates, "gain": gain}
+    most = float(rates.max())
+    gain = float(most / rates[0])
+    detail: dict[str, Any] = {"queue_depth": depths, "iops": rates, "gain": gain}
+    both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
     if gain < _ALONE:
-        text = f"Reads are served one at a time: a queue gains no more than {wording.times(gain)}."
-        return [
-            Finding(
-                NAME,
-                TITLE,
-                "measured",
-                text,
-                value=1.0,
-                unit="1",
-                evidence=evidence,
-                detail=detail | {"goodness": {"gain": gain}},
-            )
-        ]
-    if conflicting is not None and not conflicting.allow(float(rates.max())):
-        return _more_than_dies(float(rates.max()), conflicting, evidence, detail)
+        detail["goodness"] = {"gain": gain}
+        return known(1.0, say("one"), detail=detail, evidence=evidence), None
+    if conflicting is not None and not conflicting.allow(most):
+        # Where the drive is faster than so many dies are, either way to their number is in doubt.
+        served = most / conflicting.one_die_iops
+        about = {"dies": conflicting.dies, "served": served}
+        return (
+            unknown(say("more_than_dies", **about), detail=detail, evidence=both),
+            known(served / conflicting.dies, say("more_than_dies", **about), evidence=both),
+        )
     # What the drive does not accept waits at the host.
     inside = np.minimum(depths, queue_depth or depths.max())
     fit = fit_network(inside, rates)
@@ -156,124 +138,49 @@ def told(
         "balls_in_bins": balls_in_bins(inside, rates),
         "goodness": {"relative_misfit_rms": fit.misfit},
     }
-    low, high = fit.interval
-    units = float(round(fit.units))
-    reason = None
-    if fit.misfit > _MISFIT_MAX:
-        reason = (
-            f"No number of units that serve one read each has such a curve: the nearest is off by "
-            f"{wording.percent(fit.misfit)}."
-        )
-    elif fit.units < _FEW:
-        reason = (
-            f"About {wording.number(fit.units, 2)} units would have such a curve: so few are not "
-            "told apart by it."
-        )
-    elif (
-        fit.station_s * rates.max() > _STATION_FULL
-        and fit.unit_s * rates.max() / fit.units < _UNITS_FULL
-    ):
-        reason = (
-            "Something that every command passes, or several share, is busy before the units are: "
-            "how many these are does not show."
-        )
-    elif high > _FACTOR_MAX * low or high >= _UNITS_MAX:
-        reason = (
-            f"{wording.number(low)} units would have the same curve as {wording.number(high)}: "
-            "the queue ends, or something that every command passes is busy, before the units are."
-        )
-    if reason is not None and conflicting is not None:
+    why = _hidden(fit, most)
+    if why is not None and conflicting is not None:
         # A read alone spends time outside its die that a queue hides.
-        more = (
-            ", of which one alone waits for more than its die," if gain > conflicting.dies else ""
-        )
-        text = (
-            f"By conflicts alone: {wording.count(round(conflicting.dies), 'die')} conflict, and so "
-            "many reads are served at the same time where nothing else limits them. That reads"
-            f"{more} gain {wording.times(gain)} from a queue does not contradict it, and would not "
-            f"tell it: {reason[0].lower()}{reason[1:]}"
-        )
-        return [
-            Finding(
-                NAME,
-                TITLE,
-                "measured",
-                text,
-                value=conflicting.dies,
-                unit="1",
-                evidence=[*conflicting.recordings, *evidence],
-                detail=detail,
-            )
-        ]
-    if reason is not None:
-        return [Finding(NAME, TITLE, "not identifiable", reason, evidence=evidence, detail=detail)]
+        code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
+        said = say(code, why=why)
+        return known(conflicting.dies, said, detail=detail, evidence=both), None
+    if why is not None:
+        return unknown(why, detail=detail, evidence=evidence), None
+    low, high = fit.interval
     low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS)
     high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
+    units = float(round(fit.units))
     dies = None if conflicting is None else conflicting.dies
     agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < _DISAGREES)
     # Conflicts count dies, the curve estimates them: fewer of it are what dies share, as channels,
     # of which its network has none.
     counted = dies is not None and (agrees or dies > high)
     value = dies if counted and dies is not None else units
-    interval = None if agrees else (low, max(high, value))
-    both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
-    alike = (
-        f"as of {units:.0f} units that serve one read in {wording.duration(fit.unit_s)} each "
-        f"(off by {wording.percent(fit.misfit)})"
-    )
-    found = Finding(
-        NAME,
-        TITLE,
-        "measured",
-        f"Random reads gain {wording.times(gain)} from a queue, {alike}"
-        + (f"; {wording.count(round(value), 'die')} conflict." if counted else "."),
-        value=value,
-        unit="1",
-        interval=interval,
+    found = known(
+        value,
+        say("counted" if counted else "measured", units=units, misfit=fit.misfit),
+        # Of a count there is no interval, nor a question which.
+        bounds=None if agrees else (low, max(high, value)),
+        detail=detail,
         evidence=both if counted else evidence,
-        detail=detail | {"interval": RESOLUTION},
     )
     if dies is None or agrees:
-        return [found]
-    text = (
-        f"{wording.count(round(dies), 'die')} conflict, but the queue gains as much as "
-        f"{units:.0f} units would: dies share what makes reads wait, or serve several at a time."
-    )
-    return [found, _odd(text, units / dies, both)]
+        return found, None
+    return found, known(units / dies, say("measured", dies=dies, units=units), evidence=both)
 
 
-def _more_than_dies(
-    iops: float, conflicting: Conflicting, evidence: Sequence[str], detail: Mapping[str, Any]
-) -> list[Finding]:
-    """Where the drive is faster than so many dies are: either way to their number is in doubt."""
-    served = iops / conflicting.one_die_iops
-    both = [*conflicting.recordings, *evidence]
-    dies = wording.count(round(conflicting.dies), "die")
-    text = (
-        f"{dies} conflict, but the drive serves as many random reads as {served:.0f} would: other "
-        "dies do not take turns with these, or what conflicts are no dies, or reads come out of "
-        "memory."
-    )
-    reason = (
-        f"The conflicts of {dies} and a queue that gains as much as {served:.0f} contradict each "
-        "other."
-    )
-    return [
-        Finding(NAME, TITLE, "not identifiable", reason, evidence=both, detail=detail),
-        _odd(text, served / conflicting.dies, both),
-    ]
-
-
-def _odd(text: str, value: float, evidence: Sequence[str]) -> Finding:
-    return Finding(
-        "disagreement_parallel_units",
-        "Two ways to the units that serve reads",
-        "measured",
-        text,
-        value=value,
-        unit="1",
-        evidence=evidence,
-    )
+def _hidden(fit: NetworkFit, most: float) -> Said | None:
+    """Why the curve does not show how many units there are."""
+    low, high = fit.interval
+    if fit.misfit > _MISFIT_MAX:
+        return say("parallel_units.no_network", misfit=fit.misfit)
+    if fit.units < _FEW:
+        return say("parallel_units.few", units=fit.units)
+    if fit.station_s * most > _STATION_FULL and fit.unit_s * most / fit.units < _UNITS_FULL:
+        return say("parallel_units.station")
+    if high > _FACTOR_MAX * low or high >= _UNITS_MAX:
+        return say("parallel_units.same_curve", few=low, many=high)
+    return None
 
 
 @dataclass(frozen=True)

@@ -11,28 +11,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners import wording
 from fourcorners.analysis import access_model
-from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.method.medium import NO_UNITS
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.view import Axis, View, by_size, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.source import Measured, RunData
+from fourcorners.sentences import say
 
 Floats = npt.NDArray[np.float64]
 
-TESTS = ("probe-sizes", "transfer-size")
-"""Those that measure writes of many sizes at any sector, the first that ran."""
-
-TITLE = "Tax of a partly covered unit, by writes of all sizes"
+_TESTS = tuple(pick(test, "write", Axis.BLOCK) for test in ("probe-sizes", "transfer-size"))
 
 _SIZES_MIN = 6
+"""Three parameters, and as many sizes to tell whether they hold."""
+
 _PLAIN_HOLDS = 0.05
 """Relative misfit of the model without a tax up to which nothing is left for a tax to explain."""
 
@@ -69,92 +68,26 @@ def partly_covered(block_bytes: Floats, unit_bytes: float, alignment_bytes: floa
     return np.asarray((touched - whole).mean(axis=0), dtype=np.float64)
 
 
-def find(run: RunData, unit_bytes: float | None) -> list[Finding]:
-    """The finding, for a mapping unit that is known; none where no write sizes were measured.
+def writes(view: View) -> list[Measured]:
+    """Writes of many sizes at any sector, of the first test that ran, by their size."""
+    return by_size(next((found for test in _TESTS if (found := test(view))), []))
 
-    Args:
-        run: the run.
-        unit_bytes: ``None`` where it is not known, 0 where there is none.
-    """
-    points = next((some for test in TESTS if (some := measured(run, test, "write"))), [])
-    points = sorted((m for m in points if m.block_bytes), key=lambda m: m.block_bytes or 0)
+
+def tax(view: View) -> Answer | None:
+    """What a partly covered unit costs; ``None`` where no writes of many sizes were measured."""
+    unit_bytes, points = view.value("mapping_unit"), writes(view)
     if not points:
-        return []
-    evidence = [m.recording for m in points]
-
-    def unidentified(reason: str) -> list[Finding]:
-        return [
-            Finding(
-                "extended_model",
-                TITLE,
-                "not identifiable",
-                reason,
-                evidence=evidence,
-            )
-        ]
-
-    if unit_bytes == 0:
-        return [Finding("extended_model", TITLE, "not applicable", NO_UNITS, evidence=evidence)]
+        return None
     if unit_bytes is None:
-        return unidentified("Without a mapping unit there is no tax to fit.")
+        return unknown(say("no_unit"))
     if len({m.block_bytes for m in points}) < _SIZES_MIN:
-        return unidentified(f"The model needs {_SIZES_MIN} sizes of writes.")
-    alignment = _alignment(run, points)
+        return unknown(say("few_sizes", sizes=_SIZES_MIN))
+    alignment = _alignment(view.run, points)
     if alignment is None or unit_bytes % alignment or alignment >= unit_bytes:
-        return unidentified("The writes were aligned to whole units: none was covered in part.")
-    reads = [m for m in measured(run, points[0].test, "read") if m.point.get("sentinel") is None]
-    reads = sorted((m for m in reads if m.block_bytes), key=lambda m: m.block_bytes or 0)
-    return [_finding(points, reads, unit_bytes, alignment, evidence)]
-
-
-def corrected(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, with what a write costs and its rate as the tax leaves them where that explains
-    what the access model alone misses: it takes the tax of large writes for transfer."""
-    taxed = next(
-        (f for f in findings if f.name == "extended_model" and f.verdict == "measured"), None
-    )
-    if taxed is None:
-        return list(findings)
-    told = {"write_access_penalty": _smallest, "write_sequential_rate": _transfer}
-    return [
-        told[f.name](f, taxed) if f.name in told else f
-        for f in findings
-        if f.name != "misfit_write"
-    ]
-
-
-def _smallest(plain: Finding, taxed: Finding) -> Finding:
-    """What the smallest write costs, which is its penalty and its share of the tax."""
-    cost = taxed.detail["smallest_s"]
-    share = taxed.detail["smallest_tax_s"] / cost
-    return replace(
-        plain,
-        verdict="measured",
-        text=f"A write of {wording.size(taxed.detail['block_bytes'][0])} costs "
-        f"{wording.duration(cost)}, {wording.percent(share)} of it for the unit that it covers "
-        "only in part.",
-        value=cost,
-        unit="s",
-        interval=taxed.detail["smallest_interval_s"],
-    )
-
-
-def _transfer(plain: Finding, taxed: Finding) -> Finding:
-    rate = taxed.detail["sequential_rate_bytes_per_second"]
-    text = f"Beside what partly covered units cost, a write transfers at {wording.rate(rate)}."
-    if plain.value is not None:
-        text += (
-            f" The access model alone would say {wording.rate(plain.value)}: to it the tax of "
-            "large writes is transfer."
-        )
-    return replace(
-        plain,
-        verdict="measured",
-        text=text,
-        value=rate,
-        unit="B/s",
-        interval=taxed.detail["sequential_rate_interval"],
-    )
+        return unknown(say("aligned"))
+    test = points[0].test
+    reads = pick(test, "read", Axis.BLOCK, without=(Axis.SENTINEL,))(view)
+    return _answer(points, by_size(reads), unit_bytes, alignment)
 
 
 def _alignment(run: RunData, points: Sequence[Measured]) -> int | None:
@@ -189,13 +122,9 @@ def _blog_unit(writes: Sequence[Measured], reads: Sequence[Measured]) -> float |
     )
 
 
-def _finding(
-    points: Sequence[Measured],
-    reads: Sequence[Measured],
-    unit_bytes: float,
-    alignment: int,
-    evidence: Sequence[str],
-) -> Finding:
+def _answer(
+    points: Sequence[Measured], reads: Sequence[Measured], unit_bytes: float, alignment: int
+) -> Answer:
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     seconds = np.array([1 / m.iops for m in points])
     plain = access_model.fit(block_bytes, seconds).model
@@ -205,6 +134,7 @@ def _finding(
     partial = partly_covered(block_bytes, unit_bytes, alignment)
     smallest = np.array([model.access_penalty_s, 0.0, model.tax_s * partial[0]])
     smallest_s = float(smallest.sum())
+    rate = model.sequential_rate_bytes_per_second
     detail: dict[str, Any] = {
         "block_bytes": block_bytes,
         "measured_s": seconds,
@@ -212,10 +142,8 @@ def _finding(
         "without_tax_s": plain.seconds(block_bytes),
         "partly_covered_units": partial,
         "access_penalty_s": model.access_penalty_s,
-        "sequential_rate_bytes_per_second": model.sequential_rate_bytes_per_second,
-        "sequential_rate_interval": _stretched(
-            model.sequential_rate_bytes_per_second, spread, np.array([0.0, 1.0, 0.0])
-        ),
+        "sequential_rate_bytes_per_second": rate,
+        "sequential_rate_interval": _stretched(rate, spread, np.array([0.0, 1.0, 0.0])),
         "smallest_s": smallest_s,
         "smallest_tax_s": float(smallest[2]),
         "smallest_interval_s": _stretched(smallest_s, spread, smallest / smallest_s),
@@ -223,51 +151,23 @@ def _finding(
         "goodness": {"relative_rms": off, "relative_rms_without_tax": off_plain},
     }
     if off_plain < _PLAIN_HOLDS:
-        return Finding(
-            "extended_model",
-            TITLE,
-            "not identifiable",
-            f"The access model alone is off by {wording.percent(off_plain)}: what partly covered "
-            "units cost is too little, or is hidden by a buffer, to shape these writes.",
-            evidence=evidence,
-            detail=detail,
-        )
+        return unknown(say("plain_holds", off_plain=off_plain), detail=detail)
+    misses = {"off": off, "off_plain": off_plain}
     if off_plain < _GAIN_MIN * off:
-        return Finding(
-            "extended_model",
-            TITLE,
-            "not identifiable",
-            f"With a tax for each partly covered unit of {wording.size(unit_bytes)} the access "
-            f"model is off by {wording.percent(off)}, without it by "
-            f"{wording.percent(off_plain)}: the tax is not what shapes these writes.",
-            evidence=evidence,
-            detail=detail,
-        )
-    text = (
-        f"The access model alone misses these writes by {wording.percent(off_plain)}; with a tax "
-        f"of {wording.duration(model.tax_s)} for each unit of {wording.size(unit_bytes)} that a "
-        f"write covers only in part it misses them by {wording.percent(off)}. A write of "
-        f"{wording.size(block_bytes[0])} pays {partial[0]:.3g} of it, one of "
-        f"{wording.size(block_bytes[-1])} {partial[-1]:.3g}."
-    )
+        return unknown(say("no_gain", **misses), detail=detail)
     blog_unit = _blog_unit(points, reads)
     if blog_unit is not None:
         detail["unit_bytes_by_rates"] = blog_unit
-        text += (
-            " By what a small write costs, and the rates of the largest requests, as the blog had "
-            f"it, a unit would be {wording.size(blog_unit)}; units are copied more slowly."
-        )
-    return Finding(
-        "extended_model",
-        TITLE,
-        "measured",
-        text,
-        value=model.tax_s,
-        unit="s",
-        interval=_stretched(model.tax_s, spread, np.array([0.0, 0.0, 1.0])),
-        evidence=evidence,
-        detail=detail,
+    said = say(
+        "measured" if blog_unit is None else "beside_the_blog",
+        **misses,
+        small=block_bytes[0],
+        small_pays=partial[0],
+        large=block_bytes[-1],
+        large_pays=partial[-1],
     )
+    interval = _stretched(model.tax_s, spread, np.array([0.0, 0.0, 1.0]))
+    return known(model.tax_s, said, interval=interval, detail=detail)
 
 
 def _fit(

@@ -14,12 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fourcorners import wording
-from fourcorners.analysis.finding import RESOLUTION, Finding
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import say
 
-TEST = "probe-depth"
+LARGE = pick("probe-depth", "read", Axis.OF)
+"""Large reads of two sizes, of what was erased, what is cached, and what was written."""
 
 _SATA_SHARE = 8192 / (8192 + 600)
 _PCIE_SHARE = 256 / (256 + 24)
@@ -32,6 +35,9 @@ _TOLERANCE = 0.005
 
 _AGREE = 0.01
 """Difference up to which two rates are the same one."""
+
+_ERROR_MIN = 0.002
+"""Least relative error of a rate: packets and frames are smaller at the ends of a request."""
 
 _FASTER = 1.3
 """Rate over that of the medium from which data comes from memory."""
@@ -77,74 +83,59 @@ def _alike(link: Link) -> list[str]:
     return [one.name for one in links() if abs(one.line_rate / link.line_rate - 1) < 1e-6]
 
 
-def find(run: RunData) -> list[Finding]:
-    """Both findings; none where the probe did not run."""
-    points = [m for m in measured(run, TEST, "read") if m.point.get("of")]
-    if not points:
-        return []
+@dataclass(frozen=True)
+class _Carried:
+    """What the link carries, which one that is, how far off, and what the reads showed."""
+
+    rate: float
+    link: Link
+    error: float
+    detail: dict[str, Any]
+
+
+def ceiling(view: View) -> Answer:
+    """What the link carries."""
+    carried = view.once(_carried)
+    if isinstance(carried, Answer):
+        return carried
+    bounds = (carried.rate * (1 - carried.error), carried.rate * (1 + carried.error))
+    return known(carried.rate, say("measured"), bounds=bounds, detail=carried.detail)
+
+
+def generation(view: View) -> Answer:
+    """Which link it is."""
+    carried = view.once(_carried)
+    if isinstance(carried, Answer):
+        return carried
+    detail = {**carried.detail, "label": " or ".join(_alike(carried.link))}
+    return known(round(carried.link.line_rate), say("measured"), detail=detail)
+
+
+def _carried(view: View) -> _Carried | Answer:
+    points = LARGE(view)
     slopes = {
         of: slope
         for of in ("erased", "cached", "written")
-        if (slope := _slope([m for m in points if m.point["of"] == of])) is not None
+        if (slope := _slope([m for m in points if m.point[Axis.OF] == of])) is not None
     }
-    evidence = [m.recording for m in points]
     if not slopes:
-        flat = "Large reads of two sizes take no longer the larger they are."
-        return [
-            Finding(name, title, "not identifiable", flat, evidence=evidence)
-            for name, title in _TITLES.items()
-        ]
-    ceiling, bypasses, reason = _ceiling(slopes)
-    detail = {
+        return unknown(say("link_ceiling.flat"))
+    ceiling, bypasses, sure = _ceiling(slopes)
+    nearest = _nearest(ceiling)
+    off = ceiling / nearest.payload_rate - 1
+    detail: dict[str, Any] = {
         "slopes_bytes_per_second": slopes,
-        "of": [m.point["of"] for m in points],
+        "of": [m.point[Axis.OF] for m in points],
         "block_bytes": [m.block_bytes for m in points],
         "measured_bytes_per_second": [m.bytes_per_second for m in points],
     }
-    nearest = _nearest(ceiling)
-    off = ceiling / nearest.payload_rate - 1
-    tolerance = _BYPASS_TOLERANCE if bypasses else _TOLERANCE
-    matches = abs(off) <= tolerance
-    if reason is None and not matches:
-        reason = (
-            f"Large reads reach {wording.rate(ceiling)}, which no generation of link "
-            "carries: something else limits them."
-        )
-    if reason is not None:
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
-            for name, title in _TITLES.items()
-        ]
-    names = _alike(nearest)
-    error = max(abs(off), _spread(slopes, ceiling), 0.002)
-    detail |= {"goodness": {"off_the_nearest_generation": off}, "interval": RESOLUTION}
-    return [
-        Finding(
-            "link_ceiling",
-            _TITLES["link_ceiling"],
-            "measured",
-            f"The link carries {wording.rate(ceiling)}.",
-            value=ceiling,
-            unit="B/s",
-            interval=(ceiling * (1 - error), ceiling * (1 + error)),
-            evidence=evidence,
-            detail=detail,
-        ),
-        Finding(
-            "link",
-            _TITLES["link"],
-            "measured",
-            f"That is what {' or '.join(names)} leaves for data; slower links side by side, as an "
-            "array has them, would look like one.",
-            value=round(nearest.line_rate),
-            unit="B/s",
-            evidence=evidence,
-            detail=detail | {"discrete": True, "label": " or ".join(names)},
-        ),
-    ]
-
-
-_TITLES = {"link_ceiling": "What the link carries", "link": "Which link it is"}
+    if not sure:
+        return unknown(say("link_ceiling.medium"), detail=detail)
+    if abs(off) > (_BYPASS_TOLERANCE if bypasses else _TOLERANCE):
+        return unknown(say("link_ceiling.no_generation", rate=ceiling), detail=detail)
+    error = max(abs(off), _spread(slopes, ceiling), _ERROR_MIN)
+    detail["goodness"] = {"off_the_nearest_generation": off}
+    return _Carried(ceiling, nearest, error, detail)
 
 
 def _slope(points: Sequence[Measured]) -> float | None:
@@ -158,23 +149,17 @@ def _slope(points: Sequence[Measured]) -> float | None:
     return added_bytes / added_s if added_s > 0 and added_bytes > 0 else None
 
 
-def _ceiling(slopes: dict[str, float]) -> tuple[float, bool, str | None]:
-    """The rate, whether it passes neither flash nor platters, and if not why it may not be the
-    link's."""
+def _ceiling(slopes: dict[str, float]) -> tuple[float, bool, bool]:
+    """The rate, whether it passes neither flash nor platters, and whether it is surely the link's
+    and not the medium's."""
     best = max(slopes, key=lambda of: slopes[of])
     medium = slopes.get("written", 0.0)
     if "erased" in slopes and slopes["erased"] >= (1 - _AGREE) * medium:
-        return slopes["erased"], True, None
+        return slopes["erased"], True, True
     if slopes.get("cached", 0.0) > _FASTER * medium:
-        return slopes["cached"], True, None
+        return slopes["cached"], True, True
     close = [of for of in slopes if slopes[of] > (1 - _AGREE) * slopes[best]]
-    if len(close) > 1:
-        return slopes[best], False, None
-    return (
-        slopes[best],
-        False,
-        "Large reads all come from the medium, which may be slower than the link.",
-    )
+    return slopes[best], False, len(close) > 1
 
 
 def _spread(slopes: dict[str, float], ceiling: float) -> float:

@@ -8,21 +8,24 @@ at each size beside it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
 
-from fourcorners import wording
 from fourcorners.analysis import access_model
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.view import Axis, View, by_size, pick
 from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
-from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.analysis.source import Measured
+from fourcorners.sentences import Said, say
 
 TEST = "probe-sizes"
 
 _SIZES_MIN = 4
+"""Two parameters, and as many sizes to tell whether they hold."""
 
 _MISFIT_MAX = 0.35
 """Root mean square of the logarithms of predicted over measured times above which two numbers do
@@ -35,159 +38,181 @@ _MISFIT_NOTED = 0.10
 """Relative misfit from which a size counts as one where the model fails."""
 
 
-def find(run: RunData) -> list[Finding]:
-    """The findings of each operation that the probe measured."""
-    found = []
-    for operation in ("read", "write"):
-        points = sorted(
-            (m for m in measured(run, TEST, operation) if f"/{operation}/" in m.recording),
-            key=lambda m: m.block_bytes or 0,
+def sizes(view: View, operation: str) -> list[Measured]:
+    """Requests of all sizes, one at a time."""
+    return by_size(pick(TEST, operation, Axis.BLOCK, without=(Axis.SENTINEL,))(view))
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The model of all sizes, shape (sizes,), and what the errors of the single ones make of it."""
+
+    operation: str
+    fit: access_model.AccessFit
+    block_bytes: access_model.Floats
+    misfit: access_model.Floats
+    half_widths: access_model.Floats
+    """Of the logarithms of a and B."""
+    is_chance: bool
+    """Whether the errors of the single sizes explain the scatter about the model."""
+    detail: dict[str, Any]
+
+    @property
+    def factor(self) -> float:
+        """By how much the model misses all sizes."""
+        return math.exp(float(np.sqrt(np.mean(np.log1p(self.misfit) ** 2))))
+
+    @property
+    def holds(self) -> bool:
+        """Whether two numbers describe the drive at all."""
+        return self.factor <= math.exp(_MISFIT_MAX)
+
+    @property
+    def off(self) -> int:
+        """Sizes where the model fails."""
+        return int((np.abs(self.misfit) > _MISFIT_NOTED).sum())
+
+    def worst(self, name: str) -> Said:
+        """What there is to say of the size where it fails most."""
+        at = int(np.argmax(np.abs(self.misfit)))
+        return say(
+            name,
+            operation=self.operation,
+            subject=f"{self.operation.capitalize()}s",
+            worst=self.block_bytes[at],
+            amount=abs(float(self.misfit[at])),
+            how="less" if self.misfit[at] < 0 else "more",
+            noted=_MISFIT_NOTED,
+            sizes=self.off,
         )
-        if points:
-            found += _findings(operation, points, _errors(run, points))
-    return found
+
+    def interval(
+        self, value: float, part: int, by_scatter: tuple[float, float] | None
+    ) -> tuple[float, float] | None:
+        """What the errors of the single sizes make of a parameter; where these do not explain the
+        scatter about the model at least as wide as that makes it, ``None`` if that is unknown."""
+        stretch = math.exp(self.half_widths[part])
+        low, high = value / stretch, value * stretch
+        if self.is_chance:
+            return low, high
+        return by_scatter and (min(low, by_scatter[0]), max(high, by_scatter[1]))
 
 
-def _errors(run: RunData, points: Sequence[Measured]) -> access_model.Floats:
-    """Half widths of the 90 % intervals of the mean times, relative to these, shape (sizes,); zero
-    where a single request leaves none."""
-    halves = [histogram_mean_error(*run.histogram(m.recording, m.operation)) or 0.0 for m in points]
-    return np.asarray(np.array(halves) * np.array([m.iops for m in points]))
+def penalty(view: View, operation: str) -> Answer | None:
+    """What a request costs beside its transfer; of writes, where a tax of partly covered units
+    explains what the model misses, what the smallest costs: its penalty, and its share of that."""
+    plain = _answer(view, operation, _penalty)
+    taxed = _taxed(view, operation)
+    if plain is None or taxed is None:
+        return plain
+    cost = taxed.detail["smallest_s"]
+    said = say(
+        "taxed",
+        smallest=taxed.detail["block_bytes"][0],
+        share=taxed.detail["smallest_tax_s"] / cost,
+    )
+    interval = taxed.detail["smallest_interval_s"]
+    return replace(plain, verdict="measured", said=said, value=cost, interval=interval)
 
 
-def _findings(
-    operation: str, points: Sequence[Measured], errors: access_model.Floats
-) -> list[Finding]:
-    titles = {
-        f"{operation}_access_penalty": f"What a {operation} costs beside its transfer",
-        f"{operation}_sequential_rate": f"Rate of a {operation}'s transfer",
-    }
-    evidence = [m.recording for m in points]
+def rate(view: View, operation: str) -> Answer | None:
+    """At what rate a request is transferred; of writes as the tax of partly covered units leaves
+    it, which the access model alone takes for transfer."""
+    plain = _answer(view, operation, _rate)
+    taxed = _taxed(view, operation)
+    if plain is None or taxed is None:
+        return plain
+    value = taxed.detail["sequential_rate_bytes_per_second"]
+    said = say("taxed") if plain.value is None else say("taxed_beside", plain=plain.value)
+    interval = taxed.detail["sequential_rate_interval"]
+    return replace(plain, verdict="measured", said=said, value=value, interval=interval)
+
+
+def misfit(view: View, operation: str) -> Answer | None:
+    """What the model does not explain, nor a tax; ``None`` where it holds."""
+    fitted = view.once(_fitted, operation)
+    if fitted is None or not fitted.off or _taxed(view, operation) is not None:
+        return None
+    worst = float(np.abs(fitted.misfit).max())
+    return known(worst, fitted.worst("measured"), detail=fitted.detail)
+
+
+def _taxed(view: View, operation: str) -> Answer | None:
+    answer = view.answer("extended_model") if operation == "write" else None
+    return answer if answer is not None and answer.value is not None else None
+
+
+def _answer(view: View, operation: str, of: Callable[[_Fitted], Answer]) -> Answer | None:
+    if not sizes(view, operation):
+        return None
+    fitted = view.once(_fitted, operation)
+    if fitted is None:
+        return unknown(say("few_sizes", sizes=_SIZES_MIN))
+    if not fitted.holds:
+        said = say("no_model", operation=operation, factor=fitted.factor)
+        return unknown(said, detail=fitted.detail)
+    return of(fitted)
+
+
+def _penalty(fitted: _Fitted) -> Answer:
+    value = fitted.fit.model.access_penalty_s
+    return known(
+        value,
+        fitted.worst("fails" if fitted.off else "holds"),
+        interval=fitted.interval(value, 0, fitted.fit.access_penalty_interval_s),
+        detail=fitted.detail,
+    )
+
+
+def _rate(fitted: _Fitted) -> Answer:
+    value = fitted.fit.model.sequential_rate_bytes_per_second
+    said = say(
+        "measured",
+        operation=fitted.operation,
+        smallest=fitted.block_bytes[0],
+        largest=fitted.block_bytes[-1],
+        blog_rate=fitted.detail["two_point"]["sequential_rate_bytes_per_second"],
+        blog_penalty=fitted.detail["two_point"]["access_penalty_s"],
+    )
+    interval = fitted.interval(value, 1, fitted.fit.sequential_rate_interval)
+    return known(value, said, interval=interval, detail=fitted.detail)
+
+
+def _fitted(view: View, operation: str) -> _Fitted | None:
+    """``None`` with too few sizes."""
+    points = sizes(view, operation)
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
-    seconds = np.array([1 / m.iops for m in points])
     if len(np.unique(block_bytes)) < _SIZES_MIN:
-        reason = f"The model takes {_SIZES_MIN} sizes or more."
-        return [
-            Finding(name, title, "not identifiable", reason, evidence=evidence)
-            for name, title in titles.items()
-        ]
-    fitted = access_model.fit(block_bytes, seconds)
+        return None
+    seconds = np.array([1 / m.iops for m in points])
+    # Half widths of the 90 % intervals of the mean times, relative to these; zero where a single
+    # request leaves none.
+    halves = [
+        histogram_mean_error(*view.run.histogram(m.recording, operation)) or 0.0 for m in points
+    ]
+    errors = np.array(halves) / seconds
+    fit = access_model.fit(block_bytes, seconds)
     blog = access_model.two_point_model(block_bytes, seconds)
-    model = fitted.model
-    misfit = model.seconds(block_bytes) / seconds - 1
-    detail: dict[str, Any] = {
+    misfit = fit.model.seconds(block_bytes) / seconds - 1
+    detail = {
         "block_bytes": block_bytes,
         "measured_s": seconds,
-        "predicted_s": model.seconds(block_bytes),
+        "predicted_s": fit.model.seconds(block_bytes),
         "relative_misfit": misfit,
-        "half_speed_bytes": model.half_speed_bytes,
+        "half_speed_bytes": fit.model.half_speed_bytes,
         "two_point": {
             "access_penalty_s": blog.access_penalty_s,
             "sequential_rate_bytes_per_second": blog.sequential_rate_bytes_per_second,
         },
-        "goodness": {"residual_scale": fitted.residual_scale},
+        "goodness": {"residual_scale": fit.residual_scale},
     }
-    off = float(np.sqrt(np.mean(np.log1p(misfit) ** 2)))
-    if off > _MISFIT_MAX:
-        reason = (
-            f"No cost of an access and rate of transfer describe these {operation}s: over all "
-            f"sizes the access model misses them by a factor of {wording.number(math.exp(off))}."
-        )
-        return [
-            *(
-                Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
-                for name, title in titles.items()
-            ),
-            *_misfit(operation, block_bytes, misfit, evidence, detail),
-        ]
-    penalty, rate = titles.items()
-    halves = _half_widths(model, block_bytes, errors)
-    chance_alone = _is_chance(np.log1p(misfit), errors)
-    return [
-        Finding(
-            penalty[0],
-            penalty[1],
-            "measured",
-            f"A {operation} costs {wording.duration(model.access_penalty_s)} beside its transfer; "
-            f"requests of {wording.size(model.half_speed_bytes)} reach half the rate."
-            + _misfit_sentence(block_bytes, misfit),
-            value=model.access_penalty_s,
-            unit="s",
-            interval=_interval(
-                model.access_penalty_s,
-                halves[0],
-                fitted.access_penalty_interval_s,
-                chance_alone,
-            ),
-            evidence=evidence,
-            detail=detail,
-        ),
-        Finding(
-            rate[0],
-            rate[1],
-            "measured",
-            f"A {operation} transfers at "
-            f"{wording.rate(model.sequential_rate_bytes_per_second)}, whatever its access "
-            f"costs. {_blog_sentence(block_bytes, blog)}",
-            value=model.sequential_rate_bytes_per_second,
-            unit="B/s",
-            interval=_interval(
-                model.sequential_rate_bytes_per_second,
-                halves[1],
-                fitted.sequential_rate_interval,
-                chance_alone,
-            ),
-            evidence=evidence,
-            detail=detail,
-        ),
-        *_misfit(operation, block_bytes, misfit, evidence, detail),
-    ]
-
-
-def _misfit(
-    operation: str,
-    block_bytes: access_model.Floats,
-    misfit: access_model.Floats,
-    evidence: Sequence[str],
-    detail: dict[str, Any],
-) -> list[Finding]:
-    """What the model does not explain; none where it holds."""
-    off = np.abs(misfit) > _MISFIT_NOTED
-    if not off.any():
-        return []
-    worst = int(np.argmax(np.abs(misfit)))
-    how = "less" if misfit[worst] < 0 else "more"
-    return [
-        Finding(
-            f"misfit_{operation}",
-            f"{operation.capitalize()}s that no two numbers explain",
-            "measured",
-            f"{operation.capitalize()}s of {wording.size(block_bytes[worst])} should take "
-            f"{wording.percent(abs(float(misfit[worst])))} {how} time than they do by the access "
-            f"model, which is off by more than {wording.percent(_MISFIT_NOTED, 1)} at "
-            f"{wording.count(int(off.sum()), 'size')}: the drive does not do one thing after the "
-            "other, or not alike at all sizes.",
-            value=float(np.abs(misfit).max()),
-            unit="fraction",
-            evidence=evidence,
-            detail=detail,
-        )
-    ]
-
-
-def _half_widths(
-    model: access_model.AccessModel,
-    block_bytes: access_model.Floats,
-    errors: access_model.Floats,
-) -> access_model.Floats:
-    """What the errors of the single sizes make of the logarithms of a and B, shape (2,).
-
-    The large sizes alone decide about B, and of them few requests are made: their own scatter may
-    be more than that of all sizes about the model.
-    """
-    share = model.access_penalty_s / model.seconds(block_bytes)
+    # The large sizes alone decide about B, and of them few requests are made: their own scatter may
+    # be more than that of all sizes about the model.
+    share = fit.model.access_penalty_s / fit.model.seconds(block_bytes)
     effect = np.linalg.pinv(np.stack([share, 1 - share], axis=1))
-    return np.asarray(np.sqrt(effect**2 @ errors**2))
+    half_widths = np.sqrt(effect**2 @ errors**2)
+    is_chance = _is_chance(np.log1p(misfit), errors)
+    return _Fitted(operation, fit, block_bytes, misfit, half_widths, is_chance, detail)
 
 
 def _is_chance(residuals: access_model.Floats, errors: access_model.Floats) -> bool:
@@ -202,41 +227,3 @@ def _is_chance(residuals: access_model.Floats, errors: access_model.Floats) -> b
     deviations = residuals / errors * two_sided_t(math.inf)
     most = scipy.stats.chi2.ppf(_CHANCE, len(residuals) - 2)
     return float(deviations @ deviations) <= float(most)
-
-
-def _interval(
-    value: float,
-    log_half_width: float,
-    by_scatter: tuple[float, float] | None,
-    chance_alone: bool,
-) -> tuple[float, float] | None:
-    """The interval that the errors of the single sizes make; where these do not explain the scatter
-    about the model at least as wide as that makes it, ``None`` if that is unknown."""
-    low, high = value * math.exp(-log_half_width), value * math.exp(log_half_width)
-    if chance_alone:
-        return low, high
-    return by_scatter and (min(low, by_scatter[0]), max(high, by_scatter[1]))
-
-
-def _blog_sentence(block_bytes: access_model.Floats, blog: access_model.AccessModel) -> str:
-    """The blog's own estimate, from two sizes."""
-    return (
-        f"From {wording.size(block_bytes[0])} and {wording.size(block_bytes[-1])} alone, as the "
-        f"access model was first made, it would be "
-        f"{wording.rate(blog.sequential_rate_bytes_per_second)} beside "
-        f"{wording.duration(blog.access_penalty_s)}: that rate still contains the penalties of "
-        "the largest requests."
-    )
-
-
-def _misfit_sentence(block_bytes: access_model.Floats, misfit: access_model.Floats) -> str:
-    off = block_bytes[np.abs(misfit) > _MISFIT_NOTED]
-    worst = int(np.argmax(np.abs(misfit)))
-    amount = wording.percent(abs(float(misfit[worst])))
-    at = wording.size(block_bytes[worst])
-    if not len(off):
-        return f" The model holds at all sizes (worst: {amount}, at {at})."
-    return (
-        f" The model does not hold: it is off by {amount} at {at}, and by more than "
-        f"{wording.percent(_MISFIT_NOTED, 1)} at {wording.count(len(off), 'size')}."
-    )

@@ -1,4 +1,4 @@
-"""Finding ``explanation``: what kind of drive the probes met, in plain words.
+"""Finding ``explanation``: what kind of drive the probes met.
 
 The kind follows from the first of these that was measured: rotation (a disk), log blocks, a mapping
 unit of at least 256 KiB (a drive that maps clusters), a smaller one, spare area or that small
@@ -11,126 +11,93 @@ it is attached, and what a person should know who uses it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from fourcorners import wording
+from fourcorners import sentences
 from fourcorners.analysis.finding import ODD, Finding
-from fourcorners.analysis.internals.method.drift import DISTURBED
+from fourcorners.sentences import Said, say
 
 CLUSTER_MIN_BYTES = 256 * 2**10
+"""Least unit that is a cluster: pages and rows of them, which drives map at a time, are smaller."""
 
 FLASH_READ_S = 10e-6
 """Time of a small read below which it comes out of memory: flash takes 20 us for a page."""
 
 _Measured = Mapping[str, Finding]
-_Say = Callable[[Finding, _Measured], str]
+_Say = Callable[[Finding, _Measured], Said | None]
 
 
-def _reads(f: Finding, all: _Measured) -> str:
+def _told(name: str, **parameters: Any) -> Said:
+    return say(f"explanation.{name}", **parameters)
+
+
+def _plainly(name: str) -> _Say:
+    return lambda f, _: _told(name, **{**f.detail, "value": f.value})
+
+
+def _reads(f: Finding, all: _Measured) -> Said:
     """Only where the access model holds: else the cost of an access depends on its size."""
     rate = all.get("read_sequential_rate")
     if rate is None or "misfit_read" in all:
-        return f"A small read takes {wording.duration(f.detail['measured_s'][0])}."
-    return (
-        f"A read costs {wording.duration(f.value)} beside its transfer, at "
-        f"{wording.rate(rate.value)}."
-    )
+        return _told("small_read", read_s=f.detail["measured_s"][0])
+    return _told("reads", penalty=f.value, rate=rate.value)
 
 
-def _tax(f: Finding, all: _Measured) -> str:
-    goodness = f.detail["goodness"]
-    rate = f.detail["sequential_rate_bytes_per_second"]
-    return (
-        f"Each unit that a write covers only in part costs {wording.duration(f.value)}: one for a "
-        f"small write, mostly two for a large one, beside a transfer at {wording.rate(rate)}. That "
-        "tax is what the access model does not know: without it the model misses writes by "
-        f"{wording.percent(goodness['relative_rms_without_tax'])}, with it by "
-        f"{wording.percent(goodness['relative_rms'])}."
-    )
-
-
-def _dies(f: Finding, all: _Measured) -> str:
+def _dies(f: Finding, all: _Measured) -> Said:
     channels = all.get("channels")
-    on = f" on {wording.count(_whole(channels), 'channel')}" if channels else ""
-    return f"{wording.count(_whole(f), 'die')}{on} work at the same time."
+    if channels is None:
+        return _told("dies", dies=f.value)
+    return _told("dies_on_channels", dies=f.value, channels=channels.value)
 
 
-def _zones(f: Finding, all: _Measured) -> str:
+def _zones(f: Finding, all: _Measured) -> Said | None:
     outer, inner = all.get("outer_rate"), all.get("inner_rate")
-    if _whole(f) < 2 or outer is None or inner is None:
-        return ""
-    return (
-        f"Its rate falls from {wording.rate(outer.value)} at the outer edge to "
-        f"{wording.rate(inner.value)} at the inner one, in {_whole(f)} zones."
-    )
+    if (f.value or 0) < 2 or outer is None or inner is None:
+        return None
+    return _told("zones", outer=outer.value, inner=inner.value, zones=f.value)
 
 
-def _seeks(f: Finding, all: _Measured) -> str:
-    return (
-        f"An arm that crosses all tracks takes {wording.duration(f.value)} longer than on the "
-        "shortest way."
-    )
-
-
-def _queue(f: Finding, all: _Measured) -> str:
-    count = _whole(f)
-    text = f"It accepts {wording.count(count, 'command')} at once"
-    if count == 1:
-        return f"{text}, so that a queue gains nothing."
+def _queue(f: Finding, all: _Measured) -> Said:
     reordering = all.get("reordering")
+    if f.value == 1:
+        return _told("one_command")
     if reordering is not None and reordering.value:
-        return (
-            f"{text} and reorders them: random reads become up to "
-            f"{wording.times(reordering.detail['gain'])} as fast."
-        )
-    return f"{text}."
+        return _told("reordered", commands=f.value, gain=reordering.detail["gain"])
+    return _told("commands", commands=f.value)
 
 
-def _ahead(f: Finding, all: _Measured) -> str:
-    streams, far = all.get("read_ahead_streams"), all.get("read_ahead_bytes")
-    text = "It reads ahead"
-    if streams is not None and streams.value:
-        count = _whole(streams)
-        text += " of one sequence at a time" if count == 1 else f" of {count} sequences at a time"
-    return f"{text}, by {wording.size(far.value)}." if far is not None and far.value else f"{text}."
+def _ahead(f: Finding, all: _Measured) -> Said:
+    streams, far = (
+        None if found is None else found.value
+        for found in (all.get("read_ahead_streams"), all.get("read_ahead_bytes"))
+    )
+    of = "ahead" if not streams else "ahead_of_one" if streams == 1 else "ahead_of"
+    name = f"{of}_by" if far else of
+    return _told(name, streams=streams, far=far)
 
 
 _SENTENCES: tuple[tuple[str, _Say], ...] = (
-    ("rotation_rpm", lambda f, _: f"It turns {_whole(f):,} times a minute."),
+    ("rotation_rpm", _plainly("turns")),
     ("zones", _zones),
-    ("seek_stroke", _seeks),
+    ("seek_stroke", _plainly("seeks")),
     ("read_access_penalty", _reads),
-    ("extended_model", _tax),
-    (
-        "over_provisioning",
-        lambda f, _: f"Its spare area is {wording.percent(f.value)} of what the user has.",
-    ),
-    ("superblock_bytes", lambda f, _: f"It erases about {wording.size(f.value)} at a time."),
-    (
-        "slc_cache_bytes",
-        lambda f, _: f"The first {wording.size(f.value)} of a burst go to an SLC cache.",
-    ),
-    (
-        "write_buffer_bytes",
-        lambda f, _: f"A buffer takes the first {wording.size(f.value)} of a burst of writes.",
-    ),
+    ("extended_model", _plainly("tax")),
+    ("over_provisioning", _plainly("spare")),
+    ("superblock_bytes", _plainly("erases")),
+    ("slc_cache_bytes", _plainly("slc_cache")),
+    ("write_buffer_bytes", _plainly("buffer")),
     ("read_ahead", _ahead),
-    ("compression", lambda f, _: "It compresses what it stores."),
-    ("deduplication", lambda f, _: "It stores once what is written twice."),
+    ("compression", _plainly("compresses")),
+    ("deduplication", _plainly("deduplicates")),
     ("dies", _dies),
     ("command_queue_depth", _queue),
-    ("link", lambda f, _: f"Its link carries what {f.detail['label']} does."),
-    (
-        "volatile_write_cache",
-        lambda f, _: (
-            "It confirms writes before they are durable: what was not flushed is lost "
-            "with the power."
-        ),
-    ),
-    ("power_loss_protection", lambda f, _: "What it has confirmed survives a loss of power."),
-    ("trim_effect", lambda f, _: "TRIM brings back what overwriting took from its speed."),
-    ("idle_recovery", lambda f, _: "So does a pause."),
+    ("link", _plainly("link")),
+    ("volatile_write_cache", _plainly("volatile")),
+    ("power_loss_protection", _plainly("protected")),
+    ("trim_effect", _plainly("trim")),
+    ("idle_recovery", _plainly("pause")),
 )
-"""What each finding says in the story, in its order."""
+"""What each finding adds, in its order."""
 
 _FIGURES = (
     "rotation_rpm",
@@ -159,43 +126,40 @@ _FIGURES = (
 """What a person asks for first of a drive, with its interval, in the story's order."""
 
 
-def tell(findings: Sequence[Finding]) -> list[Finding]:
-    """The finding; none where nothing was probed."""
+def tell(findings: Sequence[Finding]) -> Finding:
+    """The finding, from all others."""
     measured = {f.name: f for f in findings if f.verdict == "measured"}
     unknown = [f for f in findings if f.verdict == "not identifiable"]
     odd = [f for f in findings if f.name.startswith(ODD)]
-    kind, sentence = _kind(measured)
-    told = [
-        (name, said)
-        for name, say in _SENTENCES
-        if (found := measured.get(name)) and found.value and (said := say(found, measured))
-    ]
-    text = [sentence, *(said for _, said in told)]
+    kind, first = _kind(measured)
+    told = {
+        name: said
+        for name, words in _SENTENCES
+        if (found := measured.get(name)) and found.value and (said := words(found, measured))
+    }
+    parts = [first, *told.values()]
     if unknown:
         asked = len(measured) - len(odd) + len(unknown)
-        text.append(f"Not identifiable here: {len(unknown)} of {asked} quantities; each says why.")
-    disturbed = [f for f in unknown if f.text.startswith(DISTURBED)]
+        parts.append(_told("not_identifiable", unknown=len(unknown), asked=asked))
+    disturbed = [f for f in unknown if f.said is not None and f.said.code == "any.under_load"]
     if disturbed:
-        text.append(
-            f"{DISTURBED} what {len(disturbed)} of them rest on: explain the drive again when "
-            "nothing else uses it, nor the machine."
-        )
+        parts.append(_told("disturbed", disturbed=len(disturbed)))
     if odd:
-        text.append(f"{wording.count(len(odd), 'thing')} did not fit.")
-    return [
-        Finding(
-            "explanation",
-            "What kind of drive this is",
-            "not identifiable" if kind == "unknown" else "measured",
-            " ".join(text),
-            evidence=[recording for name, _ in told for recording in measured[name].evidence],
-            detail={
-                "kind": kind,
-                "from": [name for name, _ in told],
-                "figures": [name for name in _FIGURES if _holds(name, measured)],
-            },
-        )
-    ]
+        parts.append(_told("odd", odd=len(odd)))
+    said = _told("whole", parts=parts)
+    return Finding(
+        "explanation",
+        "What kind of drive this is",
+        "not identifiable" if kind == "unknown" else "measured",
+        sentences.sentence(said),
+        evidence=[recording for name in told for recording in measured[name].evidence],
+        detail={
+            "kind": kind,
+            "from": list(told),
+            "figures": [name for name in _FIGURES if _holds(name, measured)],
+        },
+        said=said,
+    )
 
 
 def _holds(name: str, measured: _Measured) -> bool:
@@ -206,48 +170,26 @@ def _holds(name: str, measured: _Measured) -> bool:
     return name in measured and (measured[name].value or 0) > (1 if name == "zones" else 0)
 
 
-def _whole(finding: Finding | None) -> int:
-    assert finding is not None
-    assert finding.value is not None
-    return round(finding.value)
+def _kind(measured: _Measured) -> tuple[str, Said]:
+    def value(name: str) -> float:
+        return (measured[name].value or 0.0) if name in measured else 0.0
 
-
-def _kind(measured: _Measured) -> tuple[str, str]:
-    rotation, unit = measured.get("rotation_rpm"), measured.get("mapping_unit")
-    if rotation is not None and rotation.value:
-        return "disk", "This is a mechanical disk."
+    unit = value("mapping_unit")
     logs = measured.get("log_blocks")
-    if logs is not None and logs.value:
-        blocks = f"blocks of {wording.size(unit.value)}" if unit and unit.value else "whole blocks"
-        return "log-block", (
-            f"This is a solid-state drive that maps {blocks} and collects small writes in log "
-            "blocks, which it merges into them."
-        )
-    if unit is not None and unit.value and unit.value >= CLUSTER_MIN_BYTES:
-        return "cluster-mapped", (
-            f"This is a solid-state drive that maps whole clusters of {wording.size(unit.value)}, "
-            "so that a small write rewrites one."
-        )
-    if unit is not None and unit.value:
-        return "page-mapped", (
-            f"This is a solid-state drive that maps {wording.size(unit.value)} at a time and "
-            "collects garbage."
-        )
-    spare = measured.get("over_provisioning")
-    if spare is not None and spare.value:
-        return "page-mapped", (
-            "This is a solid-state drive that collects garbage; what it maps at a time does not "
-            "show."
-        )
+    if value("rotation_rpm"):
+        return "disk", _told("disk")
+    if value("log_blocks"):
+        return "log-block", _told("log_block_of" if unit else "log_block", unit=unit)
+    if unit >= CLUSTER_MIN_BYTES:
+        return "cluster-mapped", _told("cluster_mapped", unit=unit)
+    if unit:
+        return "page-mapped", _told("page_mapped", unit=unit)
+    if value("over_provisioning"):
+        return "page-mapped", _told("collects")
     if logs is not None and not logs.detail["rewrites"] and logs.detail["read_s"] > FLASH_READ_S:
-        return "page-mapped", (
-            "This is a solid-state drive that maps pages, as no small write has a block rewritten; "
-            "how much it maps at a time does not show."
-        )
+        return "page-mapped", _told("maps_pages")
     if "dies" in measured:
-        return "solid-state", (
-            "This is a solid-state drive; what it maps at a time does not show, or was not probed."
-        )
-    if rotation is not None:
-        return "solid-state", "Nothing in this drive moves: it is flash, or memory."
-    return "unknown", "The probes do not tell what kind of drive this is."
+        return "solid-state", _told("solid_state")
+    if "rotation_rpm" in measured:
+        return "solid-state", _told("nothing_moves")
+    return "unknown", _told("unknown")

@@ -1,18 +1,24 @@
 """Whether a probe of a real target can still identify anything, by what has been measured so far.
 
 What probes find under other load, or in reads that the host answered, is not taken as the drive's
-(:mod:`~fourcorners.analysis.internals.method.drift`,
-:mod:`~fourcorners.analysis.internals.method.host_answered`).
-Where that is already sure of a probe that has not run, it need not run; where it becomes sure while
-one runs, the rest of it need not.
+(:mod:`~fourcorners.analysis.internals.method.doubt`). Where that is already sure of a probe that has
+not run, it need not run; where it becomes sure while one runs, the rest of it need not.
 """
 
 from __future__ import annotations
 
+from fourcorners import sentences
 from fourcorners.analysis import artefacts
-from fourcorners.analysis.internals.method import drift
-from fourcorners.analysis.internals.method.host_answered import ANSWERED
-from fourcorners.analysis.source import RunData, measured
+from fourcorners.analysis.internals.method.doubt import (
+    ANSWERED,
+    UNAFFECTED,
+    WRITING,
+    Doubts,
+)
+from fourcorners.analysis.internals.method.drift import SIZES
+from fourcorners.analysis.internals.resolver import Resolver
+from fourcorners.analysis.source import RunData
+from fourcorners.sentences import say
 
 ANSWERED_SHARE_MIN = 0.9
 """Of the recordings of reads so far, from which the host is taken to answer those to come."""
@@ -28,21 +34,18 @@ def reason(run: RunData, probe: str) -> str | None:
     """
     if run.manifest["target"]["kind"] == "simulated":
         return None
-    reads = {m.recording for m in measured(run, operation="read")}
-    for finding in artefacts.find(run):
+    view = Resolver(run).view
+    misleading = artefacts.find(run)
+    reads = {m.recording for m in view.points(None, "read")}
+    for finding in misleading:
         answered = reads & set(finding.evidence)
         if finding.name in ANSWERED and len(answered) >= ANSWERED_SHARE_MIN * len(reads) > 0:
-            return (
-                f"{finding.title}: the host answered {len(answered)} of {len(reads)} measurements "
-                "of reads so far, so that nothing would be taken as the drive's; --all runs it"
-            )
-    drifts, watched = drift.find(run), drift.watched(run)
-    most = drift.most_disturbed(drifts, watched)
-    if most is None or probe in drift.UNAFFECTED:
+            counted = {"answered": len(answered), "reads": len(reads)}
+            return sentences.sentence(say("futile.answered", title=finding.title, **counted))
+    doubts = Doubts.of(view, misleading)
+    if not doubts.most or probe in UNAFFECTED or (probe not in WRITING and not doubts.all):
         return None
-    if probe not in drift.WRITING and not drift.all_disturbed(drifts, watched):
-        return None
-    return f"{most}, so that nothing would be taken as the drive's; --all runs it"
+    return sentences.sentence(say("futile.disturbed", **doubts.counted))
 
 
 def reason_to_stop(run: RunData, probe: str) -> str | None:
@@ -56,15 +59,11 @@ def reason_to_stop(run: RunData, probe: str) -> str | None:
         run: what has been measured so far, also of this probe.
         probe: its name.
     """
-    if run.manifest["target"]["kind"] == "simulated" or probe in drift.UNAFFECTED:
+    if run.manifest["target"]["kind"] == "simulated" or probe in UNAFFECTED:
         return None
-    drifts = drift.find(run)
-    if drift.writes_afterwards(probe) and not drift.most_disturbed(drifts, drift.watched(run)):
+    doubts = Doubts.of(Resolver(run).view, ())
+    # What it writes after its reads is taken unless most probes were disturbed.
+    drift = doubts.disturbance(probe)
+    if drift is None or (probe == SIZES and not doubts.most):
         return None
-    disturbed = drift.disturbance(drifts, probe)
-    if disturbed is None:
-        return None
-    return (
-        f"{drift.DISTURBED} it: {disturbed.text} The rest of it would not be taken as the drive's "
-        "either; --all measures it"
-    )
+    return sentences.sentence(say("futile.stopped", drift=drift.text))

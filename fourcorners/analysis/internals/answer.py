@@ -1,0 +1,69 @@
+"""What an estimator gives: a value with its interval, or a code that says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fourcorners.analysis.finding import RESOLUTION, Verdict
+from fourcorners.sentences import Said
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``interval`` as of a :class:`~fourcorners.analysis.finding.Finding`; ``evidence`` is ``None``
+    for all recordings that the question rests on."""
+
+    verdict: Verdict
+    said: Said
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Sequence[str] | None = None
+
+
+def known(
+    value: float,
+    said: Said,
+    *,
+    interval: tuple[float, float] | None = None,
+    bounds: tuple[float, float] | None = None,
+    detail: Mapping[str, Any] | None = None,
+    evidence: Sequence[str] | None = None,
+) -> Answer:
+    """A value. Of ``interval`` and ``bounds`` one may be given: the former is about chance, the
+    latter holds the truth always, as a sweep's resolution or a tolerance."""
+    if bounds is not None:
+        detail, interval = {**(detail or {}), "interval": RESOLUTION}, bounds
+    return Answer("measured", said, float(value), interval, detail or {}, evidence)
+
+
+def unknown(
+    said: Said,
+    *,
+    detail: Mapping[str, Any] | None = None,
+    evidence: Sequence[str] | None = None,
+) -> Answer:
+    """No value, and why."""
+    return Answer("not identifiable", said, None, None, detail or {}, evidence)
+
+
+def inapplicable(
+    said: Said,
+    *,
+    detail: Mapping[str, Any] | None = None,
+    evidence: Sequence[str] | None = None,
+) -> Answer:
+    """No question of this drive."""
+    return Answer("not applicable", said, None, None, detail or {}, evidence)
+
+
+def yes_or_no(yes: bool | None, said: Said, **about: Any) -> Answer:
+    """Whether something is there; ``None`` where it does not show."""
+    return unknown(said, **about) if yes is None else known(float(yes), said, **about)
+
+
+def about(value: float, half_width: float) -> tuple[float, float]:
+    """So much to either side."""
+    return value - half_width, value + half_width

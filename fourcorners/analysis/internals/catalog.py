@@ -1,0 +1,567 @@
+"""The catalog of findings about the inside of a drive: one row for each, in the order of a report.
+
+A row says what a finding is about, which probe asks the question and of which drives, which other
+findings it needs, and who estimates it. How it is worded is in ``fourcorners/sentences``, in the
+section of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from fourcorners.analysis.finding import PRESENCE
+from fourcorners.analysis.internals.answer import Answer
+from fourcorners.analysis.internals.caches import durability, read_cache, slc_cache, write_buffer
+from fourcorners.analysis.internals.collection import parts, recovery, spare_area, stalls
+from fourcorners.analysis.internals.collection import superblock as erased
+from fourcorners.analysis.internals.disk import mechanics, tracks, zones
+from fourcorners.analysis.internals.flash import (
+    channels,
+    data_reduction,
+    die_conflicts,
+    log_blocks,
+    mapping_unit,
+    parallel_units,
+    partial_write_model,
+    trim_granularity,
+)
+from fourcorners.analysis.internals.link import command_queue, generation, transfer_model
+from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.source import Measured
+
+
+class Kind(Enum):
+    """What a value is."""
+
+    DISCRETE = "discrete"
+    """One of a few numbers: right or wrong."""
+    CONTINUOUS = "continuous"
+    """Off by some percent."""
+    YES_NO = "yes/no"
+    ODD = "odd"
+    """What no model of the drive explains, by how much; only there where something does not."""
+
+
+class Of(Enum):
+    """What kind of drive raises the question."""
+
+    ANY = "any"
+    FLASH = "flash"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finding. ``rests_on`` are the measurements that show it; without any of ``asked_by``, which
+    are the same unless said otherwise, it is not asked. ``words`` is the section of its sentences
+    where several findings share one."""
+
+    name: str
+    title: str
+    unit: str
+    kind: Kind
+    rests_on: Callable[[View], list[Measured]]
+    estimator: Callable[[View], Answer | None]
+    needs: tuple[str, ...] = ()
+    of: Of = Of.ANY
+    asked_by: Callable[[View], list[Measured]] | None = None
+    words: str = ""
+
+    @property
+    def section(self) -> str:
+        """Where its sentences are."""
+        return self.words or self.name
+
+
+_DISCRETE, _CONTINUOUS, _YES_NO, _ODD = Kind.DISCRETE, Kind.CONTINUOUS, Kind.YES_NO, Kind.ODD
+_THROUGH = ("volatile_write_cache", "power_loss_protection")
+
+
+def _transfers(operation: str) -> tuple[Row, ...]:
+    sizes = partial(transfer_model.sizes, operation=operation)
+    needs = ("extended_model",) if operation == "write" else ()
+    return (
+        Row(
+            f"{operation}_access_penalty",
+            f"What a {operation} costs beside its transfer",
+            "s",
+            _CONTINUOUS,
+            sizes,
+            partial(transfer_model.penalty, operation=operation),
+            needs,
+            words="access_penalty",
+        ),
+        Row(
+            f"{operation}_sequential_rate",
+            f"Rate of a {operation}'s transfer",
+            "B/s",
+            _CONTINUOUS,
+            sizes,
+            partial(transfer_model.rate, operation=operation),
+            needs,
+            words="sequential_rate",
+        ),
+        Row(
+            f"misfit_{operation}",
+            f"{operation.capitalize()}s that no two numbers explain",
+            "fraction",
+            _ODD,
+            sizes,
+            partial(transfer_model.misfit, operation=operation),
+            needs,
+            words="misfit",
+        ),
+    )
+
+
+def _conflicting(*kinds: str) -> Callable[[View], list[Measured]]:
+    return lambda view: die_conflicts.points(view, *kinds)
+
+
+_FLASH_ROWS = (
+    Row(
+        "mapping_unit",
+        "Mapping unit",
+        "B",
+        _DISCRETE,
+        mapping_unit.PAIRS,
+        mapping_unit.unit,
+        ("log_blocks",),
+        Of.FLASH,
+    ),
+    Row(
+        "partial_unit_penalty",
+        "What a partly covered unit costs",
+        "s",
+        _CONTINUOUS,
+        mapping_unit.PAIRS,
+        mapping_unit.penalty,
+        ("mapping_unit",),
+        Of.FLASH,
+    ),
+    Row(
+        "log_blocks",
+        "Log blocks for small writes",
+        PRESENCE,
+        _YES_NO,
+        log_blocks.SMALL_WRITES,
+        log_blocks.log_blocks,
+        (),
+        Of.FLASH,
+        asked_by=log_blocks.nearby,
+    ),
+    Row(
+        "extended_model",
+        "Tax of a partly covered unit, by writes of all sizes",
+        "s",
+        _CONTINUOUS,
+        partial_write_model.writes,
+        partial_write_model.tax,
+        ("mapping_unit",),
+        Of.FLASH,
+        asked_by=mapping_unit.PAIRS,
+    ),
+)
+
+_CACHE_ROWS = (
+    Row("read_ahead", "Reading ahead", PRESENCE, _YES_NO, read_cache.ALONE, read_cache.reads_ahead),
+    Row(
+        "read_ahead_streams",
+        "Sequences that it reads ahead of at a time",
+        "1",
+        _DISCRETE,
+        read_cache.SIDE_BY_SIDE,
+        read_cache.streams,
+        ("read_ahead",),
+        asked_by=read_cache.ALONE,
+    ),
+    Row(
+        "read_ahead_bytes",
+        "How far it reads ahead",
+        "B",
+        _CONTINUOUS,
+        read_cache.PAUSED,
+        read_cache.reach,
+        ("read_ahead",),
+        asked_by=read_cache.ALONE,
+    ),
+    Row(
+        "read_cache_bytes",
+        "Memory that keeps what was read",
+        "B",
+        _CONTINUOUS,
+        read_cache.AGAIN,
+        read_cache.cache,
+        ("read_ahead_streams", "read_ahead_bytes"),
+        asked_by=read_cache.ALONE,
+    ),
+)
+
+_DIE_ROWS = (
+    Row(
+        "stripe_bytes",
+        "Stripe: what lies on one die before the next",
+        "B",
+        _DISCRETE,
+        die_conflicts.windows,
+        die_conflicts.stripe,
+        (),
+        Of.FLASH,
+    ),
+    Row(
+        "page_bytes",
+        "Page: what one read of a die brings",
+        "B",
+        _DISCRETE,
+        _conflicting("window", "across"),
+        die_conflicts.page,
+        (),
+        Of.FLASH,
+        asked_by=die_conflicts.windows,
+    ),
+    Row(
+        "dies",
+        "Dies that work at the same time",
+        "1",
+        _DISCRETE,
+        _conflicting("window", "pair"),
+        die_conflicts.dies,
+        (),
+        Of.FLASH,
+        asked_by=die_conflicts.windows,
+    ),
+    Row(
+        "channels",
+        "Channels that dies share",
+        "1",
+        _DISCRETE,
+        channels.pairs,
+        channels.channels,
+        ("dies", "link_ceiling"),
+        Of.FLASH,
+        asked_by=die_conflicts.windows,
+    ),
+)
+
+_LINK_ROWS = (
+    Row(
+        "command_queue_depth",
+        "Commands that the drive accepts at once",
+        "1",
+        _DISCRETE,
+        command_queue.asked,
+        command_queue.queue_depth,
+    ),
+    Row(
+        "reordering",
+        "Reordering of waiting reads",
+        PRESENCE,
+        _YES_NO,
+        command_queue.RANDOM,
+        command_queue.reordering,
+    ),
+    Row(
+        "parallel_units",
+        "Reads served at the same time",
+        "1",
+        _DISCRETE,
+        command_queue.RANDOM,
+        parallel_units.parallel_units,
+        ("dies", "command_queue_depth"),
+        Of.FLASH,
+        asked_by=command_queue.enough,
+    ),
+    Row(
+        "disagreement_parallel_units",
+        "Two ways to the units that serve reads",
+        "1",
+        _ODD,
+        command_queue.RANDOM,
+        parallel_units.disagreement,
+        ("dies", "command_queue_depth"),
+        asked_by=command_queue.enough,
+    ),
+    Row(
+        "link_ceiling",
+        "What the link carries",
+        "B/s",
+        _CONTINUOUS,
+        generation.LARGE,
+        generation.ceiling,
+    ),
+    Row("link", "Which link it is", "B/s", _DISCRETE, generation.LARGE, generation.generation),
+)
+
+_SPARE_NEEDS = ("log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
+
+_COLLECTION_ROWS = (
+    Row(
+        "over_provisioning",
+        "Spare area",
+        "of user area",
+        _CONTINUOUS,
+        parts.overwritten,
+        spare_area.combined,
+        ("op_by_cliff", "op_by_amplification"),
+        asked_by=parts.FILL,
+    ),
+    Row(
+        "op_by_cliff",
+        "Spare area, by the cliff",
+        "of user area",
+        _CONTINUOUS,
+        parts.overwritten,
+        spare_area.by_cliff,
+        _SPARE_NEEDS,
+        asked_by=parts.FILL,
+    ),
+    Row(
+        "op_by_amplification",
+        "Spare area, by write amplification",
+        "of user area",
+        _CONTINUOUS,
+        parts.overwritten,
+        spare_area.by_amplification,
+        (*_SPARE_NEEDS, "slc_cache_bytes", "collection_stall_length", "write_drain_rate"),
+        asked_by=parts.FILL,
+    ),
+    Row(
+        "superblock_bytes",
+        "Erased at a time (superblock)",
+        "B",
+        _CONTINUOUS,
+        erased.BESIDE,
+        erased.superblock,
+        ("collection_stall_spacing",),
+        asked_by=parts.FILL,
+    ),
+    Row(
+        "collection_stall_length",
+        "Collection stalls, length",
+        "s",
+        _CONTINUOUS,
+        stalls.WRITES,
+        stalls.length,
+        asked_by=parts.FILL,
+    ),
+    Row(
+        "collection_stall_spacing",
+        "Collection stalls, distance",
+        "B",
+        _CONTINUOUS,
+        stalls.WRITES,
+        stalls.spacing,
+        asked_by=parts.FILL,
+    ),
+    Row("idle_recovery", "Recovery by a pause", PRESENCE, _YES_NO, parts.FILL, recovery.by_pauses),
+    Row("trim_effect", "TRIM", PRESENCE, _YES_NO, parts.FILL, recovery.by_trim),
+)
+
+_BUFFER_NEEDS = (*_THROUGH, "rotation_rpm", "track_switch", "track_bytes")
+
+_WRITE_ROWS = (
+    Row(
+        "write_buffer_bytes",
+        "Write buffer",
+        "B",
+        _CONTINUOUS,
+        write_buffer.SHORT,
+        write_buffer.size,
+        _BUFFER_NEEDS,
+    ),
+    Row(
+        "write_drain_rate",
+        "Drain rate of the write buffer",
+        "B/s",
+        _CONTINUOUS,
+        write_buffer.SHORT,
+        write_buffer.drain_rate,
+        _THROUGH,
+    ),
+    Row(
+        "slc_cache_bytes",
+        "SLC cache",
+        "B",
+        _CONTINUOUS,
+        slc_cache.bursts,
+        slc_cache.size,
+        (*_THROUGH, "link_ceiling"),
+        Of.FLASH,
+    ),
+    Row(
+        "slc_direct_rate",
+        "Rate past the SLC cache",
+        "B/s",
+        _CONTINUOUS,
+        slc_cache.bursts,
+        slc_cache.direct_rate,
+        _THROUGH,
+        Of.FLASH,
+    ),
+    Row(
+        "slc_recovered_share",
+        "SLC cache after a pause",
+        "of the cache",
+        _CONTINUOUS,
+        slc_cache.bursts,
+        slc_cache.recovered_share,
+        _THROUGH,
+        Of.FLASH,
+    ),
+    Row(
+        "compression",
+        "Compression",
+        PRESENCE,
+        _YES_NO,
+        data_reduction.COUNTED,
+        data_reduction.compression,
+        ("link_ceiling",),
+    ),
+    Row(
+        "compression_floor",
+        "Most that compression saves",
+        "of its room",
+        _CONTINUOUS,
+        data_reduction.COUNTED,
+        data_reduction.floor,
+        (*_THROUGH, "compression", "link_ceiling"),
+    ),
+    Row(
+        "deduplication",
+        "Deduplication",
+        PRESENCE,
+        _YES_NO,
+        data_reduction.COUNTED,
+        data_reduction.deduplication,
+        ("link_ceiling",),
+    ),
+    Row(
+        "flush_cost", "What a flush costs", "s", _CONTINUOUS, durability.ALL, durability.flush_cost
+    ),
+    Row(
+        "volatile_write_cache",
+        "Volatile write cache",
+        PRESENCE,
+        _YES_NO,
+        durability.ALL,
+        durability.is_volatile,
+    ),
+    Row(
+        "power_loss_protection",
+        "Power-loss protection",
+        PRESENCE,
+        _YES_NO,
+        durability.ALL,
+        durability.is_protected,
+    ),
+    Row(
+        "trim_granularity",
+        "Least part that TRIM takes",
+        "B",
+        _DISCRETE,
+        trim_granularity.READS,
+        trim_granularity.granularity,
+        (),
+        Of.FLASH,
+    ),
+)
+
+_DISK_ROWS = (
+    Row(
+        "zones", "Zones of equal rate", "1", _DISCRETE, zones.PLACES, zones.count, ("link_ceiling",)
+    ),
+    Row(
+        "outer_rate",
+        "Rate at the outer edge",
+        "B/s",
+        _CONTINUOUS,
+        zones.PLACES,
+        zones.outer_rate,
+        ("link_ceiling",),
+    ),
+    Row("inner_rate", "Rate at the inner edge", "B/s", _CONTINUOUS, zones.PLACES, zones.inner_rate),
+    Row("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation),
+    Row(
+        "seek_stroke",
+        "Seek over all cylinders",
+        "s",
+        _CONTINUOUS,
+        mechanics.IN_TURNS,
+        mechanics.seek_stroke,
+        asked_by=mechanics.NEAR,
+    ),
+    Row(
+        "seek_base",
+        "Shortest seek",
+        "s",
+        _CONTINUOUS,
+        mechanics.IN_TURNS,
+        mechanics.seek_base,
+        ("rotation_rpm", "command_queue_depth"),
+        asked_by=mechanics.NEAR,
+    ),
+    Row(
+        "seek_mean",
+        "Seek between two places at random",
+        "s",
+        _CONTINUOUS,
+        mechanics.IN_TURNS,
+        mechanics.seek_mean,
+        ("rotation_rpm", "command_queue_depth"),
+        asked_by=mechanics.NEAR,
+    ),
+    Row(
+        "track_bytes",
+        "Track at the outer edge",
+        "B",
+        _CONTINUOUS,
+        tracks.FOLLOWING,
+        tracks.track_bytes,
+        ("rotation_rpm",),
+        asked_by=tracks.asked,
+    ),
+    Row(
+        "track_switch",
+        "Switch to the next cylinder",
+        "s",
+        _CONTINUOUS,
+        tracks.FOLLOWING,
+        tracks.track_switch,
+        ("rotation_rpm",),
+        asked_by=tracks.asked,
+    ),
+    Row(
+        "head_switch",
+        "Switch to the next head",
+        "s",
+        _CONTINUOUS,
+        tracks.FOLLOWING,
+        tracks.head_switch,
+        ("rotation_rpm",),
+        asked_by=tracks.asked,
+    ),
+    Row(
+        "heads",
+        "Heads",
+        "1",
+        _DISCRETE,
+        tracks.FOLLOWING,
+        tracks.heads,
+        ("rotation_rpm",),
+        asked_by=tracks.asked,
+    ),
+)
+
+CATALOG: tuple[Row, ...] = (
+    *_FLASH_ROWS,
+    *_transfers("read"),
+    *_transfers("write"),
+    *_CACHE_ROWS,
+    *_DIE_ROWS,
+    *_LINK_ROWS,
+    *_COLLECTION_ROWS,
+    *_WRITE_ROWS,
+    *_DISK_ROWS,
+)

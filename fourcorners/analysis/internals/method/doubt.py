@@ -1,0 +1,138 @@
+"""What is not taken as the drive's: what other load disturbed, and what the host answered.
+
+Reads between the points of a probe that only reads show other load on the drive. A probe that
+writes changes the drive by itself, so that it cannot tell: what it found is doubted where most of
+the others were disturbed. Of a file, the host knows which blocks were never written, and how much
+of what was read it passed on to a device; it answers the rest itself, and far faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fourcorners import sentences
+from fourcorners.analysis.finding import ODD, UNDER_LOAD, Finding
+from fourcorners.analysis.internals.method import drift
+from fourcorners.analysis.internals.method.drift import SIZES
+from fourcorners.analysis.internals.view import SENTINELS, View
+from fourcorners.sentences import Said, say
+
+READING = (
+    *(f"probe-{name}" for name in ("depth", "positions", "seeks", "caches", "conflicts")),
+    SIZES,
+)
+"""Probes that leave the drive as it was, of sizes before it writes: what drifts during them is
+other load."""
+
+WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
+"""Probes that write, and change the drive by that."""
+
+UNAFFECTED = ("probe-seeks", "probe-trim")
+"""Probes that say something under other load as well: that nothing turns, and what TRIM does."""
+
+ANSWERED = ("artefact_unwritten_blocks", "artefact_page_cache")
+"""Findings of reads that the host answered."""
+
+DISTURBED = ("any.probe_disturbed", "any.most_disturbed")
+"""Codes of doubts for other load."""
+
+DOUBTED = 0.5
+"""Drift of a probe that only reads, from which what it found is not taken as the drive's."""
+
+_WATCHED_MIN = 3
+"""Probes that only read, of which most say what load there is: of two, one is not most."""
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """``drifts`` are the findings of it; ``watched`` the probes that only read, and had reads
+    between their points; ``answered`` has the finding by which the host answered a recording;
+    ``sources`` the probe and the operations of each recording."""
+
+    drifts: Sequence[Finding] = ()
+    watched: Collection[str] = ()
+    answered: Mapping[str, Finding] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, Collection[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, view: View, misleading: Sequence[Finding]) -> Doubts:
+        """Those about a run, given what may mislead about it."""
+        sources: dict[str, tuple[str, set[str]]] = {}
+        for m in view.points():
+            sources.setdefault(m.recording, (m.test, set()))[1].add(m.operation)
+        return cls(
+            drift.find(view),
+            {m.test for m in SENTINELS(view) if m.test in READING},
+            {id: one for one in misleading if one.name in ANSWERED for id in one.evidence},
+            sources,
+        )
+
+    def applied(self, findings: Sequence[Finding]) -> list[Finding]:
+        """The findings, those not identifiable that are doubted."""
+        return [doubted for f in findings if (doubted := self._doubted(f)) is not None]
+
+    def _doubted(self, finding: Finding) -> Finding | None:
+        if (doubt := self._disturbed(finding)) is not None:
+            # What did not fit under other load is that load's.
+            if finding.name.startswith(ODD):
+                return None
+            said = say("any.under_load", doubt=doubt, text=finding.text)
+            finding = _not_taken(finding, said)
+        by = next((self.answered[id] for id in finding.evidence if id in self.answered), None)
+        if by is not None:
+            said = say("any.answered", title=by.title, text=finding.text)
+            finding = _not_taken(finding, said)
+        return finding
+
+    def _disturbed(self, finding: Finding) -> Said | None:
+        """The doubt for other load, if there is one."""
+        if finding.detail.get(UNDER_LOAD):
+            return None
+        sources = [self.sources[id] for id in finding.evidence if id in self.sources]
+        reads = {test for test, operations in sources if test != SIZES or "write" not in operations}
+        doubts = [one for one in self.disturbing if one.detail["test"] in reads]
+        if doubts:
+            worst = max(doubts, key=lambda one: one.value or 0)
+            return say("any.probe_disturbed", drift=worst.text)
+        writes = any(
+            test in WRITING or (test == SIZES and "write" in operations)
+            for test, operations in sources
+        )
+        return say("any.most_disturbed", **self.counted) if writes and self.most else None
+
+    @property
+    def disturbing(self) -> list[Finding]:
+        """Drifts by which a probe is doubted."""
+        return [
+            one
+            for one in self.drifts
+            if one.detail["test"] in READING
+            and not one.detail.get("wrote")
+            and (one.value or 0) >= DOUBTED
+        ]
+
+    def disturbance(self, probe: str) -> Finding | None:
+        """The drift of a probe that other load disturbed; ``None`` where it did not."""
+        return next((one for one in self.disturbing if one.detail["test"] == probe), None)
+
+    @property
+    def counted(self) -> dict[str, int]:
+        """How many of the probes that only read were disturbed."""
+        return {"disturbed": len(self.disturbing), "watched": len(self.watched)}
+
+    @property
+    def most(self) -> bool:
+        """Whether other load disturbed most of the probes that only read."""
+        return len(self.watched) >= _WATCHED_MIN and 2 * len(self.disturbing) > len(self.watched)
+
+    @property
+    def all(self) -> bool:
+        """Whether it disturbed every one of them."""
+        return len(self.disturbing) == len(self.watched)
+
+
+def _not_taken(finding: Finding, said: Said) -> Finding:
+    if finding.verdict not in ("measured", "not applicable"):
+        return finding
+    return replace(finding.unidentified(sentences.sentence(said)), said=said)

@@ -1,0 +1,83 @@
+"""Asks the estimators of the catalog, each after those that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fourcorners import sentences
+from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.answer import Answer, inapplicable
+from fourcorners.analysis.internals.catalog import CATALOG, Kind, Of, Row
+from fourcorners.analysis.internals.view import View, ids
+from fourcorners.analysis.source import RunData
+from fourcorners.sentences import Said, say
+
+_ROWS = {row.name: row for row in CATALOG}
+
+
+class Resolver:
+    """The answers of a run. An estimator sees those that its row says it needs, and no other."""
+
+    def __init__(self, run: RunData) -> None:
+        """Asks nothing yet."""
+        self.view = View(run, self._needed)
+        self._answers: dict[str, Answer | None] = {}
+        self._asking: list[Row] = []
+
+    def findings(self) -> list[Finding]:
+        """All that were asked, in the order of the catalog."""
+        return [finding for row in CATALOG if (finding := self.finding(row.name)) is not None]
+
+    def finding(self, name: str) -> Finding | None:
+        """One of them; ``None`` where it was not asked, or there is nothing odd."""
+        answer = self._answer(name)
+        return None if answer is None else worded(_ROWS[name], answer)
+
+    def _needed(self, name: str) -> Answer | None:
+        by = self._asking[-1]
+        assert name in by.needs, f"{by.name} does not say that it needs {name}"
+        return self._answer(name)
+
+    def _answer(self, name: str) -> Answer | None:
+        if name not in self._answers:
+            row = _ROWS[name]
+            assert row not in self._asking, f"{name} needs itself"
+            self._asking.append(row)
+            self._answers[name] = self._estimated(row)
+            self._asking.pop()
+        return self._answers[name]
+
+    def _estimated(self, row: Row) -> Answer | None:
+        view = self.view
+        if not view.once(row.asked_by or row.rests_on):
+            return None
+        if row.of is Of.FLASH and view.is_disk:
+            answer: Answer | None = inapplicable(say("inapplicable"))
+        else:
+            answer = row.estimator(view)
+        if answer is None or answer.evidence is not None:
+            return answer
+        return replace(answer, evidence=ids(view.once(row.rests_on)))
+
+
+def worded(row: Row, answer: Answer) -> Finding:
+    """An answer as the finding of its row."""
+    said, detail = answer.said, dict(answer.detail)
+    if "." not in said.code:
+        said = Said(sentences.code_of(row.section, said.code), said.parameters)
+    if row.kind in (Kind.DISCRETE, Kind.YES_NO):
+        detail["discrete"] = True
+    low, high = answer.interval or (None, None)
+    shown = {**detail, "value": answer.value, "low": low, "high": high}
+    return Finding(
+        name=row.name,
+        title=row.title,
+        verdict=answer.verdict,
+        text=sentences.sentence(said, shown),
+        value=answer.value,
+        unit=None if answer.value is None else row.unit,
+        interval=answer.interval,
+        evidence=list(answer.evidence or ()),
+        detail=detail,
+        said=said,
+    )

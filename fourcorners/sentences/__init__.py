@@ -1,0 +1,89 @@
+"""Findings in words: the one place that words what an estimator says by a code and parameters.
+
+The file beside this one has a section for each finding, with its sentences by their code. In
+braces stands a parameter and how it is written: ``{size:size}``, ``{dies:count die}``;
+``{why:said}`` is another sentence, or several. A sentence may also name the finding's ``value``,
+the ends ``low`` and ``high`` of its interval, and what its ``detail`` holds.
+"""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from fourcorners import wording
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence that is not worded yet: the ``code`` by which the file has it, as
+    ``section.name``, and what stands in it."""
+
+    code: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def say(code: str, /, **parameters: Any) -> Said:
+    """A sentence with its parameters."""
+    return Said(code, parameters)
+
+
+COMMON = "any"
+"""Section of sentences that several findings share."""
+
+_WRITERS: Mapping[str, Callable[[Any, str], str]] = {
+    "amount": lambda value, _: wording.amount(value),
+    "count": lambda value, noun: wording.count(round(value), noun),
+    "durations": lambda values, word: f" {word} ".join(map(wording.duration, values)),
+    "duration": lambda value, _: wording.duration(value),
+    "number": lambda value, digits: wording.number(value, int(digits or 3)),
+    "percent": lambda value, digits: wording.percent(value, int(digits or 3)),
+    "rate": lambda value, _: wording.rate(value),
+    "size": lambda value, _: wording.size(value),
+    "times": lambda value, _: wording.times(value),
+    "whole": lambda value, _: f"{round(value):,}",
+}
+
+
+def sentence(said: Said, known: Mapping[str, Any] | None = None) -> str:
+    """The words for a code.
+
+    Args:
+        said: the code and its parameters.
+        known: what else its sentence may name.
+
+    Raises:
+        KeyError: there is no such sentence, or it names what is not known.
+    """
+    section, _, name = said.code.partition(".")
+    return _Writer().vformat(_table()[section][name], (), {**(known or {}), **said.parameters})
+
+
+def code_of(finding: str, name: str) -> str:
+    """The whole code of a finding's sentence: its own, or the one that it shares with others."""
+    section = finding if name in _table().get(finding, {}) else COMMON
+    return f"{section}.{name}"
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    return tomllib.loads((files(__name__) / "internals.toml").read_text("utf-8"))
+
+
+class _Writer(string.Formatter):
+    """Writes quantities as :mod:`fourcorners.wording` does, by the name of the way."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        name, _, argument = format_spec.partition(" ")
+        if name == "said":
+            texts = [sentence(said) for said in (value if isinstance(value, list) else [value])]
+            text = " ".join(text for text in texts if text)
+            return f"{text[0].lower()}{text[1:]}" if argument == "lower" else text
+        if name in _WRITERS:
+            return _WRITERS[name](value, argument)
+        return str(format(value, format_spec))
