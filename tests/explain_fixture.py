@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import fourcorners as fc
+from fourcorners.analysis.internals.answer import Answer, known
+from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.source import RunData
+from fourcorners.sentences import say
 from fourcorners.validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
@@ -46,6 +50,15 @@ def small_ssd(**changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     for section, parameters in changes.items():
         sections.setdefault(section, {}).update(parameters)
     return sections
+
+
+def view_of(run: RunData, **others: float | Answer | None) -> View:
+    """What an estimator sees of a run, given what other findings say."""
+    answers = {
+        name: known(value, say("any.value")) if isinstance(value, float | int) else value
+        for name, value in others.items()
+    }
+    return View(run, answers.get)
 
 
 def probed(

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
+from explain_fixture import view_of
 
 import fourcorners as fc
-from fourcorners.analysis.internals.flash import log_blocks, mapping_unit, partial_write_model
+from fourcorners.analysis import internals
+from fourcorners.analysis.internals.flash import mapping_unit, partial_write_model
 from fourcorners.analysis.internals.flash.partial_write_model import partly_covered
 from fourcorners.analysis.internals.link import transfer_model
 from fourcorners.store import Run
@@ -80,7 +82,7 @@ def test_a_cost_that_never_stops_rising_is_no_unit() -> None:
                 boundary_bytes=boundary,
                 where=where,
             )
-    found = {finding.name: finding for finding in mapping_unit.find(run)}
+    found = {finding.name: finding for finding in internals.find(run)}
     assert found["mapping_unit"].verdict == "not identifiable"
     assert found["partial_unit_penalty"].verdict == "not identifiable"
 
@@ -101,8 +103,7 @@ def test_a_clear_rise_shows_the_unit_where_large_boundaries_scatter(
                 boundary_bytes=KIB << step,
                 where=where,
             )
-    found = {finding.name: finding for finding in mapping_unit.find(run)}
-    assert found["mapping_unit"].value == unit
+    assert mapping_unit.unit(view_of(run)).value == unit
 
 
 @pytest.mark.parametrize(("second_s", "unit"), [(0.1, 256 * KIB), (0.05, None)])
@@ -115,14 +116,13 @@ def test_of_merged_blocks_two_take_twice_as_long(second_s: float, unit: int | No
             id = f"probe-alignment/{where}/{boundary}"
             run.add(id, "write", iops=1 / each_s, boundary_bytes=boundary, where=where)
     for has_logs, expected in ((False, 256 * KIB), (True, unit)):
-        [found, _] = mapping_unit.find(run, has_logs)
-        assert found.value == expected
+        assert mapping_unit.unit(view_of(run, log_blocks=float(has_logs))).value == expected
 
 
 def test_a_probe_that_was_interrupted_says_nothing_of_log_blocks() -> None:
     run = FakeRun()
     run.add("probe-alignment/at/1048576", "write", iops=10.0, boundary_bytes=2**20, where="at")
-    assert log_blocks.find(run) == []
+    assert "log_blocks" not in {finding.name for finding in internals.find(run)}
 
 
 def test_partly_covered_units() -> None:
@@ -145,31 +145,33 @@ def _count(size: int, unit: int, alignment: int) -> float:
 def test_the_tax_explains_the_misfit_of_the_core(tmp_path: Path) -> None:
     with fc.open_target("sim:ocz-core-64gb") as target:
         run = fc.run("transfer-size", target, out=tmp_path, scale=0.05)
-    [finding] = partial_write_model.find(run, 4 * MIB)
+    finding = partial_write_model.tax(view_of(run, mapping_unit=4 * MIB))
+    assert finding is not None
     assert finding.verdict == "measured"
     # The blog's 245.7 ms; predicted from other sizes than those that it was taken from.
     assert finding.value == pytest.approx(0.2457, rel=0.05)
     off = finding.detail["goodness"]
     assert off["relative_rms"] < 0.05 < 0.15 < off["relative_rms_without_tax"]
-    [without] = partial_write_model.find(run, None)
-    assert without.verdict == "not identifiable"
+    without = partial_write_model.tax(view_of(run, mapping_unit=None))
+    assert without is not None
+    assert without.said.code == "no_unit"
 
 
 def test_with_the_tax_writes_transfer_as_fast_as_in_sequence(tmp_path: Path) -> None:
     with fc.open_target("sim:ocz-core-64gb") as target:
         run = fc.run("probe-sizes", target, out=tmp_path)
-    plain = {f.name: f for f in transfer_model.find(run)}
-    taxed = partial_write_model.corrected(
-        [*plain.values(), *partial_write_model.find(run, 4 * MIB)]
-    )
-    found = {f.name: f for f in taxed}
-    rate, interval = found["write_sequential_rate"].value, found["write_sequential_rate"].interval
+    bare = view_of(run)
+    taxed = view_of(run, extended_model=partial_write_model.tax(view_of(run, mapping_unit=4 * MIB)))
+    plain = transfer_model.rate(bare, "write")
+    rate, penalty = transfer_model.rate(taxed, "write"), transfer_model.penalty(taxed, "write")
+    assert plain is not None
     assert rate is not None
-    assert interval is not None
+    assert penalty is not None
+    assert rate.interval is not None
     # What it writes in sequence; the access model takes the tax of large writes for transfer.
-    assert rate == pytest.approx(82e6, rel=0.05)
-    assert interval[0] < 82e6 < interval[1]
-    assert (plain["write_sequential_rate"].value or 0) < 30e6
-    assert found["write_access_penalty"].value == pytest.approx(0.2457, rel=0.05)
-    assert "misfit_write" in plain
-    assert "misfit_write" not in found
+    assert rate.value == pytest.approx(82e6, rel=0.05)
+    assert rate.interval[0] < 82e6 < rate.interval[1]
+    assert (plain.value or 0) < 30e6
+    assert penalty.value == pytest.approx(0.2457, rel=0.05)
+    assert transfer_model.misfit(bare, "write") is not None
+    assert transfer_model.misfit(taxed, "write") is None

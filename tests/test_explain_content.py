@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from explain_fixture import KIB, MIB, probed, small_ssd
+from explain_fixture import KIB, MIB, probed, small_ssd, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import data_reduction
@@ -40,8 +40,9 @@ def test_padding_of_forced_writes_is_within_what_is_said_of_the_floor(tmp_path: 
     sections = small_ssd(compression={"smallest": 0.3}, write_buffer=buffer)
     probed("probe-content", sections, tmp_path)
     [manifest] = tmp_path.glob("runs/**/manifest.json")
-    findings = data_reduction.find(Run(manifest.parent), link_rate=590e6, through=True)
-    [floor] = [finding for finding in findings if finding.name == "compression_floor"]
+    through = {"volatile_write_cache": 0, "power_loss_protection": 0}
+    known = {"link_ceiling": 590e6, "compression": 1, **through}
+    floor = data_reduction.floor(view_of(Run(manifest.parent), **known))
     # 13 units of 1229 bytes share a row of 16 KiB; 1 MiB takes 19.7 of 64 rows, and padding.
     assert floor.interval is not None
     low, high = floor.interval

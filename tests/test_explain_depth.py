@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import small_ssd
+from explain_fixture import small_ssd, view_of
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import parallel_units
@@ -82,16 +82,18 @@ def _large(run: FakeRun, of: str, rate: float) -> None:
 def test_a_rate_of_the_medium_alone_is_no_link() -> None:
     run = FakeRun()
     _large(run, "written", 559.05e6)
-    assert {f.verdict for f in generation.find(run)} == {"not identifiable"}
+    assert generation.ceiling(view_of(run)).said.code == "link_ceiling.medium"
     _large(run, "cached", 559.05e6)
-    assert {f.verdict for f in generation.find(run)} == {"measured"}
+    assert generation.ceiling(view_of(run)).value == pytest.approx(559.05e6)
+    assert generation.generation(view_of(run)).value == 600e6
 
 
 def test_a_rate_of_no_generation_is_no_link() -> None:
     run = FakeRun()
     _large(run, "written", 300e6)
     _large(run, "erased", 420e6)
-    assert {f.verdict for f in generation.find(run)} == {"not identifiable"}
+    for estimator in (generation.ceiling, generation.generation):
+        assert estimator(view_of(run)).said.code == "link_ceiling.no_generation"
 
 
 def test_the_knee_is_where_nothing_more_is_gained() -> None:
@@ -122,7 +124,7 @@ def _network(units: int, unit_us: float, station_us: float, delay_us: float) -> 
 
 @pytest.mark.parametrize("units", [8, 16, 32])
 def test_units_are_told_from_the_curve_of_the_queue(units: int) -> None:
-    [finding] = parallel_units.told(_network(units, 70, 1, 20), None, None, ())
+    finding, _ = parallel_units.told(_network(units, 70, 1, 20), None, None, ())
     assert finding.value == pytest.approx(units, rel=0.15)
     assert finding.interval is not None
     assert finding.interval[0] <= units <= finding.interval[1]
@@ -134,23 +136,24 @@ def _conflicting(dies: int) -> parallel_units.Conflicting:
 
 def test_units_behind_a_busy_station_are_told_by_conflicts_only() -> None:
     busy = _network(32, 70, 10, 20)
-    [finding] = parallel_units.told(busy, None, None, ["queue"])
+    finding, _ = parallel_units.told(busy, None, None, ["queue"])
     assert finding.verdict == "not identifiable"
-    [finding] = parallel_units.told(busy, None, _conflicting(32), ["queue"])
+    finding, _ = parallel_units.told(busy, None, _conflicting(32), ["queue"])
     assert (finding.value, finding.interval) == (32, None)
     assert finding.evidence == ["conflicts", "queue"]
-    assert finding.text.startswith("By conflicts alone: 32 dies")
+    assert finding.said.code == "conflicts_alone"
 
 
 def test_dies_that_conflict_are_the_units_where_the_curve_agrees() -> None:
-    [finding] = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(18), ["queue"])
-    assert (finding.value, finding.interval) == (18, None)
+    finding, odd = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(18), ["queue"])
+    assert (finding.value, finding.interval, odd) == (18, None, None)
     assert finding.evidence == ["conflicts", "queue"]
 
 
 def test_two_ways_that_disagree_are_told() -> None:
-    found = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(64), ["queue"])
-    assert [f.name for f in found] == ["parallel_units", "disagreement_parallel_units"]
+    _, odd = parallel_units.told(_network(16, 70, 1, 20), None, _conflicting(64), ["queue"])
+    assert odd is not None
+    assert odd.value == pytest.approx(16 / 64, rel=0.15)
 
 
 def test_dies_are_counted_where_the_curve_shows_fewer() -> None:
@@ -167,8 +170,8 @@ def test_more_reads_than_the_dies_can_serve_contradict_them(station_us: int) -> 
     units, odd = parallel_units.told(
         _network(32, 70, station_us, 20), None, _conflicting(10), ["queue"]
     )
-    assert (units.name, units.verdict) == ("parallel_units", "not identifiable")
-    assert odd.name == "disagreement_parallel_units"
+    assert units.verdict == "not identifiable"
+    assert odd is not None
     assert odd.evidence == ["conflicts", "queue"]
 
 
@@ -176,12 +179,12 @@ def test_a_gain_above_the_dies_is_none_that_contradicts_them() -> None:
     # One read alone spends more time elsewhere than on its die.
     curve = _network(8, 70, 1, 100)
     assert curve[256] > 12 * curve[1]
-    found = parallel_units.told(curve, None, _conflicting(8), ["queue"])
-    assert [(f.name, f.value) for f in found] == [("parallel_units", 8)]
+    units, odd = parallel_units.told(curve, None, _conflicting(8), ["queue"])
+    assert (units.value, odd) == (8, None)
 
 
 def test_a_queue_that_gains_nothing_is_one_unit() -> None:
-    [finding] = parallel_units.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
+    finding, _ = parallel_units.told(dict.fromkeys((1, 2, 4, 8), 1000.0), 1, None, ())
     assert finding.value == 1
 
 

@@ -5,13 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
+from explain_fixture import view_of
 
 import fourcorners as fc
-from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.internals.caches import disk_write_cache
+from fourcorners.analysis import internals
+from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
-from fourcorners.analysis.internals.method import medium
-from fourcorners.analysis.source import measured
 from fourcorners.store import Run
 
 DRIVE = "sim:wd6400aaks"
@@ -118,33 +117,29 @@ def test_times_that_change_on_the_way_are_none_of_heads(longer: np.ndarray) -> N
     assert followed.in_turn is None
 
 
-def test_what_leaves_a_disks_cache_late_is_added() -> None:
-    values = {
-        "write_drain_rate": 1e8,
-        "rotation_rpm": 6000.0,
-        "track_switch": 1e-3,
-        "track_bytes": 1e6,
-    }
-    found = [Finding(name, name, "measured", "", value=value) for name, value in values.items()]
-
-    def buffer(steps: float) -> Finding:
-        detail = {"goodness": {"steps_over_size": steps}}
-        measured = Finding("write_buffer_bytes", "", "measured", "", 7.3e6, "B", detail=detail)
-        return disk_write_cache.added([measured, *found])[0]
-
+@pytest.mark.parametrize(("height", "size"), [(0.5e6, 8e6), (3e6, None)])
+def test_what_leaves_a_disks_cache_late_is_added(
+    height: float, size: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = write_buffer.Buffer(7.3e6, 0.1e6, 2.5e8, 1e8, 1e5, height / 7.3e6, 0.0, 7.3e6)
+    monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
+    run = FakeRun()
+    run.add("probe-burst/short", "write", iops=1000.0, stage="short")
+    turn = {"rotation_rpm": 6000, "track_switch": 1e-3, "track_bytes": 1e6}
     # Half a turn of 10 ms and two switches, at 100 MB/s.
-    assert buffer(0.1).value == pytest.approx(8e6)
-    assert buffer(0.5).verdict == "not identifiable"
+    assert write_buffer.size(view_of(run, **turn)).value == pytest.approx(size)
+    assert write_buffer.size(view_of(run)).value == pytest.approx(7.3e6)
 
 
 def test_a_disk_has_no_flash() -> None:
-    found = [
-        Finding(name, name, "measured", "", value=1e6, unit="B", interval=(0.9e6, 1.1e6))
-        for name in ("slc_cache_bytes", "write_buffer_bytes")
-    ]
-    cache, buffer = medium.without_flash(found)
-    assert (cache.verdict, cache.value, cache.interval) == ("not applicable", None, None)
-    assert buffer == found[1]
+    run = FakeRun()
+    for probe, speed in (("probe-depth", 80.0), ("probe-trim", 80.0)):
+        run.add(f"{probe}/sentinel/1", "read", iops=speed, sentinel=1)
+    run.add("probe-trim/kept/4096", "read", iops=80.0, kind="kept", part_bytes=4096)
+    run.add("probe-depth/random/1", "read", iops=80.0, pattern="random", queue_depth=1)
+    found = {finding.name: finding for finding in internals.find(run)}
+    assert found["trim_granularity"].verdict == "not applicable"
+    assert found["command_queue_depth"].verdict == "not identifiable"
 
 
 def test_zones_are_told_from_scatter_and_crossings() -> None:
@@ -175,16 +170,16 @@ def test_the_shortest_seek_is_what_a_queue_leaves_of_the_curve() -> None:
             distance_bytes=int(share * capacity),
             block_bytes=4096,
         )
-    apart = measured(run, "probe-seeks", "read")
-    found = {f.name: f.value for f in mechanics._seeks(run, apart, 7200, 32)}
-    assert found["seek_stroke"] == pytest.approx(12e-3, rel=1e-6)
-    assert found["seek_base"] == pytest.approx(1.5e-3, rel=1e-6)
+    run.add("probe-seeks/near", "read", iops=100)
+    view = view_of(run, rotation_rpm=7200, command_queue_depth=32)
+    assert mechanics.seek_stroke(view).value == pytest.approx(12e-3, rel=1e-6)
+    assert mechanics.seek_base(view).value == pytest.approx(1.5e-3, rel=1e-6)
     # The mean root of the distance of two points of a line is 8/15 of that of its length.
-    assert found["seek_mean"] == pytest.approx(1.5e-3 + 12e-3 * 8 / 15, rel=2e-3)
+    assert mechanics.seek_mean(view).value == pytest.approx(1.5e-3 + 12e-3 * 8 / 15, rel=2e-3)
     for rpm, queue in ((None, 32), (7200, 1), (7200, None)):
-        hidden = {f.name: f.value for f in mechanics._seeks(run, apart, rpm, queue)}
-        assert hidden["seek_stroke"] == pytest.approx(12e-3, rel=1e-6)
-        assert hidden["seek_base"] is None
+        view = view_of(run, rotation_rpm=rpm, command_queue_depth=queue)
+        assert mechanics.seek_stroke(view).value == pytest.approx(12e-3, rel=1e-6)
+        assert mechanics.seek_base(view).value is None
 
 
 def test_cylinders_are_fewer_where_the_rate_is_higher() -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from rich.console import Console
 import fourcorners as fc
 from fourcorners.analysis import artefacts
 from fourcorners.analysis.finding import UNDER_LOAD, Finding, Verdict
-from fourcorners.analysis.internals.method import drift, futile, host_answered
+from fourcorners.analysis.internals.method import futile
+from fourcorners.analysis.internals.method.doubt import UNAFFECTED, WRITING, Doubts
 from fourcorners.analysis.joined import Joined
 from fourcorners.cli import main
 from fourcorners.report.explanation import render_explanation
@@ -28,36 +30,45 @@ def _drift(probe: str, change: float) -> Finding:
     )
 
 
+def _doubts(drifts: Sequence[Finding], watched: Sequence[str], **sources: str) -> Doubts:
+    """``sources`` has the operation of the recording of each probe."""
+    found = {name: (f"probe-{name.split('_')[0]}", {op}) for name, op in sources.items()}
+    return Doubts(drifts, watched, {}, found)
+
+
 @pytest.mark.parametrize("verdict", ["measured", "not applicable"])
 def test_what_a_disturbed_probe_said_is_not_identifiable(verdict: Verdict) -> None:
-    found = Finding("x", "X", verdict, "so it is", evidence=("probe-caches/random",))
-    [doubted] = drift.doubted([found], [_drift("probe-caches", 0.8)], ["probe-caches"])
+    found = Finding("x", "X", verdict, "so it is", evidence=("caches",))
+    [doubted] = _doubts([_drift("probe-caches", 0.8)], (), caches="read").applied([found])
     assert doubted.verdict == "not identifiable"
+    assert doubted.said is not None
+    assert doubted.said.code == "any.under_load"
     assert "so it is" in doubted.text
-    assert drift.doubted([found], [_drift("probe-caches", 0.2)], ["probe-caches"]) == [found]
+    assert _doubts([_drift("probe-caches", 0.2)], (), caches="read").applied([found]) == [found]
     # Writes change a drive by themselves.
-    other = Finding("x", "X", verdict, "", evidence=("probe-burst/long",))
-    assert drift.doubted([other], [_drift("probe-burst", 0.8)], ["probe-caches"]) == [other]
+    other = Finding("x", "X", verdict, "", evidence=("burst",))
+    assert _doubts([_drift("probe-burst", 0.8)], (), burst="write").applied([other]) == [other]
 
 
 def test_where_most_reads_are_disturbed_writes_are_too() -> None:
-    found = Finding(
-        "slc_cache_bytes", "", "measured", "", value=1e9, evidence=("probe-burst/long",)
-    )
+    found = Finding("slc_cache_bytes", "", "measured", "", value=1e9, evidence=("burst",))
     watched = ["probe-depth", "probe-seeks", "probe-caches"]
     some = [_drift(probe, 0.8) for probe in watched]
-    assert drift.doubted([found], some[:1], watched) == [found]
-    [doubted] = drift.doubted([found], some, watched)
+    assert _doubts(some[:1], watched, burst="write").applied([found]) == [found]
+    [doubted] = _doubts(some, watched, burst="write").applied([found])
     assert (doubted.verdict, doubted.value) == ("not identifiable", None)
 
 
 def test_reads_of_sizes_are_doubted_but_not_the_writes_after_them() -> None:
-    read, write = (
-        Finding("x", "X", "measured", "", value=1.0, evidence=(f"probe-sizes/{operation}/512",))
-        for operation in ("read", "write")
-    )
-    found = drift.doubted([read, write], [_drift("probe-sizes", 0.8)], ["probe-sizes"])
+    sources = {"sizes_read": "read", "sizes_write": "write"}
+    both = [Finding("x", "X", "measured", "", value=1.0, evidence=(id,)) for id in sources]
+    found = _doubts([_drift("probe-sizes", 0.8)], ["probe-sizes"], **sources).applied(both)
     assert [f.verdict for f in found] == ["not identifiable", "measured"]
+
+
+def test_what_did_not_fit_under_other_load_is_that_loads() -> None:
+    odd = Finding("misfit_read", "", "measured", "", value=0.5, evidence=("sizes",))
+    assert _doubts([_drift("probe-sizes", 0.8)], (), sizes="read").applied([odd]) == []
 
 
 def test_other_load_makes_nothing_quick() -> None:
@@ -67,23 +78,23 @@ def test_other_load_makes_nothing_quick() -> None:
         "measured",
         "",
         value=0.0,
-        evidence=("probe-seeks/near",),
+        evidence=("seeks",),
         detail={UNDER_LOAD: True},
     )
-    assert drift.doubted([still], [_drift("probe-seeks", 0.8)], ["probe-seeks"]) == [still]
+    assert _doubts([_drift("probe-seeks", 0.8)], (), seeks="read").applied([still]) == [still]
 
 
 def test_what_the_host_answered_is_not_the_drives() -> None:
     read, other = (
-        Finding("x", "X", "measured", "so it is", value=1.0, evidence=(f"probe-seeks/{which}",))
+        Finding("x", "X", "measured", "so it is", value=1.0, evidence=(which,))
         for which in ("near", "far")
     )
-    holes = Finding(
-        "artefact_unwritten_blocks", "Never written", "measured", "", evidence=["probe-seeks/near"]
-    )
-    doubted, kept = host_answered.doubted([read, other], [holes])
+    holes = Finding("artefact_unwritten_blocks", "Never written", "measured", "")
+    doubted, kept = Doubts(answered={"near": holes}).applied([read, other])
     assert (doubted.verdict, doubted.value, kept) == ("not identifiable", None, other)
-    assert doubted.text.startswith("Never written: the host answered")
+    assert doubted.said is not None
+    assert doubted.said.code == "any.answered"
+    assert doubted.said.parameters["title"] == "Never written"
     assert "so it is" in doubted.text
 
 
@@ -96,11 +107,11 @@ READS = ["probe-depth", "probe-conflicts", "probe-caches"]
         (0, 0, "file", []),
         (1, 0, "file", []),
         # What two of three say is not believed of those that write, and may be of others.
-        (2, 0, "file", [*drift.WRITING]),
-        (3, 0, "device", ["probe-positions", "probe-sizes", *drift.WRITING]),
+        (2, 0, "file", [*WRITING]),
+        (3, 0, "device", ["probe-positions", "probe-sizes", *WRITING]),
         (3, 3, "simulated", []),
         (0, 1, "file", []),
-        (0, 3, "file", ["probe-positions", "probe-sizes", *drift.WRITING, *drift.UNAFFECTED]),
+        (0, 3, "file", ["probe-positions", "probe-sizes", *WRITING, *UNAFFECTED]),
     ],
 )
 def test_probes_that_cannot_identify_anything_are_not_run(
@@ -112,13 +123,11 @@ def test_probes_that_cannot_identify_anything_are_not_run(
 ) -> None:
     drifts = [_drift(probe, 0.8) for probe in READS[:disturbed]]
     cached = Finding("artefact_page_cache", "Page cache", "measured", "", evidence=READS[:answered])
-    reads = [types.SimpleNamespace(recording=probe) for probe in READS]
-    monkeypatch.setattr(drift, "find", lambda run: drifts)
-    monkeypatch.setattr(drift, "watched", lambda run: set(READS))
-    monkeypatch.setattr(futile, "measured", lambda run, operation: reads)
+    monkeypatch.setattr(Doubts, "of", lambda view, misleading: Doubts(drifts, READS))
     monkeypatch.setattr(artefacts, "find", lambda run: [cached] if answered else [])
-    run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
-    probes = ["probe-positions", "probe-sizes", *drift.WRITING, *drift.UNAFFECTED]
+    rows = [{"recording": p, "test": p, "operation": "read", "ios": 1} for p in READS]
+    run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}}, recordings=rows)
+    probes = ["probe-positions", "probe-sizes", *WRITING, *UNAFFECTED]
     assert [probe for probe in probes if futile.reason(run, probe)] == skipped
 
 
@@ -181,8 +190,9 @@ def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
 def test_a_probe_ends_once_its_findings_would_not_be_taken(
     probe: str, disturbed: list[str], stops: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drift, "find", lambda run: [_drift(one, 0.8) for one in disturbed])
-    monkeypatch.setattr(drift, "watched", lambda run: {"probe-depth", "probe-sizes", "probe-x"})
+    drifts = [_drift(one, 0.8) for one in disturbed]
+    doubts = Doubts(drifts, ["probe-depth", "probe-sizes", "probe-x"])
+    monkeypatch.setattr(Doubts, "of", lambda view, misleading: doubts)
     for kind in ("file", "simulated"):
         run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
         assert bool(futile.reason_to_stop(run, probe)) == (stops and kind == "file")

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
-from explain_fixture import MIB, probed, small_ssd
+from explain_fixture import MIB, probed, small_ssd, view_of
 
 import fourcorners as fc
-from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.collection import stalls
 from fourcorners.analysis.internals.collection.spare_area import find_cliff
 from fourcorners.analysis.internals.collection.superblock import Waits, erase_cycle, reads_beside
@@ -218,9 +217,6 @@ def test_a_slower_part_before_the_cliff_is_its_beginning() -> None:
 
 def test_a_fill_that_took_all_the_time_leaves_stalls_unknown() -> None:
     run = FakeRun()
-    erased = Finding("superblock_bytes", "", "not identifiable", "")
-    assert stalls.find(run, erased) == []
     run.add("probe-overwrite/fill", "write", iops=1000.0, stage="fill")
-    found = stalls.find(run, erased)
-    assert [f.verdict for f in found] == ["not identifiable"] * 2
-    assert "not filled" in found[0].text
+    for estimator in (stalls.length, stalls.spacing):
+        assert estimator(view_of(run)).said.code == "collection_stalls.not_filled"

@@ -7,7 +7,7 @@ import pytest
 from analysis_fixture import FakeRun
 
 import fourcorners as fc
-from fourcorners.analysis.internals.link import transfer_model
+from fourcorners.analysis import internals
 
 
 @pytest.mark.parametrize(("rpm", "access_ms"), [(7200, 0.25), (10_000, 1.25)])
@@ -38,13 +38,15 @@ def test_an_odd_size_does_not_bend_the_model_and_is_told() -> None:
     sizes = 512.0 * 2 ** np.arange(16)
     seconds = 1e-4 + sizes / 200e6
     seconds[9] *= 1.5
-    penalty, rate, odd = transfer_model.find(_probed(seconds))
+    _, penalty, rate, odd = internals.find(_probed(seconds))
     assert penalty.value == pytest.approx(1e-4, rel=0.01)
     assert rate.value == pytest.approx(200e6, rel=0.01)
-    assert "does not hold" in penalty.text
-    assert "256 KiB" in penalty.text
+    assert penalty.said is not None
+    assert penalty.said.code == "access_penalty.fails"
     assert odd.name == "misfit_read"
-    assert "256 KiB should take 33" in odd.text
+    assert odd.said is not None
+    assert odd.said.parameters["worst"] == 256 * 2**10
+    assert odd.value == pytest.approx(1 / 3, rel=0.02)
 
 
 def test_intervals_hold_what_single_sizes_scatter_about() -> None:
@@ -63,7 +65,7 @@ def test_intervals_hold_what_single_sizes_scatter_about() -> None:
             nanoseconds = (each * 1e9).astype(np.int64)
             key = (f"probe-sizes/read/{size:.0f}", "read")
             run.histograms[key] = (nanoseconds, nanoseconds, np.ones_like(nanoseconds))
-        penalty, rate, *_ = transfer_model.find(run)
+        _, penalty, rate, *_ = internals.find(run)
         per_byte_s = np.log(2) / 60e6
         assert penalty.interval is not None
         assert rate.interval is not None
@@ -75,5 +77,5 @@ def test_intervals_hold_what_single_sizes_scatter_about() -> None:
 
 
 def test_few_sizes_are_no_model() -> None:
-    found = transfer_model.find(_probed(np.array([1e-4, 1.1e-4])))
+    found = internals.find(_probed(np.array([1e-4, 1.1e-4])))
     assert {finding.verdict for finding in found} == {"not identifiable"}

@@ -9,7 +9,7 @@ def _found(name: str, value: float, unit: str = "1", **detail: object) -> Findin
 
 
 def test_a_disk_is_told_by_what_moves() -> None:
-    [told] = explanation.tell(
+    told = explanation.tell(
         [
             _found("mapping_unit", 0.0, "B"),
             _found("rotation_rpm", 7200.0, "1/min"),
@@ -41,8 +41,8 @@ def test_a_disk_is_told_by_what_moves() -> None:
 
 def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
     still = _found("rotation_rpm", 0.0, "1/min")
-    [bare] = explanation.tell([still])
-    [flash] = explanation.tell([still, _found("dies", 32.0), _found("channels", 16.0)])
+    bare = explanation.tell([still])
+    flash = explanation.tell([still, _found("dies", 32.0), _found("channels", 16.0)])
     assert bare.text == "Nothing in this drive moves: it is flash, or memory."
     assert flash.detail["kind"] == "solid-state"
     assert "32 dies on 16 channels work at the same time." in flash.text
@@ -52,16 +52,16 @@ def test_small_writes_tell_how_a_drive_maps() -> None:
     logs = {"rewrites": True, "read_s": 1e-4}
     block = _found("mapping_unit", 2.0 * 2**20, "B")
     for there, kind in ((1.0, "log-block"), (0.0, "cluster-mapped")):
-        [told] = explanation.tell([block, _found("log_blocks", there, PRESENCE, **logs)])
+        told = explanation.tell([block, _found("log_blocks", there, PRESENCE, **logs)])
         assert told.detail["kind"] == kind
     for read_s, kind in ((1e-4, "page-mapped"), (5e-6, "unknown")):
         pages = _found("log_blocks", 0.0, PRESENCE, rewrites=False, read_s=read_s)
-        [told] = explanation.tell([pages])
+        told = explanation.tell([pages])
         assert told.detail["kind"] == kind
 
 
 def test_what_does_not_fit_is_counted_apart() -> None:
-    [told] = explanation.tell(
+    told = explanation.tell(
         [_found("mapping_unit", 4096.0, "B"), _found("misfit_read", 0.5), _found("drift_x", 0.2)]
     )
     assert told.detail["kind"] == "page-mapped"
@@ -73,8 +73,8 @@ def test_a_model_that_does_not_hold_is_not_told_as_one() -> None:
         _found("read_access_penalty", 9e-5, "s", measured_s=[6e-5, 7e-5]),
         _found("read_sequential_rate", 4e9, "B/s"),
     ]
-    [holds] = explanation.tell(read)
-    [fails] = explanation.tell([*read, _found("misfit_read", 0.5)])
+    holds = explanation.tell(read)
+    fails = explanation.tell([*read, _found("misfit_read", 0.5)])
     assert holds.detail["figures"] == ["read_access_penalty", "read_sequential_rate"]
     assert fails.detail["figures"] == []
     assert "A read costs 90.0 µs beside its transfer, at 4,000 MB/s." in holds.text

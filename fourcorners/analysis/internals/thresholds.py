@@ -1,17 +1,19 @@
 """Thresholds that several estimators share, each with what chose it."""
 
 UNSURE = 0.25
-"""Half an interval over the value, above which nothing is said: a quantity that may as well be half
-as large again says nothing that its reader could use."""
+"""Half an interval over the value, above which nothing is said; and the difference of two ways to
+one number, over it, from which they disagree. A choice: a quantity that may as well be a quarter
+more or less does not tell one drive from the next."""
 
 ALIKE = 1.1
-"""Ratio up to which two rates are the same one: :data:`fourcorners.suites.probes.conflicts` reads
-each place some thousand times, so that chance leaves less than a twentieth."""
+"""Ratio up to which two rates, or times, are the same. What scatters is where the reads lie, whose
+number makes chance smaller; see :data:`APART`."""
 
 APART = 1.2
-"""Ratio from which two places are on different dies: even a queue of two commands gives 4/3, and
-what lies between this and :data:`ALIKE` belongs to neither."""
+"""Ratio from which two places are on different dies. Even a queue of two commands gives 4/3, in the
+mean of what a second die adds: ``drive/sim`` and theory alike. What lies between this and
+:data:`ALIKE` is neither, so that a result never rests on which side of one number a rate fell."""
 
 TWICE = 1.93
-"""Time over that of one page from which a read takes two: two, less :data:`ALIKE` of the part of a
-command that is no reading."""
+"""Time over that of one page from which a read takes two of them: twice the array's time, but once
+what a command takes beside it, which makes it less than two."""

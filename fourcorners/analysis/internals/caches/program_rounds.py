@@ -29,6 +29,8 @@ _PERIOD_MIN_S = 0.2e-3
 one by one."""
 
 _PLACES = 1500
+"""In a window: some 20 to the shortest period that a window has to repeat."""
+
 _PERIODS_MIN = 3
 """In a window."""
 

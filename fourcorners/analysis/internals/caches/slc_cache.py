@@ -41,6 +41,7 @@ _BELOW_LINK = 0.77
 """Rate over the link's, below which something else limits so clearly that a cache would show."""
 
 _FASTER_SEEN = 1 / _BELOW_LINK
+"""The same of the first bytes over the flash's rate."""
 
 _MARGIN_SHARE, _SIZE_MARGIN, _ROUND_MARGIN = 0.002, 0.002, 0.3
 """How far off the direct rate may be, and the cache, over itself and over a round of the dies."""
@@ -121,6 +122,11 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
 def bursts(view: View) -> list[Measured]:
     """Long bursts of writes to an erased drive."""
     return [*LONG(view)[-1:], *FILL(view)]
+
+
+def bursts_to_flash(view: View) -> list[Measured]:
+    """The same, but none to a disk."""
+    return [] if view.is_disk else bursts(view)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ SLOWER_MIN = 1.2
 """Rate before over rate after a bend, from which it is one."""
 
 _POINTS, _BENDS, _NEAR = 500, 40, 40
+"""How finely a curve is sampled, and bends are tried: far, and near the best. Steps of the former
+are 15 % of the bytes before a bend, of the latter half a percent, and then as :data:`_NEAR_PLACES`."""
+
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
 """Places of bends that are tried, as shares of the burst."""
 
@@ -34,6 +37,8 @@ _GRAINS_MIN = 6
 """Steps of the curve in half of such a window."""
 
 _DEPARTURES = 400
+"""Places of a departure that are tried: all pairs of them."""
+
 _SECOND_BEND_LEAVES = 0.25
 """Of the squares that one bend leaves, below which two bends are taken for true."""
 

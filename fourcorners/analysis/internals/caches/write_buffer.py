@@ -46,13 +46,21 @@ FASTER_MIN = 1.12
 """Factor by which the first bytes have to be faster than the last ones: else no buffer shows."""
 
 FIRST_BYTES = (128 * 1024, 640 * 1024)
+"""Of a burst, that show at which rate a buffer is filled: after the first request, whose way is
+longer, and before the smallest buffers are full."""
 
 _BLOCKS_MIN = 6
 """Least buffer, in writes, that is told from the writes themselves."""
 
 _POINTS = 4000
+"""Of the curve, at equal times: many to a period of the dies."""
+
 _LATE_SHARE = 0.5
+"""Of a burst, that shows the drain rate: by then a buffer that can be told is full."""
+
 _EDGE = 0.98
+"""Quantile that is the upper edge of the steps, and less one the lower: single points are off."""
+
 _LAG_S = 1.35e-3, 1.25e-3
 """Time from a row's acceptance to the room that its program makes, where no rounds show it: the
 middle of what flash takes, and how far off it may be."""
@@ -81,6 +89,7 @@ _SHORT_S = 0.9e-3
 room so much later, if not even the time of the first says that they are rounds."""
 
 _SIZE_MARGIN = 0.004
+"""How far off a buffer may be, over itself: four times the width of a histogram's buckets."""
 
 _NEARLY, _SPREADS = 0.01, 1.5
 """What the late part of the curve is above the first bytes of the full buffer: a share, and
@@ -185,6 +194,8 @@ def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
 
 
 _SWITCHES = 2
+"""Switches between tracks that the way to the first one takes with settling, more or less one."""
+
 _TRACKS_MAX = 2.0
 """Height of the steps in which room comes free, in tracks, above which they are not tracks."""
 

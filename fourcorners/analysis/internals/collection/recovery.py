@@ -32,6 +32,7 @@ _BEFORE = 32
 """Parts whose pace is the slowed drive's."""
 
 _BEFORE_MIN = 16
+"""Fewest of these."""
 
 _RIGHT_BEFORE, _RIGHT_BEFORE_STILL = 2, 4
 """Parts right before TRIM that show whether the drive is slow again: of one of an even pace, and of

@@ -13,8 +13,11 @@ from fourcorners.analysis.internals.collection.superblock import waits
 from fourcorners.analysis.internals.view import View
 
 _READS_MIN = 50
+"""Reads of which quantiles are told: one in fifty is the quickest."""
 
 _AT_ONCE_QUANTILE = 0.02
+"""Of the reads, whose time is that of one that waits for nothing."""
+
 _READ_S = (4e-5, 3e-4)
 """What a page read takes with its command; what is shorter came from memory."""
 

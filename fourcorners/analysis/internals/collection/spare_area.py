@@ -40,6 +40,8 @@ _FIRST_SHARE = 0.2
 """The same, of the largest such mean: what comes before may have been blocks that held little."""
 
 _PARTS_AHEAD, _PARTS_BACK = 8, 6
+"""Next parts whose mean says that a cliff is behind, and earlier ones that may have shown it: one
+batch of the probe, and less."""
 
 _ONSET_SHARE = 0.3
 """Share of the largest rise nearby that the first part of the cliff has."""
@@ -48,6 +50,7 @@ _SEEN_SHARE = 0.1
 """The same of a slower part before it, which other parts are followed by that are not."""
 
 _FRESH_PARTS = 4
+"""First parts, whose median is what a part takes before the cliff."""
 
 _VARIES_MIN = 0.3
 """Range of the middle 80 % of the parts before the cliff, over their median, from which there is
@@ -72,11 +75,16 @@ _BUFFER_UNCERTAIN, _UNKNOWN_BUFFER_BYTES = 0.1, 12 * 2**20
 its size is not known, bytes."""
 
 _FIRST_BYTES = ((128 * 1024, 512 * 1024), (128 * 1024, 1024 * 1024), (256 * 1024, 512 * 1024))
+"""Parts of the fill whose rate may be that of a write buffer: of several, as a histogram is coarse
+there."""
+
 _SAME_PACE = (0.9, 1.1)
 """Rate of the first bytes, over that of the end of the fill, between which no write buffer took
 them faster than flash does: something else limits. It may be too small to show."""
 
 _LATE_SHARE = 0.9
+"""Of the fill, after which its pace is the flash's."""
+
 _PACE = (0.985, 1.015)
 """Rate of random writes, over that of the end of the fill, between which both are the flash's: a
 command costs time wherever else the limit is, and large requests need fewer."""
@@ -94,10 +102,13 @@ _COST_CACHED, _CACHED_SPREAD = 0.9, 0.13
 moved once."""
 
 _DRIFT, _DRIFT_IN_BURSTS = 0.02, 0.03
+"""Standard deviation by which that cost may be off at either end of what was seen."""
+
 _ERASE = 0.03
 """Time of an erasure, over that of writing what it erases, where it was not seen."""
 
 _ERASE_MAX = 0.2
+"""Most that it may be: a wait that is longer is not for an erasure alone."""
 
 _MISFIT_MAX = 5.0
 """Chi squared of the model over its degrees of freedom, beyond which it is not this drive's."""
@@ -110,12 +121,11 @@ _UNIT_SCATTER, _BURST_SCATTER = 0.12, 0.22
 it more or less, and a burst comes whole."""
 
 _STRETCHES = 12
+"""Into which what follows the cliff is divided: several blocks are collected in each."""
+
 _UNITS_PASSED = 2.0
 """Erase units after the cliff, from which the pace is that of collection: the block into which is
 collected is still empty before."""
-
-_DISAGREEMENT_MAX = 0.25
-"""Gap between the intervals of both ways, over the value, from which they do not agree."""
 
 
 @dataclass(frozen=True)
@@ -318,6 +328,6 @@ def combined(view: View) -> Answer:
         return known(value, say("measured"), interval=interval, detail=detail)
     reach = by_pace.interval
     detail["goodness"] = {"disagreement": abs(other / value - 1)}
-    if max(interval[0] - reach[1], reach[0] - interval[1]) > _DISAGREEMENT_MAX * value:
+    if max(interval[0] - reach[1], reach[0] - interval[1]) > UNSURE * value:
         return unknown(say("disagree"), detail=detail)
     return known(value, say("beside_the_pace"), interval=interval, detail=detail)

@@ -8,6 +8,7 @@ distance between two (SSDcheck, Kim et al., MICRO 2018, uses it to foretell the 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import cycle
 from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.sentences import say
 
@@ -49,6 +51,7 @@ _WAITING_MAX, _ALL_WAIT = 0.17, 0.65
 requests take longer. Between them dies may stand still one by one, behind a large buffer."""
 
 _STALLS_MIN = 2.5
+"""Stalls that have a distance: two have, and half of one more is no chance."""
 
 _LONGER_SHARE_MIN = 0.25
 """What writes take longer after the cliff, over what they took before."""
@@ -124,7 +127,7 @@ def _distance(written: Floats, counts: Floats) -> tuple[float, float]:
     )
     spacing = (float(middles[last] - middles[first]) + ends) / (count - 1)
     within = min(float(written[0]), spacing)
-    return spacing, 1.645 * (0.41 * within / (count - 1) + 0.01 * spacing)
+    return spacing, two_sided_t(math.inf) * (0.41 * within / (count - 1) + 0.01 * spacing)
 
 
 def _above(run: RunData, m: Measured, threshold_s: float) -> tuple[float, float]:

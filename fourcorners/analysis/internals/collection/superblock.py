@@ -32,15 +32,20 @@ EVENTS_MIN = 8
 """Waits seen, from which their distance is one: fewer may be every other erasure by chance."""
 
 _USUAL_QUANTILE = 0.95
+"""Of the reads, that do not wait for an erasure: fewer than one in twenty meets one."""
+
 _LONGER_MIN = 1.15
 """Length of a wait for an erasure, in times of what 95 % of the reads stay below."""
 
 _LEVELS = 8
+"""Levels of waits that are tried, from what is usual to the longest."""
 
 _BEGUN_SHARES = (0.0, 0.25)
 """Of what is written, that are left out: blocks that were begun before may end at other times."""
 
 _WAITS_MAX = 2000
+"""More waits than these are no erasures, but what most reads meet."""
+
 _PERIODS_MAX = 2000
 """Most erasures that are told apart."""
 
@@ -52,6 +57,7 @@ _PER_PERIOD = 16
 """Frequencies tried between one that fits another erasure into what was written, and the next."""
 
 _HARMONICS = (1, 4)
+"""The fundamental alone, and with what makes waits sharp: more add noise where they are few."""
 
 _CELLS = 2**15
 """Of what was written, for the transform: many to the shortest period."""

@@ -25,6 +25,7 @@ WRITTEN_MAX = 0.6
 """User areas that are written after the cliff."""
 
 _STEP = 0.004
+"""User areas that are written in a step, a tenth of the smallest spare area that is followed."""
 
 _AGES = 32
 """Stretches into which what is written before the cliff is divided."""

@@ -55,6 +55,7 @@ _CACHED_SHARE = 0.2
 """Share of the median time below which a read came out of a cache."""
 
 _PERCENTILES = (0.05, 0.95)
+"""Between which the spread is read: nine tenths of a turn, without odd reads at its ends."""
 
 _RESIDUAL_MAX = 0.1
 """Scatter about the curve, in strokes, above which it does not hold."""

@@ -24,7 +24,9 @@ import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
+from fourcorners.analysis.internals.thresholds import ALIKE
 from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
 
@@ -32,9 +34,6 @@ FOLLOWING = pick(TEST, "read", Axis.STRIDE)
 """Reads that follow the head."""
 
 Floats = npt.NDArray[np.float64]
-
-_ALIKE = 0.1
-"""Relative width, to either side, of the times that are one."""
 
 _TOGETHER_MIN = 0.95
 """Least share of the reads that take one of the times."""
@@ -59,8 +58,6 @@ do."""
 
 _CLOCK_S = 1e-6
 """What the time of a command is known to."""
-
-_Z90 = 1.645
 
 
 @dataclass(frozen=True)
@@ -87,9 +84,9 @@ class Followed:
     @classmethod
     def of(cls, seconds: Floats) -> Followed | None:
         """From the times of reads in order, shape (reads,); ``None`` where all are the same."""
-        staying = np.abs(seconds / np.median(seconds) - 1) <= _ALIKE
+        staying = np.abs(seconds / np.median(seconds) - 1) <= ALIKE - 1
         mean, error = _time(seconds[staying])
-        leaving = np.flatnonzero(seconds > (1 + _ALIKE) * mean)
+        leaving = np.flatnonzero(seconds > ALIKE * mean)
         if not len(leaving):
             return None
         longer = seconds[leaving] - mean
@@ -133,7 +130,8 @@ class Followed:
 
 def _time(seconds: Floats) -> tuple[float, float]:
     """Mean, and its error at 90 %."""
-    return float(seconds.mean()), _CLOCK_S + _Z90 * float(seconds.std()) / math.sqrt(len(seconds))
+    error = two_sided_t(math.inf) * float(seconds.std()) / math.sqrt(len(seconds))
+    return float(seconds.mean()), _CLOCK_S + error
 
 
 def asked(view: View) -> list[Measured]:

@@ -26,8 +26,10 @@ PLACES = pick("probe-positions", "read", Axis.OFFSET)
 Floats = npt.NDArray[np.float64]
 
 _PLACES_MIN = 16
+"""Places that show steps: the fewest of which those of two zones are several each."""
 
 _NORMAL_DEVIATION_PER_MAD = 1.4826
+"""Of a normal distribution, the standard deviation over the median absolute deviation."""
 
 _PENALTY = 4.0
 """Variances per change point, times log n: more than the 2 of BIC, because scatter is estimated."""

@@ -43,6 +43,7 @@ _LATE = (0.55, 0.98)
 """Part of a burst whose rate counts: the first of it replaces other data in the write buffer."""
 
 _STRONG, _WEAK = compressible(2), compressible(50)
+"""Data that compresses well, and to a half."""
 
 
 @dataclass(frozen=True)

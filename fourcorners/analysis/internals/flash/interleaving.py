@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings, crossings
 from fourcorners.analysis.internals.flash.strided_reads import Unread
+from fourcorners.analysis.internals.thresholds import ALIKE, APART, TWICE
 
 DIES_MAX = 128
 """Dies up to which distances are tried."""
@@ -31,13 +32,6 @@ DEPTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 102
 BANKS_MAX = 4
 """Banks of dies that are tried."""
 
-_TOGETHER = 1.1
-"""Rate over that of one die up to which two places are on the same one."""
-
-_APART = 1.2
-"""Rate over that of one die from which two places are on different ones: even a queue of two
-commands gives 4/3."""
-
 _FOUR_THIRDS = 1.45
 """Rate over that of one die up to which a window may be one stripe and a third, which gains 4/3."""
 
@@ -46,9 +40,6 @@ _TWO_DIES = 1.7
 
 _STEADY = 0.9
 """Ratio of two rates down to which they are the same but for scatter."""
-
-_TWICE = 1.93
-"""Time over that of one page from which a read takes two."""
 
 _GROWS = 1.3
 """Rate of a window four times as large from which it lies on more dies."""
@@ -140,7 +131,7 @@ class Seen:
         """The first window that is faster than a single place."""
         if len(self.window) < 2:
             return None
-        beyond = next((w for w, iops in self.window.items() if iops > _APART * self.one_die), None)
+        beyond = next((w for w, iops in self.window.items() if iops > APART * self.one_die), None)
         return beyond if beyond is not None and self._steady(beyond) else None
 
     @property
@@ -152,7 +143,7 @@ class Seen:
     def crossings(self) -> Crossings | None:
         """What reads across boundaries tell where reads come one at a time, so that no window is
         faster than a single place; ``None`` elsewhere."""
-        if max(self.window.values()) > _TOGETHER * min(self.window.values()):
+        if max(self.window.values()) > ALIKE * min(self.window.values()):
             return None
         across_s = {boundary: 1 / iops for boundary, iops in self.across.items()}
         return crossings(across_s, 1 / self.one_die)
@@ -180,7 +171,7 @@ class Seen:
         if stripe is None or not self.across:
             return None
         for boundary, iops in self.across.items():
-            if boundary < stripe and self.one_die / iops >= _TWICE:
+            if boundary < stripe and self.one_die / iops >= TWICE:
                 return boundary
         return stripe
 
@@ -264,7 +255,7 @@ class Seen:
         return len(all_dies) < 2 or max(all_dies[1:]) < _GROWS * all_dies[0]
 
     def _conflicts(self, iops: float) -> bool:
-        return iops < _TOGETHER * self.one_die
+        return iops < ALIKE * self.one_die
 
     def distances_wanted(self, distance_max: int) -> list[int]:
         """Distances to measure next: powers of two stripes until one conflicts; where none does,

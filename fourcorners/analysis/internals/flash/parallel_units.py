@@ -15,6 +15,7 @@ leave D (1 - (1 - 1/D)^N) of D bins occupied, and with Gunther's Universal Scala
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,9 @@ import scipy
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.link import command_queue
+from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.sentences import Said, say
 
 Floats = npt.NDArray[np.float64]
@@ -56,12 +59,6 @@ the units, and at few of them a part of one; the interval holds it."""
 
 _SCATTER = 0.003
 """Least standard deviation of a rate: of chance, and of what the network leaves out."""
-
-_DISAGREES = 0.25
-"""Relative difference of two ways to the same number from which they are said to disagree."""
-
-_CHI_SQUARE = 2.71
-"""90th percentile of chi-square with one degree of freedom."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +148,7 @@ def told(
     high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
     units = float(round(fit.units))
     dies = None if conflicting is None else conflicting.dies
-    agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < _DISAGREES)
+    agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < UNSURE)
     # Conflicts count dies, the curve estimates them: fewer of it are what dies share, as channels,
     # of which its network has none.
     counted = dies is not None and (agrees or dies > high)
@@ -209,7 +206,7 @@ def fit_network(depths: Floats, rates: Floats) -> NetworkFit:
         best = np.unravel_index(int(np.argmin(misfit)), misfit.shape)
         profile = misfit.min(axis=(1, 2)) ** 2
         scatter = max(profile.min() * len(depths) / max(len(depths) - 3, 1), _SCATTER**2)
-        near = units[profile <= profile.min() + _CHI_SQUARE * scatter / len(depths)]
+        near = units[profile <= profile.min() + two_sided_t(math.inf) ** 2 * scatter / len(depths)]
         unit, station = unit_share[best[1]], station_share[best[2]]
         if finer:
             units = np.geomspace(max(1.0, near[0] / 1.15), min(_UNITS_MAX, near[-1] * 1.15), 70)

@@ -17,11 +17,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_ALIKE = 1.1
-"""Ratio up to which two rates are the same."""
-
-_APART = 1.2
-"""Rate over that of one die from which two streams are on different ones."""
+from fourcorners.analysis.internals.thresholds import ALIKE, APART, TWICE
 
 _HALVED = 1.5
 """Rate of half of the turn, which is that of two dies, over that of one, at least."""
@@ -29,9 +25,6 @@ _HALVED = 1.5
 _ALONE = 2.0
 """Rate of one die over that of one read at a time, of which it is the most: reads of two or more
 dies in turn are faster."""
-
-_TWICE = 1.93
-"""Time over that of one page from which a read takes two."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,7 @@ class Unread:
         strides, rates = list(self.stride), list(self.stride.values())
         # Smaller ones read several places of a page, which dies do one after the other.
         fastest = rates.index(max(rates))
-        falls = all(later < _ALIKE * iops for iops, later in itertools.pairwise(rates[fastest:]))
+        falls = all(later < ALIKE * iops for iops, later in itertools.pairwise(rates[fastest:]))
         first = next(i for i, iops in enumerate(rates) if i >= fastest and self._slow(iops))
         if not falls or first == 0 or first == len(rates) - 1:
             return None
@@ -65,13 +58,13 @@ class Unread:
 
     def _slow(self, iops: float) -> bool:
         """Whether a rate is that of one die."""
-        return iops < _ALIKE * self.one_die
+        return iops < ALIKE * self.one_die
 
     @property
     def stripe_bytes(self) -> int | None:
         """What lies on one die before the next one begins; ``None`` if no distance shows it."""
         together = [d for d, iops in self.apart.items() if self._slow(iops)]
-        apart = [d for d, iops in self.apart.items() if iops > _APART * self.one_die]
+        apart = [d for d, iops in self.apart.items() if iops > APART * self.one_die]
         if self.turn_bytes is None or not apart or len(together) + len(apart) < len(self.apart):
             return None
         return min(apart) if max(together, default=0) < min(apart) else None
@@ -82,7 +75,7 @@ class Unread:
         stripe = self.stripe_bytes
         if stripe is None or not self.edge:
             return None
-        doubled = (b for b, iops in self.edge.items() if self.one_die / iops >= _TWICE)
+        doubled = (b for b, iops in self.edge.items() if self.one_die / iops >= TWICE)
         return min((b for b in doubled if b < stripe), default=stripe)
 
     @property

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.thresholds import ALIKE
 from fourcorners.analysis.internals.view import Axis, View, pick
 from fourcorners.sentences import say
 
@@ -17,9 +18,6 @@ READS = pick("probe-trim", "read", Axis.KIND)
 
 _FASTER_MIN = 1.25
 """Time of a read of what is mapped over one of what is not, from which they are told apart."""
-
-_ALIKE = 1.1
-"""Reads that take up to so many times as long as others are of the same kind."""
 
 
 def granularity(view: View) -> Answer | None:
@@ -45,7 +43,7 @@ def granularity(view: View) -> Answer | None:
         return unknown(say("alike", **times), detail=detail)
     between_s = math.sqrt(kept_s * unmapped_s)
     taken = {size: s < between_s for size, s in sorted(trimmed.items())}
-    sure = all(s <= _ALIKE * unmapped_s or s >= kept_s / _ALIKE for s in trimmed.values())
+    sure = all(s <= ALIKE * unmapped_s or s >= kept_s / ALIKE for s in trimmed.values())
     least = next((size for size, fast in taken.items() if fast), None)
     if not sure or (least is not None and not all(taken[size] for size in taken if size >= least)):
         return unknown(say("no_order"), detail=detail)

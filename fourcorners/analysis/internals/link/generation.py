@@ -26,6 +26,7 @@ LARGE = pick("probe-depth", "read", Axis.OF)
 
 _SATA_SHARE = 8192 / (8192 + 600)
 _PCIE_SHARE = 256 / (256 + 24)
+"""What frames and packets leave for data; see above."""
 
 _BYPASS_TOLERANCE = 0.015
 """How far a link may be from the rate where data passes neither flash nor platters."""

@@ -1,8 +1,8 @@
 """Whether a probe of a real target can still identify anything, by what has been measured so far.
 
 What probes find under other load, or in reads that the host answered, is not taken as the drive's
-(:mod:`~fourcorners.analysis.internals.method.doubt`). Where that is already sure of a probe that has
-not run, it need not run; where it becomes sure while one runs, the rest of it need not.
+(:mod:`~fourcorners.analysis.internals.method.doubt`). Where that is already sure of a probe that
+has not run, it need not run; where it becomes sure while one runs, the rest of it need not.
 """
 
 from __future__ import annotations

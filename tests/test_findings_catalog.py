@@ -1,0 +1,169 @@
+"""The catalog of findings, its resolver, and the sentences that word what estimators say."""
+
+import ast
+import graphlib
+import string
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import view_of
+
+from fourcorners import sentences
+from fourcorners.analysis import internals
+from fourcorners.analysis.internals import resolver
+from fourcorners.analysis.internals.catalog import CATALOG
+from fourcorners.sentences import say, sentence
+
+TABLE: dict[str, dict[str, str]] = tomllib.loads(
+    (files(sentences) / "internals.toml").read_text("utf-8")
+)
+OWN_SECTIONS = {"any", "futile", "drift", "not_probed", "explanation", "durability"}
+OWN_SECTIONS |= {"collection_stalls"}
+"""Sections of sentences that are no single finding's."""
+
+
+def _estimators() -> Iterator[ast.AST]:
+    """Every node of their source."""
+    for path in Path(str(files(internals))).rglob("*.py"):
+        yield from ast.walk(ast.parse(path.read_text("utf-8")))
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
+
+
+def test_each_finding_needs_others_of_the_catalog_and_never_itself() -> None:
+    names = [row.name for row in CATALOG]
+    assert len(names) == len(set(names))
+    needs = {row.name: set(row.needs) for row in CATALOG}
+    assert set().union(*needs.values()) <= set(names)
+    list(graphlib.TopologicalSorter(needs).static_order())
+
+
+def test_an_estimator_sees_only_what_its_row_says_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = FakeRun()
+    for size in (131_072, 1_048_576):
+        iops = 1 / (1e-6 + size / 5e8)
+        run.add(f"probe-depth/x/{size}", "read", iops=iops, of="written", block_bytes=size)
+    [row] = [row for row in CATALOG if row.name == "link"]
+    nosy = replace(row, estimator=lambda view: view.answer("dies"))
+    monkeypatch.setitem(resolver._ROWS, "link", nosy)
+    with pytest.raises(AssertionError, match="does not say that it needs dies"):
+        resolver.Resolver(run).finding("link")
+
+
+def test_every_section_of_sentences_is_a_findings() -> None:
+    assert set(TABLE) - OWN_SECTIONS == {row.section for row in CATALOG} - {
+        "volatile_write_cache",
+        "power_loss_protection",
+        "collection_stall_length",
+        "collection_stall_spacing",
+    }
+
+
+def test_every_code_has_a_sentence() -> None:
+    names = {name for section in TABLE.values() for name in section}
+    whole = {f"{section}.{name}" for section, names in TABLE.items() for name in names}
+    calls = [n for n in _estimators() if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    codes = {code for n in calls if ast.unparse(n.func) == "say" for code in _strings(n.args[0])}
+    told = {code for n in calls if ast.unparse(n.func) in ("_told", "_plainly")
+            for code in _strings(n.args[0])}  # fmt: skip
+    assert len(codes) > 100
+    # Those that end with a dot are put together from parts.
+    assert {code for code in codes if code not in names | whole and code[-1] != "."} == set()
+    assert told <= TABLE["explanation"].keys()
+
+
+def test_every_sentence_is_said_by_an_estimator() -> None:
+    strings = {text for node in _estimators() for text in _strings(node)}
+    said = {text.partition(".")[2] or text for text in strings} | strings
+    unused = {
+        f"{section}.{name}"
+        for section, names in TABLE.items()
+        for name in names
+        if name not in said and not name.endswith("_by")
+    }
+    assert unused == set()
+
+
+def test_sentences_are_well_formed() -> None:
+    for section, names in TABLE.items():
+        for name, template in names.items():
+            parts = list(string.Formatter().parse(template))
+            assert all(field for _, field, _, _ in parts if field is not None), (section, name)
+            if not any(spec and spec.startswith("said") for _, _, spec, _ in parts):
+                assert template[0].isupper() or template[0] == "{", (section, name)
+
+
+PLAIN = say("durability.times", plain=1e-5, forced=1.1e-5, read=9e-5)
+WRITTEN = say("durability.times_written", written=2e-5, times=PLAIN)
+DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            say("mapping_unit.measured", value=4096.0, cost=1.93),
+            "The drive maps 4 KiB at a time: a small write across a multiple of that costs 1.93 "
+            "times as much as one beside it, and no more across larger powers of two.",
+        ),
+        (
+            say(
+                "parallel_units.conflicts_alone",
+                value=8.0,
+                gain=7.5,
+                why=say("parallel_units.station"),
+            ),
+            "By conflicts alone: 8 dies conflict, and so many reads are served at the same time "
+            "where nothing else limits them. That reads gain 7.50 times from a queue does not "
+            "contradict it, and would not tell it: something that every command passes, or several "
+            "share, is busy before the units are: how many these are does not show.",
+        ),
+        (
+            say(
+                "durability.kept", shown=say("durability.times_written", written=2e-5, times=TIMES)
+            ),
+            "A plain write takes 10.0 µs, a forced one 11.0 µs, a read 90.0 µs, and one of what "
+            "was just written 20.0 µs: writes are durable in a buffer that keeps its content.",
+        ),
+        (
+            say("track_switch.no_turns", times=[1e-3, 1.5e-3]),
+            "At the end of a track the disk needs 1.00 ms or 1.50 ms, but these do not come in "
+            "turn as switches of heads and cylinders do.",
+        ),
+        (
+            say("any.under_load", text="It is so.", doubt=DOUBT),
+            "Other load disturbed 3 of 4 probes that only read, and this one cannot tell. Under it "
+            "this came out: It is so.",
+        ),
+    ],
+)
+def test_sentences_read_like_this(said: sentences.Said, words: str) -> None:
+    assert sentence(said) == words
+
+
+def test_a_sentence_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        sentence(say("mapping_unit.never_said"))
+    with pytest.raises(KeyError):
+        sentence(say("mapping_unit.smallest"))
+
+
+def test_points_are_picked_by_what_they_are_not_by_their_names() -> None:
+    run = FakeRun()
+    for number, (axis, value) in enumerate(
+        (("of", "written"), ("sentinel", 1), ("block_bytes", 4))
+    ):
+        run.add(f"probe-depth/{number}", "read", iops=1.0, pattern="random", **{axis: value})
+    picked = internals.catalog.command_queue.RANDOM(view_of(run))
+    assert [m.recording for m in picked] == ["probe-depth/2"]
