@@ -146,14 +146,12 @@ def test_the_tax_explains_the_misfit_of_the_core(tmp_path: Path) -> None:
     with fc.open_target("sim:ocz-core-64gb") as target:
         run = fc.run("transfer-size", target, out=tmp_path, scale=0.05)
     finding = partial_write_model.tax(view_of(run, mapping_unit=4 * MIB))
-    assert finding is not None
     assert finding.verdict == "measured"
     # The blog's 245.7 ms; predicted from other sizes than those that it was taken from.
     assert finding.value == pytest.approx(0.2457, rel=0.05)
     off = finding.detail["goodness"]
     assert off["relative_rms"] < 0.05 < 0.15 < off["relative_rms_without_tax"]
     without = partial_write_model.tax(view_of(run, mapping_unit=None))
-    assert without is not None
     assert without.said.code == "no_unit"
 
 

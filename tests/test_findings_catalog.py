@@ -17,6 +17,7 @@ from fourcorners import sentences
 from fourcorners.analysis import internals
 from fourcorners.analysis.internals import resolver
 from fourcorners.analysis.internals.catalog import CATALOG
+from fourcorners.analysis.internals.link import command_queue
 from fourcorners.sentences import say, sentence
 
 TABLE: dict[str, dict[str, str]] = tomllib.loads(
@@ -131,7 +132,7 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
         ),
         (
             say(
-                "durability.kept", shown=say("durability.times_written", written=2e-5, times=TIMES)
+                "durability.kept", shown=say("durability.times_written", written=2e-5, times=PLAIN)
             ),
             "A plain write takes 10.0 µs, a forced one 11.0 µs, a read 90.0 µs, and one of what "
             "was just written 20.0 µs: writes are durable in a buffer that keeps its content.",
@@ -161,9 +162,7 @@ def test_a_sentence_that_is_not_there_is_an_error() -> None:
 
 def test_points_are_picked_by_what_they_are_not_by_their_names() -> None:
     run = FakeRun()
-    for number, (axis, value) in enumerate(
-        (("of", "written"), ("sentinel", 1), ("block_bytes", 4))
-    ):
-        run.add(f"probe-depth/{number}", "read", iops=1.0, pattern="random", **{axis: value})
-    picked = internals.catalog.command_queue.RANDOM(view_of(run))
-    assert [m.recording for m in picked] == ["probe-depth/2"]
+    run.add("probe-depth/random/1", "read", iops=1.0, pattern="random", of="written")
+    run.add("probe-depth/random/2", "read", iops=1.0, pattern="random", sentinel=1)
+    run.add("probe-depth/odd", "read", iops=1.0, pattern="random")
+    assert [m.recording for m in command_queue.RANDOM(view_of(run))] == ["probe-depth/odd"]

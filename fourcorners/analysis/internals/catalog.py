@@ -38,7 +38,7 @@ from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import Measured
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a value is."""
 
     DISCRETE = "discrete"
@@ -58,7 +58,7 @@ class Of(Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class Asked:
     """A finding. ``rests_on`` are the measurements that show it; without any of ``asked_by``, which
     are the same unless said otherwise, it is not asked. ``words`` is the section of its sentences
     where several findings share one."""
@@ -66,7 +66,7 @@ class Row:
     name: str
     title: str
     unit: str
-    kind: Kind
+    kind: ValueKind
     rests_on: Callable[[View], list[Measured]]
     estimator: Callable[[View], Answer | None]
     needs: tuple[str, ...] = ()
@@ -80,16 +80,14 @@ class Row:
         return self.words or self.name
 
 
-_DISCRETE, _CONTINUOUS, _YES_NO, _ODD = Kind.DISCRETE, Kind.CONTINUOUS, Kind.YES_NO, Kind.ODD
+_DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
-
-
 _CURVE_NEEDS = ("dies", "command_queue_depth")
 _SPARE_NEEDS = ("log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
 
 
 # fmt: off
-def _transfers(operation: str) -> tuple[Row, ...]:
+def _transfers(operation: str) -> tuple[Asked, ...]:
     sizes = partial(transfer_model.sizes, operation=operation)
     needs = ("extended_model",) if operation == "write" else ()
     penalty, rate, misfit = (
@@ -97,11 +95,11 @@ def _transfers(operation: str) -> tuple[Row, ...]:
         for estimator in (transfer_model.penalty, transfer_model.rate, transfer_model.misfit)
     )
     return (
-        Row(f"{operation}_access_penalty", f"What a {operation} costs beside its transfer", "s",
+        Asked(f"{operation}_access_penalty", f"What a {operation} costs beside its transfer", "s",
             _CONTINUOUS, sizes, penalty, needs, words="access_penalty"),
-        Row(f"{operation}_sequential_rate", f"Rate of a {operation}'s transfer", "B/s",
+        Asked(f"{operation}_sequential_rate", f"Rate of a {operation}'s transfer", "B/s",
             _CONTINUOUS, sizes, rate, needs, words="sequential_rate"),
-        Row(f"misfit_{operation}", f"{operation.capitalize()}s that no two numbers explain",
+        Asked(f"misfit_{operation}", f"{operation.capitalize()}s that no two numbers explain",
             "fraction", _ODD, sizes, misfit, needs, words="misfit"),
     )
 # fmt: on
@@ -113,113 +111,114 @@ def _conflicting(*kinds: str) -> Callable[[View], list[Measured]]:
 
 # A table: one row for each finding.
 # fmt: off
-CATALOG: tuple[Row, ...] = (
-    Row("mapping_unit", "Mapping unit", "B", _DISCRETE, mapping_unit.PAIRS,
+CATALOG: tuple[Asked, ...] = (
+    Asked("mapping_unit", "Mapping unit", "B", _DISCRETE, mapping_unit.PAIRS,
         mapping_unit.unit, ("log_blocks",), Of.FLASH),
-    Row("partial_unit_penalty", "What a partly covered unit costs", "s", _CONTINUOUS,
+    Asked("partial_unit_penalty", "What a partly covered unit costs", "s", _CONTINUOUS,
         mapping_unit.PAIRS, mapping_unit.penalty, ("mapping_unit",), Of.FLASH),
-    Row("log_blocks", "Log blocks for small writes", PRESENCE, _YES_NO,
+    Asked("log_blocks", "Log blocks for small writes", PRESENCE, _YES_NO,
         log_blocks.SMALL_WRITES, log_blocks.log_blocks, (), Of.FLASH, log_blocks.nearby),
-    Row("extended_model", "Tax of a partly covered unit, by writes of all sizes", "s",
+    Asked("extended_model", "Tax of a partly covered unit, by writes of all sizes", "s",
         _CONTINUOUS, partial_write_model.writes, partial_write_model.tax, ("mapping_unit",),
-        Of.FLASH, mapping_unit.PAIRS),
+        Of.FLASH, partial_write_model.asked),
 
     *_transfers("read"),
     *_transfers("write"),
 
-    Row("read_ahead", "Reading ahead", PRESENCE, _YES_NO, read_cache.ALONE,
+    Asked("read_ahead", "Reading ahead", PRESENCE, _YES_NO, read_cache.ALONE,
         read_cache.reads_ahead),
-    Row("read_ahead_streams", "Sequences that it reads ahead of at a time", "1", _DISCRETE,
+    Asked("read_ahead_streams", "Sequences that it reads ahead of at a time", "1", _DISCRETE,
         read_cache.SIDE_BY_SIDE, read_cache.streams, ("read_ahead",), asked_by=read_cache.ALONE),
-    Row("read_ahead_bytes", "How far it reads ahead", "B", _CONTINUOUS, read_cache.PAUSED,
+    Asked("read_ahead_bytes", "How far it reads ahead", "B", _CONTINUOUS, read_cache.PAUSED,
         read_cache.reach, ("read_ahead",), asked_by=read_cache.ALONE),
-    Row("read_cache_bytes", "Memory that keeps what was read", "B", _CONTINUOUS, read_cache.AGAIN,
+    Asked("read_cache_bytes", "Memory that keeps what was read", "B", _CONTINUOUS, read_cache.AGAIN,
         read_cache.cache, ("read_ahead_streams", "read_ahead_bytes"), asked_by=read_cache.ALONE),
 
-    Row("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
+    Asked("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
         die_conflicts.windows, die_conflicts.stripe, (), Of.FLASH),
-    Row("page_bytes", "Page: what one read of a die brings", "B", _DISCRETE,
+    Asked("page_bytes", "Page: what one read of a die brings", "B", _DISCRETE,
         _conflicting("window", "across"), die_conflicts.page, (), Of.FLASH, die_conflicts.windows),
-    Row("dies", "Dies that work at the same time", "1", _DISCRETE,
+    Asked("dies", "Dies that work at the same time", "1", _DISCRETE,
         _conflicting("window", "pair"), die_conflicts.dies, (), Of.FLASH, die_conflicts.windows),
-    Row("channels", "Channels that dies share", "1", _DISCRETE, channels.pairs,
+    Asked("channels", "Channels that dies share", "1", _DISCRETE, channels.pairs,
         channels.channels, ("dies", "link_ceiling"), Of.FLASH, die_conflicts.windows),
 
-    Row("command_queue_depth", "Commands that the drive accepts at once", "1", _DISCRETE,
+    Asked("command_queue_depth", "Commands that the drive accepts at once", "1", _DISCRETE,
         command_queue.asked, command_queue.queue_depth),
-    Row("reordering", "Reordering of waiting reads", PRESENCE, _YES_NO, command_queue.RANDOM,
+    Asked("reordering", "Reordering of waiting reads", PRESENCE, _YES_NO, command_queue.RANDOM,
         command_queue.reordering),
-    Row("parallel_units", "Reads served at the same time", "1", _DISCRETE, command_queue.RANDOM,
+    Asked("parallel_units", "Reads served at the same time", "1", _DISCRETE, command_queue.RANDOM,
         parallel_units.parallel_units, _CURVE_NEEDS, Of.FLASH, command_queue.enough),
-    Row("disagreement_parallel_units", "Two ways to the units that serve reads", "1", _ODD,
+    Asked("disagreement_parallel_units", "Two ways to the units that serve reads", "1", _ODD,
         command_queue.RANDOM, parallel_units.disagreement, _CURVE_NEEDS,
         asked_by=command_queue.enough),
-    Row("link_ceiling", "What the link carries", "B/s", _CONTINUOUS, generation.LARGE,
+    Asked("link_ceiling", "What the link carries", "B/s", _CONTINUOUS, generation.LARGE,
         generation.ceiling),
-    Row("link", "Which link it is", "B/s", _DISCRETE, generation.LARGE, generation.generation),
+    Asked("link", "Which link it is", "B/s", _DISCRETE, generation.LARGE, generation.generation),
 
-    Row("over_provisioning", "Spare area", "of user area", _CONTINUOUS, parts.overwritten,
+    Asked("over_provisioning", "Spare area", "of user area", _CONTINUOUS, parts.overwritten,
         spare_area.combined, ("op_by_cliff", "op_by_amplification"), asked_by=parts.FILL),
-    Row("op_by_cliff", "Spare area, by the cliff", "of user area", _CONTINUOUS, parts.overwritten,
+    Asked("op_by_cliff", "Spare area, by the cliff", "of user area", _CONTINUOUS, parts.overwritten,
         spare_area.by_cliff, _SPARE_NEEDS, asked_by=parts.FILL),
-    Row("op_by_amplification", "Spare area, by write amplification", "of user area", _CONTINUOUS,
+    Asked("op_by_amplification", "Spare area, by write amplification", "of user area", _CONTINUOUS,
         parts.overwritten, spare_area.by_amplification,
         (*_SPARE_NEEDS, "slc_cache_bytes", "collection_stall_length", "write_drain_rate"),
         asked_by=parts.FILL),
-    Row("superblock_bytes", "Erased at a time (superblock)", "B", _CONTINUOUS, superblock.BESIDE,
+    Asked("superblock_bytes", "Erased at a time (superblock)", "B", _CONTINUOUS, superblock.BESIDE,
         superblock.superblock, ("collection_stall_spacing",), asked_by=parts.FILL),
-    Row("collection_stall_length", "Collection stalls, length", "s", _CONTINUOUS, stalls.WRITES,
+    Asked("collection_stall_length", "Collection stalls, length", "s", _CONTINUOUS, stalls.WRITES,
         stalls.length, asked_by=parts.FILL),
-    Row("collection_stall_spacing", "Collection stalls, distance", "B", _CONTINUOUS,
+    Asked("collection_stall_spacing", "Collection stalls, distance", "B", _CONTINUOUS,
         stalls.WRITES, stalls.spacing, asked_by=parts.FILL),
-    Row("idle_recovery", "Recovery by a pause", PRESENCE, _YES_NO, parts.FILL, recovery.by_pauses),
-    Row("trim_effect", "TRIM", PRESENCE, _YES_NO, parts.FILL, recovery.by_trim),
+    Asked("idle_recovery", "Recovery by a pause", PRESENCE, _YES_NO, parts.FILL,
+        recovery.by_pauses),
+    Asked("trim_effect", "TRIM", PRESENCE, _YES_NO, parts.FILL, recovery.by_trim),
 
-    Row("write_buffer_bytes", "Write buffer", "B", _CONTINUOUS, write_buffer.SHORT,
+    Asked("write_buffer_bytes", "Write buffer", "B", _CONTINUOUS, write_buffer.SHORT,
         write_buffer.size, (*_THROUGH, "rotation_rpm", "track_switch", "track_bytes")),
-    Row("write_drain_rate", "Drain rate of the write buffer", "B/s", _CONTINUOUS,
+    Asked("write_drain_rate", "Drain rate of the write buffer", "B/s", _CONTINUOUS,
         write_buffer.SHORT, write_buffer.drain_rate, _THROUGH),
-    Row("slc_cache_bytes", "SLC cache", "B", _CONTINUOUS, slc_cache.bursts, slc_cache.size,
+    Asked("slc_cache_bytes", "SLC cache", "B", _CONTINUOUS, slc_cache.bursts, slc_cache.size,
         (*_THROUGH, "link_ceiling"), Of.FLASH),
-    Row("slc_direct_rate", "Rate past the SLC cache", "B/s", _CONTINUOUS, slc_cache.bursts_to_flash,
-        slc_cache.direct_rate, _THROUGH),
-    Row("slc_recovered_share", "SLC cache after a pause", "of the cache", _CONTINUOUS,
+    Asked("slc_direct_rate", "Rate past the SLC cache", "B/s", _CONTINUOUS,
+        slc_cache.bursts_to_flash, slc_cache.direct_rate, _THROUGH),
+    Asked("slc_recovered_share", "SLC cache after a pause", "of the cache", _CONTINUOUS,
         slc_cache.bursts_to_flash, slc_cache.recovered_share, _THROUGH),
-    Row("compression", "Compression", PRESENCE, _YES_NO, data_reduction.COUNTED,
+    Asked("compression", "Compression", PRESENCE, _YES_NO, data_reduction.COUNTED,
         data_reduction.compression, ("link_ceiling",)),
-    Row("compression_floor", "Most that compression saves", "of its room", _CONTINUOUS,
+    Asked("compression_floor", "Most that compression saves", "of its room", _CONTINUOUS,
         data_reduction.COUNTED, data_reduction.floor, (*_THROUGH, "compression", "link_ceiling")),
-    Row("deduplication", "Deduplication", PRESENCE, _YES_NO, data_reduction.COUNTED,
+    Asked("deduplication", "Deduplication", PRESENCE, _YES_NO, data_reduction.COUNTED,
         data_reduction.deduplication, ("link_ceiling",)),
-    Row("flush_cost", "What a flush costs", "s", _CONTINUOUS, durability.ALL,
+    Asked("flush_cost", "What a flush costs", "s", _CONTINUOUS, durability.ALL,
         durability.flush_cost),
-    Row("volatile_write_cache", "Volatile write cache", PRESENCE, _YES_NO, durability.ALL,
+    Asked("volatile_write_cache", "Volatile write cache", PRESENCE, _YES_NO, durability.ALL,
         durability.is_volatile),
-    Row("power_loss_protection", "Power-loss protection", PRESENCE, _YES_NO, durability.ALL,
+    Asked("power_loss_protection", "Power-loss protection", PRESENCE, _YES_NO, durability.ALL,
         durability.is_protected),
-    Row("trim_granularity", "Least part that TRIM takes", "B", _DISCRETE, trim_granularity.READS,
+    Asked("trim_granularity", "Least part that TRIM takes", "B", _DISCRETE, trim_granularity.READS,
         trim_granularity.granularity, (), Of.FLASH),
 
-    Row("zones", "Zones of equal rate", "1", _DISCRETE, zones.PLACES, zones.count,
+    Asked("zones", "Zones of equal rate", "1", _DISCRETE, zones.PLACES, zones.count,
         ("link_ceiling",)),
-    Row("outer_rate", "Rate at the outer edge", "B/s", _CONTINUOUS, zones.PLACES,
+    Asked("outer_rate", "Rate at the outer edge", "B/s", _CONTINUOUS, zones.PLACES,
         zones.outer_rate, ("link_ceiling",)),
-    Row("inner_rate", "Rate at the inner edge", "B/s", _CONTINUOUS, zones.PLACES,
+    Asked("inner_rate", "Rate at the inner edge", "B/s", _CONTINUOUS, zones.PLACES,
         zones.inner_rate),
-    Row("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation),
-    Row("seek_stroke", "Seek over all cylinders", "s", _CONTINUOUS, mechanics.IN_TURNS,
+    Asked("rotation_rpm", "Rotation speed", "1/min", _DISCRETE, mechanics.NEAR, mechanics.rotation),
+    Asked("seek_stroke", "Seek over all cylinders", "s", _CONTINUOUS, mechanics.IN_TURNS,
         mechanics.seek_stroke, asked_by=mechanics.NEAR),
-    Row("seek_base", "Shortest seek", "s", _CONTINUOUS, mechanics.IN_TURNS, mechanics.seek_base,
+    Asked("seek_base", "Shortest seek", "s", _CONTINUOUS, mechanics.IN_TURNS, mechanics.seek_base,
         ("rotation_rpm", "command_queue_depth"), asked_by=mechanics.NEAR),
-    Row("seek_mean", "Seek between two places at random", "s", _CONTINUOUS, mechanics.IN_TURNS,
+    Asked("seek_mean", "Seek between two places at random", "s", _CONTINUOUS, mechanics.IN_TURNS,
         mechanics.seek_mean, ("rotation_rpm", "command_queue_depth"), asked_by=mechanics.NEAR),
-    Row("track_bytes", "Track at the outer edge", "B", _CONTINUOUS, tracks.FOLLOWING,
+    Asked("track_bytes", "Track at the outer edge", "B", _CONTINUOUS, tracks.FOLLOWING,
         tracks.track_bytes, ("rotation_rpm",), asked_by=tracks.asked),
-    Row("track_switch", "Switch to the next cylinder", "s", _CONTINUOUS, tracks.FOLLOWING,
+    Asked("track_switch", "Switch to the next cylinder", "s", _CONTINUOUS, tracks.FOLLOWING,
         tracks.track_switch, ("rotation_rpm",), asked_by=tracks.asked),
-    Row("head_switch", "Switch to the next head", "s", _CONTINUOUS, tracks.FOLLOWING,
+    Asked("head_switch", "Switch to the next head", "s", _CONTINUOUS, tracks.FOLLOWING,
         tracks.head_switch, ("rotation_rpm",), asked_by=tracks.asked),
-    Row("heads", "Heads", "1", _DISCRETE, tracks.FOLLOWING, tracks.heads, ("rotation_rpm",),
+    Asked("heads", "Heads", "1", _DISCRETE, tracks.FOLLOWING, tracks.heads, ("rotation_rpm",),
         asked_by=tracks.asked),
 )
 # fmt: on

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fourcorners import sentences
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.answer import Answer, inapplicable
-from fourcorners.analysis.internals.catalog import CATALOG, Kind, Of, Row
+from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
 from fourcorners.sentences import Said, say
@@ -22,7 +22,7 @@ class Resolver:
         """Asks nothing yet."""
         self.view = View(run, self._needed)
         self._answers: dict[str, Answer | None] = {}
-        self._asking: list[Row] = []
+        self._asking: list[Asked] = []
 
     def findings(self) -> list[Finding]:
         """All that were asked, in the order of the catalog."""
@@ -47,7 +47,7 @@ class Resolver:
             self._asking.pop()
         return self._answers[name]
 
-    def _estimated(self, row: Row) -> Answer | None:
+    def _estimated(self, row: Asked) -> Answer | None:
         view = self.view
         if not view.once(row.asked_by or row.rests_on):
             return None
@@ -60,12 +60,12 @@ class Resolver:
         return replace(answer, evidence=ids(view.once(row.rests_on)))
 
 
-def worded(row: Row, answer: Answer) -> Finding:
+def worded(row: Asked, answer: Answer) -> Finding:
     """An answer as the finding of its row."""
     said, detail = answer.said, dict(answer.detail)
     if "." not in said.code:
         said = Said(sentences.code_of(row.section, said.code), said.parameters)
-    if row.kind in (Kind.DISCRETE, Kind.YES_NO):
+    if row.kind in (ValueKind.DISCRETE, ValueKind.YES_NO):
         detail["discrete"] = True
     low, high = answer.interval or (None, None)
     shown = {**detail, "value": answer.value, "low": low, "high": high}

@@ -19,7 +19,7 @@ ARM_READ_S = 1.5e-3
 physical bound, as flash needs a tenth, and the fastest disks 2 ms for half a turn alone."""
 
 
-class Axis(StrEnum):
+class PointAxis(StrEnum):
     """What makes a point of a probe what it is, by the name that a manifest has for it."""
 
     APART = "apart_bytes"
@@ -100,8 +100,8 @@ class Pick:
 
     test: str | None = None
     operation: str | None = None
-    axes: tuple[Axis, ...] = ()
-    without: tuple[Axis, ...] = ()
+    axes: tuple[PointAxis, ...] = ()
+    without: tuple[PointAxis, ...] = ()
     values: tuple[tuple[str, object], ...] = field(default=())
 
     def picked(self, view: View) -> list[Measured]:
@@ -121,15 +121,15 @@ class Pick:
         return view.once(self.picked)
 
 
-SENTINELS = Pick(None, "read", (Axis.SENTINEL,))
+SENTINELS = Pick(None, "read", (PointAxis.SENTINEL,))
 """Small random reads between the points of a probe, one at a time."""
 
 
 def pick(
     test: str,
     operation: str | None = None,
-    *axes: Axis,
-    without: tuple[Axis, ...] = (),
+    *axes: PointAxis,
+    without: tuple[PointAxis, ...] = (),
     **values: object,
 ) -> Pick:
     """The points of a probe with any of the axes, and all of the values."""
@@ -146,7 +146,7 @@ def by_size(points: Iterable[Measured]) -> list[Measured]:
     return sorted(points, key=lambda m: m.block_bytes or 0)
 
 
-def by(points: Sequence[Measured], axis: Axis) -> dict[int, Measured]:
+def by(points: Sequence[Measured], axis: PointAxis) -> dict[int, Measured]:
     """The points by what they have on an axis, ascending; of two alike the last."""
     found = {int(m.point[axis]): m for m in points if m.point.get(axis) is not None}
     return dict(sorted(found.items()))

@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
 from fourcorners.analysis.internals.thresholds import UNSURE
-from fourcorners.analysis.internals.view import Axis, View, ids, pick
+from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.sentences import Said, say
 
 TEST = "probe-flush"
 
-ALL = pick(TEST, None, Axis.KIND)
+ALL = pick(TEST, None, PointAxis.KIND)
 
 _WAYS = {
     kind: pick(TEST, operation, kind=kind)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
-from fourcorners.analysis.internals.view import Axis, View, by, ids, pick
+from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -27,13 +27,13 @@ TEST = "probe-caches"
 ALONE = pick(
     TEST,
     "read",
-    without=(Axis.SENTINEL, Axis.REGION, Axis.SEQUENCES, Axis.DISTANCE),
+    without=(PointAxis.SENTINEL, PointAxis.REGION, PointAxis.SEQUENCES, PointAxis.DISTANCE),
 )
 """Small reads in sequence and at random, and random ones as large as those that are made again."""
 
-SIDE_BY_SIDE = pick(TEST, "read", Axis.SEQUENCES)
-AGAIN = pick(TEST, "read", Axis.REGION)
-PAUSED = pick(TEST, "read", Axis.DISTANCE)
+SIDE_BY_SIDE = pick(TEST, "read", PointAxis.SEQUENCES)
+AGAIN = pick(TEST, "read", PointAxis.REGION)
+PAUSED = pick(TEST, "read", PointAxis.DISTANCE)
 
 _AHEAD_GAIN = 1.15
 """Random over sequential time of a small read from which a drive reads ahead."""
@@ -99,7 +99,7 @@ def reads_ahead(view: View) -> Answer | None:
         return yes_or_no(False, say("alike"), **about)
     if not again or kept(again, alone.uncached_s)[0] is None:
         return yes_or_no(True, say("faster"), **about)
-    smallest = next(iter(by(AGAIN(view), Axis.REGION).values()))
+    smallest = next(iter(by(AGAIN(view), PointAxis.REGION).values()))
     quick_s = smallest.number("latency_p50_s") or alone.random_s
     share = _share_below(view, alone.sequential, math.sqrt(quick_s * alone.random_s))
     detail["in_memory"] = share
@@ -122,7 +122,7 @@ def streams(view: View) -> Answer | None:
         share = ahead.detail["in_memory"]
         return unknown(say("read_ahead.maybe_beside", in_memory=share))
     between_s = math.sqrt(alone.sequential_s * alone.random_s)
-    side = by(SIDE_BY_SIDE(view), Axis.SEQUENCES)
+    side = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES)
     hit = {count: _share_below(view, m, between_s) for count, m in side.items()}
     # Of so many that none is read ahead of, what was read beside others is in memory nevertheless.
     beside = min(hit.values(), default=0.0)
@@ -172,7 +172,7 @@ def reach(view: View) -> Answer | None:
     if not view.is_disk:
         return unknown(say("of_flash"), evidence=ahead.evidence)
     between_s = math.sqrt(alone.sequential_s * alone.random_s)
-    paused = by(PAUSED(view), Axis.DISTANCE)
+    paused = by(PAUSED(view), PointAxis.DISTANCE)
     hit = {distance: _share_below(view, m, between_s) for distance, m in paused.items()}
     last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
     detail = {
@@ -221,7 +221,7 @@ def cache(view: View) -> Answer | None:
 def _again(view: View) -> dict[int, float]:
     """Mean time of a read by the region that was read as often as was wanted."""
     regions = [m for m in AGAIN(view) if m.ios >= int(m.point["wanted_ios"])]
-    return {region: 1 / m.iops for region, m in by(regions, Axis.REGION).items()}
+    return {region: 1 / m.iops for region, m in by(regions, PointAxis.REGION).items()}
 
 
 def _segments(view: View) -> Answer:

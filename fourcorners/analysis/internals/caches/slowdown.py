@@ -16,8 +16,8 @@ SLOWER_MIN = 1.2
 """Rate before over rate after a bend, from which it is one."""
 
 _POINTS, _BENDS, _NEAR = 500, 40, 40
-"""How finely a curve is sampled, and bends are tried: far, and near the best. Steps of the former
-are 15 % of the bytes before a bend, of the latter half a percent, and then as :data:`_NEAR_PLACES`."""
+"""Places of a curve, and of bends that are tried: far, and near the best. Steps of the former are
+15 % of the bytes before a bend, and of the latter half a percent."""
 
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
 """Places of bends that are tried, as shares of the burst."""

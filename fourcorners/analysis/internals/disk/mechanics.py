@@ -26,7 +26,7 @@ import numpy.typing as npt
 from fourcorners.analysis.finding import UNDER_LOAD
 from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
 from fourcorners.analysis.internals.disk import zones
-from fourcorners.analysis.internals.view import Axis, View, moves_an_arm, pick
+from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import capacity_bytes
 from fourcorners.sentences import say
@@ -36,11 +36,11 @@ TEST = "probe-seeks"
 NEAR = pick(
     TEST,
     "read",
-    without=(Axis.SENTINEL, Axis.DISTANCE, Axis.STRIDE),
+    without=(PointAxis.SENTINEL, PointAxis.DISTANCE, PointAxis.STRIDE),
 )
 """Random reads within a small region."""
 
-IN_TURNS = pick(TEST, "read", Axis.DISTANCE)
+IN_TURNS = pick(TEST, "read", PointAxis.DISTANCE)
 """Reads in turns of two regions."""
 
 SPEEDS_RPM = (3600, 4200, 4500, 5400, 5900, 7200, 10_000, 15_000)
@@ -181,7 +181,7 @@ def _seeks(view: View) -> _Seeks | Answer:
     apart, capacity = IN_TURNS(view), capacity_bytes(view.run)
     if len(apart) < _DISTANCES_MIN or capacity is None:
         return unknown(say("seek_stroke.few_distances"))
-    distance = np.array([float(m.point[Axis.DISTANCE]) for m in apart])
+    distance = np.array([float(m.point[PointAxis.DISTANCE]) for m in apart])
     seconds = np.array([1 / m.iops for m in apart])
     profile = view.once(zones.profile)
     share = strokes(distance, capacity, *profile)

@@ -25,12 +25,12 @@ import numpy.typing as npt
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
 from fourcorners.analysis.internals.thresholds import ALIKE
-from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
 
-FOLLOWING = pick(TEST, "read", Axis.STRIDE)
+FOLLOWING = pick(TEST, "read", PointAxis.STRIDE)
 """Reads that follow the head."""
 
 Floats = npt.NDArray[np.float64]
@@ -165,7 +165,7 @@ def _read(view: View) -> _Read | Answer:
     followed = Followed.of(log.latency_s[1:])
     if followed is None or followed.staying_share + followed.leaving_share < _TOGETHER_MIN:
         return unknown(say("track_bytes.not_followed"))
-    distance, turn_s = float(point.point[Axis.STRIDE]), 60 / rpm
+    distance, turn_s = float(point.point[PointAxis.STRIDE]), 60 / rpm
     track = distance * turn_s / followed.staying_s
     off = followed.leaving_share / (distance / track) - 1
     if abs(off) > _SWITCHES_OFF_MAX:

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
-from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.sentences import say
 
-PLACES = pick("probe-positions", "read", Axis.OFFSET)
+PLACES = pick("probe-positions", "read", PointAxis.OFFSET)
 """Reads in sequence at places all over the drive."""
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,7 @@ _LINK_NEAR = 0.97
 
 def profile(view: View) -> tuple[Floats, Floats]:
     """Offsets in bytes, ascending, and rates in bytes per second, shape (places,)."""
-    points = sorted((float(m.point[Axis.OFFSET]), m.bytes_per_second) for m in PLACES(view))
+    points = sorted((float(m.point[PointAxis.OFFSET]), m.bytes_per_second) for m in PLACES(view))
     array = np.array(points, dtype=np.float64).reshape(-1, 2)
     return array[:, 0], array[:, 1]
 

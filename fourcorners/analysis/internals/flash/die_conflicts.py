@@ -10,26 +10,26 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
-from fourcorners.analysis.internals.view import Axis, Pick, View, by, ids, pick
+from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
 
 TEST = "probe-conflicts"
 
-POINTS: Mapping[str, tuple[Axis, Pick]] = {
+POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
     kind: (axis, pick(TEST, "read", known or axis))
     for kind, axis, known in (
-        ("window", Axis.WINDOW, None),
-        ("across", Axis.BOUNDARY, None),
-        ("pair", Axis.DISTANCE, None),
-        ("beside", Axis.BESIDE, None),
-        ("together", Axis.STRIPES, Axis.LONG),
-        ("short", Axis.STRIPES, Axis.SHORT),
-        ("alone", Axis.ALONE, None),
-        ("sentinel", Axis.SENTINEL, None),
-        ("stride", Axis.STRIDE, None),
-        ("apart", Axis.APART, None),
-        ("edge", Axis.EDGE, None),
+        ("window", PointAxis.WINDOW, None),
+        ("across", PointAxis.BOUNDARY, None),
+        ("pair", PointAxis.DISTANCE, None),
+        ("beside", PointAxis.BESIDE, None),
+        ("together", PointAxis.STRIPES, PointAxis.LONG),
+        ("short", PointAxis.STRIPES, PointAxis.SHORT),
+        ("alone", PointAxis.ALONE, None),
+        ("sentinel", PointAxis.SENTINEL, None),
+        ("stride", PointAxis.STRIDE, None),
+        ("apart", PointAxis.APART, None),
+        ("edge", PointAxis.EDGE, None),
     )
 }
 """Each kind of point: the axis that it is counted by, and which they are."""
@@ -43,7 +43,7 @@ def points(view: View, *kinds: str) -> list[Measured]:
 def windows(view: View) -> list[Measured]:
     """Reads within windows of growing size; none unless there are two sizes."""
     found = points(view, "window")
-    return found if len(by(found, Axis.WINDOW)) > 1 else []
+    return found if len(by(found, PointAxis.WINDOW)) > 1 else []
 
 
 def seen(view: View) -> Seen | None:

@@ -14,11 +14,11 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS, TEST
-from fourcorners.analysis.internals.view import SENTINELS, Axis, View, pick
+from fourcorners.analysis.internals.view import SENTINELS, PointAxis, View, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
-SMALL_WRITES = pick(TEST, "write", Axis.BOUNDARY, Axis.NEAR)
+SMALL_WRITES = pick(TEST, "write", PointAxis.BOUNDARY, PointAxis.NEAR)
 
 _REWRITE_S = 5e-3
 """Time of a small write, with others outstanding, from which more than a page is written for it."""
@@ -36,7 +36,7 @@ _NEAR_BOUNDARY_BYTES = 64 * 2**10
 
 def nearby(view: View) -> list[Measured]:
     """Writes about multiples of little: without these the probe did not come so far."""
-    return [m for m in PAIRS(view) if m.point[Axis.BOUNDARY] <= _NEAR_BOUNDARY_BYTES]
+    return [m for m in PAIRS(view) if m.point[PointAxis.BOUNDARY] <= _NEAR_BOUNDARY_BYTES]
 
 
 def log_blocks(view: View) -> Answer:
@@ -46,7 +46,7 @@ def log_blocks(view: View) -> Answer:
     read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)
     slowest_s = max(1 / m.iops for m in points)
     quickest_s, longest_s, median_s = min(small_s), max(small_s), float(np.median(small_s))
-    near_s = next((1 / m.iops for m in pick(TEST, "write", Axis.NEAR)(view)), None)
+    near_s = next((1 / m.iops for m in pick(TEST, "write", PointAxis.NEAR)(view)), None)
     varies = longest_s / quickest_s
     apart = 0.0 if near_s is None else median_s / near_s
     rewrites = slowest_s >= max(_REWRITE_S, _REWRITE_READS * read_s)

@@ -25,13 +25,13 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
-from fourcorners.analysis.internals.view import Axis, View, by, pick
+from fourcorners.analysis.internals.view import PointAxis, View, by, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.sentences import say
 
 TEST = "probe-alignment"
 
-PAIRS = pick(TEST, "write", Axis.BOUNDARY)
+PAIRS = pick(TEST, "write", PointAxis.BOUNDARY)
 
 Floats = npt.NDArray[np.float64]
 
@@ -135,7 +135,7 @@ def penalty(view: View) -> Answer:
 def _pairs(view: View) -> _Pairs:
     """Of each boundary that has both."""
     where = {
-        place: by([m for m in PAIRS(view) if m.point["where"] == place], Axis.BOUNDARY)
+        place: by([m for m in PAIRS(view) if m.point["where"] == place], PointAxis.BOUNDARY)
         for place in ("at", "across")
     }
     both = sorted(where["at"].keys() & where["across"].keys())

@@ -20,14 +20,15 @@ import scipy
 
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.view import Axis, View, by_size, pick
+from fourcorners.analysis.internals.flash.mapping_unit import PAIRS
+from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.sentences import say
 
 Floats = npt.NDArray[np.float64]
 
-_TESTS = tuple(pick(test, "write", Axis.BLOCK) for test in ("probe-sizes", "transfer-size"))
+_TESTS = tuple(pick(test, "write", PointAxis.BLOCK) for test in ("probe-sizes", "transfer-size"))
 
 _SIZES_MIN = 6
 """Three parameters, and as many sizes to tell whether they hold."""
@@ -73,11 +74,14 @@ def writes(view: View) -> list[Measured]:
     return by_size(next((found for test in _TESTS if (found := test(view))), []))
 
 
-def tax(view: View) -> Answer | None:
-    """What a partly covered unit costs; ``None`` where no writes of many sizes were measured."""
+def asked(view: View) -> list[Measured]:
+    """These, where the mapping unit was asked for."""
+    return writes(view) if PAIRS(view) else []
+
+
+def tax(view: View) -> Answer:
+    """What a partly covered unit costs."""
     unit_bytes, points = view.value("mapping_unit"), writes(view)
-    if not points:
-        return None
     if unit_bytes is None:
         return unknown(say("no_unit"))
     if len({m.block_bytes for m in points}) < _SIZES_MIN:
@@ -86,7 +90,7 @@ def tax(view: View) -> Answer | None:
     if alignment is None or unit_bytes % alignment or alignment >= unit_bytes:
         return unknown(say("aligned"))
     test = points[0].test
-    reads = pick(test, "read", Axis.BLOCK, without=(Axis.SENTINEL,))(view)
+    reads = pick(test, "read", PointAxis.BLOCK, without=(PointAxis.SENTINEL,))(view)
     return _answer(points, by_size(reads), unit_bytes, alignment)
 
 

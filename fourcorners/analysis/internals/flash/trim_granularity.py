@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.thresholds import ALIKE
-from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.sentences import say
 
-READS = pick("probe-trim", "read", Axis.KIND)
+READS = pick("probe-trim", "read", PointAxis.KIND)
 
 _FASTER_MIN = 1.25
 """Time of a read of what is mapped over one of what is not, from which they are told apart."""
@@ -27,7 +27,7 @@ def granularity(view: View) -> Answer | None:
         # Some places may have come into a cache of the drive by chance: not half of them.
         median_s = m.number("latency_p50_s")
         if median_s is not None:
-            seconds[str(m.point[Axis.KIND])][int(m.point["part_bytes"])] = median_s
+            seconds[str(m.point[PointAxis.KIND])][int(m.point["part_bytes"])] = median_s
     trimmed, kept = seconds["trimmed"], seconds["kept"]
     if not trimmed or not kept:
         return None

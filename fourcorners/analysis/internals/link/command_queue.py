@@ -12,11 +12,11 @@ from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
 from fourcorners.analysis.internals.flash import die_conflicts
-from fourcorners.analysis.internals.view import Axis, View, ids, moves_an_arm, pick
+from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
-RANDOM = pick("probe-depth", "read", without=(Axis.SENTINEL, Axis.OF), pattern="random")
+RANDOM = pick("probe-depth", "read", without=(PointAxis.SENTINEL, PointAxis.OF), pattern="random")
 """Random reads with more and more outstanding."""
 
 _NO_MORE = 1.03

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.view import Axis, View, pick
+from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
-LARGE = pick("probe-depth", "read", Axis.OF)
+LARGE = pick("probe-depth", "read", PointAxis.OF)
 """Large reads of two sizes, of what was erased, what is cached, and what was written."""
 
 _SATA_SHARE = 8192 / (8192 + 600)
@@ -117,7 +117,7 @@ def _carried(view: View) -> _Carried | Answer:
     slopes = {
         of: slope
         for of in ("erased", "cached", "written")
-        if (slope := _slope([m for m in points if m.point[Axis.OF] == of])) is not None
+        if (slope := _slope([m for m in points if m.point[PointAxis.OF] == of])) is not None
     }
     if not slopes:
         return unknown(say("link_ceiling.flat"))
@@ -126,7 +126,7 @@ def _carried(view: View) -> _Carried | Answer:
     off = ceiling / nearest.payload_rate - 1
     detail: dict[str, Any] = {
         "slopes_bytes_per_second": slopes,
-        "of": [m.point[Axis.OF] for m in points],
+        "of": [m.point[PointAxis.OF] for m in points],
         "block_bytes": [m.block_bytes for m in points],
         "measured_bytes_per_second": [m.bytes_per_second for m in points],
     }

@@ -17,7 +17,7 @@ import scipy
 
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.view import Axis, View, by_size, pick
+from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
@@ -40,7 +40,7 @@ _MISFIT_NOTED = 0.10
 
 def sizes(view: View, operation: str) -> list[Measured]:
     """Requests of all sizes, one at a time."""
-    return by_size(pick(TEST, operation, Axis.BLOCK, without=(Axis.SENTINEL,))(view))
+    return by_size(pick(TEST, operation, PointAxis.BLOCK, without=(PointAxis.SENTINEL,))(view))
 
 
 @dataclass(frozen=True)
