@@ -20,7 +20,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import fourcorners.analysis
@@ -34,8 +34,6 @@ DRIVES = {
     "WD6400AAKS": ("sim:wd6400aaks", "four-corners,queue-depth"),
     "RAID 0 of two Core": ("sim:raid0:2xocz-core-64gb", "four-corners,consistency"),
 }
-# Of files and folders, in a run of two tests.
-FLUSHES = 34
 TABLES = (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS, schema.FINDINGS)
 
 
@@ -53,8 +51,15 @@ def command(drive: str, tests: str, out: Path) -> list[str]:
     ]
 
 
-def run(arguments: list[str], *, flush: int = 0, after_s: float | None = None) -> tuple[int, float]:
-    """Exit code and duration; killed at a flush or after a time, as told.
+def run(
+    arguments: list[str],
+    *,
+    flush: int = 0,
+    after_s: float | None = None,
+    count: Path | None = None,
+) -> tuple[int, float]:
+    """Exit code and duration; killed at a flush or after a time, as told. ``count`` is a file for
+    how many flushes of files and folders there were.
 
     A fork of this process, in which everything is loaded, so that the moments fall into the run.
     """
@@ -63,9 +68,12 @@ def run(arguments: list[str], *, flush: int = 0, after_s: float | None = None) -
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
-        if flush:
-            os.fsync = _killed_at(flush)  # type: ignore[assignment]
-        os._exit(main_command(arguments))
+        flushes = Flushes(flush)
+        os.fsync = flushes  # type: ignore[assignment]
+        ended = main_command(arguments)
+        if count is not None:
+            count.write_text(str(flushes.done))
+        os._exit(ended)
     code = None
     while code is None and (after_s is None or time.monotonic() - started < after_s):
         code = _ended(child, os.WNOHANG)
@@ -82,17 +90,26 @@ def _ended(child: int, flags: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if pid else None
 
 
-def _killed_at(left: int) -> Callable[[int], None]:
-    flush = os.fsync
+class Flushes:
+    """In the place of ``os.fsync``: counts, and kills the process at one of them."""
 
-    def fsync(descriptor: int) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
+    def __init__(self, killed_at: int) -> None:
+        self.done, self._killed_at, self._flush = 0, killed_at, os.fsync
+
+    def __call__(self, descriptor: int) -> None:
+        self.done += 1
+        if self.done == self._killed_at:
             os.kill(os.getpid(), signal.SIGKILL)
-        flush(descriptor)
+        self._flush(descriptor)
 
-    return fsync
+
+@dataclass(frozen=True)
+class Whole:
+    """A run that was not interrupted, what it took, and how many flushes it made."""
+
+    path: Path
+    seconds: float
+    flushes: int
 
 
 def phase(path: Path) -> str:
@@ -133,14 +150,14 @@ class Study:
         self.wrong: list[str] = []
         self.kills = self.resumed = self.kept = self.again = 0
 
-    def whole(self, name: str) -> tuple[Path, float]:
+    def whole(self, name: str) -> Whole:
         drive, tests = DRIVES[name]
-        out = self.scratch / "whole" / name.replace(" ", "-")
-        code, seconds = run(command(drive, tests, out))
+        out, count = self.scratch / "whole" / name.replace(" ", "-"), self.scratch / "flushes"
+        code, seconds = run(command(drive, tests, out), count=count)
         assert code == 0, f"{name}: {code}"
-        return next(out.iterdir()), seconds
+        return Whole(next(out.iterdir()), seconds, int(count.read_text()))
 
-    def point(self, number: int, name: str, reference: Path, seconds: float) -> None:
+    def point(self, number: int, name: str, reference: Whole) -> None:
         """One run that is killed and resumed until it ends."""
         drive, tests = DRIVES[name]
         out = self.scratch / str(number)
@@ -150,8 +167,8 @@ class Study:
         while True:
             code, _ = run(
                 arguments,
-                flush=self.random.randint(1, FLUSHES) if by_flush else 0,
-                after_s=None if by_flush else self.random.uniform(0, seconds),
+                flush=self.random.randint(1, reference.flushes) if by_flush else 0,
+                after_s=None if by_flush else self.random.uniform(0, reference.seconds),
             )
             if code != -signal.SIGKILL:
                 break
@@ -181,7 +198,7 @@ class Study:
         self.kept += len(kept)
         manifest = json.loads((path / schema.MANIFEST).read_text())
         for table in TABLES:
-            same = (path / table).read_bytes() == (reference / table).read_bytes()
+            same = (path / table).read_bytes() == (reference.path / table).read_bytes()
             self.expect(same, number, f"{table} differs")
         ended = finished(path)
         self.expect(manifest["status"] == "complete", number, manifest["status"])
@@ -223,7 +240,7 @@ class Study:
 
 
 def _job(
-    job: int, options: argparse.Namespace, scratch: Path, references: dict[str, tuple[Path, float]]
+    job: int, options: argparse.Namespace, scratch: Path, references: dict[str, Whole]
 ) -> tuple[int, Path]:
     """A process that does its part of the points, and the file in which it leaves its study."""
     result = scratch / f"study-{job}"
@@ -233,7 +250,7 @@ def _job(
         for number in range(job, options.points, options.jobs):
             # Every drive has both kinds of points.
             name = list(DRIVES)[number // 2 % len(DRIVES)]
-            study.point(number, name, *references[name])
+            study.point(number, name, references[name])
             print(f"point {number}, {len(study.wrong)} wrong", file=sys.stderr, flush=True)
         result.write_bytes(pickle.dumps(study))
         os._exit(0)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fault_runs import validate
-from gate_alarms import share_failed
+from gate_draws import share_failed
 
 import fourcorners as fc
 from fourcorners.cli import main

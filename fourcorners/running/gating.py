@@ -42,7 +42,7 @@ freedom of its own."""
 
 FALSE_ALARMS_MAX = 0.05
 """Probability that a build fails although nothing is slower by as much as the tolerance, where
-builds differ from each other as the baseline's runs do (tried by benches/gate-alarms)."""
+builds differ from each other as the baseline's runs do (tried by benches/gate_alarms.py)."""
 
 
 @dataclass(frozen=True)

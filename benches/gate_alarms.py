@@ -2,7 +2,8 @@
 """How often does `fourcorners gate` fail a build that changed nothing? Prints the tables of
 docs/compare.md.
 
-    benches/gate-alarms [--builds 1000] [--drive-builds 10] [--file PATH --size SIZE --file-builds 20]
+usage: benches/gate_alarms.py [--builds 1000] [--drive-builds 10]
+                              [--file PATH [--size 2GiB] [--file-builds 20]]
 
 Figures that scatter by chance are drawn; simulated drives are held against themselves with other
 seeds, each build against a baseline of its own; and a file against itself, all builds against one
@@ -12,11 +13,12 @@ baseline, one after the other (an hour for 20 of them). Nothing but the file is 
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from gate_alarms import share_failed
+from gate_draws import share_failed
 
 import fourcorners as fc
 from fourcorners.running import gating
@@ -34,15 +36,13 @@ def drawn(builds: int) -> None:
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for deviation in DEVIATIONS:
         for runs in (1, 3, 6):
+            draw = partial(share_failed, deviation, builds=builds, seed=7, baseline_runs=runs)
             shares = [
-                share_failed(deviation, builds=builds, seed=7, baseline_runs=runs, **case)
-                for case in (
-                    {},
-                    {"slower": 1 - gating.TOLERANCE},
-                    {"tails": 3.0},
-                    {"slower": 0.8},
-                    {"slower": 0.5},
-                )
+                draw(),
+                draw(slower=1 - gating.TOLERANCE),
+                draw(tails=3.0),
+                draw(slower=0.8),
+                draw(slower=0.5),
             ]
             cells = " | ".join(f"{100 * share:.3g} %" for share in shares)
             print(f"| {100 * deviation:g} % | {runs} | {cells} |", flush=True)

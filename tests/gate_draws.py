@@ -1,6 +1,6 @@
 """How often ``fourcorners gate`` fails builds whose figures scatter as a baseline's do.
 
-``tests/test_gate.py`` tries a few spreads, and ``benches/gate-alarms`` more of them, simulated
+``tests/test_gate.py`` tries a few spreads, and ``benches/gate_alarms.py`` more of them, simulated
 drives and a real file.
 """
 
