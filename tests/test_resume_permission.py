@@ -93,6 +93,18 @@ def test_a_forged_folder_does_not_destroy_a_file_system(
         assert digest(victim.image) == before
 
 
+def test_what_is_left_of_the_time_before_a_run_is_not_told_from_what_came_since(
+    tmp_path: Path, one: Disk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("mkfs.ext4", "-q", "-F", one.device)
+    word = ("--destroy-data", one.device)
+    folder = stopped("SIGINT", tmp_path / "runs", one.device, *word)
+    before = digest(one.image)
+    assert "begin the run anew if that may be destroyed" in refused(capsys, folder, *word)
+    assert digest(one.image) == before
+    assert main(["run", *TEST, one.device, *word, "--out", str(tmp_path), "--quiet"]) == 0
+
+
 def test_a_device_is_named_again(
     tmp_path: Path, one: Disk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,6 +69,38 @@ def test_one_that_hangs_unasked_is_waited_for() -> None:
     assert (process.returncode, err) == (7, "")
 
 
+ENDING = """
+import itertools, os, sys, time
+from fourcorners.cli import supervisor
+supervisor._END_S, supervisor._LOOK_S = 0.5, 0.05
+looks = {looks}
+supervisor._is_kept = lambda process: next(looks)
+say = supervisor._say
+def told(tell, code):
+    say(tell, code)
+    time.sleep(2.0)
+supervisor._say = told
+sys.exit(supervisor.supervised(lambda: 7))
+"""
+
+
+@pytest.mark.parametrize(
+    ("looks", "left"),
+    # Met in the kernel at each second look, as on a busy machine; and at each.
+    [("itertools.cycle([False, True])", False), ("itertools.repeat(True)", True)],
+)
+def test_one_that_ends_slowly_is_not_said_to_hang(looks: str, left: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING.format(looks=looks)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 7
+    assert ("stays until the kernel" in done.stderr) == left
+
+
 def test_one_that_the_system_killed_is_told_of() -> None:
     """As it does when memory runs out."""
     code = (

@@ -90,7 +90,8 @@ def _await(child: int, told: int) -> int:
         if code is None:
             with contextlib.suppress(BlockingIOError):
                 code, told_at = next(iter(os.read(told, 1)), None), now
-        if code is not None and now - told_at > _END_S and now > free_at:
+        # On a busy machine it may be met in the kernel by chance, giving back its memory.
+        if code is not None and now - told_at > _END_S and now - free_at > _END_S:
             _tell_that_it_stays(child)
             return code
         if code is None and asked is not None and now - free_at > _STUCK_S:
