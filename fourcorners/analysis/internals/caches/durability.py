@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
+from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown, yes_or_no
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
-from fourcorners.sentences import Said, say
+from fourcorners.sentences import Statement, say
 
 TEST = "probe-flush"
 
@@ -59,7 +59,7 @@ _TOLERANCE = 0.01
 """Of what a flush costs, where its rounds agree as closely: docs/explain.md."""
 
 
-def flush_cost(view: View) -> Answer | None:
+def flush_cost(view: View) -> Conclusion | None:
     """What a flush after a small write takes."""
     if not _WAYS["plain"](view):
         return None
@@ -81,17 +81,17 @@ def flush_cost(view: View) -> Answer | None:
     return known(value, say("measured"), interval=about(value, half), **given)
 
 
-def is_volatile(view: View) -> Answer | None:
+def is_volatile(view: View) -> Conclusion | None:
     """Whether what was written, and not flushed, is lost with the power."""
     return _told(view, 0)
 
 
-def is_protected(view: View) -> Answer | None:
+def is_protected(view: View) -> Conclusion | None:
     """Whether a write is durable in a buffer that keeps its content."""
     return _told(view, 1)
 
 
-def _told(view: View, which: int) -> Answer | None:
+def _told(view: View, which: int) -> Conclusion | None:
     if not _WAYS["plain"](view):
         return None
     usual = view.once(_usual)
@@ -128,7 +128,7 @@ def _service_s(m: Measured) -> float:
     )
 
 
-def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
+def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Statement]:
     """Whether the cache is volatile, whether it is protected, and why; ``None`` where unclear."""
     plain, forced, read = usual["plain"], usual["forced"], usual["read"]
     shown = say("durability.times", plain=plain, forced=forced, read=read)

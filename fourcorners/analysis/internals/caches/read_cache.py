@@ -17,7 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
+from fourcorners.analysis.internals.conclusion import (
+    Conclusion,
+    inapplicable,
+    known,
+    unknown,
+    yes_or_no,
+)
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -85,7 +91,7 @@ def _alone(view: View) -> _Alone | None:
     return _Alone(sequential[0], random[0], 1 / random[-1].iops)
 
 
-def reads_ahead(view: View) -> Answer | None:
+def reads_ahead(view: View) -> Conclusion | None:
     """Whether reads in sequence are quicker than at random; where memory keeps what was read, with
     what lies beside it, whether nearly all are, and not only those of what was read beside."""
     alone = view.once(_alone)
@@ -110,10 +116,10 @@ def reads_ahead(view: View) -> Answer | None:
     return yes_or_no(False, say("beside"), **about)
 
 
-def streams(view: View) -> Answer | None:
+def streams(view: View) -> Conclusion | None:
     """How many sequences at a time are read ahead of: the most of which each finds its next read
     in memory."""
-    ahead, alone = view.answer("read_ahead"), view.once(_alone)
+    ahead, alone = view.conclusion("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
     if ahead.value == 0:
@@ -161,10 +167,10 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
     return last, None
 
 
-def reach(view: View) -> Answer | None:
+def reach(view: View) -> Conclusion | None:
     """How far a disk reads on: the largest distance at which reads take less than one in memory and
     one of the platters in the geometric mean."""
-    ahead, alone = view.answer("read_ahead"), view.once(_alone)
+    ahead, alone = view.conclusion("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
     if ahead.value == 0:
@@ -189,7 +195,7 @@ def reach(view: View) -> Answer | None:
     return known(last, said, bounds=(float(last), float(missed)), detail=detail)
 
 
-def cache(view: View) -> Answer | None:
+def cache(view: View) -> Conclusion | None:
     """Memory that keeps what was read: of a disk one segment for each sequence that it reads ahead
     of, as large as it reads ahead; of flash the largest region that is kept."""
     alone = view.once(_alone)
@@ -224,8 +230,8 @@ def _again(view: View) -> dict[int, float]:
     return {region: 1 / m.iops for region, m in by(regions, PointAxis.REGION).items()}
 
 
-def _segments(view: View) -> Answer:
-    streams, reach = view.answer("read_ahead_streams"), view.answer("read_ahead_bytes")
+def _segments(view: View) -> Conclusion:
+    streams, reach = view.conclusion("read_ahead_streams"), view.conclusion("read_ahead_bytes")
     far = (reach and reach.evidence) or ids(PAUSED(view))
     evidence = [*ids(SIDE_BY_SIDE(view)), *far]
     if not streams or not streams.value or reach is None or reach.interval is None:

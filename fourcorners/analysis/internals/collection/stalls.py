@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import cycle
+from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
@@ -153,7 +153,7 @@ class _Told:
     margin_bytes: float
 
 
-def length(view: View) -> Answer:
+def length(view: View) -> Conclusion:
     """For how long the drive takes nothing."""
     told = view.once(_told)
     if not isinstance(told, _Told):
@@ -162,7 +162,7 @@ def length(view: View) -> Answer:
     return _known(view, told, length_s, _LENGTHS_DIFFER * length_s)
 
 
-def spacing(view: View) -> Answer:
+def spacing(view: View) -> Conclusion:
     """For how much written it does so once."""
     told = view.once(_told)
     if not isinstance(told, _Told):
@@ -170,7 +170,7 @@ def spacing(view: View) -> Answer:
     return _known(view, told, told.spacing_bytes, told.margin_bytes)
 
 
-def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
+def _known(view: View, told: _Told, value: float, margin: float) -> Conclusion:
     stalls = told.stalls
     said = say("collection_stalls.measured", length=stalls.length_s, spacing=told.spacing_bytes)
     detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
@@ -178,13 +178,13 @@ def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     return known(value, said, bounds=about(value, margin), detail=detail, evidence=evidence)
 
 
-def _told(view: View) -> _Told | Answer:
+def _told(view: View) -> _Told | Conclusion:
     overwritten = OVERWRITE(view)
     if not overwritten:
         return unknown(say("collection_stalls.not_filled"), evidence=ids(WRITES(view)))
     evidence = ids(overwritten)
 
-    def hidden(name: str, **parameters: object) -> Answer:
+    def hidden(name: str, **parameters: object) -> Conclusion:
         return unknown(say(f"collection_stalls.{name}", **parameters), evidence=evidence)
 
     stalls = view.once(find_stalls)

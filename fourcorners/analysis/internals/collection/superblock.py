@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.collection.parts import TEST
+from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording import IoLog
@@ -319,11 +319,11 @@ def cycle(view: View) -> Cycle | None:
     return None if beside is None else erase_cycle(beside)
 
 
-def superblock(view: View) -> Answer:
+def superblock(view: View) -> Conclusion:
     """What is erased at a time; where erasures hide, the distance of stalls says what is reclaimed
     at a time."""
     beside, found = BESIDE(view), view.once(cycle)
-    spacing = view.answer("collection_stall_spacing")
+    spacing = view.conclusion("collection_stall_spacing")
     if found is None and spacing is not None and spacing.value and spacing.interval:
         return known(
             spacing.value,

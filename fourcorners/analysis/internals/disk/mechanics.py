@@ -24,7 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners.analysis.finding import UNDER_LOAD
-from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
+from fourcorners.analysis.internals.conclusion import (
+    Conclusion,
+    about,
+    inapplicable,
+    known,
+    unknown,
+)
 from fourcorners.analysis.internals.disk import zones
 from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -72,7 +78,7 @@ _DISTANCES_MIN = 5
 """Two parameters, and as many distances to tell whether they hold."""
 
 
-def still(view: View) -> Answer | None:
+def still(view: View) -> Conclusion | None:
     """That nothing moves, by reads within a small region; ``None`` where something does."""
     [near, *_] = NEAR(view)
     if moves_an_arm(1 / near.iops):
@@ -80,7 +86,7 @@ def still(view: View) -> Answer | None:
     return inapplicable(say("any.no_arm"), detail={UNDER_LOAD: True}, evidence=[near.recording])
 
 
-def rotation(view: View) -> Answer:
+def rotation(view: View) -> Conclusion:
     """How fast the disk turns; nothing of a drive that needs no arm, whatever else uses it."""
     [near, *_] = NEAR(view)
     read_s = 1 / near.iops
@@ -177,7 +183,7 @@ class _Seeks:
     detail: dict[str, Any]
 
 
-def _seeks(view: View) -> _Seeks | Answer:
+def _seeks(view: View) -> _Seeks | Conclusion:
     apart, capacity = IN_TURNS(view), capacity_bytes(view.run)
     if len(apart) < _DISTANCES_MIN or capacity is None:
         return unknown(say("seek_stroke.few_distances"))
@@ -200,33 +206,33 @@ def _seeks(view: View) -> _Seeks | Answer:
     return _Seeks(curve, capacity, detail)
 
 
-def seek_stroke(view: View) -> Answer:
+def seek_stroke(view: View) -> Conclusion:
     """The way over all cylinders."""
     if none := view.once(still):
         return none
     seeks = view.once(_seeks)
-    if isinstance(seeks, Answer):
+    if isinstance(seeks, Conclusion):
         return seeks
     value, half = seeks.curve.at(1.0, constant=0.0)
     return known(value, say("measured"), interval=about(value, half), detail=seeks.detail)
 
 
-def seek_base(view: View) -> Answer:
+def seek_base(view: View) -> Conclusion:
     """The shortest way."""
     return view.once(_beside_half_a_turn, False)
 
 
-def seek_mean(view: View) -> Answer:
+def seek_mean(view: View) -> Conclusion:
     """The way between two places at random."""
     return view.once(_beside_half_a_turn, True)
 
 
-def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
+def _beside_half_a_turn(view: View, between_any: bool) -> Conclusion:
     """What a read takes beside half a turn, on the shortest way or between any two places."""
     if none := view.once(still):
         return none
     seeks = view.once(_seeks)
-    if isinstance(seeks, Answer):
+    if isinstance(seeks, Conclusion):
         return seeks
     rpm, profile = view.value("rotation_rpm"), view.once(zones.profile)
     if rpm is None or not len(profile[1]):

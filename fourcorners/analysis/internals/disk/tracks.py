@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
 from fourcorners.analysis.internals.thresholds import ALIKE
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
-from fourcorners.sentences import Said, say
+from fourcorners.sentences import Statement, say
 
 FOLLOWING = pick(TEST, "read", PointAxis.STRIDE)
 """Reads that follow the head."""
@@ -150,7 +150,7 @@ class _Read:
     detail: dict[str, Any]
 
 
-def _read(view: View) -> _Read | Answer:
+def _read(view: View) -> _Read | Conclusion:
     if none := view.once(still):
         return none
     [point, *_] = FOLLOWING(view)
@@ -181,10 +181,10 @@ def _read(view: View) -> _Read | Answer:
     return _Read(followed, track, distance, turn_s, detail)
 
 
-def track_bytes(view: View) -> Answer:
+def track_bytes(view: View) -> Conclusion:
     """What a track at the outer edge holds."""
     read = view.once(_read)
-    if isinstance(read, Answer):
+    if isinstance(read, Conclusion):
         return read
     relative = read.followed.staying_error_s / read.followed.staying_s
     bounds = (read.track_bytes * (1 - relative), read.track_bytes * (1 + relative))
@@ -192,10 +192,10 @@ def track_bytes(view: View) -> Answer:
     return known(read.track_bytes, said, bounds=bounds, detail=read.detail)
 
 
-def track_switch(view: View) -> Answer:
+def track_switch(view: View) -> Conclusion:
     """What it takes to the next cylinder; where there is one kind of switch only, that."""
     read = view.once(_read)
-    if isinstance(read, Answer):
+    if isinstance(read, Conclusion):
         return read
     if len(read.followed.switches) == 1:
         return _switch(read, read.followed.switches[0], say("either"))
@@ -206,19 +206,19 @@ def track_switch(view: View) -> Answer:
     return _switch(read, track, say("every", heads=heads) if heads > 3 else say("measured"))
 
 
-def head_switch(view: View) -> Answer:
+def head_switch(view: View) -> Conclusion:
     """What it takes to the next head of a cylinder."""
     read = view.once(_read)
-    if isinstance(read, Answer):
+    if isinstance(read, Conclusion):
         return read
     turns = read.followed.in_turn
     return _out_of_turn(read) if turns is None else _switch(read, turns[1], say("measured"))
 
 
-def heads(view: View) -> Answer:
+def heads(view: View) -> Conclusion:
     """How many heads come in turn."""
     read = view.once(_read)
-    if isinstance(read, Answer):
+    if isinstance(read, Conclusion):
         return read
     turns = read.followed.in_turn
     if turns is None:
@@ -228,12 +228,12 @@ def heads(view: View) -> Answer:
     return known(count, said, detail=read.detail)
 
 
-def _switch(read: _Read, switch: Switch, said: Said) -> Answer:
+def _switch(read: _Read, switch: Switch, said: Statement) -> Conclusion:
     bounds = about(switch.seconds, switch.error_s)
     return known(switch.seconds, said, bounds=bounds, detail=read.detail)
 
 
-def _out_of_turn(read: _Read) -> Answer:
+def _out_of_turn(read: _Read) -> Conclusion:
     """Why the switches do not show the heads."""
     switches = read.followed.switches
     if len(switches) == 1:

@@ -11,9 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
+from fourcorners.analysis.internals.conclusion import (
+    Conclusion,
+    inapplicable,
+    known,
+    unknown,
+    yes_or_no,
+)
 from fourcorners.analysis.internals.view import View, pick
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.sentences import say
@@ -65,7 +71,7 @@ class _Gains:
         return gain >= _FASTER_MIN
 
 
-def _gains(view: View) -> _Gains | Answer:
+def _gains(view: View) -> _Gains | Conclusion:
     rows = COUNTED(view)
     rates = {
         data: np.array([_rate(view.run, m) for m in rows if m.point.get("data") == data])
@@ -97,19 +103,19 @@ def _rate(run: RunData, m: Measured) -> float:
     return curve.rate(_LATE[0] * total, _LATE[1] * total)
 
 
-def compression(view: View) -> Answer:
+def compression(view: View) -> Conclusion:
     """Whether compressible data is stored in less room."""
-    return _answer(view, "Compressible", _STRONG, _WEAK)
+    return _concluded(view, "Compressible", _STRONG, _WEAK)
 
 
-def deduplication(view: View) -> Answer:
+def deduplication(view: View) -> Conclusion:
     """Whether repeated data is stored once."""
-    return _answer(view, "Repeated", REPEATED)
+    return _concluded(view, "Repeated", REPEATED)
 
 
-def _answer(view: View, kind: str, *data: str) -> Answer:
+def _concluded(view: View, kind: str, *data: str) -> Conclusion:
     gains = view.once(_gains)
-    if isinstance(gains, Answer):
+    if isinstance(gains, Conclusion):
         return gains
     yes = gains.less_room(*data)
     gain = gains.gain[data[0]]
@@ -118,10 +124,10 @@ def _answer(view: View, kind: str, *data: str) -> Answer:
     return yes_or_no(yes, said, detail={**gains.detail, "gain": gain})
 
 
-def floor(view: View) -> Answer:
+def floor(view: View) -> Conclusion:
     """The least room that data takes."""
     gains = view.once(_gains)
-    if isinstance(gains, Answer):
+    if isinstance(gains, Conclusion):
         return gains
     compresses = view.value("compression")
     if compresses == 0:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis import access_model
-from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -79,7 +79,7 @@ def asked(view: View) -> list[Measured]:
     return writes(view) if PAIRS(view) else []
 
 
-def tax(view: View) -> Answer:
+def tax(view: View) -> Conclusion:
     """What a partly covered unit costs."""
     unit_bytes, points = view.value("mapping_unit"), writes(view)
     if unit_bytes is None:
@@ -91,7 +91,7 @@ def tax(view: View) -> Answer:
         return unknown(say("aligned"))
     test = points[0].test
     reads = pick(test, "read", PointAxis.BLOCK, without=(PointAxis.SENTINEL,))(view)
-    return _answer(points, by_size(reads), unit_bytes, alignment)
+    return _concluded(points, by_size(reads), unit_bytes, alignment)
 
 
 def _alignment(run: RunData, points: Sequence[Measured]) -> int | None:
@@ -126,9 +126,9 @@ def _blog_unit(writes: Sequence[Measured], reads: Sequence[Measured]) -> float |
     )
 
 
-def _answer(
+def _concluded(
     points: Sequence[Measured], reads: Sequence[Measured], unit_bytes: float, alignment: int
-) -> Answer:
+) -> Conclusion:
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     seconds = np.array([1 / m.iops for m in points])
     plain = access_model.fit(block_bytes, seconds).model

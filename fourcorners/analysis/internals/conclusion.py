@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fourcorners.analysis.finding import RESOLUTION, Verdict
-from fourcorners.sentences import Said
+from fourcorners.sentences import Statement
 
 
 @dataclass(frozen=True)
-class Answer:
+class Conclusion:
     """``interval`` as of a :class:`~fourcorners.analysis.finding.Finding`; ``evidence`` is ``None``
     for all recordings that the question rests on."""
 
     verdict: Verdict
-    said: Said
+    said: Statement
     value: float | None = None
     interval: tuple[float, float] | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -25,41 +25,41 @@ class Answer:
 
 def known(
     value: float,
-    said: Said,
+    said: Statement,
     *,
     interval: tuple[float, float] | None = None,
     bounds: tuple[float, float] | None = None,
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
-) -> Answer:
+) -> Conclusion:
     """A value. Of ``interval`` and ``bounds`` one may be given: the former is about chance, the
     latter holds the truth always, as a sweep's resolution or a tolerance."""
     if bounds is not None:
         detail, interval = {**(detail or {}), "interval": RESOLUTION}, bounds
-    return Answer("measured", said, float(value), interval, detail or {}, evidence)
+    return Conclusion("measured", said, float(value), interval, detail or {}, evidence)
 
 
 def unknown(
-    said: Said,
+    said: Statement,
     *,
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
-) -> Answer:
+) -> Conclusion:
     """No value, and why."""
-    return Answer("not identifiable", said, None, None, detail or {}, evidence)
+    return Conclusion("not identifiable", said, None, None, detail or {}, evidence)
 
 
 def inapplicable(
-    said: Said,
+    said: Statement,
     *,
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
-) -> Answer:
+) -> Conclusion:
     """No question of this drive."""
-    return Answer("not applicable", said, None, None, detail or {}, evidence)
+    return Conclusion("not applicable", said, None, None, detail or {}, evidence)
 
 
-def yes_or_no(yes: bool | None, said: Said, **about: Any) -> Answer:
+def yes_or_no(yes: bool | None, said: Statement, **about: Any) -> Conclusion:
     """Whether something is there; ``None`` where it does not show."""
     return unknown(said, **about) if yes is None else known(float(yes), said, **about)
 
