@@ -1,5 +1,6 @@
 """Errors that are the user's to fix."""
 
+# 1 and 2 as shells and argument parsers have them; the next two are this program's own.
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_DAMAGED = 3

@@ -45,6 +45,7 @@ SECONDS_MAX = 1e9
 """Thirty years."""
 
 
+# Characters of a foreign text in a message of one line.
 _SHOWN_MAX = 60
 
 

@@ -324,7 +324,7 @@ def test_a_panic_is_a_failed_test_and_one_sentence(
     def panics(*_: object, **__: object) -> None:
         raise panic("index out of bounds: the len is 3 but the index is 7")
 
-    monkeypatch.setattr("fourcorners.running.runner.Runner._execute", panics)
+    monkeypatch.setattr("fourcorners.running.workloads.Workloads.run", panics)
     words = ["run", "mix", CORE, "--quick", "--out", str(tmp_path)]
     assert main(words) == 1
     said = capsys.readouterr()

@@ -13,6 +13,7 @@ COUNT_MAX = 2**53
 SECONDS_MAX = 30 * 86_400
 """The longest series, in seconds: 30 days. Four numbers are kept of each second."""
 
+# Characters of a job's name: foreign text, which a table has to hold in a line or two.
 _NAME_MAX = 200
 _TIMESTAMP_MAX = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC).timestamp()
 

@@ -17,6 +17,7 @@ from fourcorners.importing.figures import UnusableError, number
 from fourcorners.importing.fio_json import Result
 
 _LINE = re.compile(r"^(?:2;[^;]*;\d+;|[345];fio-)", re.MULTILINE)
+# So many fields for percentiles has each latency in fio's terse formats (HOWTO, "TERSE OUTPUT").
 _PERCENTILES = 20
 # A later status of the same job has gone on for longer; jobs side by side end together.
 _LATER = 1.1

@@ -15,6 +15,7 @@ from fourcorners.store.writer import run_name
 
 SUITE = "imported"
 _TITLES = {"fio": "fio", "iometer": "Iometer"}
+# Characters of a folder's name, and file names in a summary: a line holds as much.
 _NAME_MAX = 60
 _SOURCES_TOLD = 3
 

@@ -12,11 +12,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+# Blocks of the page cache; of 64 that are drawn at random a share of 5 % shows in 96 of 100 times.
 BLOCK_BYTES = 4096
 SAMPLED_BLOCKS = 64
 # A file in more pieces than that is looked at up to there only.
 _PIECES_MAX = 20_000
 
+# Of linux/fs.h: the request and two of the flags that it answers with.
 _FS_IOC_GETFLAGS = 0x80086601
 _FS_COMPR_FL = 0x4
 _FS_NOCOW_FL = 0x800000

@@ -18,6 +18,7 @@ from .run import Run
 from .view import report_view
 
 SHOWN_ABOVE = ("corner_", "access_model_")
+# Lines: more would push the summary off a screen.
 RECORDINGS_MAX = 24
 SEVERITY_STYLES = {"severe": "bold red", "moderate": "yellow", "slight": "dim"}
 VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": "yellow"}

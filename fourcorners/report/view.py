@@ -33,6 +33,7 @@ CORNER_TITLES = {
     "sequential-write": "sequential write",
 }
 SIDES = (("Good at", "strengths"), ("Weak at", "weaknesses"), ("What to avoid", "avoid"))
+# Twenty times as long as the longest file of the catalog.
 DRIVE_FILE_LIMIT_BYTES = 100_000
 LITTLES_LAW = "littles_law"  # about recordings as such, not about a test
 ARTEFACT = "artefact_"  # findings that have a list of their own

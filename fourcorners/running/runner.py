@@ -1,11 +1,9 @@
 """Carries out a suite on a target and keeps a run folder up to date while it does."""
 
-import errno
 import os
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,50 +11,32 @@ from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.analysis.internals.method import futile
 from fourcorners.errors import TargetLostError, UserError, is_panic
-from fourcorners.machine.conditions import Conditions
-from fourcorners.machine.observer import Observer
 from fourcorners.recording import Recording
 from fourcorners.report.html import write_html
 from fourcorners.running import resume_point as resume_point_module
 from fourcorners.running.costs import Costs
-from fourcorners.running.departures import Departures
-from fourcorners.running.interrupt import InterruptRequest, stopped_by
-from fourcorners.running.precondition import write_until_steady
+from fourcorners.running.interrupt import stopped_by
+from fourcorners.running.preparation import Preparation
 from fourcorners.running.preview import announcement, lost_at_most
-from fourcorners.running.progress import Pace, Progress, Status, TimeEstimate
+from fourcorners.running.progress import Progress, TimeEstimate
 from fourcorners.running.resume_point import DriveThen, GoingOn, ResumePoint, begins_anew
+from fourcorners.running.workloads import StopRequestedError, Workloads, check
 from fourcorners.running.write_history import WriteHistory
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import resume_command, timestamp
-from fourcorners.suites.steps import (
-    Fill,
-    Purge,
-    Rest,
-    Restore,
-    SteadyWrites,
-    Step,
-    Trim,
-    TrimParts,
-)
+from fourcorners.suites.steps import Rest, Step
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Test
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
-from fourcorners.workload import Workload
 from fourcorners.writing import OutputError
 
-# Between two signs of life in the run folder.
-_SIGN_INTERVAL_S = 1.0
 # From which it is worth saying how a run goes on after an interruption.
 _LONG_S = 60.0
 
 
 class _FutileError(Exception):
     """The rest of a test cannot identify anything; why is its text."""
-
-
-class _StopRequestedError(Exception):
-    """Ctrl-C or its like was seen between two workloads or during preparation."""
 
 
 class Runner:
@@ -82,13 +62,14 @@ class Runner:
         self._progress = progress
         self._costs = Costs(target, tries=type(progress) is not Progress)
         self._estimate = TimeEstimate(self._costs.of_plan(plan))
-        self._interrupt = InterruptRequest()
         self._observer = target.observer()
-        self._past = WriteHistory(target, **manifest.get("past", {}))
+        history = WriteHistory(target, **manifest.get("past", {}))
+        self._workloads = Workloads(
+            target, writer, progress, self._estimate, history, self._observer
+        )
+        self._preparation = Preparation(target, plan, self._costs, self._workloads)
         self._lost_reason: str | None = None
         self._run_notes: list[str] = list(manifest["notes"])
-        self._test_title = ""
-        self._signed_at = 0.0
         self._manifest = manifest
         self._tests: list[dict[str, Any]] = manifest["tests"]
         self._going_on = going_on
@@ -107,7 +88,7 @@ class Runner:
 
     def run(self) -> Run:
         """Runs the tests that are not finished yet."""
-        with self._interrupt:
+        with self._workloads.interrupt:
             try:
                 self._carry_out()
             except BaseException:
@@ -128,7 +109,8 @@ class Runner:
                 f"Shortened: all durations are {self._plan.suite.scale:g} of the tests' own, "
                 "so what takes time to show may not have shown"
             )
-        self._note_purge()
+        if (about_purges := self._preparation.about_purges) is not None:
+            self._note(about_purges)
         self._read_health("before")
         finished = {test["name"] for test in self._tests} - self._going_on.keys()
         to_run = [test for test in self._plan.tests if test.name not in finished]
@@ -153,7 +135,7 @@ class Runner:
         self._writer.note(self._manifest)
 
     def _final_status(self) -> str:
-        if self._interrupt.requested:
+        if self._workloads.interrupt.requested:
             return "interrupted"
         failed = any(test["status"] == "failed" for test in self._tests)
         return "failed" if failed else "complete"
@@ -183,7 +165,7 @@ class Runner:
     def _update(self) -> None:
         notes = [*self._target.notes, *self._run_notes]
         self._manifest["notes"] = list(dict.fromkeys(notes))
-        self._manifest["past"] = self._past.to_dict()
+        self._manifest["past"] = self._workloads.history.to_dict()
         # A test that failed before the run was resumed is run again after others.
         order = [test.name for test in self._plan.tests]
         self._tests.sort(key=lambda entry: order.index(entry["name"]))
@@ -193,7 +175,7 @@ class Runner:
         self._progress.message(f"Note: {text}")
 
     def _reason_to_skip(self, test: Test) -> str | None:
-        if self._interrupt.requested:
+        if self._workloads.interrupt.requested:
             return stopped_by()
         reason = test.skip_reason or self._lost_reason
         measured = any(entry["recordings"] for entry in self._tests)
@@ -221,7 +203,7 @@ class Runner:
             self._tests.append(entry)
         else:
             entry = self._behind.entry
-        self._test_title = test.title
+        self._workloads.test_title = test.title
         started, done_s = time.monotonic(), self._estimate.done_s
         if reason is not None:
             self._estimate.fell_away(self._costs.of_test(test))
@@ -255,8 +237,8 @@ class Runner:
                 ):
                     self._set_resume_point(entry, DriveThen.ANEW)
             entry["status"] = "complete"
-        except (_StopRequestedError, KeyboardInterrupt):
-            self._interrupt.requested = True
+        except (StopRequestedError, KeyboardInterrupt):
+            self._workloads.interrupt.requested = True
             entry.update(status="interrupted", reason=stopped_by())
         except _FutileError as error:
             self._estimate.fell_away(self._costs.of_test(test) - self._estimate.done_s + done_s)
@@ -287,12 +269,12 @@ class Runner:
         if not isinstance(self._target, SimulatedTarget):
             return
         self._target.rewind()
-        self._past = WriteHistory(self._target)
+        self._workloads.history = WriteHistory(self._target)
         if self._behind is not None:
             resume_point = self._behind.resume_point
             assert resume_point.state is not None
             self._target.load(self._writer.path / resume_point.state)
-            self._past = WriteHistory(self._target, **resume_point.past)
+            self._workloads.history = WriteHistory(self._target, **resume_point.past)
 
     def _is_behind(self) -> bool:
         """Whether the next step or measurement was done before the interruption."""
@@ -319,7 +301,9 @@ class Runner:
         except UserError as error:
             # A disk that is nearly full has no room for it, and the run may need none.
             self._state_due_s = None
-            self._note(f"{error}: interrupted from here on, {self._test_title} goes back further")
+            self._note(
+                f"{error}: interrupted from here on, {self._workloads.test_title} goes back further"
+            )
             return
         self._set_resume_point(entry, DriveThen.SAVED, name)
         self._delay(begun)
@@ -372,7 +356,7 @@ class Runner:
             recordings=len(entry["recordings"]),
             drive=drive,
             state=state,
-            past=self._past.to_dict(),
+            past=self._workloads.history.to_dict(),
             rounds=list(self._rounds),
         ).to_dict()
 
@@ -386,48 +370,24 @@ class Runner:
             self._passed += 1
             self._estimate.done(self._costs.of_step(step))
             return
-        text = step.describe(self._plan.subject)
-        self._stop_if_requested()
+        self._workloads.stop_if_requested()
         if not isinstance(step, Rest) and self._known_unwritten(entry):
             self._drop_resume_point(entry)
-        match step:
-            case Purge():
-                self._show(text, 0.0, 0.0)
-                text = self._purge(text)
-            case Rest():
-                self._rest(step.seconds, text)
-            case Trim() | TrimParts():
-                self._show(text, 0.0, 0.0)
-                for offset, count in step.ranges(self._target.capacity_bytes):
-                    self._target.trim(offset, count)
-            case Restore():
-                self._show(text, 0.0, 0.0)
-                self._target.restore()
-            case Fill():
-                if not self._fill(step, text):
-                    self._passed += 1
-                    return
-            case SteadyWrites():
-                text = f"{text}: {self._write_until_steady(step, text)}"
-        entry["preparation"].append(text)
+        text = self._preparation.carry_out(step)
         self._estimate.done(self._costs.of_step(step))
-        self._pass(entry)
-
-    def _rest(self, seconds: float, text: str) -> None:
-        self._show(text, 0.0, 0.0)
-        if self._target.kind == "simulated":
-            self._target.idle(seconds)
+        if text is None:
+            self._passed += 1
             return
-        # In parts, so that a pause of hours can be ended.
-        end = time.monotonic() + seconds
-        while (left_s := end - time.monotonic()) > 0:
-            self._target.idle(min(left_s, _SIGN_INTERVAL_S))
-            self._show(text, seconds - left_s, 0.0)
-            self._stop_if_requested()
+        entry["preparation"].append(text)
+        self._pass(entry)
 
     def _read_health(self, when: str) -> None:
         """What the drive tells of itself; of a resumed run, before its first part."""
-        if self._observer is None or self._interrupt.requested or self._lost_reason is not None:
+        if (
+            self._observer is None
+            or self._workloads.interrupt.requested
+            or self._lost_reason is not None
+        ):
             return
         known = self._manifest.setdefault("health", {})
         if when == "before" and "before" in known:
@@ -436,71 +396,6 @@ class Runner:
         known[when] = None if health is None else health.to_dict()
         if when == "before" and self._observer.no_health_reason is not None:
             self._note(self._observer.no_health_reason)
-
-    def _note_purge(self) -> None:
-        """Says what will be erased and how, before it is."""
-        planned, missing = self._target.purge_plan, self._target.no_purge_reason
-        if planned is not None and not self._plan.purges:
-            planned = "nothing is purged: no test of this run begins with an erased drive"
-        if planned is not None:
-            self._note(planned)
-        elif missing is not None and self._plan.purges:
-            self._note(missing)
-
-    def _purge(self, text: str) -> str:
-        """What happened, as one phrase. A device's purge was asked for by name: it works, or the
-        test ends. Not every file system can take a file's blocks back."""
-        target = self._target
-        if target.no_purge_reason is not None:
-            return target.no_purge_reason
-        try:
-            target.purge()
-        except UserError as error:
-            if target.kind == "device" or isinstance(error, TargetLostError):
-                raise
-            return f"no purge: {error}"
-        self._past.purged()
-        return text
-
-    def _fill(self, step: Fill, text: str) -> bool:
-        """Whether it was carried out: a disk that was written through once needs no other."""
-        target = self._target
-        if not (target.keeps_state or target.needs_fill):
-            self._estimate.done(self._costs.of_step(step))
-            return False
-        cost_s = self._costs.of_step(step)
-        for workload in step.workloads(self._plan.seed):
-            recording = self._execute(
-                workload, text, step.seconds, cost_s, total_bytes=step.written_bytes
-            )
-            self._end_test_on_failure(text, recording)
-            self._stop_if_requested()
-        if step.count >= self._plan.subject.rounded(target.capacity_bytes):
-            target.filled()
-        return True
-
-    def _write_until_steady(self, step: SteadyWrites, activity: str) -> str:
-        """What came of it, as one phrase."""
-        if not self._target.keeps_state:
-            return "none, as earlier writes do not change this drive's speed"
-
-        cost_s = self._costs.of_step(step)
-
-        def run(workload: Workload) -> Recording:
-            recording = self._execute(workload, activity, step.seconds, cost_s)
-            self._end_test_on_failure(activity, recording)
-            self._stop_if_requested()
-            return recording
-
-        outcome = write_until_steady(
-            run,
-            step.stream,
-            span_bytes=step.count,
-            capacity_bytes=self._target.capacity_bytes,
-            seed=self._plan.seed,
-        )
-        times = f"written {outcome.written_bytes / step.count:.3g} times over"
-        return times if outcome.steady else f"{times}, and not steady by then"
 
     def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
         """Batch after batch until the phase has enough; each is safe when it is through."""
@@ -549,11 +444,13 @@ class Runner:
             self._passed += 1
             self._estimate.done(self._costs.of_measurement(measurement))
             return self._behind.recordings[measurement.id]
-        self._stop_if_requested()
+        self._workloads.stop_if_requested()
         self._stop_if_futile(entry, test)
         self._keep_place(measurement, entry)
         measurement = self._plan.suite.logged(measurement)
-        recording, conditions = self._observe(measurement)
+        recording, conditions = self._workloads.observe(
+            measurement, self._costs.of_measurement(measurement)
+        )
         if recording.operations:
             self._writer.add(measurement.id, test, recording)
             kept: dict[str, Any] = {
@@ -571,8 +468,8 @@ class Runner:
                     "one_in": recording.log.one_in,
                 }
             entry["recordings"].append(kept)
-        self._end_test_on_failure(measurement.label, recording)
-        self._stop_if_requested()
+        check(measurement.label, recording)
+        self._workloads.stop_if_requested()
         self._estimate.done(self._costs.of_measurement(measurement))
         self._pass(entry)
         return recording
@@ -586,113 +483,6 @@ class Runner:
         if reason is not None:
             count = f"{len(measured)} measurement{'' if len(measured) == 1 else 's'}"
             raise _FutileError(f"stopped after {count}; {reason}")
-
-    def _observe(self, measurement: Measurement) -> tuple[Recording, Conditions]:
-        """Measures, and what the machine did meanwhile. After a failure or Ctrl-C nothing more is
-        asked of the target: it may hang."""
-        past, observer = self._past, self._observer
-        written, purged = past.written_bytes, past.is_purged
-        departures = None
-        if self._target.kind != "simulated":
-            # A simulated drive's clock runs too far between two looks to tell its seconds apart.
-            departures = Departures.of(
-                measurement,
-                capacity_bytes=self._target.capacity_bytes,
-                purged=purged,
-                written_bytes=written,
-            )
-        if observer is not None:
-            observer.begin()
-        recording = self._execute(
-            measurement.workload,
-            measurement.label,
-            measurement.seconds,
-            self._costs.of_measurement(measurement),
-            observer=observer,
-            departures=departures,
-        )
-        conditions = Conditions()
-        if observer is not None and not recording.interrupted:
-            conditions = observer.end(measurement.workload, self._target.capacity_bytes)
-        return recording, replace(conditions, written_before_bytes=written, purged=purged)
-
-    def _end_test_on_failure(self, activity: str, recording: Recording) -> None:
-        if recording.failure is None:
-            return
-        failure = f"{activity}: {recording.failure}"
-        if recording.error_count:
-            failure += f"; {_errors(recording)}"
-        raise TargetLostError(failure) if recording.target_lost else UserError(failure)
-
-    def _execute(
-        self,
-        workload: Workload,
-        activity: str,
-        planned_s: float,
-        cost_s: float,
-        *,
-        total_bytes: int | None = None,
-        observer: Observer | None = None,
-        departures: Departures | None = None,
-    ) -> Recording:
-        pace = Pace()
-
-        def watch(elapsed_s: float, ios: int, count: int, latency_sum_s: float) -> bool:
-            if observer is not None:
-                observer.tick()
-            share = count / total_bytes if total_bytes else elapsed_s / max(planned_s, 1e-9)
-            rate = count / elapsed_s if elapsed_s > 0 else 0.0
-            current = pace.look(elapsed_s, ios, count, latency_sum_s)
-            self._show(activity, min(share, 1.0) * cost_s, rate, current)
-            for text in departures.look(elapsed_s, ios, count) if departures is not None else ():
-                self._progress.message(f"{self._test_title}, {activity}: {text}")
-            return not self._interrupt.requested
-
-        self._show(activity, 0.0, 0.0)
-        recording = self._target.run(workload, watch)
-        self._past.ran(recording)
-        return recording
-
-    def _show(
-        self,
-        activity: str,
-        current_s: float,
-        bytes_per_second: float,
-        current: Mapping[str, float | None] = MappingProxyType({}),
-    ) -> None:
-        now = time.monotonic()
-        if now - self._signed_at >= _SIGN_INTERVAL_S:
-            self._signed_at = now
-            self._writer.sign()
-        self._progress.update(
-            Status(
-                target=self._target.name,
-                test=self._test_title,
-                activity=activity,
-                fraction=self._estimate.fraction(current_s),
-                elapsed_s=self._estimate.elapsed_s,
-                remaining_s=self._estimate.remaining_s(current_s),
-                bytes_per_second=bytes_per_second,
-                **current,
-            )
-        )
-
-    def _stop_if_requested(self) -> None:
-        if self._interrupt.requested:
-            raise _StopRequestedError
-
-
-def _errors(recording: Recording) -> str:
-    """Failed I/Os by what the system called them."""
-    counts: dict[int, int] = {}
-    for operation in recording.operations.values():
-        for number, count in operation.errors.items():
-            counts[number] = counts.get(number, 0) + count
-    kinds = ", ".join(
-        f"{count} × {os.strerror(number)} ({errno.errorcode.get(number, number)})"
-        for number, count in sorted(counts.items())
-    )
-    return f"{recording.error_count} I/Os failed: {kinds}"
 
 
 def _unexpected(error: BaseException) -> str:

@@ -6,6 +6,7 @@ from fourcorners import wording
 from fourcorners.suites.subject import Subject
 from fourcorners.workload import INCOMPRESSIBLE, Stream, Workload
 
+# SNIA's block for preconditioning.
 FILL_BLOCK_BYTES = 128 * 1024
 # Enough outstanding I/Os that no drive waits for the host between two of them.
 FILL_QUEUE_DEPTH = 4

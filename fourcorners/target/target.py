@@ -15,6 +15,7 @@ from fourcorners.workload import Workload
 Watch = Callable[[float, int, int, float], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
 
+# The generators are seeded with 64 bits.
 SEED_MAX = 2**64 - 1
 
 

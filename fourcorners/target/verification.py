@@ -21,8 +21,11 @@ from fourcorners.workload import SECONDS_MAX, Stream, Workload
 
 SCHEMA = "fourcorners/verification"
 SCHEMA_VERSION = 1
+# What a stamp is for: the page of a file system, and of most drives.
 BLOCK_BYTES = 4096
 
+# Large enough that filling runs at the medium's pace; a load of one and of four blocks, as deep as
+# completions have to overtake each other.
 _FILL_BLOCK_BYTES = 128 * 1024
 _FILL_QUEUE_DEPTH = 8
 _LOAD_BLOCK_BYTES = (4096, 16 * 1024)

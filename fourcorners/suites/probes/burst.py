@@ -14,6 +14,7 @@ from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 
 LONG_BLOCK_BYTES = 64 * KIB
 """Of larger writes drives take a part of each in turn, and complete many at once."""
+# All are due at once, as no drive is as fast; the core takes bursts of up to 2^20.
 AT_ONCE_IOPS = 1e9
 BURST_IOS_MAX = 2**20
 WAITING_IOPS = 20.0

@@ -23,6 +23,7 @@ from fourcorners.workload import (
 BLOCK_BYTES = MIB
 """Large: one that has to be on the medium before it is complete fills whole pages, but for the last
 of them."""
+# As no drive is as fast, all are due at once. What compresses to 2 % is far below any floor.
 AT_ONCE_IOPS = 1e9
 PERCENTS = (2, 50)
 PART_BYTES_MAX = 2**30

@@ -28,9 +28,11 @@ READ_BLOCK_BYTES, READ_DISTANCE_BYTES, READ_PLACES = 4 * KIB, 68 * KIB, 8
 their own where that can be, and never one right after the other, or the drive would read ahead."""
 LAID, LAID_BYTES_MIN = 2, 64 * MIB
 """Written before: once to fill a write buffer, and again for the pace."""
+# What NCQ of SATA holds: all dies of a drive that can be busy are.
 DEPTH = 32
 CHUNKS = 256
 """A drive is written in so many parts, each a recording."""
+# The core takes bursts of up to 2^20; as no drive is as fast, all are due at once.
 BURST_IOS_MAX = 2**20
 AT_ONCE_IOPS = 1e9
 PAUSES = 3

@@ -15,6 +15,8 @@ from fourcorners.suites.test import Adaptive, Measured, Measurement
 from fourcorners.workload import Stream, Workload
 
 SOURCE = "SNIA SSS PTS 2.0.2"
+# Of the specification: at most 25 rounds, the capacity twice before them, and 20 minutes of
+# histograms.
 ROUNDS_MAX = 25
 PRECONDITIONING_CAPACITIES = 2
 MINUTE_S = 60.0

@@ -24,6 +24,7 @@ from fourcorners.suites.test import Adaptive, Chart, Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
+# The matrices of the specification: sections IOPS and latency, and what is tracked of them.
 READS = (1.0, 0.95, 0.65, 0.5, 0.35, 0.05, 0.0)
 BLOCKS = (*(size * KIB for size in (1024, 128, 64, 32, 16, 8, 4)), 512)
 TRACKED = {(0.0, 4 * KIB), (0.65, 64 * KIB), (1.0, 1024 * KIB)}

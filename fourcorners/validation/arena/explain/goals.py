@@ -8,6 +8,7 @@ import scipy
 
 from fourcorners.validation.arena.explain.contest import EXACT, Answer, FindingScore
 
+# The goals that were set for explanations before the probes were written (docs/explain-arena.md).
 FINDINGS_MIN = 20
 EXACT_MIN = 0.95
 ERROR_MEDIAN_MAX, ERROR_95_MAX = 0.05, 0.15

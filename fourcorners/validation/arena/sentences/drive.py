@@ -28,6 +28,7 @@ _AT_REST_S = 3600.0
 """Virtual time in which a drive ends all that it does by itself after a fill: the largest SLC cache
 that is drawn, a third of 12 GiB, is folded at 4 MB/s, the slowest flash, in a quarter of that."""
 
+# The small random I/O of the reviews.
 _SMALL_BYTES = 4096
 _REPEATED = ("four-corners", "queue-depth", "transfer-size")
 

@@ -34,6 +34,7 @@ BARE_WITHIN = 1.0
 """The same of a figure that has no interval, and so does not say how well it would be met again: it
 must at least not be another order, twice as much or half."""
 
+# The small random I/O of the reviews.
 _SMALL_BYTES = 4096
 
 _REWRITTEN_MIN_S = 3e-3

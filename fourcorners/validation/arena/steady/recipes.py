@@ -12,6 +12,7 @@ from fourcorners.validation.arena.steady.contest import ATTEMPTS_MAX, TAIL_CHANG
 from fourcorners.validation.arena.steady.drives import TraceCase, draw
 from fourcorners.workload import Workload
 
+# What reviews and SNIA do before they measure.
 CUSTOMARY_FILLS = 2
 CUSTOMARY_CAPACITIES = 2.0
 """SNIA's workload-independent preconditioning writes the capacity twice in sequence; to write it

@@ -15,6 +15,7 @@ TOLERANCE = 0.02
 STEADY_WITHIN = 0.10
 """Distance from the long run within which the drive is said to be in it: half of SNIA's range."""
 
+# As many as SNIA's window has.
 ROUNDS_MIN = 5
 
 COARSE = 0.25
