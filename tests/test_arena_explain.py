@@ -12,7 +12,12 @@ from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.validation.arena.explain.contest import Answer, FindingScore, ProbedDrive, score
+from fourcorners.validation.arena.explain.contest import (
+    FindingScore,
+    GradedAnswer,
+    ProbedDrive,
+    score,
+)
 from fourcorners.validation.arena.explain.document import wrong
 from fourcorners.validation.arena.explain.drives import KINDS, draw
 from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
@@ -25,7 +30,7 @@ def _outcomes(
     *answers: tuple[float, float | None, tuple[float, float] | None],
 ) -> list[ProbedDrive]:
     return [
-        ProbedDrive(index, "disk", (Answer("x", truth, value, interval),), ())
+        ProbedDrive(index, "disk", (GradedAnswer("x", truth, value, interval),), ())
         for index, (truth, value, interval) in enumerate(answers)
     ]
 
@@ -51,10 +56,10 @@ def test_errors_and_coverage_of_what_was_found() -> None:
 
 def test_bounds_are_counted_apart_and_what_does_not_apply_is_not_made_up() -> None:
     found = (
-        Answer("x", 10, 10, (9, 11), bounds=True),
-        Answer("x", 10, 10, (8, 9)),
-        Answer("x", 0, 0, None, applies=False),
-        Answer("x", 10, 0, None, applies=False),
+        GradedAnswer("x", 10, 10, (9, 11), bounds=True),
+        GradedAnswer("x", 10, 10, (8, 9)),
+        GradedAnswer("x", 0, 0, None, applies=False),
+        GradedAnswer("x", 10, 0, None, applies=False),
     )
     outcomes = [ProbedDrive(index, "disk", (answer,), ()) for index, answer in enumerate(found)]
     counted = score(Truth("x", False, lambda _: None), outcomes)
@@ -127,16 +132,16 @@ def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (Answer("x", 10, 11, (9, 12)), False),
-        (Answer("x", 10, 12, (9, 13)), True),
-        (Answer("x", 10, 12, (9, 13), bounds=True), False),
-        (Answer("x", 10, 10, (10.1, 13), bounds=True), True),
-        (Answer("x", 0, 0, None, applies=False), False),
-        (Answer("x", 10, 0, None, applies=False), True),
+        (GradedAnswer("x", 10, 11, (9, 12)), False),
+        (GradedAnswer("x", 10, 12, (9, 13)), True),
+        (GradedAnswer("x", 10, 12, (9, 13), bounds=True), False),
+        (GradedAnswer("x", 10, 10, (10.1, 13), bounds=True), True),
+        (GradedAnswer("x", 0, 0, None, applies=False), False),
+        (GradedAnswer("x", 10, 0, None, applies=False), True),
     ],
 )
 def test_a_continuous_value_is_wrong_off_the_goal_or_out_of_its_bounds(
-    answer: Answer, expected: bool
+    answer: GradedAnswer, expected: bool
 ) -> None:
     assert is_wrong(answer, discrete=False) == expected
 
@@ -144,7 +149,7 @@ def test_a_continuous_value_is_wrong_off_the_goal_or_out_of_its_bounds(
 def test_goals_name_who_misses_them_and_leave_chance_to_few_drives() -> None:
     def continuous(name: str, held: int, count: int, error: float) -> FindingScore:
         answers = [
-            Answer(name, 10, 10 * (1 + error), (9, 20) if index < held else (90, 91))
+            GradedAnswer(name, 10, 10 * (1 + error), (9, 20) if index < held else (90, 91))
             for index in range(count)
         ]
         outcomes = [

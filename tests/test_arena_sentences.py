@@ -19,7 +19,7 @@ from fourcorners.analysis.steady_state import Verdict
 from fourcorners.cli import main
 from fourcorners.validation.arena.sentences.contest import (
     JudgedDrive,
-    Said,
+    JudgedSentence,
     false,
     judge,
     run_drive,
@@ -140,7 +140,10 @@ def test_a_number_after_a_drop_that_is_no_mean_of_the_seconds_it_names_is_found(
 
 
 def test_the_false_stand_first_and_with_their_drive() -> None:
-    said = (Said("a", "It is fast.", True, ""), Said("b", "It is even.", False, "it is not"))
+    said = (
+        JudgedSentence("a", "It is fast.", True, ""),
+        JudgedSentence("b", "It is even.", False, "it is not"),
+    )
     outcomes = [JudgedDrive("hidden drive 3 of seed 4", "disk", said)] * 2
     assert [(one.name, one.said, one.false) for one in scores(outcomes)] == [
         ("b", 2, 2),

@@ -21,7 +21,7 @@ EXACT = 1e-9
 
 
 @dataclass(frozen=True)
-class Answer:
+class GradedAnswer:
     """One finding about one drive. ``value`` is ``None`` where it was not identifiable, and 0 where
     the question was said not to ``apply``; ``bounds`` says that the interval is a resolution."""
 
@@ -46,7 +46,7 @@ class ProbedDrive:
 
     index: int
     kind: str
-    answers: tuple[Answer, ...]
+    answers: tuple[GradedAnswer, ...]
     failures: tuple[str, ...]
 
 
@@ -105,14 +105,14 @@ def _probed(hidden: Hidden, index: int) -> ProbedDrive:
     return ProbedDrive(index, hidden.kind, tuple(answers), failures)
 
 
-def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> Answer:
+def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> GradedAnswer:
     if finding is not None and finding["verdict"] == "not applicable":
-        return Answer(truth.finding, float(value), 0.0, None, applies=False)
+        return GradedAnswer(truth.finding, float(value), 0.0, None, applies=False)
     said = None if finding is None else truth.said(finding)
     if finding is None or said is None:
-        return Answer(truth.finding, float(value), None, None)
+        return GradedAnswer(truth.finding, float(value), None, None)
     low_high = finding["interval"]
-    return Answer(
+    return GradedAnswer(
         truth.finding,
         float(value),
         said,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import scipy
 
-from fourcorners.validation.arena.explain.contest import EXACT, Answer, FindingScore
+from fourcorners.validation.arena.explain.contest import EXACT, FindingScore, GradedAnswer
 
 # The goals that were set for explanations before the probes were written (docs/explain-arena.md).
 FINDINGS_MIN = 20
@@ -34,7 +34,7 @@ class Goal:
         return len(self.met) + len(self.missed)
 
 
-def is_wrong(answer: Answer, *, discrete: bool) -> bool:
+def is_wrong(answer: GradedAnswer, *, discrete: bool) -> bool:
     """Whether what was said is not so: another number, "none" or "no question" of what is there,
     what is not there, bounds that do not hold the truth, or an error beyond the goal's."""
     if answer.value is None:

@@ -25,7 +25,7 @@ _SHORT = ("four-corners", "queue-depth", "transfer-size", "consistency")
 
 
 @dataclass(frozen=True)
-class Said:
+class JudgedSentence:
     """One sentence about one drive; ``holds`` is ``None`` where nothing tells."""
 
     name: str
@@ -40,7 +40,7 @@ class JudgedDrive:
 
     drive: str
     kind: str
-    said: tuple[Said, ...]
+    said: tuple[JudgedSentence, ...]
 
 
 @dataclass(frozen=True)
@@ -89,25 +89,27 @@ def judge_run(path: Path) -> JudgedDrive:
     )
 
 
-def judge(page: Page, drive: KnownDrive | None) -> list[Said]:
+def judge(page: Page, drive: KnownDrive | None) -> list[JudgedSentence]:
     """Every sentence of a page, held against its rule and the others."""
     said = []
     clashes = {id(claim): why for claim, why in contradictions(page)}
     for claim in page.claims:
         rule = RULES.get(claim.name)
         if rule is None:
-            said.append(Said(claim.name, claim.text, False, "the check has no rule for it"))
+            said.append(
+                JudgedSentence(claim.name, claim.text, False, "the check has no rule for it")
+            )
             continue
         ruling = rule(claim, page, drive)
         why = clashes.get(id(claim), "")
         if ruling.holds is False or not why:
-            said.append(Said(claim.name, claim.text, ruling.holds, ruling.why))
+            said.append(JudgedSentence(claim.name, claim.text, ruling.holds, ruling.why))
         else:
-            said.append(Said(claim.name, claim.text, False, why))
+            said.append(JudgedSentence(claim.name, claim.text, False, why))
     return said
 
 
-def false(outcomes: Iterable[JudgedDrive]) -> list[tuple[JudgedDrive, Said]]:
+def false(outcomes: Iterable[JudgedDrive]) -> list[tuple[JudgedDrive, JudgedSentence]]:
     """What was said and is not so."""
     return [(one, said) for one in outcomes for said in one.said if said.holds is False]
 
