@@ -294,6 +294,22 @@ def test_a_rate_that_outgrows_its_queue_changed_by_itself() -> None:
     assert "changed by itself" in named(analyze(run), "queue_depth_read")["text"]
 
 
+def test_writes_that_fall_while_the_queue_deepens_do_not_show_that_it_gains_nothing() -> None:
+    """As of a hidden SLC-cached drive (number 150 of seed 517893046), whose cache filled up."""
+    run = FakeRun()
+    rates = {1: 63_440.0, 4: 73_565.0, 7: 65_500.0, 16: 65_502.0, 31: 65_499.0}
+    run.add_queue_depths("read", {1: 7_000.0, 31: 70_000.0})
+    run.add_queue_depths("write", rates)
+    assert "gain nothing" not in text_of(run)
+    assert "changed by itself" in named(analyze(run), "queue_depth_write")["text"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_drive_that_hardly_ever_answers_is_judged_without_a_warning() -> None:
+    rate = np.where(np.arange(640) == 320, 200.0, 0.0)
+    assert not judge(Series.of_seconds(rate, np.zeros(640)), 8e9).settled
+
+
 def test_that_there_is_no_cliff_is_said_of_what_was_written() -> None:
     text = text_of(with_consistency(np.full(100, 25_000.0), 10**12))
     assert "no cliff within 10.2 GB written" in text

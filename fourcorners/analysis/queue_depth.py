@@ -145,18 +145,28 @@ def _drive_changed(run: RunData, effect: Effect, points: Sequence[Measured]) -> 
     """Whether the writes themselves may have changed the rate that the depth is held to account
     for: a cache that fills, free blocks that run out.
 
-    A deeper queue does not slow a drive down; that it does nothing shows in an even sweep; and that
-    it helps, where the seconds of each depth are even.
+    A deeper queue does not slow a drive down, at no step of the sweep; that it does nothing shows
+    in an even sweep; and that it helps, where the seconds of each depth are even.
     """
     if effect == "loss":
         return True
     rates = [one.iops for one in points]
     if effect == "none":
-        return max(rates) > EVEN_MAX * min(rates)
+        return max(rates) > EVEN_MAX * min(rates) or _falls(run, points)
     for one in points:
         series = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
         seconds = full_seconds(series, one.number("elapsed_s") or 0.0)
         if len(seconds) > 2 and seconds.max() > EVEN_MAX * seconds.min():
+            return True
+    return False
+
+
+def _falls(run: RunData, points: Sequence[Measured]) -> bool:
+    """Whether a depth is slower than a shallower one by more than chance, and worth noting."""
+    highest = max(points, key=lambda one: one.iops)
+    for deeper in points[points.index(highest) + 1 :]:
+        ratio = ratio_of(run, deeper, highest, IOPS)
+        if ratio is not None and ratio.value < 1 / GAIN_NOTED and ratio.differs:
             return True
     return False
 

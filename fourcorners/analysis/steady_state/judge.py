@@ -274,7 +274,8 @@ class _Case:
     def _last_step(self, starts: list[int]) -> int:
         """The part with the last change that is a step, and not the place where a slow fall was
         cut: the parts next to it tell."""
-        rate = np.log(np.maximum(self._parts.value, 1e-3 * self._fastest))
+        fastest = self._fastest or float(self._parts.value.max())
+        rate = np.log(np.maximum(self._parts.value, 1e-3 * fastest))
 
         def change(at: int) -> float:
             before, after = rate[max(0, at - STEP_PARTS) : at], rate[at : at + STEP_PARTS]
