@@ -15,6 +15,7 @@ from fourcorners.cli import main
 from fourcorners.errors import UserError
 from fourcorners.running.progress import Progress
 from fourcorners.store import schema
+from fourcorners.store.folder import recover
 
 DRIVE = "sim:ocz-core-64gb"
 TESTS = ["transfer-size", "consistency"]
@@ -140,6 +141,16 @@ def test_a_killed_run_goes_on_where_it_stopped(
     assert [again[t["name"]] for t in before["tests"] if t["name"] in kept] == [
         t["wall_s"] for t in before["tests"] if t["name"] in kept
     ]
+
+
+def test_a_run_that_was_killed_before_its_first_manifest_is_removed(tmp_path: Path) -> None:
+    """Its tables are empty, and one has its name already."""
+    _begin("SIGKILL", ("put series.parquet", 1), tmp_path)
+    partial = _folder(tmp_path)
+    assert (partial / schema.RECORDINGS).is_file()
+    assert not (partial / schema.MANIFEST).exists()
+    assert recover(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_was_stopped_or_found_no_room_goes_on(

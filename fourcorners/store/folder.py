@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
 from fourcorners.store.directory import FOLLOWING, LOCK, Directory
@@ -30,8 +33,8 @@ _PERMISSIONS = {
 }
 
 
-# Comes with a manifest or after it: where there is none, that was lost.
-_MEASURED = (schema.RECORDINGS, schema.FINDINGS, schema.REPORT, schema.NOTES)
+# Comes after a manifest: where there is none, that was lost.
+_LATER = (schema.FINDINGS, schema.REPORT, schema.NOTES)
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def recover(parent: str | Path) -> list[Path]:
         except OSError:
             continue
         if not killed.directory.has(schema.MANIFEST):
-            if any(map(killed.directory.has, _MEASURED)):
+            if _lost_its_manifest(killed.directory):
                 killed.leave()
             else:
                 killed.discard()
@@ -183,6 +186,20 @@ def recover(parent: str | Path) -> list[Path]:
         killed.directory.put(schema.MANIFEST)
         recovered.append(killed.finish())
     return recovered
+
+
+def _lost_its_manifest(directory: Directory) -> bool:
+    """Whether there is more in the folder of a run without a manifest than what it begins with: of
+    tables, the empty ones that are written right before the first manifest."""
+    if any(map(directory.has, _LATER)):
+        return True
+    if not directory.has(schema.RECORDINGS):
+        return False
+    try:
+        content = directory.read(schema.RECORDINGS)
+        return bool(pq.read_metadata(pa.BufferReader(content)).num_rows)
+    except (OSError, pa.ArrowException):
+        return True
 
 
 def is_followed(path: Path) -> bool:
