@@ -47,6 +47,15 @@ def test_the_table_of_public_names_is_not_imported() -> None:
     assert places(rules.import_cycles, __init__="", a=text, wording="") == [("a.py", 1)]
 
 
+def test_a_room_knows_those_before_it_only() -> None:
+    assert places(
+        rules.order_of_rooms,
+        suites__tests="import fourcorners.report.html\n",
+        report__html="from fourcorners.suites.tests import x\n",
+        attic="",
+    ) == [("suites/tests.py", 1), ("attic.py", 1)]
+
+
 @pytest.mark.parametrize("text", ["def f(tmp): ...", "latSum = 2", "class QueueHelper: ..."])
 def test_banned_words(text: str) -> None:
     assert places(rules.banned_identifiers, a=text) == [("a.py", 1)]

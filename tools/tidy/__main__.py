@@ -17,6 +17,7 @@ from tools.tidy.python_rules import (
     file_length,
     import_cycles,
     one_class_one_name,
+    order_of_rooms,
     undocumented_methods,
     unexplained_constants,
 )
@@ -29,6 +30,7 @@ Rule = Callable[[Tree], Iterable[Offence]]
 RULES: tuple[Rule, ...] = (
     file_length,
     import_cycles,
+    order_of_rooms,
     banned_identifiers,
     one_class_one_name,
     unexplained_constants,

@@ -31,6 +31,19 @@ BANNED_FILES = frozenset(
 )
 """Pictures that a newcomer cannot decode; the field has a word for each."""
 
+ROOMS = (
+    # What people write and read, and files.
+    *("errors", "wording", "units", "input_files", "writing", "sentences"),
+    # What is issued, to what, on which machine, and what happened.
+    *("workload", "recording", "machine", "catalog", "target"),
+    # What recordings show, what tests are, what is kept and shown of them.
+    *("analysis", "suites", "store", "report", "comparison", "importing"),
+    # Who carries it out, and who holds all of it against the truth.
+    *("running", "jupyter", "validation", "cli", "__main__"),
+)
+"""Folders and single modules of the package: each knows only those that stand before it
+(ARCHITECTURE.md)."""
+
 UNITS = frozenset(["KIB", "MIB", "GIB", "NS", "US", "MS", "MINUTE_S", "HOUR_S", "SECTOR_BYTES"])
 """Constants that are definitions: nobody chose them."""
 
@@ -69,6 +82,22 @@ def import_cycles(tree: Tree) -> Iterator[Offence]:
         )
     for cycle in _cycles(rooms):
         yield Offence(f"{PACKAGE}/{cycle[0]}", 1, "cycle of rooms: " + " -> ".join(cycle))
+
+
+def order_of_rooms(tree: Tree) -> Iterator[Offence]:
+    """Each room knows only those that stand before it in :data:`ROOMS`."""
+    names = {_module(path): path for path in tree.modules}
+    for path, module in tree.modules.items():
+        if _module(path) == PACKAGE:
+            continue
+        room = _room(_module(path))
+        if room not in ROOMS:
+            yield Offence(path, 1, f"{room} has no place in the order of rooms (tools/tidy)")
+            continue
+        for needed, line in _imports(module, path, names):
+            other = PACKAGE if needed == PACKAGE else _room(needed)
+            if other in ROOMS and ROOMS.index(other) > ROOMS.index(room):
+                yield Offence(path, line, f"{room} does not know {other}")
 
 
 def banned_identifiers(tree: Tree) -> Iterator[Offence]:
