@@ -8,7 +8,9 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from fourcorners.errors import UserError
 
@@ -179,6 +181,59 @@ class Workload:
         """:meth:`to_dict` as JSON text."""
         return json.dumps(self.to_dict())
 
+    @classmethod
+    def from_document(cls, document: "WorkloadDocument") -> "Workload":
+        """The workload that :meth:`to_dict` wrote."""
+        stop = document.stop
+        return cls(
+            streams=[_stream_from_document(stream) for stream in document.streams],
+            seconds=None if stop.time_ns is None else stop.time_ns / 1e9,
+            ios=stop.ios,
+            transfer_bytes=stop.bytes,
+            ramp_s=document.ramp_ns / 1e9,
+            seed=document.seed,
+            log_ios=document.log_ios,
+        )
+
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class StreamDocument(msgspec.Struct, kw_only=True):
+    """A :class:`Stream` as the core reads it: what is text here are names with parameters."""
+
+    read_fraction: float
+    block_bytes: Count
+    pattern: str | dict[str, dict[str, int | float]]
+    offset_bytes: Count = 0
+    span_bytes: Count | None = None
+    alignment_bytes: Count | None = None
+    misalignment_bytes: Count = 0
+    queue_depth: Count = 1
+    arrival: str | dict[str, float | dict[str, int | float | None]] = CLOSED_LOOP
+    workers: Count = 1
+    content: str | dict[str, int] = INCOMPRESSIBLE
+    flush_every_writes: Count | None = None
+    fua: bool = False
+
+
+class StopDocument(msgspec.Struct, kw_only=True):
+    """What ends a workload."""
+
+    time_ns: Count | None = None
+    ios: Count | None = None
+    bytes: Count | None = None
+
+
+class WorkloadDocument(msgspec.Struct, kw_only=True):
+    """A :class:`Workload` as the core reads it and as a run folder keeps it."""
+
+    streams: list[StreamDocument]
+    stop: StopDocument = msgspec.field(default_factory=StopDocument)
+    ramp_ns: Count = 0
+    seed: Count = 1
+    log_ios: Count = 0
+
 
 def _ns(name: str, seconds: float) -> int:
     if not 0 <= seconds <= SECONDS_MAX:
@@ -229,3 +284,13 @@ def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:
     except ValueError:
         return pattern  # The core refuses what it does not know.
     return {kind: parameters} if names else kind
+
+
+def _stream_from_document(document: StreamDocument) -> Stream:
+    fields = msgspec.structs.asdict(document)
+    for name in ("arrival", "pattern", "content"):
+        if isinstance(value := fields[name], dict):
+            [(kind, parameters)] = value.items()
+            numbers = list(parameters.values()) if isinstance(parameters, dict) else [parameters]
+            fields[name] = ":".join([kind, *(f"{one}" for one in numbers if one is not None)])
+    return Stream(**fields)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from made_recordings import made
 
-from fourcorners.recording import IoLog, LatencyOverTime
+from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,10 +26,11 @@ class FakeRun:
 
     capacity_bytes: int | None = 64_000_000_000
     points: list[dict[str, Any]] = field(default_factory=list)
-    recordings: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
     all_series: dict[tuple[str, str], dict[str, npt.NDArray[Any]]] = field(default_factory=dict)
-    histograms: dict[tuple[str, str], tuple[npt.NDArray[Any], ...]] = field(default_factory=dict)
+    histograms: dict[tuple[str, str], Iterable[npt.NDArray[Any]]] = field(default_factory=dict)
     over_time: dict[tuple[str, str], LatencyOverTime] = field(default_factory=dict)
+    logs: dict[str, IoLog] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -42,21 +45,12 @@ class FakeRun:
             ],
         }
 
-    def series(self, recording_id: str, operation: str) -> dict[str, npt.NDArray[Any]]:
-        return self.all_series[recording_id, operation]
-
-    def ios(self, recording_id: str) -> IoLog:
-        """No run of these keeps single I/Os."""
-        raise KeyError(recording_id)
-
-    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
-        return self.over_time.get((recording_id, operation), LatencyOverTime.none())
-
-    def histogram(
-        self, recording_id: str, operation: str
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        low, high, count = self.histograms[recording_id, operation]
-        return low, high, count
+    @property
+    def recordings(self) -> list[Recording]:
+        described = {point["id"]: point for point in self.points}
+        return made(
+            self.rows, described, self.all_series, self.histograms, self.over_time, self.logs
+        )
 
     def add(
         self,
@@ -84,7 +78,7 @@ class FakeRun:
             self.points.append(
                 {"id": recording, "point": described, "workload": {"ramp_ns": ramp_ns}}
             )
-        self.recordings.append({
+        self.rows.append({
             "recording": recording,
             "test": recording.split("/")[0],
             "operation": operation,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import fourcorners as fc
-from fourcorners.analysis.internals.conclusion import Conclusion, known
+from fourcorners.analysis.internals.answer import Answer, known
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import RunData
 from fourcorners.sentences import say
@@ -52,13 +52,13 @@ def small_ssd(**changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return sections
 
 
-def view_of(run: RunData, **others: float | Conclusion | None) -> View:
+def view_of(run: RunData, **others: float | Answer | None) -> View:
     """What an estimator sees of a run, given what other findings say."""
-    conclusions = {
+    answers = {
         name: known(value, say("any.value")) if isinstance(value, float | int) else value
         for name, value in others.items()
     }
-    return View(run, conclusions.get)
+    return View(run, answers.get)
 
 
 def probed(

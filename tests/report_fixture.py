@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from made_recordings import made
 
 from fourcorners.analysis import latency_over_time
-from fourcorners.recording import IoLog, LatencyOverTime
+from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
 Series = dict[str, Any]
 Histogram = tuple[Any, Any, Any]
@@ -32,23 +33,32 @@ class FakeRun:
     """A run in memory, with the attributes of `fourcorners.store.Run` that a report uses."""
 
     manifest: dict[str, Any]
-    recordings: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
     path: Path = Path("runs/fake")
     tables: dict[tuple[str, str], tuple[Series, Histogram]] = field(default_factory=dict)
     logs: dict[str, IoLog] = field(default_factory=dict)
+    _made: tuple[str, list[Recording]] = field(default_factory=lambda: ("", []))
 
-    def series(self, recording_id: str, operation: str) -> Series:
-        """Per-second columns of one recording."""
-        return self.tables[(recording_id, operation)][0]
-
-    def ios(self, recording_id: str) -> IoLog:
-        """Single I/Os of one recording."""
-        return self.logs[recording_id]
-
-    def histogram(self, recording_id: str, operation: str) -> Histogram:
-        """Buckets of one recording's latencies."""
-        return self.tables[(recording_id, operation)][1]
+    @property
+    def recordings(self) -> list[Recording]:
+        """What was measured."""
+        described = {
+            one["id"]: one for test in self.manifest["tests"] for one in test["recordings"]
+        }
+        # Made anew when a test has changed something.
+        state = repr((self.rows, described, [(id(s), id(h)) for s, h in self.tables.values()]))
+        if self._made[0] != state:
+            recordings = made(
+                self.rows,
+                described,
+                {key: series for key, (series, _) in self.tables.items()},
+                {key: histogram for key, (_, histogram) in self.tables.items()},
+                {key: self.latency_over_time(*key) for key in self.tables},
+                self.logs,
+            )
+            self._made = state, recordings
+        return self._made[1]
 
     def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
         """The recording's distribution in every second, around the mean of that second."""
@@ -199,7 +209,7 @@ class Builder:
         }
         for key, q in PERCENTILES.items():
             row[f"latency_{key}_s"] = float(np.percentile(ns, q) / 1e9)
-        self.run.recordings.append(row)
+        self.run.rows.append(row)
         second = np.arange(math.ceil(seconds))
         even = np.full(len(second), ios // len(second))
         series = {"second": second, "ios": even, "bytes": even * point["block_bytes"]}
@@ -650,13 +660,16 @@ def broken_run() -> FakeRun:
     run.manifest["notes"] = ["O_DIRECT is not available on tmpfs: results include the page cache"]
     run.manifest["tests"][2]["status"] = "interrupted"
     run.manifest["tests"][2]["reason"] = "stopped by Ctrl-C"
-    nothing = [None, float("nan"), float("inf"), 0.0, 1e300]
-    for position, row in enumerate(run.recordings):
+    # A run folder holds no others: what is not finite or above all measure is refused.
+    nothing = [None, 0.0, 1e24]
+    for position, row in enumerate(run.rows):
         if position % 2 == 0:
             for key in row:
-                if key.endswith("_s") or key in ("iops", "bytes_per_second"):
+                if key.startswith("latency_"):
                     row[key] = nothing[position // 2 % len(nothing)]
             row["errors"] = 3
+        if position % 6 == 0:
+            row |= {"ios": 0, "bytes": 0, "iops": 0.0, "elapsed_s": 0.0}
     empty = np.zeros(0, dtype=np.int64)
     for recording, (series, _) in run.tables.items():
         if recording[0].startswith("matrix"):

@@ -240,7 +240,7 @@ def test_a_rate_that_rests_on_few_requests_says_so() -> None:
     run = FakeRun()
     run.add_transfer_sizes("read", SIZES, access_seconds(12.85e-3, 20 * MIB))
     assert (
-        "The rate rests on 2 requests of 512 MiB"
+        "The rate rests on 3 requests of 512 MiB"
         in named(analyze(run), "access_model_read")["text"]
     )
 

@@ -128,7 +128,7 @@ def test_one_depth_says_nothing() -> None:
 def test_power_is_of_the_recording_that_stands_for_a_corner() -> None:
     run = write_pair(10_000, 40_000)
     assert all(finding["name"] != "power" for finding in analyze(run))
-    for row, energy_j in zip(run.recordings, (540.0, 900.0), strict=True):
+    for row, energy_j in zip(run.rows, (540.0, 900.0), strict=True):
         row["energy_j"] = energy_j
     finding = named(analyze(run), "power")
     assert (finding["value"], finding["unit"]) == (3.0, "W")

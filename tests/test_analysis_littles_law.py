@@ -66,5 +66,5 @@ def test_a_ramp_explains_a_small_deviation_and_not_a_large_one() -> None:
 
 def test_recordings_without_a_queue_depth_are_left_out() -> None:
     run = one()
-    run.recordings[0]["mean_queue_depth"] = None
+    run.rows[0]["mean_queue_depth"] = None
     assert all(f["name"] != "littles_law" for f in analyze(run))

@@ -5,12 +5,12 @@ import numpy.typing as npt
 import pytest
 from analysis_fixture import FakeRun
 
-from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.intervals import ratio_interval
-from fourcorners.analysis.quantiles import Histogram, independent_ios, quantile_bounds_s
+from fourcorners.analysis.quantiles import independent_ios, quantile_bounds_s
 from fourcorners.analysis.quantity import MEAN_LATENCY, QUANTILES
 from fourcorners.analysis.source import measured
-from fourcorners.recording import LatencyOverTime
+from fourcorners.recording import Histogram, LatencyOverTime
 
 SHARES = (0.5, 0.9, 0.99)
 SECONDS, IOS = 80, 100
@@ -41,7 +41,7 @@ def _recorded(latency_ns: Floats) -> tuple[Histogram, LatencyOverTime]:
         np.stack([second, low.ravel(), step.ravel()]), axis=1, return_counts=True
     )
     over_time = LatencyOverTime(seconds, lows, lows + steps - 1, count)
-    return (values, values, np.ones(len(values), np.int64)), over_time
+    return Histogram(values, values, np.ones(len(values), np.int64)), over_time
 
 
 def _run(latency_ns: Floats) -> FakeRun:
@@ -49,10 +49,10 @@ def _run(latency_ns: Floats) -> FakeRun:
     run, key = FakeRun(), ("four-corners/random-read", "read")
     run.add(*key, iops=IOS, elapsed_s=SECONDS, queue_depth=1, series_iops=np.full(SECONDS, IOS))
     run.all_series[key]["latency_mean_s"] = 1e-9 * latency_ns.mean(axis=1)
-    run.recordings[0]["latency_mean_s"] = 1e-9 * float(latency_ns.mean())
+    run.rows[0]["latency_mean_s"] = 1e-9 * float(latency_ns.mean())
     run.histograms[key], run.over_time[key] = _recorded(latency_ns)
     for quantity in QUANTILES:
-        run.recordings[0][quantity.column] = 1e-9 * float(
+        run.rows[0][quantity.column] = 1e-9 * float(
             np.quantile(latency_ns, (quantity.percentile or 0) / 100)
         )
     return run
@@ -74,11 +74,11 @@ def test_intervals_cover_the_truth(correlated: bool) -> None:
         covered += (bounds[0] <= truth_s) & (truth_s <= bounds[1])
         run = _run(sample)
         for place, quantity in enumerate(quantities):
-            if (estimate := of_run(run, measured(run)[0], quantity)) is not None:
+            if (estimate := of_point(measured(run)[0], quantity)) is not None:
                 low, high = estimate.interval()
                 run_told[place] += 1
                 run_covered[place] += low <= truth_s[place] <= high
-        mean = of_run(run, measured(run)[0], MEAN_LATENCY)
+        mean = of_point(measured(run)[0], MEAN_LATENCY)
         assert mean is not None
         low, high = mean.interval()
         means += low <= 1e-9 * many.mean() <= high

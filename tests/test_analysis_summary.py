@@ -103,9 +103,9 @@ def test_a_steady_state_not_reached_is_replaced_by_what_follows_the_cliff() -> N
 @pytest.mark.parametrize("test", ["transfer-size", "queue-depth", "consistency"])
 def test_any_test_may_be_missing(kind: str, test: str) -> None:
     run = DRIVES[kind]()
-    run.recordings = [row for row in run.recordings if row["test"] != test]
+    run.rows = [row for row in run.rows if row["test"] != test]
     findings = analyze(run)
-    assert bool(findings) == bool(run.recordings)
+    assert bool(findings) == bool(run.rows)
 
 
 @pytest.mark.parametrize("kind", DRIVES)
@@ -113,7 +113,7 @@ def test_findings_are_json_with_known_verdicts(kind: str) -> None:
     findings = analyze(DRIVES[kind]())
     assert json.loads(json.dumps(findings, allow_nan=False)) == findings
     assert len({f["name"] for f in findings}) == len(findings)
-    recorded = {row["recording"] for row in DRIVES[kind]().recordings}
+    recorded = {row["recording"] for row in DRIVES[kind]().rows}
     for finding in findings:
         assert finding["verdict"] in ("measured", "holds", "violated", "not identifiable")
         assert finding["text"].endswith(".")
@@ -122,7 +122,7 @@ def test_findings_are_json_with_known_verdicts(kind: str) -> None:
 
 def test_a_run_without_successful_ios_has_no_findings() -> None:
     run = disk()
-    for row in run.recordings:
+    for row in run.rows:
         row |= {"ios": 0, "iops": 0.0, "latency_mean_s": None}
     assert analyze(run) == []
     assert analyze(FakeRun()) == []

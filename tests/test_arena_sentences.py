@@ -174,7 +174,7 @@ def test_a_limit_of_the_link_that_a_recording_exceeds_is_found() -> None:
         PageSentence(name, "The link was the limit.", name, (), {"evidence": evidence})
     ]
     assert [said.holds for said in judge(page, None)] == [True]
-    run.recordings[0]["bytes_per_second"] = 600e6
+    run.rows[0]["iops"] = 600e6 / MIB
     assert [said.why for said in judge(page, None)] == ["a recording has 600 MB/s"]
 
 

@@ -15,7 +15,7 @@ from analysis_fixture import FakeRun
 from command import fourcorners
 from fault_runs import validate
 
-from fourcorners.analysis.estimate import Estimate, of_run, pooled
+from fourcorners.analysis.estimate import Estimate, of_point, pooled
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
 from fourcorners.comparison import ComparedRuns, Comparison, compare, parse_gate, strip
@@ -68,7 +68,7 @@ def compared(a: Sequence[FakeRun], b: Sequence[FakeRun]) -> Comparison:
 
 def subject_of(runs: Sequence[FakeRun]) -> Estimate:
     """The throughput of runs that repeat each other."""
-    estimates = [of_run(run, measured(run)[0], THROUGHPUT) for run in runs]
+    estimates = [of_point(measured(run)[0], THROUGHPUT) for run in runs]
     return pooled([estimate for estimate in estimates if estimate is not None])
 
 
@@ -110,7 +110,7 @@ def test_a_deep_queue_widens_the_interval_of_a_percentile() -> None:
             latencies_ns,
             np.ones(len(latencies_ns), np.int64),
         )
-        estimate = of_run(run, measured(run)[0], P99_LATENCY)
+        estimate = of_point(measured(run)[0], P99_LATENCY)
         assert estimate is not None
         errors.append(estimate.error)
     assert errors[1] == pytest.approx(4 * errors[0], rel=0.05)
@@ -155,13 +155,13 @@ def test_a_p99_has_the_interval_of_its_order_statistics() -> None:
         latencies_ns = np.sort((rng.exponential(1e-3, 20_000) * 1e9).astype(np.int64))
         run = FakeRun()
         run.add("four-corners/random-read", "read", iops=1000, elapsed_s=20, queue_depth=1)
-        run.recordings[0]["latency_p99_s"] = float(latencies_ns[19_800]) * 1e-9
+        run.rows[0]["latency_p99_s"] = float(latencies_ns[19_800]) * 1e-9
         run.histograms["four-corners/random-read", "read"] = (
             latencies_ns,
             latencies_ns,
             np.ones(len(latencies_ns), np.int64),
         )
-        estimate = of_run(run, measured(run)[0], P99_LATENCY)
+        estimate = of_point(measured(run)[0], P99_LATENCY)
         assert estimate is not None
         low, high = estimate.interval()
         hits += low <= true_s <= high
@@ -171,7 +171,7 @@ def test_a_p99_has_the_interval_of_its_order_statistics() -> None:
 def test_repeated_runs_widen_the_interval_to_what_they_show() -> None:
     rng = np.random.default_rng(5)
     runs = [run_of(1000, rng, between=0.1, within=0.001) for _ in range(5)]
-    estimates = [of_run(run, measured(run)[0], THROUGHPUT) for run in runs]
+    estimates = [of_point(measured(run)[0], THROUGHPUT) for run in runs]
     known = [estimate for estimate in estimates if estimate is not None]
     own = [estimate.log for estimate in known]
     together = pooled(known)
@@ -208,7 +208,7 @@ def test_other_workloads_and_cut_recordings_are_not_compared() -> None:
         "queue-depth/read/4 read",
         "transfer-size/read/512 read",
     )
-    sides[1][0].recordings[0]["interrupted"] = True
+    sides[1][0].rows[0]["interrupted"] = True
     with pytest.raises(UserError, match="no recording in common"):
         compared(*sides)
 

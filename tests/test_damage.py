@@ -14,6 +14,7 @@ from flips import flip
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.recording import columns
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import claim
 from fourcorners.store.notes import Notes, write_notes
@@ -80,7 +81,7 @@ def test_folders_without_digests_are_read_and_their_pages_checked(folder: Path) 
     path.write_text(json.dumps(manifest))
     run = Run(folder)
     run.check()
-    assert len(run.table("recordings")) == len(run.recordings) > 0
+    assert len(run.table("recordings")) == len(run.table("recordings").to_pylist()) > 0
     _flip_last_page(folder / schema.SERIES)
     with pytest.raises(UserError, match=r"cannot read .*series\.parquet"):
         run.check()
@@ -99,7 +100,7 @@ def test_a_document_that_somebody_changed_says_how_to_keep_the_change(folder: Pa
 
 def test_a_damaged_state_is_named_before_a_run_goes_on(folder: Path) -> None:
     run = Run(folder)
-    recordings = {row["recording"] for row in run.recordings}
+    recordings = {one.id for one in run.recordings}
     writer = RunWriter.reopen(claim(folder), recordings)
     writer.text(schema.STATE.format(3), "a state")
     writer.checkpoint(run.manifest)
@@ -134,17 +135,17 @@ def test_rows_are_in_the_same_order_after_a_disk_was_full(
     file = tmp_path / "two.toml"
     file.write_text(SUITE)
     whole = fc.run(str(file), DRIVE, out=tmp_path / "whole")
-    write = RunWriter._log
+    add = RunWriter.add
 
-    def full(writer: RunWriter, recording: str, log: fc.IoLog) -> None:
-        if recording.startswith("first"):
+    def full(writer: RunWriter, recording: fc.Recording) -> None:
+        if recording.test == "first":
             raise UserError(os.strerror(errno.ENOSPC))
-        write(writer, recording, log)
+        add(writer, recording)
 
-    monkeypatch.setattr(RunWriter, "_log", full)
+    monkeypatch.setattr(RunWriter, "add", full)
     stopped = fc.run(str(file), DRIVE, out=tmp_path / "full")
     assert [test["status"] for test in stopped.manifest["tests"]] == ["failed", "complete"]
-    monkeypatch.setattr(RunWriter, "_log", write)
+    monkeypatch.setattr(RunWriter, "add", add)
     run = fc.resume(stopped.path)
     assert run.manifest["status"] == "complete"
     for name in (*schema.TABLES, schema.FINDINGS):
@@ -153,10 +154,10 @@ def test_rows_are_in_the_same_order_after_a_disk_was_full(
 
 def test_tables_are_read_by_their_names(folder: Path) -> None:
     run = fc.open_run(str(folder))
-    assert run.table("recordings").column_names == schema.RECORDINGS_SCHEMA.names
+    assert run.table("recordings").column_names == columns.RECORDINGS.names
     assert run.table("series.parquet").equals(run.table("series"))
     [log] = [path.stem for path in (folder / schema.IOS).iterdir()][:1]
-    assert run.table(f"ios/{log}").column_names == schema.IOS_SCHEMA.names
+    assert run.table(f"ios/{log}").column_names == columns.IOS.names
     with pytest.raises(UserError, match='no table "seconds": there are recordings, series, hist'):
         run.table("seconds")
 

@@ -58,7 +58,9 @@ def test_no_rate_of_the_spec_sheet_exceeds_what_flash_and_link_carry(tmp_path: P
     with fc.open_target(str(path)) as target:
         tests = ("probe-depth", "probe-sizes")
         run = fc.run("explain", target, tests=tests, out=tmp_path / "runs")
-    rate = {row["recording"]: row["bytes_per_second"] for row in run.recordings}
+    rate = {
+        row["recording"]: row["bytes_per_second"] for row in run.table("recordings").to_pylist()
+    }
     [ceiling] = [one["value"] for one in run.findings if one["name"] == "link_ceiling"]
     written = max(rate[one] for one in rate if "link/written/" in one)
     assert max(rate[one] for one in rate if "link/erased/" in one) > 1.2 * written

@@ -253,4 +253,4 @@ def test_what_a_run_lacks_and_is_probed_later_counts(two_probes: Suite, tmp_path
     assert [run.manifest["tests"][-1]["status"] for run in later.runs] == ["skipped", "complete"]
     assert not [f for f in later.findings if f.name.startswith("not_probed_")]
     recordings = Joined(later.runs).recordings
-    assert {row["test"] for row in recordings} == {"probe-first", "probe-second"}
+    assert {one.test for one in recordings} == {"probe-first", "probe-second"}

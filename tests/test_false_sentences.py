@@ -122,7 +122,7 @@ def test_a_mean_that_is_one_long_wait_is_no_cost_of_a_request() -> None:
     run.add_queue_depths("read", {1: 7_000.0})
     run.add_queue_depths("write", {1: 260.0})
     assert "3.85 ms" in named(analyze(run), "spec_sheet")["text"]
-    run.recordings[-1]["latency_max_s"] = 0.9 * 60
+    run.rows[-1]["latency_max_s"] = 0.9 * 60
     assert "3.85 ms" not in named(analyze(run), "spec_sheet")["text"]
     assert "3.85 ms" not in text_of(run)
 

@@ -102,7 +102,7 @@ def test_the_command_names_a_recording_partial(disk: FaultDisk, tmp_path: Path) 
     assert test["status"] == "failed"
     assert "Input/output error" in test["reason"]
     assert [recording["partial"] for recording in test["recordings"]] == [True]
-    rows = fc.open_run(str(written.parent)).recordings
+    rows = fc.open_run(str(written.parent)).table("recordings").to_pylist()
     assert sum(row["ios"] for row in rows if row["operation"] == "write") > 0
 
 

@@ -24,7 +24,7 @@ def flushed(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_the_spec_sheet_has_the_flush(flushed: Run) -> None:
-    [row] = [one for one in flushed.recordings if one["operation"] == "flush"]
+    [row] = [one for one in flushed.table("recordings").to_pylist() if one["operation"] == "flush"]
     sheet = {row["quantity"]: row for row in rows_of(flushed.findings)}
     assert sheet["flush"]["value"] == row["latency_mean_s"] > 0
     assert sheet["flush_p99"]["value"] == row["latency_p99_s"]
@@ -46,7 +46,7 @@ def test_a_gate_holds_flushes_to_a_limit(flushed: Run, tmp_path: Path) -> None:
 
 def test_a_fill_is_drawn_over_what_was_written(tmp_path: Path) -> None:
     run = fc.run("sequential-fill", "sim:intel-x25-v-40gb", filled_share=0.05, out=tmp_path)
-    [row] = run.recordings
+    [row] = run.table("recordings").to_pylist()
     filled_bytes = int(run.manifest["target"]["capacity_bytes"] * 0.05)
     assert filled_bytes - 128 * 1024 < row["bytes"] <= filled_bytes
     [test] = charts.tests([run])

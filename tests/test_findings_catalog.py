@@ -56,7 +56,7 @@ def test_an_estimator_sees_only_what_its_row_says_that_it_needs(
         iops = 1 / (1e-6 + size / 5e8)
         run.add(f"probe-depth/x/{size}", "read", iops=iops, of="written", block_bytes=size)
     [row] = [row for row in CATALOG if row.name == "link"]
-    nosy = replace(row, estimator=lambda view: view.conclusion("dies"))
+    nosy = replace(row, estimator=lambda view: view.answer("dies"))
     monkeypatch.setitem(resolver._ROWS, "link", nosy)
     with pytest.raises(AssertionError, match="does not say that it needs dies"):
         resolver.Resolver(run).finding("link")
@@ -149,7 +149,7 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
         ),
     ],
 )
-def test_sentences_read_like_this(said: sentences.Statement, words: str) -> None:
+def test_sentences_read_like_this(said: sentences.Said, words: str) -> None:
     assert sentence(said) == words
 
 

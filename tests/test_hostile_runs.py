@@ -175,7 +175,9 @@ def test_a_table(
 def test_a_column_that_an_earlier_version_did_not_write(spoilt: Path) -> None:
     path = spoilt / schema.RECORDINGS
     pq.write_table(pq.read_table(path).drop_columns(["energy_j"]), path)
-    assert [row["energy_j"] for row in fc.open_run(str(spoilt)).recordings] == [None, None]
+    assert [
+        row["energy_j"] for row in fc.open_run(str(spoilt)).table("recordings").to_pylist()
+    ] == [None, None]
 
 
 def test_a_query_with_a_name_twice(sound: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
     assert kinds == ["seconds", "percentiles"]
     told = json.loads(path.read_text())["jobs"]
     for operation in ("read", "write"):
-        (row,) = (r for r in run.recordings if r["operation"] == operation)
+        (row,) = (r for r in run.table("recordings").to_pylist() if r["operation"] == operation)
         own = [job[operation] for job in told]
         ios = sum(one["total_ios"] for one in own)
         assert row["recording"] == "fio/mixed"
@@ -85,7 +85,8 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
         assert row["iops"] == pytest.approx(sum(one["iops"] for one in own), rel=0.02)
         mean = sum(one["lat_ns"]["mean"] * one["total_ios"] for one in own) / ios
         assert row["latency_mean_s"] == pytest.approx(mean * 1e-9)
-        low, high, count = run.histogram("fio/mixed", operation)
+        one = run.recording("fio/mixed").operations[operation]
+        low, high, count = one.histogram
         assert count.sum() == ios
         assert np.all(high[:-1] < low[1:])
         middle = sorted(
@@ -93,9 +94,8 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
         )
         # fio rounds to the middle of a bucket that is 1/64 wide.
         assert row["latency_p99_s"] == pytest.approx(middle[int(0.99 * ios)] * 1e-9, rel=0.02)
-        series = run.series("fio/mixed", operation)
-        assert series["ios"].sum() == ios
-        assert series["bytes"].sum() == row["bytes"]
+        assert one.second_ios.sum() == ios
+        assert one.second_bytes.sum() == row["bytes"]
 
 
 def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
     assert any("interpolated" in note for note in run.manifest["notes"])
     jobs = json.loads(path.read_text())["jobs"]
     told = [job["read"]["clat_ns"]["percentile"] for job in jobs]
-    row = run.recordings[0]
+    row = run.table("recordings").to_pylist()[0]
     # An I/O is whole: of few, a percentile may lie anywhere between the neighbours of fio's.
     for column, below, above in (
         ("latency_p50_s", "40.000000", "60.000000"),
@@ -112,7 +112,7 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
     ):
         assert min(one[below] for one in told) <= row[column] * 1e9 * (1 + 1e-9)
         assert row[column] * 1e9 <= max(one[above] for one in told) * (1 + 1e-9)
-    assert len(run.series("fio/mixed", "read")["ios"]) == 0
+    assert len(run.recording("fio/mixed").operations["read"].second_ios) == 0
     other = import_files([fio_folder / "json+.out"], tmp_path)
     comparison = compare([ComparedRuns("json", [run]), ComparedRuns("json+", other)])
     assert {d.recording for d in comparison.differences} == {"fio/mixed"}
@@ -136,7 +136,7 @@ def fio_2(folder: Path) -> Path:
 
 def test_fio_2_tells_microseconds_and_kib(tmp_path: Path) -> None:
     (run,) = import_files([fio_2(tmp_path)], tmp_path / "runs")
-    (row,) = run.recordings
+    (row,) = run.table("recordings").to_pylist()
     assert (row["ios"], row["bytes"]) == (100, 400 * 1024)
     assert row["latency_mean_s"] == pytest.approx(101.5e-6)
     assert 90e-6 <= row["latency_p99_s"] <= 401e-6
@@ -154,13 +154,13 @@ def test_averaged_logs_make_a_series_with_that_of_iops(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     lat, iops, bandwidth, submission = (tmp_path / name for name in logs)
     (run,) = import_files([path], tmp_path / "runs", (lat, bandwidth, iops))
-    series = run.series("fio/old", "read")
-    assert series["ios"].tolist() == [50, 50]
-    assert series["bytes"].tolist() == [50 * 4096] * 2
-    assert series["latency_mean_s"] == pytest.approx([110e-6, 90e-6])
-    assert np.isnan(series["latency_max_s"]).all()
+    read = run.recording("fio/old").read
+    assert read.second_ios.tolist() == [50, 50]
+    assert read.second_bytes.tolist() == [50 * 4096] * 2
+    assert read.second_latency_mean_s == pytest.approx([110e-6, 90e-6])
+    assert np.isnan(read.second_latency_max_s).all()
     (run,) = import_files([path], tmp_path / "runs", (iops,))
-    assert run.series("fio/old", "read")["bytes"].tolist() == [50 * 4096] * 2
+    assert run.recording("fio/old").operations["read"].second_bytes.tolist() == [50 * 4096] * 2
     for wrong, reason in (
         ((lat,), "name the logs of IOPS as well"),
         ((submission,), "no series can be made of it"),
@@ -189,7 +189,7 @@ def test_iometers_rows_of_all_workers_are_taken(tmp_path: Path) -> None:
     path.write_text(IOMETER)
     (run,) = import_files([path], tmp_path / "runs")
     validate("run", run.manifest)
-    (row,) = run.recordings
+    (row,) = run.table("recordings").to_pylist()
     assert row["recording"] == "iometer/4K random write"
     assert (row["operation"], row["ios"], row["bytes"]) == ("write", 900_050, 3_686_604_800)
     assert row["iops"] == pytest.approx(9000.5)

@@ -44,7 +44,7 @@ def quantities(run: Run) -> set[str]:
 
 def rows(run: Run, **wanted: str) -> list[dict[str, Any]]:
     """Rows of recordings.parquet with these values."""
-    return [row for row in run.recordings if wanted.items() <= row.items()]
+    return [row for row in run.table("recordings").to_pylist() if wanted.items() <= row.items()]
 
 
 def test_results_of_clients_without_that_of_all_together(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_results_of_clients_without_that_of_all_together(tmp_path: Path) -> None
     told = json.loads((DATA / "clients.json").read_text())["client_stats"]
     assert [job["jobname"] for job in told] == ["a", "b", "a", "b", "All clients"]
     assert run.manifest["target"]["name"] == "127.0.0.1:/tmp/fioim/data.bin"
-    assert {row["recording"] for row in run.recordings} == {"fio/a", "fio/b"}
+    assert {row.id for row in run.recordings} == {"fio/a", "fio/b"}
     # Two clients ran the same job at the same time.
     (row,) = rows(run, recording="fio/a")
     assert row["ios"] == told[0]["read"]["total_ios"] + told[2]["read"]["total_ios"]
@@ -62,11 +62,11 @@ def test_results_of_clients_without_that_of_all_together(tmp_path: Path) -> None
 def test_unified_reporting_is_not_taken_for_reads(tmp_path: Path) -> None:
     told = json.loads((DATA / "unified-mixed.json").read_text())["jobs"][0]["mixed"]
     run = imported("unified-mixed.json", tmp_path)
-    (row,) = run.recordings
+    (row,) = run.table("recordings").to_pylist()
     assert (row["operation"], row["ios"]) == ("mixed", told["total_ios"])
     assert any("what each of them did is not known" in note for note in run.manifest["notes"])
     both = imported("unified-both.json", tmp_path)
-    assert [row["operation"] for row in both.recordings] == ["read", "write"]
+    assert [row["operation"] for row in both.table("recordings").to_pylist()] == ["read", "write"]
 
 
 def test_json_amid_text(tmp_path: Path) -> None:
@@ -78,12 +78,12 @@ def test_of_a_status_each_interval_the_last_is_taken(tmp_path: Path) -> None:
     text = (DATA / "status-interval.out").read_text()
     last = json.loads(text[text.rindex("\n{") :])["jobs"][0]["read"]
     run = imported("status-interval.out", tmp_path)
-    assert run.recordings[0]["ios"] == last["total_ios"]
+    assert run.table("recordings").to_pylist()[0]["ios"] == last["total_ios"]
     assert any("one after the other" in note for note in run.manifest["notes"])
     cut = tmp_path / "cut.out"
     cut.write_text(text[: text.rindex('"jobs"')])
     (run,) = import_files([cut], tmp_path)
-    assert 0 < run.recordings[0]["ios"] < last["total_ios"]
+    assert 0 < run.table("recordings").to_pylist()[0]["ios"] < last["total_ios"]
     assert any("in the midst of a result" in note for note in run.manifest["notes"])
 
 
@@ -97,7 +97,7 @@ def test_terse_output(version: int, tmp_path: Path) -> None:
     assert row["iops"] == pytest.approx(iops, rel=1e-3)
     percentile = next(f for f in line if f.startswith("99.000000%=")).partition("=")[2]
     assert row["latency_p99_s"] == pytest.approx(float(percentile) * 1e-6, rel=0.02)
-    assert len(run.recordings) == (2 if version == 5 else 1)
+    assert len(run.table("recordings").to_pylist()) == (2 if version == 5 else 1)
     assert entry(run, row["recording"])["point"]["block_bytes"] == 4096
     assert any("neither request size" in note for note in run.manifest["notes"])
 
@@ -122,7 +122,7 @@ def test_syncs_are_kept_shown_and_named(tmp_path: Path) -> None:
 def test_threads_are_one_workload(tmp_path: Path) -> None:
     told = json.loads((DATA / "numjobs.json").read_text())["jobs"]
     run = imported("numjobs.json", tmp_path)
-    (row,) = run.recordings
+    (row,) = run.table("recordings").to_pylist()
     assert row["iops"] == pytest.approx(sum(job["read"]["iops"] for job in told), rel=0.01)
     assert entry(run, "fio/thr")["point"]["queue_depth"] == 4
     assert "read_access" not in quantities(run)  # nothing was alone
@@ -160,7 +160,7 @@ def test_a_job_with_an_error_is_marked(tmp_path: Path) -> None:
 
 def test_a_folder_of_a_sweep_is_one_run_with_its_curves(tmp_path: Path) -> None:
     (run,) = import_files([DATA / "sweep", DATA / "fdatasync.json"], tmp_path)
-    assert len(run.recordings) == 11
+    assert len(run.table("recordings").to_pylist()) == 11
     (test,) = charts_of_tests([run])
     lines = {chart["title"]: chart for chart in test["charts"] if chart["kind"] == "lines"}
     by_depth, by_size = lines["IOPS by queue depth"], lines["Throughput by block size"]
@@ -191,7 +191,7 @@ def test_files_of_several_targets_are_several_runs(tmp_path: Path) -> None:
         file.truncate(1 << 30)
     runs = import_files([tmp_path], tmp_path / "runs")
     assert [run.manifest["target"]["name"] for run in runs] == ["/dev/nvme0n1", "/dev/nvme1n1"]
-    assert [len(run.recordings) for run in runs] == [2, 1]
+    assert [len(run.table("recordings").to_pylist()) for run in runs] == [2, 1]
     assert runs[0].manifest["target"]["kind"] == "device"
 
 
@@ -219,7 +219,7 @@ def _with_logs(folder: Path) -> Path:
 def test_logs_that_are_not_the_jobs_are_said(tmp_path: Path) -> None:
     path = _with_logs(tmp_path)
     (run,) = import_files([path], tmp_path / "runs", [tmp_path / "w_lat.1.log"])
-    assert run.series("fio/w", "write")["ios"].tolist() == [200, 200]
+    assert run.recording("fio/w").operations["write"].second_ios.tolist() == [200, 200]
     for log, reason in (
         ("reads_lat.1.log", "is a log of reads, and job w did none"),
         ("w_bw.1.log", "bandwidths alone make no series; name the log of latencies"),
@@ -247,7 +247,7 @@ def test_fio_itself_with_everything_at_once(tmp_path: Path) -> None:
         timeout=60,
     )
     (run,) = import_files([tmp_path / "out"], tmp_path / "runs")
-    assert {row["operation"] for row in run.recordings} == {"write", "flush"}
+    assert {row["operation"] for row in run.table("recordings").to_pylist()} == {"write", "flush"}
     point = entry(run, "fio/w")["point"]
     assert (point["block_bytes"], point["queue_depth"]) == (8192, 2)
     write, flush = rows(run, operation="write")[0], rows(run, operation="flush")[0]

@@ -127,13 +127,13 @@ def test_a_time_of_no_calendar_is_noted(tmp_path: Path) -> None:
 
 def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:
     (run,) = import_files([result(tmp_path, "jobname", "\ud800\0" + "n" * 5000)], tmp_path / "runs")
-    assert len(run.recordings[0]["recording"]) < 300
+    assert len(run.table("recordings").to_pylist()[0]["recording"]) < 300
 
 
 def test_a_job_without_latencies_by_percentile(tmp_path: Path) -> None:
     path = result(tmp_path, "read/lat_ns", {"min": 50, "max": 400, "mean": 100.5})
     (run,) = import_files([path], tmp_path / "runs")
-    assert run.recordings[0]["latency_p99_s"] is None
+    assert run.table("recordings").to_pylist()[0]["latency_p99_s"] is None
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,18 @@ def _latency(out: Path, log_ios: int | None = None) -> fc.Run:
     return fc.run("latency", DISK, scale=0.02, log_ios=log_ios, out=out)
 
 
+def log_of(run: fc.Run, recording: str) -> fc.IoLog:
+    log = run.recording(recording).log
+    assert log is not None
+    return log
+
+
 def test_every_io_is_on_record_with_what_it_did(tmp_path: Path) -> None:
     run = _latency(tmp_path)
-    log = run.ios("latency/65-percent-reads")
+    log = log_of(run, "latency/65-percent-reads")
     rows = {
         row["operation"]: row
-        for row in run.recordings
+        for row in run.table("recordings").to_pylist()
         if row["recording"] == "latency/65-percent-reads"
     }
     assert (log.one_in, len(log)) == (1, log.of)
@@ -60,7 +66,7 @@ def test_of_more_than_there_is_room_for_a_share_is_kept_the_same_every_time(tmp_
     once, again = (_latency(tmp_path, log_ios=100) for _ in range(2))
     file = schema.ios_file("latency/0-percent-reads")
     assert (once.path / file).read_bytes() == (again.path / file).read_bytes()
-    log, every = once.ios("latency/0-percent-reads"), whole.ios("latency/0-percent-reads")
+    log, every = log_of(once, "latency/0-percent-reads"), log_of(whole, "latency/0-percent-reads")
     assert log.of == len(every)
     assert log.one_in == 2 ** round(np.log2(log.one_in))
     assert 25 < len(log) <= 100 < log.of
@@ -75,8 +81,7 @@ def test_of_more_than_there_is_room_for_a_share_is_kept_the_same_every_time(tmp_
     assert "(of all " in text
     none = _latency(tmp_path, log_ios=0)
     assert not (none.path / schema.IOS).exists()
-    with pytest.raises(KeyError, match="single I/Os"):
-        none.ios("latency/0-percent-reads")
+    assert none.recording("latency/0-percent-reads").log is None
 
 
 def test_the_bands_follow_the_latencies_and_the_picture_has_the_slowest(tmp_path: Path) -> None:
@@ -97,7 +102,7 @@ def test_the_bands_follow_the_latencies_and_the_picture_has_the_slowest(tmp_path
     [chart] = [c for test in charted([run]) for c in test["charts"] if c["kind"] == "ios"]
     assert [s["label"].split(", ")[-1] for s in chart["series"]][1:3] == ["reads", "writes"]
     reads = chart["series"][0]
-    assert len(reads["points"]) == len(run.ios("latency/100-percent-reads"))
+    assert len(reads["points"]) == len(log_of(run, "latency/100-percent-reads"))
     slowest = max(latency for _, latency in reads["points"])
     assert slowest == pytest.approx(
         max(value for _, value in reads["lines"][2]["points"] if value is not None)

@@ -81,7 +81,9 @@ def test_the_tables_hold_what_the_runs_hold(folder: Path) -> None:
         rows = query(
             database, "SELECT drive, recording, iops, block_bytes FROM recordings"
         ).to_pylist()
-        own = [(kept.drive, row) for kept in runs for row in kept.run.recordings]
+        own = [
+            (kept.drive, row) for kept in runs for row in kept.run.table("recordings").to_pylist()
+        ]
         assert {(row["drive"], row["recording"], row["iops"]) for row in rows} == {
             (drive, row["recording"], row["iops"]) for drive, row in own
         }

@@ -21,12 +21,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> fc.Run:
 
 
 def test_every_io_is_in_its_second_and_in_a_narrow_bucket(run: fc.Run) -> None:
-    rows, series = run.latency_over_time(HELD, "write"), run.series(HELD, "write")
-    by_second = np.bincount(rows.second, weights=rows.count, minlength=len(series["ios"]))
-    assert by_second.tolist() == series["ios"].tolist()
+    write = run.recording(HELD).write
+    rows = write.latency_over_time
+    by_second = np.bincount(rows.second, weights=rows.count, minlength=len(write.second_ios))
+    assert by_second.tolist() == write.second_ios.tolist()
     assert ((rows.high_ns - rows.low_ns) * 8 <= np.maximum(rows.low_ns, 1024)).all()
     # The same I/Os as in the whole histogram, whose buckets lie within these.
-    low, high, count = run.histogram(HELD, "write")
+    low, high, count = write.histogram
     lows, where = np.unique(rows.low_ns, return_inverse=True)
     highs = rows.high_ns[np.unique(rows.low_ns, return_index=True)[1]]
     place = np.searchsorted(lows, low, side="right") - 1
@@ -37,13 +38,13 @@ def test_every_io_is_in_its_second_and_in_a_narrow_bucket(run: fc.Run) -> None:
     )
     # The slowest of a second is in the highest of its buckets.
     for second in (0, len(by_second) - 1):
-        worst_ns = series["latency_max_s"][second] * 1e9
+        worst_ns = write.second_latency_max_s[second] * 1e9
         top = np.flatnonzero(rows.second == second)[-1]
         assert rows.low_ns[top] <= worst_ns + 0.5 <= rows.high_ns[top] + 1
     table = run.table(schema.LATENCY_OVER_TIME)
     assert (table.num_rows, table.nbytes < 10**6) == (len(rows.count), True)
     with pytest.raises(KeyError):
-        run.latency_over_time(HELD, "read")
+        _ = run.recording(HELD).read
 
 
 def test_the_map_has_every_io_and_its_percentiles_follow_the_time() -> None:
@@ -76,13 +77,14 @@ def test_the_report_shows_a_map_or_says_that_there_is_none(run: fc.Run, tmp_path
     [test] = charted([run])
     chart = next(chart for chart in test["charts"] if chart["kind"] == "density")
     [series] = chart["series"]
+    write = run.recording(HELD).write
     # Of all whole seconds: what the end of the run cut short is none.
-    counts = run.series(HELD, "write")["ios"][: int(run.recordings[0]["elapsed_s"] + 1e-6)]
+    counts = write.second_ios[: int(write.elapsed_s + 1e-6)]
     assert sum(sum(column[1:]) for column in series["columns"]) == counts.sum()
     assert chart["map"]["to_s"] == len(counts)
     worst = next(line for line in series["lines"] if line["label"] == "slowest")
     assert max(y for _, y in worst["points"]) == pytest.approx(
-        np.nanmax(run.series(HELD, "write")["latency_max_s"][: len(counts)]), rel=1e-3
+        np.nanmax(write.second_latency_max_s[: len(counts)]), rel=1e-3
     )
     rows = chart["map"]["rows"]
     assert all(low < high <= other for (low, high), (other, _) in itertools.pairwise(rows))
@@ -93,7 +95,7 @@ def test_the_report_shows_a_map_or_says_that_there_is_none(run: fc.Run, tmp_path
         if file.name != schema.LATENCY_OVER_TIME:
             (old / file.name).write_bytes(file.read_bytes())
     before = Run(old)
-    assert len(before.latency_over_time(HELD, "write").count) == 0
+    assert len(before.recording(HELD).write.latency_over_time.count) == 0
     [test] = charted([before])
     [gap] = [chart for chart in test["charts"] if chart["kind"] == "gap"]
     assert "OCZ Core 64GB has no latencies by the second" in gap["text"]

@@ -144,7 +144,7 @@ def test_rounds_may_be_ended_by_the_judge() -> None:
 
 def _recording(iops: float) -> fc.Recording:
     """A minute of 4 KiB writes."""
-    ios, none = round(iops * 60), np.zeros(0, dtype=np.int64)
+    ios = round(iops * 60)
     write = fc.OperationRecording(
         ios=ios,
         bytes=4096 * ios,
@@ -153,12 +153,5 @@ def _recording(iops: float) -> fc.Recording:
         latency_min_s=None,
         latency_mean_s=None,
         latency_max_s=None,
-        bucket_low_ns=none,
-        bucket_high_ns=none,
-        bucket_count=none,
-        second_ios=none,
-        second_bytes=none,
-        second_latency_mean_s=np.zeros(0),
-        second_latency_max_s=np.zeros(0),
     )
     return fc.Recording(60.0, 1.0, None, None, None, False, None, {"write": write})

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fourcorners as fc
-from fourcorners.recording import OperationRecording
+from fourcorners.recording import Histogram, InMemory, OperationRecording
 from fourcorners.target.simulated import SimulatedTarget
 
 
@@ -17,7 +17,6 @@ def _of(latencies_ns: list[int]) -> OperationRecording:
     values = np.sort(np.array(latencies_ns, dtype=np.int64))
     width = np.maximum(values >> 10, 1)
     low, counts = np.unique(values - values % width, return_counts=True)
-    empty = np.zeros(0)
     return OperationRecording(
         ios=len(values),
         bytes=0,
@@ -26,13 +25,7 @@ def _of(latencies_ns: list[int]) -> OperationRecording:
         latency_min_s=values[0] * 1e-9,
         latency_mean_s=float(values.mean()) * 1e-9,
         latency_max_s=values[-1] * 1e-9,
-        bucket_low_ns=low,
-        bucket_high_ns=low + (low >> 10),
-        bucket_count=counts.astype(np.int64),
-        second_ios=empty.astype(np.int64),
-        second_bytes=empty.astype(np.int64),
-        second_latency_mean_s=empty,
-        second_latency_max_s=empty,
+        arrays=InMemory(Histogram(low, low + (low >> 10), counts.astype(np.int64))),
     )
 
 
@@ -63,7 +56,7 @@ def test_parts_agree_with_the_whole() -> None:
     assert list(recording.operations) == ["read"]
     assert reads.bytes == reads.ios * 4096
     assert reads.second_ios.sum() == reads.ios
-    assert reads.bucket_count.sum() == reads.ios
+    assert reads.histogram.count.sum() == reads.ios
     assert reads.latency_mean_s is not None
     # Little's law, with the queue depth summed where I/Os are issued.
     assert reads.iops * reads.latency_mean_s == pytest.approx(recording.mean_queue_depth, rel=1e-6)
@@ -110,7 +103,7 @@ def test_a_seed_repeats_a_run_exactly() -> None:
             stream = fc.Stream.read("random", 4096)
             counts: list[int] = drive.run(
                 fc.Workload([stream], ios=50, seed=seed)
-            ).read.bucket_low_ns.tolist()
+            ).read.histogram.low_ns.tolist()
             return counts
 
     assert run(1) == run(1)

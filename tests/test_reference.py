@@ -31,9 +31,7 @@ def test_a_reference_runs_what_the_run_ran(
     for key in ("suite", "seed", "profile", "scale"):
         assert beside.manifest[key] == run.manifest[key]
     assert beside.manifest["request"]["subject"]["filled_share"] == 0.5
-    assert [row["recording"] for row in beside.recordings] == [
-        row["recording"] for row in run.recordings
-    ]
+    assert [row.id for row in beside.recordings] == [row.id for row in run.recordings]
 
 
 def test_a_reference_that_is_no_drive_is_refused(

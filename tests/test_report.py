@@ -15,7 +15,7 @@ import report_fixture as made_up
 from rich.console import Console
 
 from fourcorners import wording
-from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import measured
@@ -205,7 +205,7 @@ def test_heat_maps_write_numbers_for_people() -> None:
     test = {**run.manifest["tests"][1], "name": "mine"}
     test["charts"] = [{**chart, "rows": "block_bytes", "series": ["operation"]}]
     run.manifest["tests"][1] = test
-    for row in run.recordings:
+    for row in run.rows:
         row["test"] = row["test"].replace("queue-depth", "mine")
     [reads, writes] = next(t for t in charts.tests([run]) if t["name"] == "mine")["charts"]
     assert reads["columns"] == [str(depth) for depth in made_up.DEPTHS]
@@ -240,7 +240,7 @@ def test_intervals_are_those_of_the_analysis() -> None:
         assert low < mean < high
     points = {p["id"]: p for line in payload["queueDepth"] for p in line["points"]}
     for one in measured(run, "queue-depth"):
-        estimate = of_run(run, one, IOPS)
+        estimate = of_point(one, IOPS)
         assert estimate is not None
         factors = points[one.recording]["rateInterval"]
         assert [f * one.iops for f in factors] == pytest.approx(estimate.interval(), rel=1e-4)
@@ -266,7 +266,7 @@ def test_same_drive_twice_gets_two_names() -> None:
 def test_percentile_curves_follow_the_histogram() -> None:
     run = made_up.make_run(made_up.X25M)
     corner = report_payload([run])["corners"][0]
-    row = next(r for r in run.recordings if r["recording"] == corner["id"])
+    row = next(r for r in run.rows if r["recording"] == corner["id"])
     curve = dict(zip(corner["curve"]["tail"], corner["curve"]["ns"], strict=True))
     for tail, key in ((0.1, "p90"), (0.01, "p99"), (0.001, "p999")):
         assert curve[tail] == pytest.approx(row[f"latency_{key}_s"] * 1e9, rel=0.01)
@@ -276,7 +276,7 @@ def test_percentile_curves_follow_the_histogram() -> None:
 
 def test_a_second_cut_short_is_left_out() -> None:
     run = made_up.make_run(seconds=100)
-    row = next(r for r in run.recordings if r["recording"] == "consistency/write")
+    row = next(r for r in run.rows if r["recording"] == "consistency/write")
     assert len(report_payload([run])["consistency"][0]["ios"]) == 100
     row["elapsed_s"] = 99.4
     series = report_payload([run])["consistency"][0]
@@ -365,9 +365,9 @@ def test_what_was_published_stands_beside_what_was_measured() -> None:
     assert row["about"] == ""
     [here] = row["here"]
     measured = next(
-        r for r in run.recordings if r["recording"].startswith("four-corners/sequential-read")
+        one for one in run.recordings if one.id.startswith("four-corners/sequential-read")
     )
-    assert here.startswith(f"{wording.mbps(measured['bytes_per_second'])} MB/s (")
+    assert here.startswith(f"{wording.mbps(measured.bytes_per_second)} MB/s (")
     assert "What was published" in render_html([run])
 
 

@@ -16,6 +16,7 @@ import pytest
 import report_fixture as made_up
 
 from fourcorners import wording
+from fourcorners.recording import OperationRecording
 from fourcorners.report.html import write_html
 
 CHROMIUM = shutil.which("chromium")
@@ -32,6 +33,13 @@ VIEWS = '[data-figure="consistency"]'
 OPENED_CPU_S = 1.0
 """Most processor time that a page of eight drives takes to open; about 0.3 s on the machine of
 docs/report.md. Processor time, since others may load the machine."""
+
+
+def by_id(run: Any, recording: str) -> OperationRecording:
+    """The writes of a recording."""
+    [found] = [one.write for one in run.recordings if one.id == recording]
+    assert isinstance(found, OperationRecording)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -462,23 +470,23 @@ def test_saved_data_is_what_is_drawn(open_report: Open) -> None:
     page = report.page
     views = report.table(page.locator(VIEWS))
     assert views[0] == ["second", "Intel X25-M G2 80GB (IOPS)"]
-    counts = runs[0].series("consistency/write", "write")["ios"]
+    counts = by_id(runs[0], "consistency/write").second_ios
     assert [int(row[1]) for row in views[1:]] == list(counts)
     assert page.locator(f"{VIEWS} .data tbody tr").count() == 100
 
     heat = report.table(report.figure("IOPS map, read (block size by outstanding I/Os)"))
     assert heat[0] == ["drive", "series", "block size", "outstanding I/Os", "IOPS"]
     rates = {
-        (row["recording"].split("/")[2], row["recording"].split("/")[3]): row["iops"]
-        for row in runs[0].recordings
-        if row["recording"].startswith("matrix/read/")
+        (one.id.split("/")[2], one.id.split("/")[3]): one.iops
+        for one in runs[0].recordings
+        if one.id.startswith("matrix/read/")
     }
     assert {(row[2], row[3]): float(row[4]) for row in heat[1:]} == pytest.approx(rates, rel=1e-5)
 
     map_over_time = page.locator("#consistency").locator("figure", has_text="Latency over time")
     density = report.table(map_over_time)
     assert density[0][-1] == "I/Os"
-    over_time = runs[0].latency_over_time("consistency/write", "write")
+    over_time = by_id(runs[0], "consistency/write").latency_over_time
     assert sum(int(row[-1]) for row in density[1:]) == over_time.count.sum()
     assert all(
         float(row[2]) < float(row[3]) and float(row[4]) < float(row[5]) for row in density[1:]

@@ -232,8 +232,8 @@ def test_a_file_is_prepared_and_measured_again_where_the_run_was_killed(tmp_path
     assert any("fill of the whole drive" in step for step in test["preparation"])
     assert (gap["kept"], gap["repeated"]) == ([], ["consistency"])
     assert f"inode {file.stat().st_ino}" in gap["same"]
-    assert [row["recording"] for row in run.recordings] == ["consistency/write"]
-    assert not run.recordings[0]["interrupted"]
+    assert [row.id for row in run.recordings] == ["consistency/write"]
+    assert not run.table("recordings").to_pylist()[0]["interrupted"]
 
 
 def test_a_run_that_goes_on_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

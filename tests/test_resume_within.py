@@ -110,8 +110,8 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     with pytest.raises(fc.UserError, match="has not ended: go on with it by fourcorners resume"):
         _ = fc.open_run(str(out / before.manifest["id"])).manifest
     first = before.manifest["tests"][0]["recordings"][0]["id"]
-    kept = [row for row in before.recordings if row["recording"] == first]
-    lost = [row for row in before.recordings if row["recording"] != first]
+    kept = [row for row in before.table("recordings").to_pylist() if row["recording"] == first]
+    lost = [row for row in before.table("recordings").to_pylist() if row["recording"] != first]
     run = fc.resume(out / before.manifest["id"], overwrite=str(file))
     [done] = run.manifest["tests"]
     assert done["status"] == "complete"
@@ -120,7 +120,7 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
         f"{test}/filled-50",
         f"{test}/filled-100",
     ]
-    assert [row for row in run.recordings if row["recording"] == first] == kept
+    assert [row for row in run.table("recordings").to_pylist() if row["recording"] == first] == kept
     [gap] = run.manifest["gaps"]
     assert gap["continued"] == {test: 1}
     assert "went on after 1 of its measurements, prepared anew" in run.manifest["notes"][-1]

@@ -185,7 +185,7 @@ def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:
     assert len(cells) == 7 * 8
     last = [
         row["iops"]
-        for row in run.recordings
+        for row in run.table("recordings").to_pylist()
         if row["recording"].endswith("/100/4096") and row["operation"] == "read"
     ][-5:]
     assert cells[100.0, 4096]["iops"] == pytest.approx(np.mean(last))
@@ -210,9 +210,13 @@ def test_the_example_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     with fc.open_target(str(tmp_path / "file"), size=16 << 20, engine="sync,buffered") as target:
         run = fc.run(suite, target, out=tmp_path / "runs")
     assert run.manifest["status"] == "complete", run.manifest["tests"]
-    ids = {row["recording"] for row in run.recordings}
+    ids = {row.id for row in run.recordings}
     assert "clients/pages/queue-depth-32" in ids
-    operations = {row["operation"] for row in run.recordings if row["test"] == "beside-the-log"}
+    operations = {
+        row["operation"]
+        for row in run.table("recordings").to_pylist()
+        if row["test"] == "beside-the-log"
+    }
     assert operations == {"read", "write", "flush"}
     [point] = [
         recording["point"]

@@ -53,7 +53,7 @@ def test_a_run_is_saved_named_and_listed(number: signal.Signals, tmp_path: Path)
     [test] = run.manifest["tests"]
     name = "Ctrl-C" if number == signal.SIGINT else number.name
     assert test["reason"] == f"stopped by {name}"
-    assert run.recordings
+    assert run.table("recordings").to_pylist()
     assert path.name in fourcorners("runs", cwd=tmp_path).stdout
     # The page says it, and goes on after a space.
     assert f"(stopped by {name}). What follows" in (path / "report.html").read_text()

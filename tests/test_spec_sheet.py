@@ -187,7 +187,7 @@ def test_the_slowest_thousandth_is_held_against_the_median(slowest: float, side:
         "queue-depth/read/32", "read", iops=30_000.0, pattern="random", block_bytes=4096,
         queue_depth=32,
     )  # fmt: skip
-    run.recordings[-1] |= {"latency_p50_s": 1e-3, "latency_p999_s": slowest * 1e-3}
+    run.rows[-1] |= {"latency_p50_s": 1e-3, "latency_p999_s": slowest * 1e-3}
     low = np.array([10**6, int(slowest * 10**6)])
     run.histograms["queue-depth/read/32", "read"] = (low, low, np.array([1_796_000, 4000]))
     told = [text for text in sentences(run, side) if "in a thousand" in text]
@@ -219,7 +219,7 @@ def test_a_single_wait_of_a_queue_full_is_no_percentile(seconds: float, told: bo
         "queue-depth/read/31", "read", iops=24_000.0, elapsed_s=seconds, pattern="random",
         block_bytes=4096, queue_depth=31,
     )  # fmt: skip
-    run.recordings[-1]["latency_p999_s"] = 6.25e-3
+    run.rows[-1]["latency_p999_s"] = 6.25e-3
     assert ("read_p999" in {row["quantity"] for row in rows_of(analyze(run))}) is told
 
 

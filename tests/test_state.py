@@ -78,7 +78,7 @@ def test_the_suite_starts_every_phase_from_a_saved_state(tmp_path: Path) -> None
     assert restored["preparation"] == ["the state saved in core.state"]
     assert len(filled["preparation"]) == 2
     # The fill of everything is the consistency test's own preparation.
-    series = [run.series("consistency/write", "write")["ios"] for run in runs]
+    series = [run.recording("consistency/write").write.second_ios for run in runs]
     assert (series[0] == series[1]).all()
 
 

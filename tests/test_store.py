@@ -14,7 +14,13 @@ import pytest
 from fault_runs import SCHEMAS
 
 from fourcorners.errors import UserError
-from fourcorners.recording import OperationRecording, Recording
+from fourcorners.recording import (
+    BySecond,
+    Histogram,
+    InMemory,
+    OperationRecording,
+    Recording,
+)
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.validity import fault
 from fourcorners.store.writer import run_name
@@ -64,7 +70,7 @@ TEST: dict[str, Any] = {
 }
 
 
-def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
+def _recording(id: str, latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
     values, counts = np.unique(np.array(latencies_ns, dtype=np.int64), return_counts=True)
     total = len(latencies_ns)
     operation = OperationRecording(
@@ -75,21 +81,28 @@ def _recording(latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:
         latency_min_s=min(latencies_ns) * 1e-9,
         latency_mean_s=sum(latencies_ns) / total * 1e-9,
         latency_max_s=max(latencies_ns) * 1e-9,
-        bucket_low_ns=values,
-        bucket_high_ns=values,
-        bucket_count=counts.astype(np.int64),
-        second_ios=np.array([total, 0, 0]),
-        second_bytes=np.array([total * 4096, 0, 0]),
-        second_latency_mean_s=np.array([1e-3, np.nan, np.nan]),
-        second_latency_max_s=np.array([2e-3, np.nan, np.nan]),
+        arrays=InMemory(
+            Histogram(values, values, counts.astype(np.int64)),
+            BySecond(
+                np.array([total, 0, 0]),
+                np.array([total * 4096, 0, 0]),
+                np.array([1e-3, np.nan, np.nan]),
+                np.array([2e-3, np.nan, np.nan]),
+            ),
+        ),
     )
     operations = {"read": operation}
-    return Recording(elapsed_s, 1.0, None, None, None, False, None, operations, energy_j=6.0)
+    return Recording(
+        *(elapsed_s, 1.0, None, None, None, False, None, operations),
+        energy_j=6.0,
+        id=id,
+        test=id.partition("/")[0],
+    )
 
 
 def test_round_trip(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, "a-run")
-    writer.add("transfer-size/read/4096", "transfer-size", _recording([1000, 2000, 2000, 9000]))
+    writer.add(_recording("transfer-size/read/4096", [1000, 2000, 2000, 9000]))
     writer.findings([FINDING])
     writer.checkpoint(MANIFEST)
     run = writer.finish()
@@ -97,28 +110,28 @@ def test_round_trip(tmp_path: Path) -> None:
     assert run.path == tmp_path / "a-run"
     assert run.manifest["schema"] == "fourcorners/run"
     assert run.manifest["id"] == "a-run"
-    [row] = run.recordings
+    [row] = run.table("recordings").to_pylist()
     assert row["ios"] == 4
     assert row["errors"] == 2
     assert row["cpu_user_s"] is None
     assert (row["energy_j"], row["mean_power_w"]) == (6.0, 2.0)
     assert row["latency_p50_s"] == pytest.approx(2e-6)
     assert row["latency_max_s"] == pytest.approx(9e-6)
-    series = run.series("transfer-size/read/4096", "read")
-    assert series["ios"].tolist() == [4, 0, 0]
-    assert np.isnan(series["latency_mean_s"]).tolist() == [False, True, True]
-    low, _, count = run.histogram("transfer-size/read/4096", "read")
+    read = run.recording("transfer-size/read/4096").read
+    assert read.second_ios.tolist() == [4, 0, 0]
+    assert np.isnan(read.second_latency_mean_s).tolist() == [False, True, True]
+    low, _, count = read.histogram
     assert low.tolist() == [1000, 2000, 9000]
     assert count.tolist() == [1, 2, 1]
     assert run.findings == [FINDING]
     with pytest.raises(KeyError):
-        run.series("transfer-size/read/4096", "write")
+        run.recording("transfer-size/write/4096")
 
 
 def test_the_columns_are_the_documented_ones(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, "a-run")
-    writer.add("a/read/1", "a", _recording([1000]))
-    [row] = writer.checkpoint(MANIFEST).recordings
+    writer.add(_recording("a/read/1", [1000]))
+    [row] = writer.checkpoint(MANIFEST).table("recordings").to_pylist()
     text = (Path(__file__).parents[1] / "docs" / "run-folder.md").read_text()
     section = text.split("## recordings.parquet")[1].split("##")[0].split("Rows exist")[0]
     documented = [word for word in re.findall(r"`(\w+)`", section) if word not in ("null", "mixed")]
@@ -129,7 +142,7 @@ def test_a_run_appears_under_its_name_only_when_finished(tmp_path: Path) -> None
     writer = RunWriter.create(tmp_path, "a-run")
     writer.checkpoint({**MANIFEST, "status": "running"})
     assert [path.name for path in tmp_path.iterdir()] == [".a-run.partial"]
-    assert Run(tmp_path / ".a-run.partial").recordings == []
+    assert Run(tmp_path / ".a-run.partial").recordings == ()
     writer.finish()
     assert [path.name for path in tmp_path.iterdir()] == ["a-run"]
 
@@ -146,9 +159,9 @@ def test_a_failed_write_keeps_the_last_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = RunWriter.create(tmp_path, "a-run")
-    writer.add("a/read/1", "a", _recording([1000]))
+    writer.add(_recording("a/read/1", [1000]))
     writer.checkpoint(MANIFEST)
-    writer.add("a/read/2", "a", _recording([2000]))
+    writer.add(_recording("a/read/2", [2000]))
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -157,7 +170,7 @@ def test_a_failed_write_keeps_the_last_checkpoint(
     with pytest.raises(UserError, match="no space left on device") as caught:
         writer.checkpoint(MANIFEST)
     assert str(writer.path) in str(caught.value)
-    assert [row["recording"] for row in Run(writer.path).recordings] == ["a/read/1"]
+    assert [one.id for one in Run(writer.path).recordings] == ["a/read/1"]
     assert not list(writer.path.glob(".*.partial"))
 
 
@@ -225,7 +238,7 @@ def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) ->
     for saved in (True, False):
         killed = RunWriter.create(tmp_path, f"killed-{saved}")
         if saved:
-            killed.add("a/read/1", "a", _recording([1000]))
+            killed.add(_recording("a/read/1", [1000]))
             tests = [{**TEST, "status": "complete"}, {**TEST, "status": "running"}]
             killed.checkpoint({**MANIFEST, "status": "running", "tests": tests})
         os.close(killed._claim.lock)
@@ -243,6 +256,6 @@ def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) ->
     run = Run(tmp_path / "killed-True")
     assert run.manifest["status"] == "interrupted"
     assert [test["status"] for test in run.manifest["tests"]] == ["complete", "interrupted"]
-    assert len(run.recordings) == 1
+    assert len(run.table("recordings").to_pylist()) == 1
     alive.checkpoint(MANIFEST)
     assert [path.name for path in alive.finish().path.iterdir() if path.name == ".lock"] == []

@@ -153,7 +153,7 @@ def test_a_run_keeps_its_plan_and_its_measurements(tmp_path: Path) -> None:
         "sequential fill of the whole drive, 128 KiB",
     ]
     listed = [recording["id"] for recording in test["recordings"]]
-    assert [row["recording"] for row in run.recordings] == listed
+    assert [row.id for row in run.recordings] == listed
     assert listed[0] == "transfer-size/read/512"
     assert test["recordings"][0]["workload"]["seed"] == 7
     assert run.findings
@@ -170,10 +170,10 @@ def test_the_whole_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.Monk
     assert run.manifest["environment"]["kernel"]
     assert len(run.manifest["tests"]) == 5
     assert "sequential fill of the whole drive, 128 KiB" in run.manifest["tests"][0]["preparation"]
-    assert {row["errors"] for row in run.recordings} == {0}
+    assert {row["errors"] for row in run.table("recordings").to_pylist()} == {0}
     # No write test leaves an operation of the other kind behind.
-    assert all(row["operation"] in row["recording"] for row in run.recordings)
-    assert sum(row["cpu_system_s"] for row in run.recordings) > 0
+    assert all(name in one.id for one in run.recordings for name in one.operations)
+    assert sum(row["cpu_system_s"] for row in run.table("recordings").to_pylist()) > 0
 
 
 class _Failing(SimulatedTarget):
@@ -199,9 +199,7 @@ def test_a_failed_test_leaves_the_others_alone(tmp_path: Path) -> None:
         ("transfer-size", "complete", None),
     ]
     # What was measured before is kept.
-    assert {row["recording"] for row in run.recordings} >= {
-        "four-corners/random-write-qd3-incompressible"
-    }
+    assert {row.id for row in run.recordings} >= {"four-corners/random-write-qd3-incompressible"}
 
 
 def test_a_part_filled_drive_is_filled_and_used_in_that_part_alone() -> None:

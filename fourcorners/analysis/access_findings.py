@@ -138,7 +138,7 @@ def _penalty_interval(
 ) -> tuple[float, float] | None:
     """The two-point penalty's interval: it is a mean over the smallest requests, and shares the
     error of their mean latency."""
-    error = histogram_mean_error(*run.histogram(smallest.recording, smallest.operation))
+    error = histogram_mean_error(*smallest.histogram)
     if error is None:
         return None
     return blog.access_penalty_s - error, blog.access_penalty_s + error

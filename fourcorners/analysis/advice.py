@@ -15,7 +15,7 @@ import numpy as np
 from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.consistency_findings import SLUGGISH_IOPS
-from fourcorners.analysis.estimate import averaged, of_run, of_series
+from fourcorners.analysis.estimate import averaged, of_point, of_series
 from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT
 from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of, spread
 from fourcorners.analysis.source import RunData, measured
@@ -278,8 +278,8 @@ def _left(run: RunData, traits: Traits) -> Ratio | None:
     if not fresh or not settled:
         return None
     [write] = [one for one in measured(run, operation="write") if one.recording == evidence[0]]
-    series = np.asarray(run.series(write.recording, write.operation)["ios"], np.float64)
-    seconds = full_seconds(series, write.number("elapsed_s") or 0.0)
+    series = np.asarray(write.second_ios, np.float64)
+    seconds = full_seconds(series, write.elapsed_s)
     first = seen["steady_from_s"] if traits.consistency_level else seen["cliff_s"]
     before, after = of_series(seconds[: seen["cliff_s"]]), of_series(seconds[first:])
     if before is None or after is None or seen["cliff_s"] < FRESH_SECONDS_MIN:
@@ -317,8 +317,8 @@ def _tails(run: RunData, advice: Advice) -> None:
         deepest = busiest(run, operation)
         if deepest is None:
             continue
-        ratio = ratio_of(run, deepest, deepest, _TAIL, _MEDIAN)
-        slow = deepest.number(_TAIL.column)
+        ratio = ratio_of(deepest, deepest, _TAIL, _MEDIAN)
+        slow = deepest.latency_percentile_s(99.9)
         if ratio is None or slow is None or ratio.interval is None:
             continue
         yardstick = "the median of the same recording"
@@ -342,7 +342,7 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
             (one for one in measured(run, "queue-depth", operation) if one.queue_depth),
             key=lambda one: one.queue_depth or 0,
         )
-        gain = ratio_of(run, points[-1], points[0], IOPS)
+        gain = ratio_of(points[-1], points[0], IOPS)
         if gain is None:
             continue
         depth, yardstick = points[-1].queue_depth, "the drive's own rate of one request at a time"
@@ -364,7 +364,7 @@ def _content(run: RunData, traits: Traits, advice: Advice) -> None:
     if traits.compression is None:
         return
     hard, easy = traits.compression
-    share = ratio_of(run, hard, easy, THROUGHPUT)
+    share = ratio_of(hard, easy, THROUGHPUT)
     if share is None or share.value > 1 / CONTENT_BAD or not share.differs:
         return
     text = (
@@ -381,7 +381,7 @@ def _straddling(run: RunData, advice: Advice) -> None:
     writes = measured(run, "aligned-writes", "write")
     if len(writes) != 2:
         return
-    share = ratio_of(run, writes[1], writes[0], THROUGHPUT)
+    share = ratio_of(writes[1], writes[0], THROUGHPUT)
     if share is None or share.value > STRADDLING_BAD or not share.differs:
         return
     yardstick = "the drive's own aligned writes"
@@ -402,7 +402,7 @@ def _positions(run: RunData, advice: Advice) -> None:
     if not third:
         return
     first, last = (
-        [estimate for one in part if (estimate := of_run(run, one, THROUGHPUT)) is not None]
+        [estimate for one in part if (estimate := of_point(one, THROUGHPUT)) is not None]
         for part in (points[:third], points[-third:])
     )
     if not first or not last:

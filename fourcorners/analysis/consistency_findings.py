@@ -40,9 +40,9 @@ def find(run: RunData) -> list[Finding]:
 
 def _finding(run: RunData, write: Measured) -> Finding:
     name, title = "consistency_write", "Consistency, writes"
-    series = run.series(write.recording, write.operation)
-    elapsed_s = write.number("elapsed_s") or 0.0
-    iops = consistency.full_seconds(np.asarray(series["ios"], dtype=np.float64), elapsed_s)
+    series = write.seconds
+    elapsed_s = write.elapsed_s
+    iops = consistency.full_seconds(np.asarray(series.ios, dtype=np.float64), elapsed_s)
     if len(iops) < SECONDS_MIN:
         too_short = (
             f"The run has {wording.count(len(iops), 'full second')}; nothing about consistency "
@@ -56,7 +56,7 @@ def _finding(run: RunData, write: Measured) -> Finding:
             evidence=[write.recording],
             detail={"seconds": len(iops), "reason": too_short},
         )
-    of_second = np.asarray(series["bytes"], dtype=np.float64)[: len(iops)]
+    of_second = np.asarray(series.bytes, dtype=np.float64)[: len(iops)]
     written = np.cumsum(of_second)
     cliff = consistency.find_cliff(iops)
     last = consistency.steady(iops)
@@ -65,7 +65,7 @@ def _finding(run: RunData, write: Measured) -> Finding:
         "steady_reached": judged.settled,
         "level": judged.settled or (cliff is not None and not judged.moving),
         "reason": None if judged.settled else judged.reason,
-        "latency_max_s": write.number("latency_max_s"),
+        "latency_max_s": write.latency_max_s,
     }
     sentences = [
         Sentence("no_cliff" if cliff is None else "cliff", _cliff_sentence(cliff, detail)),
@@ -116,13 +116,7 @@ def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: 
         reason = "without the drive's capacity it cannot be told how much had to be written"
         return _Judged(settled=False, moving=False, reason=reason)
     else:
-        [recording] = [
-            recording
-            for test in run.manifest["tests"]
-            for recording in test.get("recordings", [])
-            if recording["id"] == write.recording
-        ]
-        span, spare, unwritten = known_of(recording, capacity)
+        span, spare, unwritten = known_of(write.of.workload, write.of.conditions, capacity)
     verdict = judge(
         Series.of_seconds(iops, written), span, spare_bytes_max=spare, unwritten_bytes=unwritten
     )

@@ -91,7 +91,7 @@ def _conditions(point: Measured, beside: Measured | None = None) -> str:
 
 
 def _latency(point: Measured) -> str:
-    mean, worst = point.number("latency_mean_s"), point.number("latency_max_s")
+    mean, worst = point.latency_mean_s, point.latency_max_s
     if mean is None or worst is None:
         return ""
     return f", latency {wording.duration(mean)} on average and {wording.duration(worst)} at worst"
@@ -105,17 +105,17 @@ def _variant(point: Measured) -> dict[str, Any]:
         "content": point.point.get("content"),
         "bytes_per_second": point.bytes_per_second,
         "iops": point.iops,
-        "latency_mean_s": point.number("latency_mean_s"),
-        "latency_p99_s": point.number("latency_p99_s"),
-        "latency_max_s": point.number("latency_max_s"),
+        "latency_mean_s": point.latency_mean_s,
+        "latency_p99_s": point.latency_percentile_s(99),
+        "latency_max_s": point.latency_max_s,
     }
 
 
 def _rate_interval(run: RunData, point: Measured) -> tuple[float, float] | None:
     """Batch means of the per-second throughput, where the recording is long enough for them."""
-    series = run.series(point.recording, point.operation)
-    elapsed_s = point.number("elapsed_s") or 0.0
-    return batch_means_interval(full_seconds(np.asarray(series["bytes"], np.float64), elapsed_s))
+    series = point.seconds
+    elapsed_s = point.elapsed_s
+    return batch_means_interval(full_seconds(np.asarray(series.bytes, np.float64), elapsed_s))
 
 
 def _compression(run: RunData) -> Finding:

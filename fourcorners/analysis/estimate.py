@@ -29,7 +29,7 @@ from fourcorners.analysis.intervals import (
 )
 from fourcorners.analysis.quantiles import quantile_bounds_s
 from fourcorners.analysis.quantity import MEAN_LATENCY, Quantity
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 
 _TAIL_IOS_MIN = 5
 """I/Os beyond a quantile, below which it has no interval."""
@@ -99,24 +99,24 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(float(np.mean([estimate.log for estimate in estimates])), error, freedom)
 
 
-def of_run(run: RunData, point: Measured, quantity: Quantity) -> Estimate | None:
-    """The quantity in one run; ``None`` where the recording has no such value or no error
+def of_point(point: Measured, quantity: Quantity) -> Estimate | None:
+    """The quantity of one recording; ``None`` where the recording has no such value or no error
     can be told for it (a maximum, a quantile with too few I/Os beyond it, no histogram)."""
     value = quantity.of(point)
     if value is None or quantity.column == "latency_max_s":
         return None
-    scatter = _scatter(run, point)
+    scatter = _scatter(point)
     if scatter is None:
         return None
     if quantity.percentile is None:
         if quantity.column == MEAN_LATENCY.column:
-            scatter = _with_latencies(run, point, scatter)
+            scatter = _with_latencies(point, scatter)
         return Estimate(math.log(value), scatter.error, scatter.degrees_of_freedom)
-    histogram = run.histogram(point.recording, point.operation)
-    over_time = run.latency_over_time(point.recording, point.operation)
+    histogram = point.histogram
+    over_time = point.latency_over_time
     bounds = quantile_bounds_s(histogram, over_time, [quantity.percentile / 100])
     if bounds is None:
-        return _quantile(run, point, quantity.percentile, value, scatter)
+        return _quantile(point, quantity.percentile, value, scatter)
     below, above = float(bounds[0][0]), float(bounds[1][0])
     if not (below > 0 and above > 0):
         return None
@@ -150,9 +150,9 @@ class _Scatter:
     """I/Os that would have this error if they were independent of each other."""
 
 
-def _scatter(run: RunData, point: Measured) -> _Scatter | None:
+def _scatter(point: Measured) -> _Scatter | None:
     """``None`` where neither a series nor latencies tell it, as of results imported without."""
-    low, high, count = run.histogram(point.recording, point.operation)
+    low, high, count = point.histogram
     if not len(count):
         return None
     middle = (low + high) / 2
@@ -161,8 +161,8 @@ def _scatter(run: RunData, point: Measured) -> _Scatter | None:
     # As independent I/Os: of a closed loop, rate times mean latency is constant.
     relative_deviation = math.sqrt(float(np.average((middle - mean) ** 2, weights=count))) / mean
     independent = relative_deviation / math.sqrt(ios)
-    series = np.asarray(run.series(point.recording, point.operation)["ios"], np.float64)
-    seconds: npt.NDArray[np.float64] = full_seconds(series, point.number("elapsed_s") or 0.0)
+    series = np.asarray(point.second_ios, np.float64)
+    seconds: npt.NDArray[np.float64] = full_seconds(series, point.elapsed_s)
     spread, degrees_of_freedom = of_series(seconds), float(max(ios - 1, 1))
     if len(seconds) < BATCHES * BATCH_SECONDS_MIN:
         # A few seconds may happen to agree, and one says nothing about the next.
@@ -173,15 +173,12 @@ def _scatter(run: RunData, point: Measured) -> _Scatter | None:
     return _Scatter(spread.error, spread.degrees_of_freedom, like_independent)
 
 
-def _with_latencies(run: RunData, point: Measured, scatter: _Scatter) -> _Scatter:
+def _with_latencies(point: Measured, scatter: _Scatter) -> _Scatter:
     """The same, and no less than the error of the mean latency: in a closed loop the two are one,
     but requests that come at their own times may wait longer while the rate stays."""
-    series = run.series(point.recording, point.operation)
     ios, mean_s = (
-        full_seconds(
-            np.nan_to_num(np.asarray(series[column], np.float64)), point.number("elapsed_s") or 0.0
-        )
-        for column in ("ios", "latency_mean_s")
+        full_seconds(np.nan_to_num(np.asarray(column, np.float64)), point.elapsed_s)
+        for column in (point.second_ios, point.second_latency_mean_s)
     )
     bounds = ratio_interval(ios * mean_s, ios)
     if bounds is None or sum(bounds) <= 0:
@@ -195,7 +192,7 @@ def _with_latencies(run: RunData, point: Measured, scatter: _Scatter) -> _Scatte
 
 
 def _quantile(
-    run: RunData, point: Measured, percentile: float, value: float, scatter: _Scatter
+    point: Measured, percentile: float, value: float, scatter: _Scatter
 ) -> Estimate | None:
     """Of a recording whose seconds do not tell how its latencies varied."""
     share = percentile / 100
@@ -203,7 +200,7 @@ def _quantile(
     ios = scatter.independent_ios / max(1, point.queue_depth or 1)
     if ios * min(share, 1 - share) < _TAIL_IOS_MIN:
         return None
-    low, high, count = run.histogram(point.recording, point.operation)
+    low, high, count = point.histogram
     cumulated = np.cumsum(count) / count.sum()
     half = math.sqrt(share * (1 - share) / ios)
     bounds = np.searchsorted(cumulated, [share - half, share + half])

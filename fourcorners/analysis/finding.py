@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fourcorners.sentences import Statement
+from fourcorners.sentences import Said
 
 Verdict = Literal["measured", "holds", "violated", "not identifiable", "not applicable"]
 
@@ -45,7 +45,7 @@ class Finding:
     interval: tuple[float, float] | None = None
     evidence: Sequence[str] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
-    said: Statement | None = None
+    said: Said | None = None
 
     def unidentified(self, reason: str) -> Finding:
         """The same question without an answer, and why."""

@@ -195,6 +195,6 @@ def _ratio_interval(above_s: Array, below_s: Array) -> tuple[float, float] | Non
 
 def _whole_seconds(run: RunData, one: Measured) -> Array:
     """IOPS of the whole seconds of a recording, shape (seconds,)."""
-    series = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
-    seconds: Array = full_seconds(series, one.number("elapsed_s") or 0.0)
+    series = np.asarray(one.second_ios, np.float64)
+    seconds: Array = full_seconds(series, one.elapsed_s)
     return seconds

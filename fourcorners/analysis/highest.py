@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.estimate import Estimate, of_run
+from fourcorners.analysis.estimate import Estimate, of_point
 from fourcorners.analysis.quantity import IOPS
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 
 SWEEP_MIN = 5
 """Depths from which on neighbours tell luck from a rise."""
@@ -35,7 +35,7 @@ class Highest:
     interval: tuple[float, float] | None
 
 
-def highest(run: RunData, points: Sequence[Measured]) -> Highest:
+def highest(points: Sequence[Measured]) -> Highest:
     """Of measurements at queue depths above 1, one or more; those that differ in nothing but the
     depth are a sweep.
 
@@ -46,19 +46,19 @@ def highest(run: RunData, points: Sequence[Measured]) -> Highest:
     for one in points:
         rest = {key: value for key, value in one.point.items() if key != "queue_depth"}
         sweeps.setdefault((one.test, repr(sorted(rest.items()))), []).append(one)
-    return max((_of_sweep(run, sweep) for sweep in sweeps.values()), key=lambda h: h.point.iops)
+    return max((_of_sweep(sweep) for sweep in sweeps.values()), key=lambda h: h.point.iops)
 
 
-def _of_sweep(run: RunData, points: Sequence[Measured]) -> Highest:
+def _of_sweep(points: Sequence[Measured]) -> Highest:
     by_depth = sorted(points, key=lambda one: one.queue_depth or 0)
     if len({one.queue_depth for one in points}) < max(SWEEP_MIN, len(points)):
         best = max(points, key=lambda one: one.iops)
-        estimate = of_run(run, best, IOPS)
+        estimate = of_point(best, IOPS)
         return Highest(best, None if estimate is None else estimate.interval())
     rates = np.log([one.iops for one in by_depth])
     smooth = _smoothed(rates)
     best = by_depth[int(np.argmin(np.abs(rates - smooth.max())))]
-    estimate = of_run(run, best, IOPS)
+    estimate = of_point(best, IOPS)
     if estimate is None:
         return Highest(best, None)
     # Not at the ends, where the bend of a rise would count.

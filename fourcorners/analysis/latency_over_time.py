@@ -8,9 +8,8 @@ no latency.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData
-from fourcorners.recording import NS, IoLog, LatencyOverTime
+from fourcorners.recording import NS, IoLog, LatencyOverTime, Recording
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -157,34 +156,23 @@ def drawn(latency_s: Floats) -> npt.NDArray[np.int64]:
 
 def find(run: RunData) -> list[Finding]:
     """A finding for each operation of each recording whose single I/Os were kept."""
-    worst_s = {
-        (row["recording"], row["operation"]): float(row["latency_max_s"])
-        for row in run.recordings
-        if row["latency_max_s"] is not None
-    }
     return [
-        _finding(recording, operation, mine, worst_s[recording["id"], operation])
-        for recording, log in _logs(run)
+        _finding(recording, operation, mine)
+        for recording in run.recordings
         for operation in ("read", "write")
-        if len(mine := served(log, operation))
+        if recording.log is not None and len(mine := served(recording.log, operation))
     ]
 
 
-def _logs(run: RunData) -> Iterator[tuple[dict[str, Any], IoLog]]:
-    for test in run.manifest.get("tests", []):
-        for recording in test.get("recordings", []):
-            if "logged" in recording:
-                yield recording, run.ios(recording["id"])
-
-
-def _finding(recording: dict[str, Any], operation: str, log: IoLog, worst_s: float) -> Finding:
+def _finding(recording: Recording, operation: str, log: IoLog) -> Finding:
+    worst_s = recording.operations[operation].latency_max_s or 0.0
     latency_s = log.latency_s
     found = bands(np.asarray(log.completed_ns * NS, dtype=np.float64), latency_s)
     slowest = int(np.argmax(latency_s))
     low, high = float(np.nanmin(found.median_s)), float(np.nanmax(found.median_s))
     at_s = float(log.completed_ns[slowest] * NS)
     text = (
-        f"{recording['label']}: {wording.count(len(log), operation)} are on record, "
+        f"{recording.label}: {wording.count(len(log), operation)} are on record, "
         + ("all of them" if log.one_in == 1 else f"one in {log.one_in}, drawn at random")
         + f"; the slowest on record took {wording.duration(float(latency_s[slowest]))}, "
         f"{wording.duration(at_s)} after the start"
@@ -203,15 +191,15 @@ def _finding(recording: dict[str, Any], operation: str, log: IoLog, worst_s: flo
                 f"and {wording.duration(float(np.nanmax(found.p99_s)))}"
             )
     return Finding(
-        name=f"latency_over_time_{recording['id']}_{operation}",
+        name=f"latency_over_time_{recording.id}_{operation}",
         title=f"Latency of single I/Os, {operation}s",
         verdict="measured",
         text=f"{text}.",
         value=float(latency_s[slowest]),
         unit="s",
-        evidence=[recording["id"]],
+        evidence=[recording.id],
         detail={
-            "recording": recording["id"],
+            "recording": recording.id,
             "operation": operation,
             "ios": len(log),
             "one_in": log.one_in,

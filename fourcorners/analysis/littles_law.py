@@ -82,21 +82,16 @@ def _balances(run: RunData) -> list[_Balance]:
     """Both sides of the law for each recording; all operations of one share its queue."""
     rows: dict[str, list[Measured]] = {}
     for row in measured(run):
-        if row.number("mean_queue_depth") and row.number("latency_mean_s") is not None:
+        if row.of.mean_queue_depth and row.latency_mean_s is not None:
             rows.setdefault(row.recording, []).append(row)
-    errors = dict.fromkeys(rows, 0)
-    for row_data in run.recordings:
-        if row_data["recording"] in errors:
-            errors[row_data["recording"]] += int(row_data.get("errors") or 0)
-    ramped = _ramped(run)
     return [
         _Balance(
             recording=recording,
-            integrated=operations[0].number("mean_queue_depth") or 0.0,
+            integrated=operations[0].of.mean_queue_depth or 0.0,
             from_latency=sum(m.iops * _outstanding_s(m) for m in operations),
             nominal=operations[0].queue_depth,
-            errors=errors[recording],
-            edge=_edge(operations) if recording in ramped else 0.0,
+            errors=operations[0].of.error_count,
+            edge=_edge(operations),
         )
         for recording, operations in rows.items()
     ]
@@ -104,28 +99,22 @@ def _balances(run: RunData) -> list[_Balance]:
 
 def _outstanding_s(row: Measured) -> float:
     """Mean time that an I/O was outstanding: at a given rate its service, else all its latency."""
-    service_s = row.number("service_mean_s")
-    return service_s if service_s is not None else row.number("latency_mean_s") or 0.0
-
-
-def _ramped(run: RunData) -> set[str]:
-    """Recordings whose measuring began while I/Os were outstanding."""
-    return {
-        recording["id"]
-        for test in run.manifest.get("tests", [])
-        for recording in test.get("recordings", [])
-        if (recording.get("workload") or {}).get("ramp_ns")
-    }
+    service_s = row.stage_mean_s("service")
+    return service_s if service_s is not None else row.latency_mean_s or 0.0
 
 
 def _edge(operations: Sequence[Measured]) -> float:
-    """Largest relative deviation that a ramp explains.
+    """Largest relative deviation that a ramp explains; 0 without one, when measuring began with
+    nothing outstanding.
 
     Each I/O that was outstanding when measuring began counts with its whole latency, of which the
     part before is not in the queue's integral: at most one worst latency per slot.
     """
-    worst_s = max(m.number("latency_max_s") or 0.0 for m in operations)
-    elapsed_s = operations[0].number("elapsed_s")
+    workload = operations[0].of.workload
+    if workload is None or not workload.ramp_s:
+        return 0.0
+    worst_s = max(m.latency_max_s or 0.0 for m in operations)
+    elapsed_s = operations[0].elapsed_s
     return worst_s / elapsed_s if elapsed_s else 0.0
 
 

@@ -6,7 +6,7 @@ each was due, so that a drive that falls behind shows it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners import wording
@@ -104,27 +104,18 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
     )
 
 
-_COLUMNS: Mapping[float, str] = {
-    50.0: "latency_p50_s",
-    90.0: "latency_p90_s",
-    99.0: "latency_p99_s",
-    99.9: "latency_p999_s",
-    99.99: "latency_p9999_s",
-}
-
-
 def _loads(points: Sequence[Measured]) -> dict[str, Load]:
     """By recording; of reads and writes together the slower one counts."""
     loads: dict[str, Load] = {}
     for one in points:
-        column = _COLUMNS[float(one.point["limit_percentile"])]
-        latency_s = one.number(column) or 0.0
+        latency_s = one.latency_percentile_s(float(one.point["limit_percentile"])) or 0.0
+        offered = one.of.offered
         known = loads.get(one.recording)
         loads[one.recording] = Load(
-            offered_iops=one.number("offered_iops") or 0.0,
+            offered_iops=offered.iops if offered else 0.0,
             latency_s=max(latency_s, known.latency_s if known else 0.0),
             completed_iops=one.iops + (known.completed_iops if known else 0.0),
-            unissued=int(one.number("unissued_ios") or 0),
+            unissued=offered.unissued if offered else 0,
             recordings=(one.recording,),
         )
     return loads

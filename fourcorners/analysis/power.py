@@ -19,7 +19,7 @@ def find(run: RunData) -> list[Finding]:
     corners: list[dict[str, Any]] = []
     for pattern, operation in CORNERS:
         point = next(iter(corner_points(run, pattern, operation)), None)
-        energy_j = None if point is None else point.number("energy_j")
+        energy_j = None if point is None else point.of.energy_j
         if point is None or energy_j is None:
             continue
         corners.append(
@@ -27,8 +27,8 @@ def find(run: RunData) -> list[Finding]:
                 "recording": point.recording,
                 "corner": f"{pattern} {operation}s",
                 "energy_j": energy_j,
-                "mean_power_w": energy_j / float(point.row["elapsed_s"]),
-                "energy_per_gb_j": energy_j / (float(point.row["bytes"]) / 1e9),
+                "mean_power_w": energy_j / point.elapsed_s,
+                "energy_per_gb_j": energy_j / (point.bytes / 1e9),
             }
         )
     if not corners:

@@ -17,12 +17,10 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.intervals import BATCH_SECONDS_MIN, BATCHES, COVERAGE, two_sided_t
-from fourcorners.recording import NS, LatencyOverTime
+from fourcorners.recording import NS, Histogram, LatencyOverTime
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Histogram = tuple[Integers, Integers, Integers]
-"""Lower and upper bounds (inclusive, nanoseconds) and counts, ascending, shape (buckets,)."""
 
 _TAIL_CHANCE = (1 - COVERAGE) / 2
 
@@ -61,7 +59,7 @@ def independent_ios(
     below = within[:, place] - (1 - part) * held
     spread = below - wanted * ios[:, None]
     variance = BATCHES / (BATCHES - 1) * (spread**2).sum(axis=0) / whole[-1] ** 2
-    total = float(histogram[2].sum())
+    total = float(histogram.count.sum())
     with np.errstate(divide="ignore"):
         found = wanted * (1 - wanted) / variance
     return np.asarray(np.minimum(found, total), dtype=np.float64)

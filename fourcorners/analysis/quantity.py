@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fourcorners.analysis.source import Measured
-from fourcorners.store.schema import PERCENTILES
+from fourcorners.recording.columns import PERCENTILES
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,11 @@ class Quantity:
 
     def of(self, point: Measured) -> float | None:
         """The value in :attr:`unit`; ``None`` where there is none above zero."""
-        value = point.number(self.column)
+        value = (
+            getattr(point, self.column)
+            if self.percentile is None
+            else point.latency_percentile_s(self.percentile)
+        )
         return value if value is not None and value > 0 else None
 
 

@@ -55,8 +55,8 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
         "queue_depth": [m.queue_depth for m in points],
         "iops": [m.iops for m in points],
         "bytes_per_second": [m.bytes_per_second for m in points],
-        "latency_mean_s": [m.number("latency_mean_s") for m in points],
-        "latency_p99_s": [m.number("latency_p99_s") for m in points],
+        "latency_mean_s": [m.latency_mean_s for m in points],
+        "latency_p99_s": [m.latency_percentile_s(99) for m in points],
     }
     shallow, deep = points[0], points[-1]
     if shallow.queue_depth == deep.queue_depth:
@@ -68,7 +68,7 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
             evidence=evidence,
             detail=detail,
         )
-    ratio = ratio_of(run, deep, shallow, IOPS)
+    ratio = ratio_of(deep, shallow, IOPS)
     assert ratio is not None  # both have I/Os
     gain, effect = ratio.value, _effect(ratio, chance_log_ratio(shallow.ios, deep.ios))
     changed = _outgrows(run, points) or (
@@ -132,7 +132,7 @@ def _outgrows(run: RunData, points: Sequence[Measured]) -> bool:
     it cannot: each request would have to be served faster because others wait. So the drive was
     still busy with something of its own at the shallower one, as with what it had buffered."""
     for shallow, deep in itertools.pairwise(points):
-        ratio = ratio_of(run, deep, shallow, IOPS)
+        ratio = ratio_of(deep, shallow, IOPS)
         most = (deep.queue_depth or 1) / (shallow.queue_depth or 1)
         if ratio is not None and ratio.value > EVEN_MAX * most:
             low, _ = ratio.interval or (ratio.value, ratio.value)
@@ -154,8 +154,8 @@ def _drive_changed(run: RunData, effect: Effect, points: Sequence[Measured]) -> 
     if effect == "none":
         return max(rates) > EVEN_MAX * min(rates) or _falls(run, points)
     for one in points:
-        series = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
-        seconds = full_seconds(series, one.number("elapsed_s") or 0.0)
+        series = np.asarray(one.second_ios, np.float64)
+        seconds = full_seconds(series, one.elapsed_s)
         if len(seconds) > 2 and seconds.max() > EVEN_MAX * seconds.min():
             return True
     return False
@@ -165,7 +165,7 @@ def _falls(run: RunData, points: Sequence[Measured]) -> bool:
     """Whether a depth is slower than a shallower one by more than chance, and worth noting."""
     highest = max(points, key=lambda one: one.iops)
     for deeper in points[points.index(highest) + 1 :]:
-        ratio = ratio_of(run, deeper, highest, IOPS)
+        ratio = ratio_of(deeper, highest, IOPS)
         if ratio is not None and ratio.value < 1 / GAIN_NOTED and ratio.differs:
             return True
     return False

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fourcorners import wording
-from fourcorners.analysis.estimate import Estimate, of_run
+from fourcorners.analysis.estimate import Estimate, of_point
 from fourcorners.analysis.quantity import Quantity
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def spread(value: str, interval: tuple[float, float] | None, unit: str) -> str:
 
 
 def ratio_of(
-    run: RunData, above: Measured, below: Measured, quantity: Quantity, over: Quantity | None = None
+    above: Measured, below: Measured, quantity: Quantity, over: Quantity | None = None
 ) -> Ratio | None:
     """Of two recordings, taken as independent of each other."""
     over = over or quantity
@@ -101,7 +101,7 @@ def ratio_of(
     if top is None or bottom is None:
         return None
     evidence = tuple(dict.fromkeys((above.recording, below.recording)))
-    one, other = of_run(run, above, quantity), of_run(run, below, over)
+    one, other = of_point(above, quantity), of_point(below, over)
     if one is None or other is None:
         return Ratio(top / bottom, None, evidence)
     return of_estimate(one.minus(other), evidence)

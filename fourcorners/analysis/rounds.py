@@ -46,13 +46,13 @@ class _Total:
         self.ios += one.ios
         self.iops += one.iops
         self.bytes_per_second += one.bytes_per_second
-        self.latency_sum_s += one.ios * (one.number("latency_mean_s") or 0.0)
+        self.latency_sum_s += one.ios * (one.latency_mean_s or 0.0)
         # Of two distributions the slower one's.
-        self.latency_p99999_s = max(self.latency_p99999_s, one.number("latency_p99999_s") or 0.0)
-        self.latency_max_s = max(self.latency_max_s, one.number("latency_max_s") or 0.0)
-        self.elapsed_s = max(self.elapsed_s, one.number("elapsed_s") or 0.0)
+        self.latency_p99999_s = max(self.latency_p99999_s, one.latency_percentile_s(99.999) or 0.0)
+        self.latency_max_s = max(self.latency_max_s, one.latency_max_s or 0.0)
+        self.elapsed_s = max(self.elapsed_s, one.elapsed_s)
         if one.operation == "write":
-            self.written_bytes += one.number("bytes") or 0.0
+            self.written_bytes += one.bytes or 0.0
 
     @property
     def latency_mean_s(self) -> float:
@@ -93,8 +93,8 @@ def _saturation(run: RunData) -> list[Finding]:
     for one in measured(run, SATURATION, "write"):
         if not one.recording.endswith("/write"):
             continue
-        series = np.asarray(run.series(one.recording, one.operation)["ios"], dtype=np.float64)
-        count = int(one.number("elapsed_s") or 0) // SATURATION_ROUND_S
+        series = np.asarray(one.second_ios, dtype=np.float64)
+        count = int(one.elapsed_s or 0) // SATURATION_ROUND_S
         rounds = series[: count * SATURATION_ROUND_S].reshape(count, SATURATION_ROUND_S)
         values = rounds[:, -60:].mean(axis=1)
         last, window = count, snia_window(values)

@@ -18,18 +18,18 @@ TENTHS = 10
 def find(run: RunData) -> list[Finding]:
     """The finding, of a fill that lasted a second for each of its tenths."""
     fills = measured(run, TEST, "write")
-    if not fills or fills[0].row.get("interrupted"):
+    if not fills or fills[0].of.interrupted:
         return []
     fill = fills[0]
-    series = run.series(fill.recording, "write")
-    rates = full_seconds(np.asarray(series["bytes"], np.float64), float(fill.row["elapsed_s"]))
+    series = fill.seconds
+    rates = full_seconds(np.asarray(series.bytes, np.float64), fill.elapsed_s)
     if len(rates) < TENTHS:
         return []
     tenths = _rate_of_tenths(rates)
     mean = fill.bytes_per_second
     text = (
-        f"{wording.amount(fill.row['bytes'])} were written in "
-        f"{wording.clock(float(fill.row['elapsed_s']))} at {wording.rate(mean)} on average: the "
+        f"{wording.amount(fill.bytes)} were written in "
+        f"{wording.clock(float(fill.elapsed_s))} at {wording.rate(mean)} on average: the "
         f"first tenth at {wording.rate(tenths[0])}, the last at {wording.rate(tenths[-1])}, the "
         f"slowest second at {wording.rate(float(rates.min()))}."
     )
@@ -43,7 +43,7 @@ def find(run: RunData) -> list[Finding]:
             unit="B/s",
             evidence=[fill.recording],
             detail={
-                "bytes": int(fill.row["bytes"]),
+                "bytes": fill.bytes,
                 "rate_of_tenths_bytes_per_second": tenths,
                 "slowest_second_bytes_per_second": float(rates.min()),
             },

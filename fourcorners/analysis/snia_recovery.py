@@ -42,13 +42,13 @@ def _pauses(run: RunData) -> list[Finding]:
             bursts.setdefault(float(idle_s), []).append(one)
             continue
         mine = bursts.get(float(idle_s), [])
-        level = _level(run, one, "ios")
+        level = _level(one, "ios")
         if not mine or not level:
             continue
-        elapsed_s = sum(burst.number("elapsed_s") or 0.0 for burst in mine)
+        elapsed_s = sum(burst.elapsed_s for burst in mine)
         iops = sum(burst.ios for burst in mine) / elapsed_s
         interval = _ratio_interval(
-            np.array([burst.iops for burst in mine]), _seconds(run, one, "ios")[-LEVEL_S:]
+            np.array([burst.iops for burst in mine]), _seconds(one, "ios")[-LEVEL_S:]
         )
         times = spread(wording.times(iops / level), interval, "1")
         findings.append(
@@ -74,8 +74,8 @@ def _stimuli(run: RunData) -> list[Finding]:
     if not {"before", "after"} <= parts.keys():
         return []
     before, after = parts["before"], parts["after"]
-    level = _level(run, before, "bytes")
-    course = _seconds(run, after, "bytes")
+    level = _level(before, "bytes")
+    course = _seconds(after, "bytes")
     if not level or len(course) < LOOK_S:
         return []
     minutes = np.convolve(course, np.full(LOOK_S, 1 / LOOK_S), mode="valid")
@@ -85,7 +85,7 @@ def _stimuli(run: RunData) -> list[Finding]:
     share = wording.percent(BACK_SHARE)
     interval = None
     if len(back):
-        interval = _back_interval(course, minutes, _seconds(run, before, "bytes")[-LEVEL_S:])
+        interval = _back_interval(course, minutes, _seconds(before, "bytes")[-LEVEL_S:])
         told = f"{share} are reached again after {wording.clock(float(back[0]))}"
         if interval is not None and interval[0] < interval[1]:
             told += " ({} to {})".format(*(wording.clock(bound) for bound in interval))
@@ -130,13 +130,13 @@ def _ratio_interval(above: Array, below: Array) -> tuple[float, float] | None:
     return None if one is None or other is None else one.minus(other).interval()
 
 
-def _level(run: RunData, one: Measured, column: str) -> float:
+def _level(one: Measured, column: str) -> float:
     """Mean of a column by the second at the end of a recording; 0 where it has no whole second."""
-    seconds = _seconds(run, one, column)
+    seconds = _seconds(one, column)
     return float(seconds[-LEVEL_S:].mean()) if len(seconds) else 0.0
 
 
-def _seconds(run: RunData, one: Measured, column: str) -> Array:
+def _seconds(one: Measured, column: str) -> Array:
     """A column of the whole seconds of a recording, shape (seconds,)."""
-    series = run.series(one.recording, one.operation)[column]
-    return np.asarray(series, dtype=np.float64)[: int(one.number("elapsed_s") or 0)]
+    series = getattr(one.seconds, column)
+    return np.asarray(series, dtype=np.float64)[: int(one.elapsed_s)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from fourcorners.recording import IoLog, LatencyOverTime
+from fourcorners.recording import OperationRecording, Recording
 
 Array = npt.NDArray[Any]
 
@@ -22,51 +22,32 @@ class RunData(Protocol):
         ...
 
     @property
-    def recordings(self) -> Sequence[Mapping[str, Any]]:
-        """Rows of ``recordings.parquet``."""
-        ...
-
-    def series(self, recording_id: str, operation: str) -> Mapping[str, Array]:
-        """Columns of ``series.parquet``, each of shape (seconds,); NaN for null."""
-        ...
-
-    def ios(self, recording_id: str) -> IoLog:
-        """Single I/Os of a recording that the manifest has as ``logged``."""
-        ...
-
-    def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:
-        """Latency buckets: ``low_ns``, ``high_ns`` (inclusive) and ``count``, shape (buckets,)."""
-        ...
-
-    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
-        """Latencies of every second; without rows where they were not kept."""
+    def recordings(self) -> Sequence[Recording]:
+        """What was measured, in the order of the run."""
         ...
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One operation of one recording: its totals and the point of the test that it belongs to."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Measured(OperationRecording):
+    """One operation of a recording of a run, and the recording that it belongs to."""
 
-    recording: str
-    test: str
     operation: str
-    point: Mapping[str, Any]
-    row: Mapping[str, Any]
+    of: Recording = field(repr=False)
 
     @property
-    def ios(self) -> int:
-        """Successful I/Os."""
-        return int(self.row["ios"])
+    def recording(self) -> str:
+        """Id of the recording."""
+        return self.of.id
 
     @property
-    def iops(self) -> float:
-        """Successful I/Os per second."""
-        return float(self.row["iops"])
+    def test(self) -> str:
+        """Name of the test, as the run has it."""
+        return self.of.test
 
     @property
-    def bytes_per_second(self) -> float:
-        """Throughput."""
-        return float(self.row["bytes_per_second"])
+    def point(self) -> Mapping[str, Any]:
+        """The point of the test that was measured."""
+        return self.of.point
 
     @property
     def block_bytes(self) -> int | None:
@@ -86,33 +67,26 @@ class Measured:
         in between, which its own rate and latency do not tell of the drive alone."""
         return bool(self.point.get("apart"))
 
-    def number(self, column: str) -> float | None:
-        """A column of the row in seconds or whatever it carries; ``None`` for null or absent."""
-        value = self.row.get(column)
-        return None if value is None else float(value)
-
 
 def measured(run: RunData, test: str | None = None, operation: str | None = None) -> list[Measured]:
-    """Rows with at least one successful I/O, in the order of the run; of one operation or one of
-    the program's tests if given, whatever a suite has named it. Of a suite that has the test
+    """The operations with at least one successful I/O, in the order of the run; of one name or one
+    of the program's tests if given, whatever a suite has named it. Of a suite that has the test
     several times it is the one that bears its name, else the first."""
     name = None if test is None else _named(run, test)
-    points: dict[str, Mapping[str, Any]] = {
-        recording["id"]: recording.get("point") or {}
-        for entry in run.manifest.get("tests", [])
-        for recording in entry.get("recordings", [])
-    }
     return [
-        Measured(
-            recording=row["recording"],
-            test=row["test"],
-            operation=row["operation"],
-            point=points.get(row["recording"], {}),
-            row=row,
-        )
-        for row in run.recordings
-        if row["ios"] > 0 and name in (None, row["test"]) and operation in (None, row["operation"])
+        Measured(operation=own, of=recording, **vars(one))
+        for recording in run.recordings
+        if name in (None, recording.test)
+        for own, one in recording.operations.items()
+        if one.ios > 0 and operation in (None, own)
     ]
+
+
+def every_operation(recordings: Iterable[Recording]) -> Iterator[Measured]:
+    """The operations of recordings in order, those without a successful I/O as well."""
+    for recording in recordings:
+        for name, one in recording.operations.items():
+            yield Measured(operation=name, of=recording, **vars(one))
 
 
 def _named(run: RunData, definition: str) -> str:

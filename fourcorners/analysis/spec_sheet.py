@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from fourcorners import wording
-from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.highest import highest
 from fourcorners.analysis.quantity import (
@@ -246,7 +246,7 @@ def _row(
     value = column.of(one)
     if value is None:
         return None
-    estimate = None if is_of_first_writes(one) else of_run(run, one, column)
+    estimate = None if is_of_first_writes(one) else of_point(one, column)
     return Row(
         quantity=quantity,
         title=TITLES[quantity],
@@ -291,7 +291,7 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
                 key = "sequential_write_incompressible"
                 rows.append(_row(run, key, honest, THROUGHPUT, "B/s"))
         if small:
-            found = highest(run, small)
+            found = highest(small)
             row = _row(run, f"random_{operation}", found.point, IOPS, "IOPS")
             interval = None if is_of_first_writes(found.point) else found.interval
             rows.append(None if row is None else replace(row, interval=interval))
@@ -324,7 +324,7 @@ def _flushes(run: RunData) -> list[Row]:
         if one.point.get("flush_every_writes") == 1
         and one.block_bytes == SMALL_BYTES
         and one.queue_depth == 1
-        and not one.row.get("interrupted")
+        and not one.of.interrupted
     ]
     if not flushed:
         return []

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from fourcorners import wording
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, capacity_bytes
+from fourcorners.machine.conditions import Conditions
+from fourcorners.recording import Recording
+from fourcorners.workload import Workload
 
 if TYPE_CHECKING:
     from fourcorners.analysis.steady_state import DepartureWatch, OnlineJudge
@@ -294,37 +297,25 @@ def courses(run: RunData, test: str) -> Iterator[Course]:
     capacity = capacity_bytes(run)
     if capacity is None:
         return
-    rows: dict[str, list[Mapping[str, Any]]] = {}
-    for row in run.recordings:
-        if row["test"] == test and row["operation"] != "flush" and row["ios"]:
-            rows.setdefault(str(row["recording"]), []).append(row)
-    for entry in run.manifest.get("tests", []):
-        for recording in entry.get("recordings", []) if entry.get("name") == test else []:
-            mine = rows.get(str(recording["id"]), [])
-            seconds = math.floor(max((row["elapsed_s"] for row in mine), default=0.0))
-            rounds = "round" in (recording.get("point") or {})
-            open_loop = any(row.get("offered_iops") is not None for row in mine)
-            if seconds >= LONG_S and not rounds and not open_loop:
-                yield _course(run, recording, mine, seconds, capacity)
+    for recording in run.recordings:
+        moved = [one.elapsed_s for one in recording.transfers.values() if one.ios]
+        if recording.test != test or not moved:
+            continue
+        seconds = math.floor(max(moved))
+        if seconds >= LONG_S and "round" not in recording.point and recording.offered is None:
+            yield _course(recording, seconds, capacity)
 
 
-def _course(
-    run: RunData,
-    recording: Mapping[str, Any],
-    rows: list[Mapping[str, Any]],
-    seconds: int,
-    capacity: int,
-) -> Course:
+def _course(recording: Recording, seconds: int, capacity: int) -> Course:
     iops, written = np.zeros(seconds), np.zeros(seconds)
-    for row in rows:
-        series = run.series(str(recording["id"]), row["operation"])
-        iops += np.asarray(series["ios"], dtype=np.float64)[:seconds]
-        if row["operation"] == "write":
-            written += np.asarray(series["bytes"], dtype=np.float64)[:seconds]
-    span, spare, unwritten = known_of(recording, capacity)
+    for name, one in recording.transfers.items():
+        iops += np.asarray(one.second_ios, dtype=np.float64)[:seconds]
+        if name == "write":
+            written += np.asarray(one.second_bytes, dtype=np.float64)[:seconds]
+    span, spare, unwritten = known_of(recording.workload, recording.conditions, capacity)
     return Course(
-        recording=str(recording["id"]),
-        label=str(recording.get("label") or recording["id"]),
+        recording=recording.id,
+        label=recording.label,
         iops=iops,
         written_bytes=written,
         span_bytes=span,
@@ -333,23 +324,20 @@ def _course(
     )
 
 
-def known_of(recording: Mapping[str, Any], capacity: int) -> tuple[float, float, float]:
-    """What a recording goes over, the spare area that the drive may have for it, and how much of
+def known_of(
+    workload: Workload | None, conditions: Conditions | None, capacity: int
+) -> tuple[float, float, float]:
+    """What a workload goes over, the spare area that the drive may have for it, and how much of
     it held no data when it began; all in bytes. What is beyond the span may be spare area."""
     from fourcorners.analysis.steady_state import SPARE_SHARE_MAX
 
-    streams = (recording.get("workload") or {}).get("streams") or [{}]
-    ends = [
-        (stream.get("offset_bytes") or 0) + (stream.get("span_bytes") or capacity)
-        for stream in streams
-        if isinstance(stream, Mapping)
-    ]
+    streams = [] if workload is None else workload.streams
+    ends = [stream.offset_bytes + (stream.span_bytes or capacity) for stream in streams]
     span = float(min(max(ends, default=capacity), capacity))
-    conditions = recording.get("conditions") or {}
-    written_before = conditions.get("written_before_bytes")
     empty = 0.0
-    if conditions.get("purged") and written_before is not None:
-        empty = max(0.0, span - float(written_before))
+    written = None if conditions is None else conditions.written_before_bytes
+    if conditions is not None and conditions.purged and written is not None:
+        empty = max(0.0, span - float(written))
     return span, SPARE_SHARE_MAX * capacity + capacity - span, empty
 
 

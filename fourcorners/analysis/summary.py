@@ -24,7 +24,7 @@ from fourcorners import wording
 from fourcorners.analysis.advice import CLUSTER_WRITE_MIN_S, advise
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
-from fourcorners.analysis.source import RunData
+from fourcorners.analysis.source import RunData, measured
 from fourcorners.analysis.traits import Traits, gather
 
 MEMORY_READ_MAX_S = 10e-6
@@ -38,7 +38,7 @@ _TESTS = ("four-corners", "queue-depth", "transfer-size", "consistency")
 def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
     """The summary of a run, from its other findings; none for a run without recordings of the
     reviews' suite, which alone show what kind of drive it is."""
-    if not any(row["ios"] > 0 and row["test"] in _TESTS for row in run.recordings):
+    if not any(one.test in _TESTS for one in measured(run)):
         return []
     traits = gather(run, findings)
     kind, verdict_sentence = classify(traits)

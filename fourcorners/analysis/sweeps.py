@@ -32,7 +32,7 @@ def _exceedances(run: RunData) -> list[Finding]:
     for one in measured(run):
         if not one.point.get("counts_exceedances"):
             continue
-        low, _, count = run.histogram(one.recording, one.operation)
+        low, _, count = one.histogram
         counts = {limit: int(count[low * 1e-9 >= limit].sum()) for limit in EXCEEDED_S}
         counted = f"{one.ios:,} {one.operation}s"
         told = [
@@ -67,10 +67,8 @@ def _scores(run: RunData) -> list[Finding]:
         variant = one.point.get("variant")
         if variant is None or not one.test.startswith("consistency-"):
             continue
-        series = run.series(one.recording, one.operation)
-        iops = consistency.full_seconds(
-            np.asarray(series["ios"], dtype=np.float64), one.number("elapsed_s") or 0.0
-        )
+        series = one.seconds
+        iops = consistency.full_seconds(np.asarray(series.ios, dtype=np.float64), one.elapsed_s)
         if len(iops) < 2:
             continue
         last = consistency.steady(iops)
@@ -127,7 +125,7 @@ def _profile(run: RunData) -> list[Finding]:
         one for one in measured(run, "transfer-rate") if "access_position_bytes" in one.point
     ]
     if accesses:
-        mean = float(np.mean([one.number("latency_mean_s") for one in accesses]))
+        mean = float(np.mean([one.latency_mean_s for one in accesses]))
         findings.append(
             Finding(
                 name="access_time",

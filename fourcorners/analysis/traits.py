@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.consistency import longest_stall_s
-from fourcorners.analysis.estimate import SECOND_IOS_MIN, of_run
+from fourcorners.analysis.estimate import SECOND_IOS_MIN, of_point
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.collection.recovery import UNCHANGED_MAX
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY
@@ -220,7 +220,7 @@ def large(points: Iterable[Measured]) -> list[Measured]:
         one
         for one in points
         if one.point.get("operation") == one.operation
-        and not one.row.get("interrupted")
+        and not one.of.interrupted
         and (one.block_bytes or 0)
         > (SMALL_BYTES if one.point.get("pattern") == "sequential" else LARGE_BYTES - 1)
     ]
@@ -229,7 +229,7 @@ def large(points: Iterable[Measured]) -> list[Measured]:
 
 def is_of_first_writes(one: Measured) -> bool:
     """Whether it is so short that how well its figures would be met again is not known."""
-    return one.operation == "write" and (one.number("elapsed_s") or 0.0) < SETTLED_S
+    return one.operation == "write" and (one.elapsed_s) < SETTLED_S
 
 
 def alone(run: RunData, points: Iterable[Measured]) -> Measured | None:
@@ -248,7 +248,7 @@ def small_random(points: Iterable[Measured]) -> list[Measured]:
         and one.point.get("pattern") == "random"
         and one.block_bytes == SMALL_BYTES
         and one.queue_depth
-        and not one.row.get("interrupted")
+        and not one.of.interrupted
     ]
 
 
@@ -257,7 +257,7 @@ def outlasting_standstills(run: RunData, points: Sequence[Measured]) -> list[Mea
     no chance how many they meet (:data:`STANDSTILLS_MIN`): a drive that merges blocks for half a
     minute after some thousand writes may do so in a short recording, or just after it."""
     longest = max((_standstill_s(run, one) for one in points), default=0.0)
-    return [one for one in points if (one.number("elapsed_s") or 0.0) >= STANDSTILLS_MIN * longest]
+    return [one for one in points if (one.elapsed_s) >= STANDSTILLS_MIN * longest]
 
 
 def _standstill_s(run: RunData, one: Measured) -> float:
@@ -265,8 +265,8 @@ def _standstill_s(run: RunData, one: Measured) -> float:
     more the longest row of empty seconds, if a second usually has enough of them to be none by
     chance."""
     if one.queue_depth == 1:
-        return one.number("latency_max_s") or 0.0
-    seconds = np.asarray(run.series(one.recording, one.operation)["ios"], np.float64)
+        return one.latency_max_s or 0.0
+    seconds = np.asarray(one.second_ios, np.float64)
     busy = seconds[seconds > 0]
     usual = len(busy) and float(busy.mean()) >= SECOND_IOS_MIN
     return float(longest_stall_s(seconds)) if usual else 0.0
@@ -300,9 +300,9 @@ def _cost_interval_s(run: RunData, point: Measured) -> tuple[float, float] | Non
     if is_of_first_writes(point):
         return None
     if point.queue_depth == 1 and MEAN_LATENCY.of(point) is not None:
-        of_latency = of_run(run, point, MEAN_LATENCY)
+        of_latency = of_point(point, MEAN_LATENCY)
         return None if of_latency is None else of_latency.interval()
-    estimate = of_run(run, point, IOPS)
+    estimate = of_point(point, IOPS)
     if estimate is None:
         return None
     low, high = estimate.interval()

@@ -22,7 +22,7 @@ def find(run: RunData) -> list[Finding]:
     told = [
         one
         for one in measured(run, operation="write")
-        if one.number("write_amplification") is not None and one.point.get("operation") == "write"
+        if one.of.write_amplification is not None and one.point.get("operation") == "write"
     ]
     kinds = {
         _kind(one): one
@@ -35,9 +35,9 @@ def find(run: RunData) -> list[Finding]:
         {
             "recording": one.recording,
             "writes": kind,
-            "write_amplification": one.number("write_amplification"),
-            "flash_programmed_bytes": one.number("flash_programmed_bytes"),
-            "host_bytes": one.row["bytes"],
+            "write_amplification": one.of.write_amplification,
+            "flash_programmed_bytes": one.of.flash_programmed_bytes,
+            "host_bytes": one.bytes,
         }
         for kind, one in kinds.items()
     ]
@@ -80,7 +80,7 @@ def _of_usual_size(writes: list[Measured]) -> list[Measured]:
     """Those of the size that most bytes were written in."""
     bytes_by_size: Counter[int | None] = Counter()
     for one in writes:
-        bytes_by_size[one.block_bytes] += int(one.row["bytes"])
+        bytes_by_size[one.block_bytes] += one.bytes
     if not bytes_by_size:
         return []
     [(usual, _)] = bytes_by_size.most_common(1)

@@ -80,7 +80,7 @@ def _show(
                     {
                         "path": str(run.path),
                         "manifest": run.manifest,
-                        "recordings": run.recordings,
+                        "recordings": run.table("recordings").to_pylist(),
                         "findings": run.findings,
                         "spec_sheet": spec_json(spec_sheet(run, published, claimed)),
                     }

@@ -74,7 +74,7 @@ class Comparison:
     """What differs between the runs besides what they measured."""
     claims: tuple[Claimed, ...]
     """What is claimed of each subject's drive, and how much of it its runs reach."""
-    measured: Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]] = field(repr=False)
+    measured: Mapping[str, Mapping[Key, list[Measured]]] = field(repr=False)
 
     @property
     def baseline(self) -> ComparedRuns:
@@ -105,14 +105,14 @@ def compare(subjects: Sequence[ComparedRuns]) -> Comparison:
     shared, left_out = [], []
     for key in dict.fromkeys(key for of_subject in found.values() for key in of_subject):
         if all(key in of_subject for of_subject in found.values()) and _alike(
-            [point for of_subject in found.values() for _, point in of_subject[key]]
+            [point for of_subject in found.values() for point in of_subject[key]]
         ):
             shared.append(key)
         else:
             left_out.append(" ".join(key))
     if not shared:
         raise UserError("these runs have no recording in common: run the same tests on each")
-    groups = _groups(shared, first)
+    groups = _groups(shared, first, subjects[0].runs)
     differences = [
         difference
         for subject in subjects[1:]
@@ -139,20 +139,20 @@ def compare(subjects: Sequence[ComparedRuns]) -> Comparison:
 
 def _difference(
     subject: str,
-    own: Sequence[tuple[RunData, Measured]],
-    base: Sequence[tuple[RunData, Measured]],
+    own: Sequence[Measured],
+    base: Sequence[Measured],
     quantity: Quantity,
 ) -> Difference | None:
     mine, theirs = values(own, quantity), values(base, quantity)
     if mine is None or theirs is None:
         return None
-    point = base[0][1]
+    point = base[0]
     both = mine[1] is not None and theirs[1] is not None
     return Difference(
         subject=subject,
         recording=point.recording,
         operation=point.operation,
-        label=_label(base[0]),
+        label=point.of.label,
         quantity=quantity,
         value=mine[0],
         baseline=theirs[0],
@@ -173,30 +173,20 @@ def _tell(differences: Sequence[Difference]) -> tuple[Difference, ...]:
 
 
 def _groups(
-    keys: Sequence[Key], found: Mapping[Key, list[tuple[RunData, Measured]]]
+    keys: Sequence[Key], found: Mapping[Key, list[Measured]], runs: Sequence[RunData]
 ) -> tuple[Group, ...]:
+    titles = {
+        str(test["name"]): str(test.get("title") or test["name"])
+        for run in reversed(runs)
+        for test in run.manifest.get("tests", [])
+    }
     members: dict[tuple[str, str, str, str], list[Key]] = {}
     for key in keys:
-        run, point = found[key][0]
+        point = found[key][0]
         pattern = str(point.point.get("pattern") or "")
-        members.setdefault((point.test, _title(run, point.test), key[1], pattern), []).append(key)
+        title = titles.get(point.test, point.test)
+        members.setdefault((point.test, title, key[1], pattern), []).append(key)
     return tuple(Group(*name, tuple(own)) for name, own in members.items())
-
-
-def _title(run: RunData, test: str) -> str:
-    entries = run.manifest.get("tests", [])
-    return next(
-        (str(entry.get("title") or test) for entry in entries if entry["name"] == test), test
-    )
-
-
-def _label(measurement: tuple[RunData, Measured]) -> str:
-    run, point = measurement
-    for entry in run.manifest.get("tests", []):
-        for recording in entry.get("recordings", []):
-            if recording["id"] == point.recording:
-                return str(recording.get("label") or point.recording)
-    return point.recording
 
 
 def _alike(points: Sequence[Measured]) -> bool:

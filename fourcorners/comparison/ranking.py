@@ -8,11 +8,11 @@ from itertools import combinations
 
 from fourcorners.analysis.estimate import Estimate, averaged
 from fourcorners.analysis.quantity import THROUGHPUT
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
 from fourcorners.comparison.subject import Key
 
-Found = Mapping[str, Mapping[Key, list[tuple[RunData, Measured]]]]
+Found = Mapping[str, Mapping[Key, list[Measured]]]
 """What the runs of each subject measured, by its label."""
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from fourcorners.analysis.estimate import Estimate, of_run, pooled
+from fourcorners.analysis.estimate import Estimate, of_point, pooled
 from fourcorners.analysis.quantity import Quantity
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 
 FALSE_DISCOVERIES_MAX = 0.05
 """Share of the differences told that may be chance (Benjamini and Hochberg, JRSS B 57, 1995)."""
@@ -26,14 +26,14 @@ def surely_differ(ratios: Sequence[Estimate | None]) -> list[bool]:
 
 
 def values(
-    measurements: Sequence[tuple[RunData, Measured]], quantity: Quantity
+    measurements: Sequence[Measured], quantity: Quantity
 ) -> tuple[float, Estimate | None] | None:
     """A quantity of a subject: its geometric mean over the runs, and its estimate if it has one;
     ``None`` where no run has a value."""
-    known = [value for _, point in measurements if (value := quantity.of(point)) is not None]
+    known = [value for point in measurements if (value := quantity.of(point)) is not None]
     if not known:
         return None
-    estimates = [of_run(run, point, quantity) for run, point in measurements]
+    estimates = [of_point(point, quantity) for point in measurements]
     whole = [estimate for estimate in estimates if estimate is not None]
     value = float(np.exp(np.mean(np.log(known))))
     return value, pooled(whole) if whole and len(whole) == len(known) else None

@@ -21,14 +21,14 @@ class ComparedRuns:
     label: str
     runs: Sequence[RunData]
 
-    def measured(self) -> dict[Key, list[tuple[RunData, Measured]]]:
+    def measured(self) -> dict[Key, list[Measured]]:
         """What each run measured, by recording and operation; recordings that were cut short
         are left out."""
-        found: dict[Key, list[tuple[RunData, Measured]]] = {}
+        found: dict[Key, list[Measured]] = {}
         for run in self.runs:
             for point in measured(run):
-                if not point.row.get("interrupted"):
-                    found.setdefault((point.recording, point.operation), []).append((run, point))
+                if not point.of.interrupted:
+                    found.setdefault((point.recording, point.operation), []).append(point)
         return found
 
 

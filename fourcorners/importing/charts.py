@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 
-from fourcorners.importing.imported import ImportedRecording
+from fourcorners.recording import Recording
 from fourcorners.suites.test import Chart
 
 _SWEPT = {"queue_depth": "queue depth", "block_bytes": "block size"}
@@ -17,7 +17,7 @@ _POINTS_MIN = 3
 """Points of a curve: two make a straight line of anything."""
 
 
-def charts_of(recordings: Sequence[tuple[str, ImportedRecording]]) -> list[Chart]:
+def charts_of(recordings: Sequence[Recording]) -> list[Chart]:
     """Curves of what was swept, and what there is of seconds and percentiles; of recordings with
     their names in the run."""
     charts: list[Chart] = []
@@ -27,13 +27,13 @@ def charts_of(recordings: Sequence[tuple[str, ImportedRecording]]) -> list[Chart
         if not curves:
             continue
         drawn = [one for curve in curves for one in curve]
-        points = [[own.point[x] for _, own in curve] for curve in curves]
+        points = [[own.point[x] for own in curve] for curve in curves]
         again = any(len(values) > len(set(values)) for values in points)
         keys = ("operation", *_differing(drawn, [*others, *(["job"] if again else [])]))
         y, title = ("mbps", "Throughput") if x == "block_bytes" else ("iops", "IOPS")
         # Single points of other workloads are left out where their names allow it.
         # Not by path: the access at a name's end is part of it.
-        ids = os.path.commonprefix([name for name, _ in drawn])  # noqa: RUF071
+        ids = os.path.commonprefix([own.id for own in drawn])  # noqa: RUF071
         charts += [
             Chart("lines", f"{title} by {words}", y, x, series=keys, log="x", ids=ids),
             Chart(
@@ -46,43 +46,41 @@ def charts_of(recordings: Sequence[tuple[str, ImportedRecording]]) -> list[Chart
                 ids=ids,
             ),
         ]
-    operations = [one for _, own in recordings for one in own.recording.operations.values()]
+    operations = [one for own in recordings for one in own.operations.values()]
     keys = _telling_apart(recordings)
     if any(len(one.second_ios) for one in operations):
         charts.append(Chart("seconds", "I/Os per second", series=("label",)))
-    if any(len(one.bucket_count) for one in operations):
+    if any(len(one.histogram.count) for one in operations):
         charts.append(Chart("percentiles", "Latency percentiles", series=keys))
     return charts
 
 
-def _telling_apart(recordings: Sequence[tuple[str, ImportedRecording]]) -> tuple[str, ...]:
+def _telling_apart(recordings: Sequence[Recording]) -> tuple[str, ...]:
     """The shortest keys of a point by which a legend can name each recording; else the label."""
     keys: tuple[str, ...] = ("label",)
     for wanted in (["job", *_SWEPT], [*_SWEPT]):
         differing = _differing(recordings, wanted)
         names = {
-            tuple(own.point.get(key) for key in ("operation", *differing)) for _, own in recordings
+            tuple(own.point.get(key) for key in ("operation", *differing)) for own in recordings
         }
         if len(names) == len(recordings) > 1:
             keys = differing
-    several = any(len(own.recording.operations) > 1 for _, own in recordings)
+    several = any(len(own.operations) > 1 for own in recordings)
     return (*keys, "each operation") if several else ("operation", *keys)
 
 
 def _curves(
-    recordings: Sequence[tuple[str, ImportedRecording]], x: str, others: Sequence[str]
-) -> list[list[tuple[str, ImportedRecording]]]:
+    recordings: Sequence[Recording], x: str, others: Sequence[str]
+) -> list[list[Recording]]:
     """Recordings that differ in ``x`` only, so far as a point tells."""
     curves = defaultdict(list)
-    for name, own in recordings:
+    for own in recordings:
         if own.point.get(x) is not None:
-            curves[tuple(own.point.get(key) for key in (*_TOLD_APART, *others))].append((name, own))
+            curves[tuple(own.point.get(key) for key in (*_TOLD_APART, *others))].append(own)
     return list(curves.values())
 
 
-def _differing(
-    recordings: Sequence[tuple[str, ImportedRecording]], keys: Sequence[str]
-) -> tuple[str, ...]:
+def _differing(recordings: Sequence[Recording], keys: Sequence[str]) -> tuple[str, ...]:
     """The keys of a point in which the recordings differ."""
-    points = [own.point for _, own in recordings]
+    points = [own.point for own in recordings]
     return tuple(key for key in keys if len({point.get(key) for point in points}) > 1)

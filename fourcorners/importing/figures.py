@@ -50,7 +50,7 @@ def text(value: Any) -> str:
 
 
 def moment(timestamp: Any) -> str | None:
-    """Seconds since 1970 as manifests have times; ``None`` where they are none."""
+    """BySecond since 1970 as manifests have times; ``None`` where they are none."""
     try:
         seconds = number(timestamp, "timestamp", _TIMESTAMP_MAX)
     except UnusableError:

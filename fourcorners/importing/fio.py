@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,8 @@ from fourcorners.importing.figures import UnusableError, count, moment, now, tex
 from fourcorners.importing.fio_job import Job, read_job
 from fourcorners.importing.fio_options import FioOptions
 from fourcorners.importing.imported import Imported, ImportedRecording, only_operation
-from fourcorners.recording import OperationRecording, Recording
+from fourcorners.machine.conditions import Conditions
+from fourcorners.recording import BySecond, InMemory, OperationRecording, Recording
 from fourcorners.wording import chosen_size
 
 _JSON = re.compile(r"^[ \t]*\{", re.MULTILINE)
@@ -123,7 +124,7 @@ def _others(own: Job, jobs: Iterable[Job]) -> str:
 
 def _series(
     workloads: Sequence[list[Job]], logs: Sequence[Path], path: Path
-) -> list[dict[str, fio_logs.Series]]:
+) -> list[dict[str, BySecond]]:
     """The series of each workload from the logs of its threads, which fio numbers through."""
     if not logs:
         return [{} for _ in workloads]
@@ -160,11 +161,8 @@ def _merged(own: Sequence[Job]) -> dict[str, OperationRecording]:
 def _together(parts: Sequence[OperationRecording]) -> OperationRecording:
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
     ios = sum(part.ios for part in parts)
-    low, high, buckets = histograms.merged(
-        [(part.bucket_low_ns, part.bucket_high_ns, part.bucket_count) for part in parts]
-    )
+    merged = histograms.merged([part.histogram for part in parts])
     return OperationRecording(
         ios=ios,
         bytes=sum(part.bytes for part in parts),
@@ -173,13 +171,7 @@ def _together(parts: Sequence[OperationRecording]) -> OperationRecording:
         latency_min_s=min(part.latency_min_s or 0.0 for part in parts),
         latency_mean_s=sum((part.latency_mean_s or 0.0) * part.ios for part in parts) / ios,
         latency_max_s=max(part.latency_max_s or 0.0 for part in parts),
-        bucket_low_ns=low,
-        bucket_high_ns=high,
-        bucket_count=buckets,
-        second_ios=first.second_ios,
-        second_bytes=first.second_bytes,
-        second_latency_mean_s=first.second_latency_mean_s,
-        second_latency_max_s=first.second_latency_max_s,
+        arrays=InMemory(merged, parts[0].seconds),
     )
 
 
@@ -246,13 +238,14 @@ def _block_bytes(options: FioOptions, transfers: Sequence[OperationRecording]) -
 
 
 def _imported(
-    own: Sequence[Job], beside: str, seconds: Mapping[str, fio_logs.Series]
+    own: Sequence[Job], beside: str, seconds: Mapping[str, BySecond]
 ) -> tuple[ImportedRecording, list[str]]:
     """The recording of a workload, and what its file does not say."""
     first = own[0]
     notes = [note for job in own for note in job.notes]
     operations = {
-        name: fio_logs.with_series(one, seconds.get(name)) for name, one in _merged(own).items()
+        name: replace(one, arrays=InMemory(one.histogram, seconds.get(name) or one.seconds))
+        for name, one in _merged(own).items()
     }
     if operations and not seconds:
         notes.append("no second by second series: fio writes one with --write_lat_log")
@@ -305,9 +298,6 @@ def _imported(
         ImportedRecording(
             name=first.name,
             access="-".join(part for part in parts if part),
-            label=f"{first.name}: {told}" if told else first.name,
-            point={key: value for key, value in point.items() if value is not None},
-            parameters=first.options.told,
             recording=Recording(
                 elapsed_s=elapsed_s,
                 mean_queue_depth=None,
@@ -317,9 +307,11 @@ def _imported(
                 interrupted=trouble is not None,
                 failure=trouble,
                 operations=operations,
+                label=f"{first.name}: {told}" if told else first.name,
+                point={key: value for key, value in point.items() if value is not None},
+                options=first.options.told,
+                conditions=None if direct is None else Conditions(direct=direct),
             ),
-            trouble=trouble,
-            conditions={} if direct is None else {"direct": direct},
         ),
         notes,
     )

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from fourcorners.importing import fio_options, histograms
 from fourcorners.importing.figures import UnusableError, count, number, text
 from fourcorners.importing.fio_options import FioOptions
 from fourcorners.importing.imported import NOT_TOLD
-from fourcorners.recording import NS, OperationRecording
+from fourcorners.recording import NS, Histogram, InMemory, OperationRecording
 
 _UNIFIED = "mixed"
 _RESULT_OPERATIONS = ("read", "write", _UNIFIED)
@@ -150,8 +148,6 @@ def _recorded(
     )
     if not least <= most:
         raise UnusableError(f"{role}'s least latency is above its greatest")
-    low, high, buckets = _histogram(told, ios, notes)
-    none = np.zeros(0, np.int64)
     return OperationRecording(
         ios=ios,
         bytes=bytes_,
@@ -160,13 +156,7 @@ def _recorded(
         latency_min_s=least * NS,
         latency_mean_s=mean * NS,
         latency_max_s=most * NS,
-        bucket_low_ns=low,
-        bucket_high_ns=high,
-        bucket_count=buckets,
-        second_ios=none,
-        second_bytes=none,
-        second_latency_mean_s=none.astype(float),
-        second_latency_max_s=none.astype(float),
+        arrays=InMemory(_histogram(told, ios, notes)),
     )
 
 
@@ -193,7 +183,7 @@ def _in_nanoseconds(told: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**told, **latencies}
 
 
-def _histogram(told: Mapping[str, Any], ios: int, notes: list[str]) -> histograms.Buckets:
+def _histogram(told: Mapping[str, Any], ios: int, notes: list[str]) -> Histogram:
     """Latency buckets: of the total latency where fio kept them, else of the completion latency."""
     latencies = {
         name: entry for name in ("lat_ns", "clat_ns") if isinstance(entry := told.get(name), dict)
@@ -212,4 +202,4 @@ def _histogram(told: Mapping[str, Any], ios: int, notes: list[str]) -> histogram
             least, most = (number(entry[key], f"the {key} latency") for key in ("min", "max"))
             return histograms.of_percentiles(percentiles, least, most, ios)
     notes.append("no latency percentiles: fio was told not to keep them")
-    return histograms.nothing()
+    return Histogram.none()

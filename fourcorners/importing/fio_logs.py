@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +20,8 @@ import pyarrow.csv as pc
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing.figures import COUNT_MAX, SECONDS_MAX, content_of
 from fourcorners.input_files import check_regular
-from fourcorners.recording import NS, OperationRecording
+from fourcorners.recording import NS, BySecond
 
-Series = dict[str, npt.NDArray[Any]]
 Rows = npt.NDArray[np.int64]
 """Time in ms, value, direction and size; shape (entries, 4)."""
 
@@ -78,8 +76,8 @@ def by_job(paths: Sequence[Path], jobs: int, result: Path) -> list[dict[str, Pat
 
 def series(
     logs: Sequence[Mapping[str, Path]], told: Mapping[str, Told], job: str, limit_s: float
-) -> dict[str, Series]:
-    """Series of a workload, by operation.
+) -> dict[str, BySecond]:
+    """What each second of a workload held, by operation.
 
     Args:
         logs: of each thread by kind, as :func:`by_job` has them.
@@ -104,19 +102,6 @@ def series(
         if chosen:
             found[operation] = _series(chosen, operation, of_job, paths, job)
     return found
-
-
-def with_series(one: OperationRecording, seconds: Series | None) -> OperationRecording:
-    """The same with its series, where there is one."""
-    if seconds is None:
-        return one
-    return replace(
-        one,
-        second_ios=seconds["second_ios"],
-        second_bytes=seconds["second_bytes"],
-        second_latency_mean_s=seconds["second_latency_mean_s"],
-        second_latency_max_s=seconds["second_latency_max_s"],
-    )
 
 
 def _rows(path: Path, limit_s: float, job: str) -> Rows:
@@ -192,7 +177,7 @@ def _series(
     told: Told,
     paths: Sequence[Path],
     job: str,
-) -> Series:
+) -> BySecond:
     named = ", ".join(map(str, paths))
     entries = sum(len(own.get("lat", ())) for own in threads)
     if entries >= _WHOLE * told.ios:
@@ -219,9 +204,9 @@ def _series(
         if "lat" in own:
             _expect_latencies(own["lat"], told, named, job)
     found = _summed([_of_averages(own, told.bytes / told.ios) for own in threads])
-    held = int(found["second_ios"].sum())
+    held = int(found.ios.sum())
     # What was averaged last may be lost with the end of the job.
-    lost = max(int(own["iops"][0, 0]) for own in threads) / 1e3 / len(found["second_ios"])
+    lost = max(int(own["iops"][0, 0]) for own in threads) / 1e3 / len(found.ios)
     if not (_WHOLE - lost) * told.ios <= held <= told.ios / _WHOLE + 1:
         raise UserError(
             f"{named}: {held:,} {operation}s, and job {job} did {told.ios:,}: name the averaged "
@@ -245,7 +230,7 @@ def _expect_latencies(rows: Rows, told: Told, named: str, job: str) -> None:
         )
 
 
-def _of_ios(rows: Rows) -> Series:
+def _of_ios(rows: Rows) -> BySecond:
     """Of a latency log with an entry for each I/O."""
     second = rows[:, 0] // 1000
     seconds = int(second.max()) + 1
@@ -254,27 +239,27 @@ def _of_ios(rows: Rows) -> Series:
     worst = np.zeros(seconds)
     np.maximum.at(worst, second, rows[:, 1] * NS)
     silent = ios == 0
-    return {
-        "second_ios": ios,
-        "second_bytes": np.bincount(second, weights=rows[:, 3], minlength=seconds).astype(np.int64),
-        "second_latency_mean_s": np.where(silent, np.nan, total / np.maximum(ios, 1)),
-        "second_latency_max_s": np.where(silent, np.nan, worst),
-    }
+    return BySecond(
+        ios=ios,
+        bytes=np.bincount(second, weights=rows[:, 3], minlength=seconds).astype(np.int64),
+        latency_mean_s=np.where(silent, np.nan, total / np.maximum(ios, 1)),
+        latency_max_s=np.where(silent, np.nan, worst),
+    )
 
 
-def _of_averages(logs: Mapping[str, Rows], io_bytes: float) -> Series:
+def _of_averages(logs: Mapping[str, Rows], io_bytes: float) -> BySecond:
     """Of averages: fio writes one at the end of each stretch of ``log_avg_msec``."""
     seconds = max(1, round(int(logs["iops"][:, 0].max()) / 1000))
     ios = _by_second(logs["iops"], seconds)
     bytes_ = 1024 * _by_second(logs["bw"], seconds) if "bw" in logs else io_bytes * ios
     unknown = np.full(seconds, np.nan)
     latency_s = _by_second(logs["lat"], seconds) * NS if "lat" in logs else unknown
-    return {
-        "second_ios": np.round(np.minimum(ios, COUNT_MAX)).astype(np.int64),
-        "second_bytes": np.round(np.minimum(bytes_, COUNT_MAX)).astype(np.int64),
-        "second_latency_mean_s": latency_s,
-        "second_latency_max_s": unknown,
-    }
+    return BySecond(
+        ios=np.round(np.minimum(ios, COUNT_MAX)).astype(np.int64),
+        bytes=np.round(np.minimum(bytes_, COUNT_MAX)).astype(np.int64),
+        latency_mean_s=latency_s,
+        latency_max_s=unknown,
+    )
 
 
 def _by_second(rows: Rows, seconds: int) -> npt.NDArray[np.float64]:
@@ -286,21 +271,21 @@ def _by_second(rows: Rows, seconds: int) -> npt.NDArray[np.float64]:
     return np.asarray(np.diff(np.interp(edges, ends, summed)) / np.maximum(np.diff(edges), 1.0))
 
 
-def _summed(threads: Sequence[Series]) -> Series:
+def _summed(threads: Sequence[BySecond]) -> BySecond:
     """What several threads did in each second together."""
     if len(threads) == 1:
         return threads[0]
-    seconds = max(len(own["second_ios"]) for own in threads)
+    seconds = max(len(own.ios) for own in threads)
     ios, moved, waited = (np.zeros(seconds) for _ in range(3))
     for own in threads:
-        mine = slice(len(own["second_ios"]))
-        ios[mine] += own["second_ios"]
-        moved[mine] += own["second_bytes"]
-        waited[mine] += own["second_ios"] * own["second_latency_mean_s"]
+        mine = slice(len(own.ios))
+        ios[mine] += own.ios
+        moved[mine] += own.bytes
+        waited[mine] += own.ios * own.latency_mean_s
     mean = np.divide(waited, ios, out=np.full(seconds, np.nan), where=ios > 0)
-    return {
-        "second_ios": ios.astype(np.int64),
-        "second_bytes": moved.astype(np.int64),
-        "second_latency_mean_s": mean,
-        "second_latency_max_s": np.full(seconds, np.nan),
-    }
+    return BySecond(
+        ios=ios.astype(np.int64),
+        bytes=moved.astype(np.int64),
+        latency_mean_s=mean,
+        latency_max_s=np.full(seconds, np.nan),
+    )

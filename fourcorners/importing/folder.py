@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 from fourcorners.analysis import analyze
 from fourcorners.importing.charts import charts_of
 from fourcorners.importing.imported import Imported
+from fourcorners.recording import Recording
 from fourcorners.report.html import write_html
 from fourcorners.store import Run, RunWriter, schema
+from fourcorners.store.entry import entry_of
 from fourcorners.store.writer import run_name
 
 SUITE = "imported"
@@ -27,19 +30,23 @@ def write_run(imported: Imported, out: Path) -> Run:
     """
     name = Path(imported.target).name if imported.is_device else imported.target
     writer = RunWriter.create(out, run_name(f"{imported.program} {name[-_NAME_MAX:]}"))
-    for identity, own in imported.named():
-        writer.add(identity, imported.program, own.recording)
-    manifest = _manifest(imported)
+    recordings = imported.placed()
+    for recording in recordings:
+        writer.add(recording)
+    manifest = _manifest(imported, recordings)
     writer.findings(analyze(writer.checkpoint(manifest)))
     run = writer.checkpoint(manifest)
     write_html([run], run.path / schema.REPORT, replace=True)
     return writer.finish()
 
 
-def _manifest(imported: Imported) -> dict[str, Any]:
+def _manifest(imported: Imported, recordings: Sequence[Recording]) -> dict[str, Any]:
     program = " ".join(part for part in (_TITLES[imported.program], imported.version) if part)
-    named = imported.named()
-    trouble = [f"{own.name} {own.trouble}" for own in imported.recordings if own.trouble]
+    trouble = [
+        f"{own.name} {own.recording.failure}"
+        for own in imported.recordings
+        if own.recording.failure
+    ]
     status = "failed" if trouble else "complete"
     sources = ", ".join(imported.sources[:_SOURCES_TOLD])
     if len(imported.sources) > _SOURCES_TOLD:
@@ -73,19 +80,9 @@ def _manifest(imported: Imported) -> dict[str, Any]:
                 "purpose": f"What {program} measured.",
                 "preparation": [],
                 "parameters": {},
-                "charts": [chart.to_dict() for chart in charts_of(named)],
+                "charts": [chart.to_dict() for chart in charts_of(recordings)],
                 "wall_s": None,
-                "recordings": [
-                    {
-                        "id": identity,
-                        "label": own.label,
-                        "point": dict(own.point),
-                        "workload": {"options": dict(own.parameters)},
-                        "partial": own.recording.interrupted,
-                        **({"conditions": dict(own.conditions)} if own.conditions else {}),
-                    }
-                    for identity, own in named
-                ],
+                "recordings": [entry_of(recording) for recording in recordings],
             }
         ],
     }

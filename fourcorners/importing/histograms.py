@@ -11,21 +11,13 @@ from typing import Any
 import numpy as np
 
 from fourcorners.importing.figures import COUNT_MAX, UnusableError, count, number
-from fourcorners.recording import Integers
-
-Buckets = tuple[Integers, Integers, Integers]
+from fourcorners.recording import Histogram, Integers
 
 # Steps of a power of two that fio's histogram tells apart (FIO_IO_U_PLAT_BITS).
 _BUCKET_BITS = 6
 
 
-def nothing() -> Buckets:
-    """No latencies."""
-    none = np.zeros(0, np.int64)
-    return none, none, none
-
-
-def of_bins(bins: Mapping[str, Any]) -> Buckets:
+def of_bins(bins: Mapping[str, Any]) -> Histogram:
     """Bounds of fio's buckets, which it names by their middle; raises :class:`UnusableError`."""
     counts = {
         count(middle, "a latency bin"): count(ios, "the I/Os of a latency bin")
@@ -40,7 +32,7 @@ def of_bins(bins: Mapping[str, Any]) -> Buckets:
 
 def of_percentiles(
     percentiles: Mapping[str, Any], least_ns: float, most_ns: float, ios: int
-) -> Buckets:
+) -> Histogram:
     """As many I/Os between two percentiles as their distance says; raises
     :class:`UnusableError`."""
     told = sorted(
@@ -53,12 +45,12 @@ def of_percentiles(
     return _held(values[:-1], values[1:], np.diff(ranks))
 
 
-def merged(parts: Sequence[Buckets]) -> Buckets:
+def merged(parts: Sequence[Histogram]) -> Histogram:
     """The latencies of several at once. Where buckets overlap, as between percentiles, a part's
     I/Os are spread evenly over its bucket."""
-    parts = [part for part in parts if len(part[2])]
+    parts = [part for part in parts if len(part.count)]
     if len(parts) < 2:
-        return parts[0] if parts else nothing()
+        return parts[0] if parts else Histogram.none()
     steps = [_cumulated(*part) for part in parts]
     edges = np.unique(np.concatenate([at for at, _ in steps]))
     below = np.round(sum(np.interp(edges, at, total) for at, total in steps)).astype(np.int64)
@@ -75,8 +67,8 @@ def _cumulated(low: Integers, high: Integers, ios: Integers) -> tuple[Integers, 
     return at[last], told[last]
 
 
-def _held(low: Integers, high: Integers, ios: Integers) -> Buckets:
+def _held(low: Integers, high: Integers, ios: Integers) -> Histogram:
     if ios.sum(dtype=np.float64) > COUNT_MAX:
         raise UnusableError("the sum of the latency bins cannot be")
     held = ios > 0
-    return low[held], high[held], ios[held]
+    return Histogram(low[held], high[held], ios[held])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from fourcorners.recording import Recording
 
@@ -17,18 +17,13 @@ NOT_TOLD = "not told"
 class ImportedRecording:
     """One workload: what its file calls it, and what was measured.
 
-    ``access`` tells workloads of one name apart: "randread-4k-qd8". ``trouble`` is why the
-    recording is partial, in a clause; ``conditions`` are those of the manifest.
+    ``access`` tells workloads of one name apart: "randread-4k-qd8". The recording's ``failure`` is
+    why it is partial, in a clause.
     """
 
     name: str
     access: str
-    label: str
-    point: Mapping[str, Any]
-    parameters: Mapping[str, str]
     recording: Recording
-    trouble: str | None = None
-    conditions: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,8 +52,8 @@ class Imported:
             notes=list(dict.fromkeys([*self.notes, *other.notes])),
         )
 
-    def named(self) -> list[tuple[str, ImportedRecording]]:
-        """The recordings with their names in the run: PROGRAM/NAME, of several of a name with the
+    def placed(self) -> list[Recording]:
+        """The recordings with their ids in the run: PROGRAM/NAME, of several of a name with the
         access, and a number where that repeats as well."""
         names = Counter(own.name for own in self.recordings)
         taken: Counter[str] = Counter()
@@ -69,7 +64,8 @@ class Imported:
                 parts.append(own.access)
             name = "/".join(parts)
             taken[name] += 1
-            found.append((name if taken[name] == 1 else f"{name}/{taken[name]}", own))
+            id = name if taken[name] == 1 else f"{name}/{taken[name]}"
+            found.append(own.recording.placed(id=id, test=self.program))
         return found
 
 

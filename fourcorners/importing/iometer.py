@@ -12,8 +12,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from fourcorners.errors import UserError
 from fourcorners.importing.figures import (
     SECONDS_MAX,
@@ -72,9 +70,9 @@ def parse(content: str, path: Path) -> list[Imported]:
     notes = ["Iometer tells mean and maximum latency only, and no series"]
     notes += [f"{name} read and wrote nothing: left out" for name in dict.fromkeys(idle)]
     notes += [
-        f"{own.name} {own.trouble}: its figures are in no spec sheet"
+        f"{own.name} {own.recording.failure}: its figures are in no spec sheet"
         for own in recordings
-        if own.trouble
+        if own.recording.failure
     ]
     return [
         Imported(
@@ -151,9 +149,6 @@ def _recording(
     return ImportedRecording(
         name=name,
         access=f"qd{depth}" if depth else "",
-        label=", ".join([*words, *([f"queue depth {depth}"] if depth else [])]),
-        point={key: value for key, value in point.items() if value is not None},
-        parameters={text(key): text(value) for key, value in specification.items() if value},
         recording=Recording(
             elapsed_s=elapsed_s,
             mean_queue_depth=None,
@@ -163,8 +158,10 @@ def _recording(
             interrupted=trouble is not None,
             failure=trouble,
             operations=operations,
+            label=", ".join([*words, *([f"queue depth {depth}"] if depth else [])]),
+            point={key: value for key, value in point.items() if value is not None},
+            options={text(key): text(value) for key, value in specification.items() if value},
         ),
-        trouble=trouble,
     )
 
 
@@ -172,7 +169,6 @@ def _operation(row: Mapping[str, str], operation: str) -> OperationRecording:
     word = operation.capitalize()
     ios, rate = int(_figure(row, f"{word} I/Os")), _figure(row, f"{word} IOps")
     elapsed_s = number(ios / rate, f"{word} I/Os over {word} IOps", SECONDS_MAX)
-    none = np.zeros(0, np.int64)
     errors = int(number(row.get(f"{word} Errors") or 0, f"{word} Errors"))
     return OperationRecording(
         ios=ios,
@@ -182,13 +178,6 @@ def _operation(row: Mapping[str, str], operation: str) -> OperationRecording:
         latency_min_s=None,
         latency_mean_s=_figure(row, f"Average {word} Response Time") * 1e-3,
         latency_max_s=_figure(row, f"Maximum {word} Response Time") * 1e-3,
-        bucket_low_ns=none,
-        bucket_high_ns=none,
-        bucket_count=none,
-        second_ios=none,
-        second_bytes=none,
-        second_latency_mean_s=none.astype(float),
-        second_latency_max_s=none.astype(float),
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fourcorners import wording
+from fourcorners.analysis.source import Measured, every_operation
+from fourcorners.recording import Recording
 from fourcorners.wording import finite
 
-from .payload import joined
+from .payload import latency_s, point_of
 from .run import Run
 
 OPERATIONS = ("read", "write")
@@ -52,57 +57,68 @@ TITLES = {
 }
 
 
-def rows_of(
-    chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Drawn:
+    """What a chart shows as one: an operation of a recording, or its reads and writes together."""
+
+    parts: tuple[Measured, ...]
+
+    @property
+    def of(self) -> Recording:
+        """The recording."""
+        return self.parts[0].of
+
+    @property
+    def operation(self) -> str:
+        """Of reads and writes together ``mixed``."""
+        return self.parts[0].operation if len(self.parts) == 1 else "mixed"
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """The point as JSON carries it."""
+        return point_of(self.parts[0])
+
+    def value(self, y: str) -> float | None:
+        """A metric in the unit that a chart shows."""
+        if y == "mbps":
+            return finite(sum(one.bytes_per_second for one in self.parts) / 1e6)
+        if y == "iops":
+            return finite(sum(one.iops for one in self.parts))
+        name = y.removeprefix("latency_")
+        values = [latency_s(one, name) for one in self.parts]
+        known = [value for value in values if value is not None]
+        if name == "mean" and len(known) == len(self.parts) > 1:
+            ios = [one.ios for one in self.parts]
+            return finite(float(np.average(known, weights=ios))) if sum(ios) else None
+        # Of two distributions the slower one's.
+        return finite(max(known, default=None))
+
+
+def rows_of(chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool) -> list[Drawn]:
     """Recordings of a chart: reads and writes together, or each operation by itself; flushes only
     where the chart has a series for each operation."""
     ids = str(chart.get("ids") or "")
     flushes = "each operation" in (chart.get("series") or [])
-    kept: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in joined(run):
-        if row["test"] != test or (row["operation"] == "flush" and not flushes):
+    kept: dict[tuple[str, str], list[Measured]] = {}
+    for one in every_operation(run.recordings):
+        if one.test != test or (one.operation == "flush" and not flushes):
             continue
-        if not str(row["recording"]).startswith(ids):
-            continue
-        key = (str(row["recording"]), str(row["operation"]) if by_operation else "")
-        known = kept.get(key)
-        if known is None:
-            kept[key] = dict(row)
-            continue
-        ios, more = known.get("ios") or 0, row.get("ios") or 0
-        for name in ("iops", "bytes_per_second", "ios", "errors"):
-            known[name] = (known.get(name) or 0) + (row.get(name) or 0)
-        first, second = known.get("latency_mean_s"), row.get("latency_mean_s")
-        if first is not None and second is not None and ios + more:
-            known["latency_mean_s"] = (ios * first + more * second) / (ios + more)
-        for name in ("latency_p50_s", "latency_p90_s", "latency_p99_s", "latency_p999_s"):
-            # Of two distributions the slower one's.
-            known[name] = max(known.get(name) or 0, row.get(name) or 0)
-        known["latency_max_s"] = max(known.get("latency_max_s") or 0, row.get("latency_max_s") or 0)
-        known["operation"] = "mixed"
-    return list(kept.values())
+        if one.recording.startswith(ids):
+            key = (one.recording, one.operation if by_operation else "")
+            kept.setdefault(key, []).append(one)
+    return [Drawn(tuple(parts)) for parts in kept.values()]
 
 
-def value_of(row: Mapping[str, Any], y: str) -> float | None:
-    """A metric of a row, in the unit that a chart shows."""
-    if y == "mbps":
-        moved = finite(row.get("bytes_per_second"))
-        return None if moved is None else moved / 1e6
-    return finite(row.get("iops" if y == "iops" else f"{y}_s"))
-
-
-def label_of(row: Mapping[str, Any], keys: Iterable[str]) -> str:
+def label_of(row: Drawn, keys: Iterable[str]) -> str:
     """What a row is called by the values that it has for ``keys``."""
-    parts = []
-    for key in keys:
-        if key == "each operation":
-            parts.append(PLURALS[row["operation"]])
-            continue
-        value = row["label"] if key == "label" else row["point"].get(key, row.get(key))
-        if value is not None:
-            parts.append(named(key, value))
-    return ", ".join(parts)
+    own = {"operation": row.operation, **row.point, "label": row.of.label}
+    return label_of_point({**own, "each operation": PLURALS[row.operation]}, keys)
+
+
+def label_of_point(point: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """The values that a point has for ``keys``."""
+    known = [(key, point[key]) for key in keys if point.get(key) is not None]
+    return ", ".join(named(key, value) for key, value in known)
 
 
 def named(key: str, value: Any) -> str:
@@ -121,20 +137,16 @@ def axis(key: str, log: str, which: str) -> dict[str, Any]:
     return {"key": key, "title": TITLES.get(key, key.replace("_", " ")), "log": which in log}
 
 
-def operation_label(row: Mapping[str, Any], keys: Sequence[str]) -> str:
+def operation_label(row: Drawn, keys: Sequence[str]) -> str:
     """As :func:`label_of`, and the operation where a recording has several."""
     label = label_of(row, keys)
-    own = str(row["operation"])
-    if "each operation" in keys or own == row["point"].get("operation"):
+    own = row.operation
+    if "each operation" in keys or own == row.point.get("operation"):
         return label
     return ", ".join(part for part in (label, PLURALS[own]) if part)
 
 
-def is_last_operation(row: Mapping[str, Any], run: Run) -> bool:
+def is_last_operation(row: Drawn) -> bool:
     """Whether a recording's clock moves on: with its last operation."""
-    mine = [
-        one["operation"]
-        for one in run.recordings
-        if one["recording"] == row["recording"] and one["operation"] != "flush"
-    ]
-    return not mine or row["operation"] == mine[-1]
+    mine = list(row.of.transfers)
+    return not mine or row.operation == mine[-1]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
+from fourcorners.analysis.source import Measured
 from fourcorners.wording import finite
 
 from . import time_charts
@@ -19,9 +20,9 @@ from .chart_data import (
     TITLES,
     axis,
     label_of,
+    label_of_point,
     operation_label,
     rows_of,
-    value_of,
 )
 from .payload import curve, drive_names, findings, latency_interval, rate_interval, rounded
 from .run import Run
@@ -126,15 +127,15 @@ def _lines(
             for mean in averages:
                 at = finite(mean.get(x))
                 if at is not None:
-                    points = series.setdefault((drive, label_of({"point": mean}, keys)), [])
-                    points.append([at, rounded(value_of(mean, y)), str(mean["variable"])])
+                    points = series.setdefault((drive, label_of_point(mean, keys)), [])
+                    points.append([at, rounded(_average(mean, y)), str(mean["variable"])])
             continue
         for row in rows_of(chart, test, run, by_operation="each operation" in keys):
-            at = finite(row["point"].get(x))
+            at = finite(row.point.get(x))
             if at is not None:
-                value = rounded(value_of(row, y))
-                point: list[Any] = [at, value, str(row["recording"])]
-                interval = None if row["operation"] == "mixed" else _interval(run, row, y, value)
+                value = rounded(row.value(y))
+                point: list[Any] = [at, value, row.of.id]
+                interval = None if len(row.parts) > 1 else _interval(row.parts[0], y, value)
                 if interval is not None:
                     point.append(interval)
                 series.setdefault((drive, label_of(row, keys)), []).append(point)
@@ -155,22 +156,28 @@ def _lines(
     ]
 
 
-def _interval(
-    run: Run, row: Mapping[str, Any], y: str, value: float | None
-) -> Sequence[float | None] | None:
+def _interval(one: Measured, y: str, value: float | None) -> Sequence[float | None] | None:
     """The 90 % interval of a metric, in the unit that a chart shows."""
     if value is None:
         return None
     if y in ("iops", "mbps"):
-        factors = rate_interval(run, row)
+        factors = rate_interval(one)
         return factors and [rounded(value * factor) for factor in factors]
-    return latency_interval(run, row, y.removeprefix("latency_"))
+    return latency_interval(one, y.removeprefix("latency_"))
 
 
 def _averages(run: Run, test: str) -> list[dict[str, Any]]:
     """What a test in rounds came to, by variable; empty for other tests."""
     found = findings(run, f"averages_{test}")
     return list(found[0]["detail"]["cells"]) if found else []
+
+
+def _average(mean: Mapping[str, Any], y: str) -> float | None:
+    """A metric of what rounds came to, in the unit that a chart shows."""
+    if y == "mbps":
+        moved = finite(mean.get("bytes_per_second"))
+        return None if moved is None else moved / 1e6
+    return finite(mean.get("iops" if y == "iops" else f"{y}_s"))
 
 
 def _heat(
@@ -185,13 +192,13 @@ def _heat(
             for mean in averages:
                 at = (finite(mean.get(rows_key)), finite(mean.get(x)))
                 if at[0] is not None and at[1] is not None:
-                    maps.setdefault((drive, ""), {})[at[0], at[1]] = value_of(mean, y)
+                    maps.setdefault((drive, ""), {})[at[0], at[1]] = _average(mean, y)
             continue
         for row in rows_of(chart, test, run, by_operation=False):
-            place = (finite(row["point"].get(rows_key)), finite(row["point"].get(x)))
+            place = (finite(row.point.get(rows_key)), finite(row.point.get(x)))
             if place[0] is not None and place[1] is not None:
                 label = label_of(row, chart.get("series") or [])
-                maps.setdefault((drive, label), {})[place[0], place[1]] = value_of(row, y)
+                maps.setdefault((drive, label), {})[place[0], place[1]] = row.value(y)
     values = [v for cells in maps.values() for v in cells.values() if v is not None and v > 0]
     if not values:
         return []
@@ -244,7 +251,7 @@ def _percentiles(
     keys = list(chart.get("series") or [])
     for drive, run in enumerate(runs):
         for row in rows_of(chart, test, run, by_operation=True):
-            points = curve(run, row)
+            points = curve(row.parts[0])
             if points["ns"]:
                 label = operation_label(row, keys)
                 pairs = zip(points["tail"], points["ns"], strict=True)

@@ -33,8 +33,8 @@ def plot(recording: Recording) -> "Figure":
     by_second, by_latency = (figure.add_subplot(grid[0, column]) for column in (0, 1))
     for name, operation in recording.operations.items():
         by_second.plot(operation.second_ios[: max(whole_seconds, 1)], ".", label=name)
-        slower = 1 - np.cumsum(operation.bucket_count) / max(operation.ios, 1)
-        latency_ms = operation.bucket_high_ns / 1e6
+        slower = 1 - np.cumsum(operation.histogram.count) / max(operation.ios, 1)
+        latency_ms = operation.histogram.high_ns / 1e6
         by_latency.step(latency_ms[:-1], slower[:-1], where="post", label=name)
     by_second.set(xlabel="time (s)", ylabel="IOPS", ylim=(0, None))
     by_latency.set(xscale="log", yscale="log", xlabel="latency (ms)", ylabel="share slower")

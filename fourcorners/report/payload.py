@@ -8,18 +8,20 @@ becomes `None`, so that the page needs to know one kind of gap only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.estimate import Estimate, of_run
+from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.quantiles import quantile_bounds_s
-from fourcorners.analysis.quantity import ALL, IOPS, Quantity
-from fourcorners.analysis.source import Measured
+from fourcorners.analysis.quantity import ALL, IOPS
+from fourcorners.analysis.source import Measured, every_operation
+from fourcorners.recording import OperationRecording
+from fourcorners.recording.columns import PERCENTILES
 from fourcorners.wording import finite
 
-from .run import Array, Run
+from .run import Run
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "p99999", "max")
 CORNERS = ("random-read", "random-write", "sequential-read", "sequential-write")
@@ -35,18 +37,17 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
     transfer_size: list[dict[str, Any]] = []
     consistency: list[dict[str, Any]] = []
     for drive, run in enumerate(runs):
-        for row in joined(run):
-            point = row["point"]
-            entry = {"drive": drive, **_numbers(row), "point": point}
-            if row["test"] == "four-corners":
+        for row in every_operation(run.recordings):
+            entry = {"drive": drive, **_numbers(row), "point": point_of(row)}
+            if row.test == "four-corners":
                 entry["corner"] = corner_of(row)
-                entry["curve"] = curve(run, row)
+                entry["curve"] = curve(row)
                 corners.append(entry)
-            elif row["test"] == "queue-depth":
-                queue_depth.append({**entry, **_intervals(run, row)})
-            elif row["test"] == "transfer-size":
-                transfer_size.append({**entry, **_intervals(run, row)})
-            elif row["test"] == "consistency":
+            elif row.test == "queue-depth":
+                queue_depth.append({**entry, **_intervals(row)})
+            elif row.test == "transfer-size":
+                transfer_size.append({**entry, **_intervals(row)})
+            elif row.test == "consistency":
                 consistency.append(consistency_series(drive, run, row))
     corners.sort(key=_corner_order)
     return {
@@ -82,33 +83,31 @@ def drive_names(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def joined(run: Run) -> Iterator[dict[str, Any]]:
-    """The rows of recordings.parquet, each with its point and label from the manifest."""
-    described = {
-        recording.get("id"): (test, recording)
-        for test in run.manifest.get("tests") or []
-        for recording in test.get("recordings") or []
-    }
-    for row in run.recordings:
-        test, recording = described.get(row.get("recording"), ({}, {}))
-        point = dict(recording.get("point") or {})
-        name = row.get("test") or test.get("name")
-        if name == "four-corners" and row.get("operation") == "read":
-            point.pop("content", None)  # of what writes carry
-        yield {
-            **row,
-            "test": name,
-            "operation": row.get("operation") or point.get("operation"),
-            "label": str(recording.get("label") or row.get("recording")),
-            "point": {key: _clean(value) for key, value in point.items()},
-        }
+def point_of(one: Measured) -> dict[str, Any]:
+    """The point of a recording as JSON carries it; of reads without what writes carry."""
+    point = {key: _clean(value) for key, value in one.point.items()}
+    if one.test == "four-corners" and one.operation == "read":
+        point.pop("content", None)
+    return point
 
 
-def corner_of(row: Mapping[str, Any]) -> str | None:
-    """Which of `CORNERS` a joined row measured; None when it belongs to another test."""
-    if row["test"] != "four-corners":
+def latency_s(one: OperationRecording, name: str) -> float | None:
+    """One of :data:`LATENCIES`, in seconds."""
+    match name:
+        case "min":
+            return one.latency_min_s
+        case "mean":
+            return one.latency_mean_s
+        case "max":
+            return one.latency_max_s
+    return one.latency_percentile_s(PERCENTILES[f"latency_{name}_s"])
+
+
+def corner_of(one: Measured) -> str | None:
+    """Which of `CORNERS` was measured; None when it belongs to another test."""
+    if one.test != "four-corners":
         return None
-    return f"{row['point'].get('pattern')}-{row['operation']}"
+    return f"{one.point.get('pattern')}-{one.operation}"
 
 
 def findings(run: Run, name: str) -> list[dict[str, Any]]:
@@ -122,17 +121,17 @@ def _target(run: Run) -> Mapping[str, Any]:
     return run.manifest.get("target") or {}
 
 
-def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+def _numbers(one: Measured) -> dict[str, Any]:
     return {
-        "id": str(row.get("recording")),
-        "label": row["label"],
-        "operation": row["operation"],
-        "bps": rounded(row.get("bytes_per_second")),
-        "iops": rounded(row.get("iops")),
-        "latency": {key: rounded(row.get(f"latency_{key}_s")) for key in LATENCIES},
-        "ios": _clean(row.get("ios")),
-        "errors": _clean(row.get("errors")) or 0,
-        "interrupted": bool(row.get("interrupted")),
+        "id": one.recording,
+        "label": one.of.label,
+        "operation": one.operation,
+        "bps": rounded(one.bytes_per_second),
+        "iops": rounded(one.iops),
+        "latency": {key: rounded(latency_s(one, key)) for key in LATENCIES},
+        "ios": one.ios,
+        "errors": one.error_count,
+        "interrupted": one.of.interrupted,
     }
 
 
@@ -141,9 +140,9 @@ def _corner_order(entry: Mapping[str, Any]) -> tuple[float, str, int]:
     return (point.get("queue_depth") or 0, str(point.get("content") or ""), entry["drive"])
 
 
-def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
+def curve(one: OperationRecording) -> dict[str, list[Any]]:
     """Latency in nanoseconds against the fraction of I/Os that took longer (1-x)."""
-    low, high, count = _histogram(run, row)
+    low, high, count = one.histogram
     total = int(count.sum())
     if total <= 0:
         return {"tail": [], "ns": [], "band": []}
@@ -153,22 +152,21 @@ def curve(run: Run, row: Mapping[str, Any]) -> dict[str, list[Any]]:
     rank = np.clip(np.ceil((1.0 - tail) * total), 1, total)
     bucket = np.minimum(np.searchsorted(cumulative, rank), len(count) - 1)
     middle = (low[bucket] + high[bucket]) // 2
-    longest = finite(row.get("latency_max_s"))
+    longest = finite(one.latency_max_s)
     if longest is not None:
         middle[-1] = round(longest * 1e9)
     return {
         "tail": [rounded(t) for t in tail],
         "ns": [int(ns) for ns in middle],
-        "band": curve_band(run, row, [float(t) for t in tail]),
+        "band": curve_band(one, [float(t) for t in tail]),
     }
 
 
-def curve_band(run: Run, row: Mapping[str, Any], tail: Sequence[float]) -> list[list[Any]]:
+def curve_band(one: OperationRecording, tail: Sequence[float]) -> list[list[Any]]:
     """Bounds of the 90 % interval of a percentile curve: the fraction that took longer, and two
     latencies in nanoseconds; of those points that have one."""
     inside = [t for t in tail if 0 < t < 1]
-    over_time = run.latency_over_time(str(row.get("recording")), str(row.get("operation")))
-    bounds = quantile_bounds_s(_histogram(run, row), over_time, [1 - t for t in inside])
+    bounds = quantile_bounds_s(one.histogram, one.latency_over_time, [1 - t for t in inside])
     if bounds is None:
         return []
     return [
@@ -178,54 +176,26 @@ def curve_band(run: Run, row: Mapping[str, Any], tail: Sequence[float]) -> list[
     ]
 
 
-def latency_interval(run: Run, row: Mapping[str, Any], name: str) -> list[float] | None:
+def latency_interval(one: Measured, name: str) -> list[float] | None:
     """Bounds of the 90 % interval of ``mean`` or of a percentile such as ``p99``, in seconds; None
     where the recording cannot tell."""
     quantity = _BY_COLUMN.get(f"latency_{name}_s")
-    estimate = None if quantity is None else _estimate(run, row, quantity)
+    estimate = None if quantity is None else of_point(one, quantity)
     return None if estimate is None else [float(f"{b:.5g}") for b in estimate.interval()]
 
 
-def _estimate(run: Run, row: Mapping[str, Any], quantity: Quantity) -> Estimate | None:
-    one = Measured(
-        recording=str(row.get("recording")),
-        test=str(row.get("test")),
-        operation=str(row.get("operation")),
-        point=row.get("point") or {},
-        row=row,
-    )
-    try:
-        return of_run(run, one, quantity)
-    except KeyError:  # neither series nor histogram: imported without
-        return None
-
-
-def _histogram(run: Run, row: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    try:
-        low, high, count = run.histogram(str(row.get("recording")), str(row.get("operation")))
-    except KeyError:
-        empty = np.zeros(0, dtype=np.int64)
-        return empty, empty, empty
-    return np.asarray(low), np.asarray(high), np.asarray(count)
-
-
-def consistency_series(drive: int, run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
+def consistency_series(drive: int, run: Run, one: Measured) -> dict[str, Any]:
     """I/Os of every whole second; a last second that the run's end cut short is left out."""
-    try:
-        series = run.series(str(row.get("recording")), str(row.get("operation")))
-    except KeyError:
-        series = {}
-    ios = [int(n) if finite(n) is not None else 0 for n in series.get("ios", ())]
-    elapsed = finite(row.get("elapsed_s"))
-    cut = elapsed is not None and len(ios) > 1 and len(ios) > elapsed + 1e-6
+    ios = [int(n) for n in one.second_ios]
+    cut = len(ios) > 1 and len(ios) > one.elapsed_s + 1e-6
     return {
         "drive": drive,
-        "id": str(row.get("recording")),
-        "operation": row["operation"],
+        "id": one.recording,
+        "operation": one.operation,
         "label": "",
         "cut": cut,
         "ios": ios[:-1] if cut else ios,
-        "steady": steady_part(run, str(row.get("recording"))),
+        "steady": steady_part(run, one.recording),
     }
 
 
@@ -241,19 +211,19 @@ def steady_part(run: Run, recording: str) -> dict[str, Any] | None:
     return None
 
 
-def rate_interval(run: Run, row: Mapping[str, Any]) -> list[float] | None:
+def rate_interval(one: Measured) -> list[float] | None:
     """Bounds of the 90 % interval of a recording's rate, as factors of it; None where the recording
     cannot tell."""
-    estimate = _estimate(run, row, IOPS)
+    estimate = of_point(one, IOPS)
     if estimate is None:
         return None
     return [round(bound / estimate.value, 5) for bound in estimate.interval()]
 
 
-def _intervals(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
+def _intervals(one: Measured) -> dict[str, Any]:
     return {
-        "rateInterval": rate_interval(run, row),
-        "latencyInterval": {key: latency_interval(run, row, key) for key in ("mean", "p99")},
+        "rateInterval": rate_interval(one),
+        "latencyInterval": {key: latency_interval(one, key) for key in ("mean", "p99")},
     }
 
 

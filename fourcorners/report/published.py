@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fourcorners import wording
+from fourcorners.analysis.source import every_operation
 from fourcorners.catalog.published import Published, published
 
-from .payload import joined
 from .run import Run
 
 _WORDS = re.compile(
@@ -119,10 +119,10 @@ def _percent_change(change: float) -> str:
 def _answers(run: Run, asked: _Asked, figure: Published) -> Iterator[str]:
     """What the run measured of it, once for each test and kind of data."""
     scale = {"IOPS": 1.0, "MB/s": 1e6, "MiB/s": 2.0**20, "ms": 1e-3}[figure.unit]
-    for row in joined(run):
-        point = row["point"]
-        value = wording.finite(row.get(asked.quantity))
-        if value is None or row["operation"] != asked.operation:
+    for one in every_operation(run.recordings):
+        point = one.point
+        value = wording.finite(getattr(one, asked.quantity))
+        if value is None or one.operation != asked.operation:
             continue
         if (point.get("pattern"), point.get("block_bytes"), point.get("queue_depth")) != (
             asked.pattern,
@@ -136,4 +136,4 @@ def _answers(run: Run, asked: _Asked, figure: Published) -> Iterator[str]:
         error = _percent_change(figure.error(value / scale))
         kind = f", {content}" if asked.operation == "write" and asked.content is None else ""
         measured = f"{wording.number(value / scale)} {figure.unit}"
-        yield f"{measured} ({error}; {row['test']}{kind})"
+        yield f"{measured} ({error}; {one.test}{kind})"

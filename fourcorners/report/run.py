@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy.typing as npt
-
-from fourcorners.recording import IoLog, LatencyOverTime
-
-Array = npt.NDArray[Any]
+from fourcorners.recording import Recording
 
 
 class Run(Protocol):
@@ -26,27 +23,11 @@ class Run(Protocol):
         ...
 
     @property
-    def recordings(self) -> list[dict[str, Any]]:
-        """The rows of recordings.parquet."""
+    def recordings(self) -> Sequence[Recording]:
+        """What was measured, in the order of the run."""
         ...
 
     @property
     def findings(self) -> list[dict[str, Any]]:
         """The list in findings.json."""
-        ...
-
-    def series(self, recording_id: str, operation: str) -> dict[str, Array]:
-        """Columns of series.parquet for one recording and operation; NaN where it says null."""
-        ...
-
-    def ios(self, recording_id: str) -> IoLog:
-        """Single I/Os of a recording that the manifest has as ``logged``."""
-        ...
-
-    def histogram(self, recording_id: str, operation: str) -> tuple[Array, Array, Array]:
-        """Buckets of one latency histogram: lowest and highest nanosecond, count."""
-        ...
-
-    def latency_over_time(self, recording_id: str, operation: str) -> LatencyOverTime:
-        """Latencies of every second; without rows where they were not kept."""
         ...

@@ -12,8 +12,9 @@ from rich.text import Text
 from uniplot import plot_to_string
 
 from fourcorners import wording
+from fourcorners.analysis.source import every_operation
 
-from .payload import consistency_series, joined
+from .payload import consistency_series
 from .run import Run
 
 ROWS = 7
@@ -26,12 +27,12 @@ _WIDTH = 80 - 18
 def rates_over_time(run: Run) -> list[RenderableType]:
     """The consistency test's writes, second by second."""
     plots: list[RenderableType] = []
-    for row in joined(run):
-        if row["test"] != "consistency":
+    for one in every_operation(run.recordings):
+        if one.test != "consistency":
             continue
-        ios = consistency_series(0, run, row)["ios"]
+        ios = consistency_series(0, run, one)["ios"]
         if len(ios) > 1:
-            title = f"{row['label']}: I/Os of every second"
+            title = f"{one.of.label}: I/Os of every second"
             plots.append(dots(title, range(len(ios)), ios, " IOPS", width=_WIDTH, rows=ROWS))
     return plots
 
@@ -81,10 +82,10 @@ def curves(run: Run) -> list[RenderableType]:
 
 def _bars(run: Run, test: str, title: str, key: str, column: str) -> Table | None:
     points: dict[float, dict[str, float]] = {}
-    for row in joined(run):
-        at, value = wording.finite(row["point"].get(key)), wording.finite(row.get(column))
-        if row["test"] == test and at is not None and value is not None:
-            points.setdefault(at, {})[str(row["operation"])] = value
+    for one in every_operation(run.recordings):
+        at = wording.finite(one.point.get(key))
+        if one.test == test and at is not None:
+            points.setdefault(at, {})[one.operation] = getattr(one, column)
     operations = [op for op in ("read", "write") if any(op in point for point in points.values())]
     if len(points) < 2 or not operations:
         return None

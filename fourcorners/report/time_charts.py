@@ -11,7 +11,8 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis import latency_over_time
-from fourcorners.recording import IoLog, LatencyOverTime
+from fourcorners.analysis.source import Measured
+from fourcorners.recording import BySecond, IoLog, LatencyOverTime
 from fourcorners.wording import finite
 
 from .chart_data import axis, is_last_operation, operation_label, rows_of
@@ -28,7 +29,7 @@ class _Placed:
 
     drive: int
     label: str
-    row: Mapping[str, Any]
+    measured: Measured
     start_s: float
     seconds: int
     """Whole ones: a last second that the end cut short is no second."""
@@ -43,13 +44,13 @@ def _placed(chart: Mapping[str, Any], test: str, runs: Sequence[Run]) -> Iterato
         clock = 0.0
         ends: dict[str, float] = {}
         for row in rows_of(chart, test, run, by_operation=True):
-            elapsed = finite(row.get("elapsed_s")) or 0.0
+            elapsed = row.parts[0].elapsed_s
             label = operation_label(row, keys)
             start = clock if in_order else ends.get(label, 0.0)
             seconds = max(math.floor(elapsed + 1e-6), 0)
             ends[label] = start + seconds
-            yield _Placed(drive, label, row, start, seconds)
-            clock += elapsed if is_last_operation(row, run) else 0.0
+            yield _Placed(drive, label, row.parts[0], start, seconds)
+            clock += elapsed if is_last_operation(row) else 0.0
 
 
 def seconds(
@@ -65,13 +66,12 @@ def seconds(
     series: dict[tuple[int, str], list[list[Any]]] = {}
     recordings: dict[tuple[int, str], list[str]] = {}
     for one in _placed(chart, test, runs):
-        row = one.row
-        whole = runs[one.drive].series(str(row["recording"]), str(row["operation"]))
+        whole = one.measured.seconds
         key = (one.drive, one.label)
-        recordings.setdefault(key, []).append(str(row["recording"]))
-        count = min(len(whole["ios"]), one.seconds)
+        recordings.setdefault(key, []).append(one.measured.recording)
+        count = min(len(whole.ios), one.seconds)
         places = (
-            [rounded(moved / 1e9) for moved in np.cumsum(whole["bytes"][:count])]
+            [rounded(moved / 1e9) for moved in np.cumsum(whole.bytes[:count])]
             if written
             else [round(one.start_s + second, 3) for second in range(count)]
         )
@@ -104,12 +104,12 @@ def seconds(
     ]
 
 
-def _second(series: Mapping[str, Any], second: int, y: str) -> float | None:
+def _second(whole: BySecond, second: int, y: str) -> float | None:
     if y == "iops":
-        return float(series["ios"][second])
+        return float(whole.ios[second])
     if y == "mbps":
-        return float(series["bytes"][second]) / 1e6
-    return finite(series[f"{y}_s"][second])
+        return float(whole.bytes[second]) / 1e6
+    return finite(getattr(whole, f"{y}_s")[second])
 
 
 def _steady(run: Run, recordings: Sequence[str]) -> dict[str, Any] | None:
@@ -124,8 +124,7 @@ def over_time(
     placed = list(_placed(chart, test, runs))
     found: dict[tuple[int, str], list[tuple[_Placed, LatencyOverTime]]] = {}
     for one in placed:
-        run, row = runs[one.drive], one.row
-        part = run.latency_over_time(str(row["recording"]), str(row["operation"]))
+        part = one.measured.latency_over_time
         if one.seconds:
             part = part.chosen(part.second < one.seconds)
         if len(part.count):
@@ -179,7 +178,7 @@ def over_time(
                     "drive": drive,
                     "label": label,
                     "columns": _columns(made, place),
-                    "lines": _map_lines(made, runs[drive], [one for one, _ in kept[drive, label]]),
+                    "lines": _map_lines(made, [one for one, _ in kept[drive, label]]),
                 }
                 for (drive, label), made in maps.items()
             ],
@@ -209,14 +208,11 @@ def _columns(made: latency_over_time.Map, place: Mapping[int, int]) -> list[list
     return columns
 
 
-def _map_lines(
-    made: latency_over_time.Map, run: Run, recordings: Sequence[_Placed]
-) -> list[dict[str, Any]]:
+def _map_lines(made: latency_over_time.Map, recordings: Sequence[_Placed]) -> list[dict[str, Any]]:
     """Lines over a map, a point in the middle of each column that can carry it."""
     worst: dict[int, float] = {}
     for one in recordings:
-        series = run.series(str(one.row["recording"]), str(one.row["operation"]))
-        for second, latency in enumerate(series["latency_max_s"][: one.seconds or None]):
+        for second, latency in enumerate(one.measured.second_latency_max_s[: one.seconds or None]):
             if finite(latency) is not None:
                 column = int((one.start_s + second + 0.5) // made.column_s)
                 worst[column] = max(worst.get(column, 0.0), float(latency))
@@ -285,10 +281,10 @@ def _logs(
             for found in findings(run, "latency_over_time_*")
         }
         for row in rows_of(chart, test, run, by_operation=True):
-            detail = said.get((str(row["recording"]), str(row["operation"])))
-            if detail is None:
+            detail = said.get((row.of.id, row.operation))
+            if detail is None or row.of.log is None:
                 continue
-            log = latency_over_time.served(run.ios(str(row["recording"])), str(row["operation"]))
+            log = latency_over_time.served(row.of.log, row.operation)
             if len(log):
                 label = operation_label(row, list(chart.get("series") or []))
                 yield {"drive": drive, "label": label}, log, detail

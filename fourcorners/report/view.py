@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
+from fourcorners.analysis.source import Measured, every_operation
 from fourcorners.catalog.claims import Claim, left_out
 
 from .chart_data import PLURALS
@@ -18,8 +19,9 @@ from .payload import (
     corner_of,
     drive_names,
     findings,
-    joined,
     latency_interval,
+    latency_s,
+    point_of,
     rate_interval,
 )
 from .published import published_view
@@ -199,7 +201,7 @@ def _missing(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[str]]:
     lines: dict[str, list[str]] = {}
     for test in SECTIONS:
         for run, name in zip(runs, names, strict=True):
-            if any(row["test"] == test and wording.finite(row.get("iops")) for row in joined(run)):
+            if any(one.test == test and one.iops for one in every_operation(run.recordings)):
                 continue
             known = [t for t in _tests(run) if t["name"] == test]
             why = (
@@ -216,10 +218,10 @@ def _missing(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[str]]:
 
 def _errors(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     return [
-        f"{name}: {int(count):,} I/O errors in {row.get('recording')} ({row['operation']})."
+        f"{name}: {one.error_count:,} I/O errors in {one.recording} ({one.operation})."
         for run, name in zip(runs, names, strict=True)
-        for row in joined(run)
-        if (count := wording.finite(row.get("errors")) or 0) > 0
+        for one in every_operation(run.recordings)
+        if one.error_count > 0
     ]
 
 
@@ -228,12 +230,10 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
     blocks: dict[float, dict[int, list[dict[str, Any]]]] = {}
     block_bytes: object = None
     for index, run in enumerate(runs):
-        for row in joined(run):
-            point = row["point"]
-            if corner_of(row) != corner:
+        for one in every_operation(run.recordings):
+            if corner_of(one) != corner:
                 continue
-            if (moved := wording.finite(row.get("bytes_per_second"))) is None:
-                continue
+            point, moved = point_of(one), one.bytes_per_second
             block_bytes = block_bytes or point.get("block_bytes")
             depth = wording.finite(point.get("queue_depth")) or 0
             blocks.setdefault(depth, {}).setdefault(index, []).append(
@@ -241,11 +241,11 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
                     "content": _content(str(point.get("content") or "")),
                     "bps": moved,
                     "rate": wording.mbps(moved),
-                    "iops": wording.number(row.get("iops")),
-                    "mean": wording.duration(row.get("latency_mean_s")),
-                    "p99": wording.duration(row.get("latency_p99_s")),
-                    "max": wording.duration(row.get("latency_max_s")),
-                    "intervals": _bar_intervals(run, row),
+                    "iops": wording.number(one.iops),
+                    "mean": wording.duration(one.latency_mean_s),
+                    "p99": wording.duration(one.latency_percentile_s(99)),
+                    "max": wording.duration(one.latency_max_s),
+                    "intervals": _bar_intervals(one),
                 }
             )
     size = wording.size(block_bytes) if block_bytes else ""
@@ -272,13 +272,12 @@ def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str,
     }
 
 
-def _bar_intervals(run: Run, row: Mapping[str, Any]) -> dict[str, str]:
+def _bar_intervals(one: Measured) -> dict[str, str]:
     """Intervals beside a bar's IOPS, mean and p99; empty where there is none that shows."""
-    factors, iops = rate_interval(run, row), wording.finite(row.get("iops"))
-    rates = None if factors is None or iops is None else [iops * factor for factor in factors]
-    bounds = {"iops": (rates, "IOPS", iops)} | {
-        key: (latency_interval(run, row, key), "s", row.get(f"latency_{key}_s"))
-        for key in ("mean", "p99")
+    factors = rate_interval(one)
+    rates = None if factors is None else [one.iops * factor for factor in factors]
+    bounds = {"iops": (rates, "IOPS", one.iops)} | {
+        key: (latency_interval(one, key), "s", latency_s(one, key)) for key in ("mean", "p99")
     }
     texts = {
         key: interval_beside(own, unit, wording.quantity(value, unit))
@@ -310,16 +309,16 @@ def _percentiles(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, An
     """The corners' recordings, each with a row per drive."""
     groups: dict[tuple[int, float, str], list[dict[str, Any]]] = {}
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):
-        for row in joined(run):
-            if (corner := corner_of(row)) not in CORNERS:
+        for one in every_operation(run.recordings):
+            if (corner := corner_of(one)) not in CORNERS:
                 continue
-            depth = wording.finite(row["point"].get("queue_depth")) or 0
-            groups.setdefault((CORNERS.index(corner), depth, row["label"]), []).append(
+            key = (CORNERS.index(corner), one.queue_depth or 0, one.of.label)
+            groups.setdefault(key, []).append(
                 {
                     "index": index,
                     "drive": name,
-                    "ios": wording.number(row.get("ios")),
-                    "latency": [wording.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
+                    "ios": wording.number(one.ios),
+                    "latency": [wording.duration(latency_s(one, k)) for k in LATENCIES],
                 }
             )
     return [{"label": key[2], "rows": rows} for key, rows in sorted(groups.items())]
@@ -399,21 +398,20 @@ def _tables(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[st
     """Every recording of the tests without figures of their own, by test."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):
-        for row in joined(run):
-            if row["test"] in SECTIONS:
+        for one in every_operation(run.recordings):
+            if one.test in SECTIONS:
                 continue
-            point = row["point"]
-            named = row["operation"] != point.get("operation") or point.get("flush_every_writes")
-            tables.setdefault(str(row["test"]), []).append(
+            said = one.point.get("operation", one.operation)
+            named = one.operation != said or one.point.get("flush_every_writes")
+            label = one.of.label
+            tables.setdefault(one.test, []).append(
                 {
                     "index": index,
                     "drive": name,
-                    "label": f"{row['label']}: {PLURALS[row['operation']]}"
-                    if named
-                    else row["label"],
-                    "rate": wording.mbps(row.get("bytes_per_second")),
-                    "iops": wording.number(row.get("iops")),
-                    "latency": [wording.duration(row.get(f"latency_{k}_s")) for k in LATENCIES],
+                    "label": f"{label}: {PLURALS[one.operation]}" if named else label,
+                    "rate": wording.mbps(one.bytes_per_second),
+                    "iops": wording.number(one.iops),
+                    "latency": [wording.duration(latency_s(one, k)) for k in LATENCIES],
                 }
             )
     return tables

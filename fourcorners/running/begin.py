@@ -55,7 +55,7 @@ def run(
             first only their first 8 GB.
         tests: names of tests of the suite; all of them by default.
         log_ios: single I/Os to keep of each measurement, up to about so many
-            (:meth:`fourcorners.store.Run.ios`); by default what each test keeps.
+            (a recording has them as its ``log``); by default what each test keeps.
         filled_share: how much of the target is filled and used, from its start; the rest of
             a drive stays empty, and so is spare area.
         seed: root of all randomness.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fourcorners.machine.conditions import Conditions
 from fourcorners.suites.test import Measurement
 from fourcorners.workload import CLOSED_LOOP
 
@@ -48,13 +49,8 @@ class Departures:
         closed = all(stream.arrival == CLOSED_LOOP for stream in streams)
         if measurement.seconds < LONG_S or not closed or "round" in measurement.axes:
             return None
-        known = known_of(
-            {
-                "workload": measurement.workload.to_dict(),
-                "conditions": {"purged": purged, "written_before_bytes": written_bytes},
-            },
-            capacity_bytes,
-        )
+        conditions = Conditions(purged=purged, written_before_bytes=written_bytes)
+        known = known_of(measurement.workload, conditions, capacity_bytes)
         share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
         return cls(Follower(*known), share, CHANGE_MIN)
 

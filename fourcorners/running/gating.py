@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from fourcorners.analysis.estimate import of_run
+from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.quantity import Quantity
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 from fourcorners.comparison import Check, ComparedRuns, Comparison, compare, parse_gate
 from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
@@ -239,15 +239,15 @@ def ratio_bounds(
     return math.exp(middle - half), math.exp(middle + half)
 
 
-_Side = Sequence[tuple[RunData, Measured]]
+_Side = Sequence[Measured]
 
 
 def _logs(side: _Side, quantity: Quantity) -> list[float]:
-    return [math.log(value) for _, point in side if (value := quantity.of(point)) is not None]
+    return [math.log(value) for point in side if (value := quantity.of(point)) is not None]
 
 
 def _within(base: _Side, own: _Side, quantity: Quantity) -> float:
     """The mean relative error that runs show by themselves; 0 where it is not known of all."""
-    estimates = [of_run(run, point, quantity) for run, point in (*base, *own)]
+    estimates = [of_point(point, quantity) for point in (*base, *own)]
     errors = [estimate.error**2 for estimate in estimates if estimate is not None]
     return math.sqrt(float(np.mean(errors))) if len(errors) == len(estimates) else 0.0

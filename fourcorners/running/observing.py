@@ -41,5 +41,6 @@ def observe(target: Target, workload: Workload, watch: Watch | None = None) -> O
     # A target that failed may hang: nothing more is asked of it. Nor after Ctrl-C.
     if observer is not None and not recording.interrupted:
         conditions = observer.end(workload, target.capacity_bytes)
-    case = Case.of_recording(recording, workload, conditions, target.capacity_bytes)
+    recording = recording.placed(workload=workload, conditions=conditions)
+    case = Case.of(recording, target.capacity_bytes)
     return Observed(recording, conditions, [artefact for _, artefact in detect([case])])

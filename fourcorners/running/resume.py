@@ -134,14 +134,10 @@ def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str
 
 def _dropped(run: Run, kept: set[str]) -> dict[str, float]:
     """Seconds that were measured in vain, by test: those of recordings that are made again."""
-    elapsed = {
-        row["recording"]: (row["test"], row["elapsed_s"])
-        for row in run.recordings
-        if row["recording"] not in kept
-    }
     dropped: dict[str, float] = {}
-    for test, seconds in elapsed.values():
-        dropped[test] = round(dropped.get(test, 0.0) + seconds, 3)
+    for one in run.recordings:
+        if one.id not in kept:
+            dropped[one.test] = round(dropped.get(one.test, 0.0) + one.elapsed_s, 3)
     return dropped
 
 

@@ -12,9 +12,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
-from fourcorners.recording import Offered, OperationRecording, Recording
+from fourcorners.recording import Recording
 from fourcorners.store import Run
 from fourcorners.suites.steps import Fill, Purge, Restore
 from fourcorners.suites.test import Adaptive, Phase, Test
@@ -83,8 +81,9 @@ def going_on(run: Run, test: Mapping[str, Any]) -> GoingOn | None:
         "preparation": test["preparation"][: resume_point.preparation],
         "recordings": test["recordings"][: resume_point.recordings],
     }
-    ids = [recording["id"] for recording in entry["recordings"]]
-    return GoingOn(entry, resume_point, {id: _recording(run, id) for id in ids})
+    # What has been read stays when the folder is claimed and its tables are written anew.
+    recordings = [run.recording(one["id"]).in_memory() for one in entry["recordings"]]
+    return GoingOn(entry, resume_point, {one.id: one for one in recordings})
 
 
 def begins_anew(phase: Phase | Adaptive) -> bool:
@@ -116,49 +115,3 @@ def longest_stretch_s(test: Test) -> float:
             if not unwritten:
                 current += measurement.seconds
     return max(longest, current)
-
-
-def _recording(run: Run, id: str) -> Recording:
-    """A recording as the tables have it, without the stages of latencies and single I/Os, on which
-    no measurement depends. Failed I/Os they count together, under errno 0."""
-    rows = [row for row in run.recordings if row["recording"] == id]
-    operations = {row["operation"]: _operation(run, row) for row in rows}
-    first = rows[0]
-    offered = None
-    if first["offered_iops"] is not None:
-        offered = Offered(first["offered_iops"], first["unissued_ios"])
-    return Recording(
-        elapsed_s=first["elapsed_s"],
-        mean_queue_depth=first["mean_queue_depth"],
-        cpu_user_s=first["cpu_user_s"],
-        cpu_system_s=first["cpu_system_s"],
-        generating_s=first["generating_s"],
-        interrupted=first["interrupted"],
-        failure=None,
-        operations=operations,
-        offered=offered,
-        energy_j=first["energy_j"],
-        flash_programmed_bytes=first.get("flash_programmed_bytes"),
-    )
-
-
-def _operation(run: Run, row: Mapping[str, Any]) -> OperationRecording:
-    series = run.series(row["recording"], row["operation"])
-    low, high, count = run.histogram(row["recording"], row["operation"])
-    return OperationRecording(
-        ios=row["ios"],
-        bytes=row["bytes"],
-        errors={0: row["errors"]} if row["errors"] else {},
-        elapsed_s=row["elapsed_s"],
-        latency_min_s=row["latency_min_s"],
-        latency_mean_s=row["latency_mean_s"],
-        latency_max_s=row["latency_max_s"],
-        bucket_low_ns=low,
-        bucket_high_ns=high,
-        bucket_count=count,
-        second_ios=series["ios"],
-        second_bytes=series["bytes"],
-        second_latency_mean_s=np.asarray(series["latency_mean_s"], dtype=np.float64),
-        second_latency_max_s=np.asarray(series["latency_max_s"], dtype=np.float64),
-        latency_over_time=run.latency_over_time(row["recording"], row["operation"]),
-    )

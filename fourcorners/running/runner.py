@@ -23,6 +23,7 @@ from fourcorners.running.resume_point import DriveThen, GoingOn, ResumePoint, be
 from fourcorners.running.workloads import StopRequestedError, Workloads, check
 from fourcorners.running.write_history import WriteHistory
 from fourcorners.store import Run, RunWriter, schema
+from fourcorners.store.entry import entry_of
 from fourcorners.store.folder import resume_command, timestamp
 from fourcorners.suites.steps import Rest, Step
 from fourcorners.suites.suite import SuitePlan
@@ -452,22 +453,16 @@ class Runner:
             measurement, self._costs.of_measurement(measurement)
         )
         if recording.operations:
-            self._writer.add(measurement.id, test, recording)
-            kept: dict[str, Any] = {
-                "id": measurement.id,
-                "label": measurement.label,
-                "point": measurement.point,
-                "workload": measurement.workload.to_dict(),
-                "partial": recording.interrupted,
-                "conditions": conditions.to_dict(),
-            }
-            if recording.log is not None:
-                kept["logged"] = {
-                    "ios": len(recording.log),
-                    "of": recording.log.of,
-                    "one_in": recording.log.one_in,
-                }
-            entry["recordings"].append(kept)
+            placed = recording.placed(
+                id=measurement.id,
+                test=test,
+                label=measurement.label,
+                point=measurement.point,
+                workload=measurement.workload,
+                conditions=conditions,
+            )
+            self._writer.add(placed)
+            entry["recordings"].append(entry_of(placed))
         check(measurement.label, recording)
         self._workloads.stop_if_requested()
         self._estimate.done(self._costs.of_measurement(measurement))

@@ -20,7 +20,7 @@ from fourcorners import wording
 
 
 @dataclass(frozen=True)
-class Statement:
+class Said:
     """A sentence that is not worded yet: the ``code`` by which the file has it, as
     ``section.name``, and what stands in it."""
 
@@ -28,9 +28,9 @@ class Statement:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-def say(code: str, /, **parameters: Any) -> Statement:
+def say(code: str, /, **parameters: Any) -> Said:
     """A sentence with its parameters."""
-    return Statement(code, parameters)
+    return Said(code, parameters)
 
 
 COMMON = "any"
@@ -50,7 +50,7 @@ _WRITERS: Mapping[str, Callable[[Any, str], str]] = {
 }
 
 
-def sentence(said: Statement, known: Mapping[str, Any] | None = None) -> str:
+def sentence(said: Said, known: Mapping[str, Any] | None = None) -> str:
     """The words for a code.
 
     Args:

@@ -238,7 +238,7 @@ def resume_command(path: Path, manifest: Mapping[str, Any]) -> str:
 
 
 def timestamp(seconds: float) -> str:
-    """Seconds since the epoch as manifests write them, such as 2026-11-21T12:00:00Z."""
+    """BySecond since the epoch as manifests write them, such as 2026-11-21T12:00:00Z."""
     return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

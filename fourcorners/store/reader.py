@@ -4,25 +4,37 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fourcorners.errors import UserError, os_reason
-from fourcorners.recording import IO_COLUMNS, IoLog, LatencyOverTime
+from fourcorners.machine.conditions import Conditions
+from fourcorners.recording import (
+    IO_COLUMNS,
+    BySecond,
+    Histogram,
+    IoLog,
+    LatencyDistribution,
+    LatencyOverTime,
+    Offered,
+    OperationRecording,
+    Recording,
+    columns,
+)
 from fourcorners.store import schema
 from fourcorners.store.document import unsealed
 from fourcorners.store.notes import read_notes
 from fourcorners.store.tables import sound
 from fourcorners.store.validity import fault
+from fourcorners.workload import Workload, WorkloadDocument
 from fourcorners.writing import is_damaged
-
-Integers = npt.NDArray[np.int64]
 
 # Between two of them a run that goes on replaces a file at most once.
 _READINGS = 3
@@ -39,6 +51,7 @@ class Run:
         """
         self.path = Path(path)
         self.manifest: dict[str, Any] = self._manifest()
+        self._parts: dict[str, _Parts] = {}
 
     def _manifest(self) -> dict[str, Any]:
         manifest = self._json(schema.MANIFEST)
@@ -53,58 +66,86 @@ class Run:
         return self._sound(schema.MANIFEST, manifest, "run")
 
     @functools.cached_property
-    def recordings(self) -> list[dict[str, Any]]:
-        """Rows of recordings.parquet: one per recording and operation, null as ``None``."""
-        return cast("list[dict[str, Any]]", self.table(schema.RECORDINGS).to_pylist())
-
-    def series(self, recording: str, operation: str) -> dict[str, npt.NDArray[Any]]:
-        """Columns of series.parquet for one recording and operation, with NaN for null.
-
-        Raises ``KeyError`` when the run has no such recording.
-        """
-        table = self._rows(self._series, recording, operation)
-        names = ("second", "ios", "bytes", "latency_mean_s", "latency_max_s")
-        return {name: table[name].to_numpy() for name in names}
-
-    def histogram(self, recording: str, operation: str) -> tuple[Integers, Integers, Integers]:
-        """Latency buckets: lower and upper bound (inclusive, nanoseconds) and count, ascending.
-
-        Raises ``KeyError`` when the run has no such recording.
-        """
-        table = self._rows(self._histograms, recording, operation)
-        low, high, count = (table[name].to_numpy() for name in ("low_ns", "high_ns", "count"))
-        return low, high, count
-
-    def latency_over_time(self, recording: str, operation: str) -> LatencyOverTime:
-        """Latencies of every second; without rows where the run was written before they were kept.
-
-        Raises ``KeyError`` when the run has no such recording.
-        """
-        table = self._rows(self._latency_over_time, recording, operation)
-        second, low, high, count = (
-            table[name].to_numpy().astype(np.int64)
-            for name in ("second", "low_ns", "high_ns", "count")
-        )
-        return LatencyOverTime(second, low, high, count)
-
-    def ios(self, recording: str) -> IoLog:
-        """Single I/Os of a recording that the manifest has as ``logged``.
-
-        Raises ``KeyError`` when the run has no such recording, or none of its I/Os.
-        """
-        logged = {
-            entry["id"]: entry["logged"]
-            for test in self.manifest["tests"]
-            for entry in test["recordings"]
-            if "logged" in entry
+    def recordings(self) -> tuple[Recording, ...]:
+        """What was measured, in the order of the run, each with its place in it. Their arrays and
+        single I/Os are read when they are asked for."""
+        described = {
+            entry["id"]: entry for test in self.manifest["tests"] for entry in test["recordings"]
         }
-        if recording not in logged:
-            raise KeyError(f"{self.path} has no single I/Os of a recording {recording}")
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for row in self.table(schema.RECORDINGS).to_pylist():
+            rows.setdefault(row["recording"], []).append(row)
+        return tuple(
+            self._recording(own, described.get(recording, {})) for recording, own in rows.items()
+        )
+
+    def recording(self, recording_id: str) -> Recording:
+        """One of :attr:`recordings`; raises ``KeyError`` when the run has no such recording."""
+        for recording in self.recordings:
+            if recording.id == recording_id:
+                return recording
+        raise KeyError(f"{self.path} has no recording {recording_id}")
+
+    def _recording(self, rows: Sequence[dict[str, Any]], entry: dict[str, Any]) -> Recording:
+        first = rows[0]
+        offered = None
+        if first["offered_iops"] is not None:
+            offered = Offered(first["offered_iops"], first["unissued_ios"] or 0)
+        workload = entry.get("workload") or {}
+        conditions = entry.get("conditions")
+        logged = entry.get("logged")
+        id = first["recording"]
+        return Recording(
+            elapsed_s=first["elapsed_s"],
+            mean_queue_depth=first["mean_queue_depth"],
+            cpu_user_s=first["cpu_user_s"],
+            cpu_system_s=first["cpu_system_s"],
+            generating_s=first["generating_s"],
+            interrupted=bool(first["interrupted"]),
+            failure=entry.get("failure"),
+            operations={row["operation"]: self._operation(row, entry) for row in rows},
+            offered=offered,
+            energy_j=first["energy_j"],
+            flash_programmed_bytes=first["flash_programmed_bytes"],
+            logged=None if logged is None else functools.partial(self._log, id, logged),
+            id=id,
+            test=first["test"],
+            label=entry.get("label") or id,
+            point=entry.get("point") or {},
+            workload=Workload.from_document(msgspec.convert(workload, WorkloadDocument))
+            if "streams" in workload
+            else None,
+            options=workload.get("options") or {},
+            conditions=None if conditions is None else Conditions.from_dict(conditions),
+        )
+
+    def _operation(self, row: dict[str, Any], entry: dict[str, Any]) -> OperationRecording:
+        operation = row["operation"]
+        told = (entry.get("errors") or {}).get(operation)
+        unknown = {0: row["errors"]} if row["errors"] else {}
+        stages = {stage: row[f"{stage}_mean_s"] for stage in columns.STAGES}
+        return OperationRecording(
+            ios=row["ios"],
+            bytes=row["bytes"],
+            errors={int(number): count for number, count in told.items()} if told else unknown,
+            elapsed_s=row["elapsed_s"],
+            latency_min_s=row["latency_min_s"],
+            latency_mean_s=row["latency_mean_s"],
+            latency_max_s=row["latency_max_s"],
+            stages={
+                stage: LatencyDistribution(None, mean_s, None)
+                for stage, mean_s in stages.items()
+                if mean_s is not None
+            },
+            arrays=_Stored(self, row["recording"], operation),
+        )
+
+    def _log(self, recording: str, logged: dict[str, int]) -> IoLog:
         table = self.table(schema.ios_file(recording))
         operation = table["operation"].combine_chunks().dictionary_encode()
         return IoLog(
-            of=logged[recording]["of"],
-            one_in=logged[recording]["one_in"],
+            of=logged["of"],
+            one_in=logged["one_in"],
             operation=np.array(operation.dictionary.to_pylist(), dtype=np.str_)[operation.indices],
             **{name: table[name].to_numpy() for name in IO_COLUMNS},
         )
@@ -165,26 +206,11 @@ class Run:
             f"{manifest['status']}>"
         )
 
-    @functools.cached_property
-    def _series(self) -> "_Parts":
-        return _Parts(self.table(schema.SERIES))
-
-    @functools.cached_property
-    def _histograms(self) -> "_Parts":
-        return _Parts(self.table(schema.HISTOGRAMS))
-
-    @functools.cached_property
-    def _latency_over_time(self) -> "_Parts":
-        return _Parts(self.table(schema.LATENCY_OVER_TIME))
-
-    def _rows(self, parts: "_Parts", recording: str, operation: str) -> pa.Table:
-        known = any(
-            row["recording"] == recording and row["operation"] == operation
-            for row in self.recordings
-        )
-        if not known:
-            raise KeyError(f"{self.path} has no recording {recording} with operation {operation}")
-        return parts.of(recording, operation)
+    def parts(self, name: str) -> "_Parts":
+        """A table by recording and operation."""
+        if name not in self._parts:
+            self._parts[name] = _Parts(self.table(name))
+        return self._parts[name]
 
     def table(self, name: str) -> pa.Table:
         """One of the folder's Parquet tables as it is, by its name with or without ``.parquet``:
@@ -196,14 +222,14 @@ class Run:
         file = name if name.endswith(".parquet") else f"{name}.parquet"
         if file == schema.LATENCY_OVER_TIME and not (self.path / file).exists():
             # Earlier versions did not keep it.
-            return schema.LATENCY_OVER_TIME_SCHEMA.empty_table()
+            return columns.LATENCY_OVER_TIME.empty_table()
         if file not in schema.TABLES and file not in self._logs():
             known = [*schema.TABLES, *self._logs()]
             raise UserError(
                 f'{self.path} has no table "{name}": there are '
                 + ", ".join(one.removesuffix(".parquet") for one in known)
             )
-        kind = schema.TABLES.get(file, schema.IOS_SCHEMA)
+        kind = schema.TABLES.get(file, columns.IOS)
         try:
             return sound(self._read(file, self._parquet), kind)
         except ValueError as error:
@@ -278,6 +304,32 @@ class Run:
             raise UserError(
                 f"{path} is damaged: {error}, or put it back from a copy of the run"
             ) from error
+
+
+class _Stored:
+    """The arrays of one operation, read from the tables of its run when they are asked for."""
+
+    def __init__(self, run: Run, recording: str, operation: str) -> None:
+        self._run, self._recording, self._operation = run, recording, operation
+
+    def _of(self, name: str, *columns: str) -> list[npt.NDArray[Any]]:
+        table = self._run.parts(name).of(self._recording, self._operation)
+        return [table[column].to_numpy() for column in columns]
+
+    @functools.cached_property
+    def histogram(self) -> Histogram:
+        return Histogram(*self._of(schema.HISTOGRAMS, "low_ns", "high_ns", "count"))
+
+    @functools.cached_property
+    def seconds(self) -> BySecond:
+        ios, transferred, mean_s, max_s = self._of(schema.SERIES, *BySecond._fields)
+        return BySecond(ios, transferred, mean_s.astype(np.float64), max_s.astype(np.float64))
+
+    @functools.cached_property
+    def latency_over_time(self) -> LatencyOverTime:
+        names = ("second", "low_ns", "high_ns", "count")
+        rows = self._of(schema.LATENCY_OVER_TIME, *names)
+        return LatencyOverTime(*(column.astype(np.int64) for column in rows))
 
 
 class _Parts:

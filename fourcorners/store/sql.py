@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from fourcorners.errors import UserError
+from fourcorners.recording import columns
 from fourcorners.store import schema
 from fourcorners.store.kept_runs import KeptRun
 from fourcorners.wording import chosen_size
@@ -203,19 +204,19 @@ def _fill(
     _keep(database, "claims", claims)
     _keep(database, "published", published)
     _keep(database, "points", _table(runs, _points, _POINTS))
-    for name, file, columns in (
-        ("measured", schema.RECORDINGS, schema.RECORDINGS_SCHEMA),
-        ("series", schema.SERIES, schema.SERIES_SCHEMA),
-        ("histograms", schema.HISTOGRAMS, schema.HISTOGRAMS_SCHEMA),
+    for name, file, own in (
+        ("measured", schema.RECORDINGS, columns.RECORDINGS),
+        ("series", schema.SERIES, columns.SERIES),
+        ("histograms", schema.HISTOGRAMS, columns.HISTOGRAMS),
     ):
-        files += _attach(database, name, [(run, run.run.path / file) for run in runs], columns)
+        files += _attach(database, name, [(run, run.run.path / file) for run in runs], own)
     over_time = [(run, run.run.path / schema.LATENCY_OVER_TIME) for run in runs]
     kept = [(run, path) for run, path in over_time if path.exists()]  # not by earlier versions
-    files += _attach(database, "latency_over_time", kept, schema.LATENCY_OVER_TIME_SCHEMA)
+    files += _attach(database, "latency_over_time", kept, columns.LATENCY_OVER_TIME)
     logs = [
         (run, log) for run in runs for log in sorted((run.run.path / schema.IOS).glob("*.parquet"))
     ]
-    files += _attach(database, "ios", logs, schema.IOS_SCHEMA)
+    files += _attach(database, "ios", logs, columns.IOS)
     database.execute(
         "CREATE VIEW recordings AS SELECT drive, measured.*, label, pattern, block_bytes, "
         "queue_depth, content FROM measured JOIN runs USING (run) "

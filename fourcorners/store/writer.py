@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
-from fourcorners.recording import IO_COLUMNS, IoLog, OperationRecording, Recording
+from fourcorners.recording import Recording
 from fourcorners.store import schema
 from fourcorners.store.directory import Directory
 from fourcorners.store.document import to_json
@@ -42,10 +41,7 @@ class RunWriter:
         self._digests: dict[str, list[str]] = {}
         self._written: dict[str, Any] | None = None
         self.path, self.name = claim.path, claim.named.name
-        self._recordings: list[dict[str, Any]] = []
-        self._series: list[pa.Table] = []
-        self._histograms: list[pa.Table] = []
-        self._over_time: list[pa.Table] = []
+        self._tables: dict[str, list[pa.Table]] = {name: [] for name in schema.TABLES}
 
     @classmethod
     def create(cls, parent: str | Path, name: str) -> Self:
@@ -67,15 +63,12 @@ class RunWriter:
         Raises :class:`UserError` when it cannot be read or written.
         """
         run = Run(claim.path)
-        rows = [row for row in run.recordings if row["recording"] in recordings]
-        kept = pa.array(list(dict.fromkeys(row["recording"] for row in rows)), pa.string())
-        series, histograms, over_time = (
-            table.filter(pc.is_in(table["recording"], kept))
-            for table in map(
-                run.table, (schema.SERIES, schema.HISTOGRAMS, schema.LATENCY_OVER_TIME)
-            )
-        )
-        logs = {schema.ios_file(recording) for recording in kept.to_pylist()}
+        wanted = pa.array(sorted(recordings), pa.string())
+        kept = {
+            name: table.filter(pc.is_in(table["recording"], wanted))
+            for name, table in ((name, run.table(name)) for name in schema.TABLES)
+        }
+        logs = {schema.ios_file(recording) for recording in recordings}
         try:
             if claim.directory.has(schema.IOS):
                 claim.directory.sub(schema.IOS).close()
@@ -98,10 +91,8 @@ class RunWriter:
             ) from error
         writer._written = run.manifest
         writer._digests = dict(run.manifest.get("digests", {}))
-        writer._recordings.extend(rows)
-        writer._series.append(series)
-        writer._histograms.append(histograms)
-        writer._over_time.append(over_time)
+        for name, table in kept.items():
+            writer._tables[name].append(table)
         return writer
 
     def keep_states(self, names: Collection[str]) -> None:
@@ -132,33 +123,23 @@ class RunWriter:
         """Leaves the folder as the last checkpoint left it, for others to claim."""
         self._claim.release()
 
-    def add(self, recording_id: str, test: str, recording: Recording) -> None:
-        """Takes one recording into the tables; the next checkpoint writes it. A log of single
-        I/Os is written at once, into a file of its own, and not kept in memory.
+    def add(self, recording: Recording) -> None:
+        """Takes one recording, which has its place in the run, into the tables; the next checkpoint
+        writes it. A log of single I/Os is written at once, into a file of its own, and not kept in
+        memory.
 
         Raises :class:`UserError` when it cannot be written.
         """
         if recording.log is not None:
-            self._log(recording_id, recording.log)
-        for name, operation in recording.operations.items():
-            self._recordings.append(_row(recording_id, test, name, operation, recording))
-            self._series.append(_series(recording_id, name, operation))
-            self._histograms.append(_histogram(recording_id, name, operation))
-            self._over_time.append(_over_time(recording_id, name, operation))
-
-    def _log(self, recording_id: str, log: IoLog) -> None:
-        columns = {name: getattr(log, name) for name in IO_COLUMNS}
-        table = pa.table(
-            {"recording": [recording_id] * len(log), "operation": log.operation, **columns},
-            schema=schema.IOS_SCHEMA,
-        )
-        name = schema.ios_file(recording_id)
-        content = _parquet(table)
-        try:
-            with self._directory.sub(schema.IOS, create=True) as logs:
-                self._put({name: content}, logs)
-        except OSError as error:
-            raise self._failed(error) from error
+            name = schema.ios_file(recording.id)
+            content = _parquet(recording.to_arrow("ios"))
+            try:
+                with self._directory.sub(schema.IOS, create=True) as logs:
+                    self._put({name: content}, logs)
+            except OSError as error:
+                raise self._failed(error) from error
+        for name, parts in self._tables.items():
+            parts.append(recording.to_arrow(name.removesuffix(".parquet")))
 
     def text(self, name: str, content: str) -> None:
         """Writes a text file into the folder, in one step; raises :class:`UserError`."""
@@ -180,13 +161,7 @@ class RunWriter:
         Raises :class:`UserError` when the disk is full or fails; the last checkpoint stays.
         """
         order = [entry["id"] for test in manifest["tests"] for entry in test["recordings"]]
-        recordings = pa.Table.from_pylist(self._recordings, schema=schema.RECORDINGS_SCHEMA)
-        tables = {
-            schema.RECORDINGS: recordings,
-            schema.SERIES: _joined(self._series, schema.SERIES_SCHEMA),
-            schema.HISTOGRAMS: _joined(self._histograms, schema.HISTOGRAMS_SCHEMA),
-            schema.LATENCY_OVER_TIME: _joined(self._over_time, schema.LATENCY_OVER_TIME_SCHEMA),
-        }
+        tables = {name: _joined(parts, schema.TABLES[name]) for name, parts in self._tables.items()}
         with self._writing():
             self._put(
                 {name: _parquet(_ordered(table, order)) for name, table in tables.items()},
@@ -298,93 +273,6 @@ def run_name(drive: str) -> str:
 
 def _cannot_create(parent: str | Path, error: OSError) -> UserError:
     return UserError(f"cannot create a run folder in {parent}: {os_reason(error)}")
-
-
-def _row(
-    recording_id: str, test: str, name: str, operation: OperationRecording, recording: Recording
-) -> dict[str, Any]:
-    return {
-        "recording": recording_id,
-        "test": test,
-        "operation": name,
-        "ios": operation.ios,
-        "bytes": operation.bytes,
-        "errors": operation.error_count,
-        "elapsed_s": operation.elapsed_s,
-        "iops": operation.iops,
-        "bytes_per_second": operation.bytes_per_second,
-        "latency_min_s": operation.latency_min_s,
-        "latency_mean_s": operation.latency_mean_s,
-        **{
-            column: operation.latency_percentile_s(percent)
-            for column, percent in schema.PERCENTILES.items()
-        },
-        "latency_max_s": operation.latency_max_s,
-        **{
-            f"{name}_mean_s": operation.stages[name].mean_s if operation.stages else None
-            for name in ("queue", "lateness", "service")
-        },
-        "offered_iops": recording.offered.iops if recording.offered else None,
-        "unissued_ios": recording.offered.unissued if recording.offered else None,
-        "mean_queue_depth": recording.mean_queue_depth,
-        "cpu_user_s": recording.cpu_user_s,
-        "cpu_system_s": recording.cpu_system_s,
-        "generating_s": recording.generating_s,
-        "energy_j": recording.energy_j,
-        "mean_power_w": recording.mean_power_w,
-        "flash_programmed_bytes": recording.flash_programmed_bytes,
-        "write_amplification": recording.write_amplification,
-        "interrupted": recording.interrupted,
-    }
-
-
-def _series(recording_id: str, name: str, operation: OperationRecording) -> pa.Table:
-    seconds = len(operation.second_ios)
-    return pa.table(
-        {
-            "recording": [recording_id] * seconds,
-            "operation": [name] * seconds,
-            "second": np.arange(seconds, dtype=np.int32),
-            "ios": operation.second_ios,
-            "bytes": operation.second_bytes,
-            "latency_mean_s": _null_for_nan(operation.second_latency_mean_s),
-            "latency_max_s": _null_for_nan(operation.second_latency_max_s),
-        },
-        schema=schema.SERIES_SCHEMA,
-    )
-
-
-def _histogram(recording_id: str, name: str, operation: OperationRecording) -> pa.Table:
-    buckets = len(operation.bucket_count)
-    return pa.table(
-        {
-            "recording": [recording_id] * buckets,
-            "operation": [name] * buckets,
-            "low_ns": operation.bucket_low_ns,
-            "high_ns": operation.bucket_high_ns,
-            "count": operation.bucket_count,
-        },
-        schema=schema.HISTOGRAMS_SCHEMA,
-    )
-
-
-def _over_time(recording_id: str, name: str, operation: OperationRecording) -> pa.Table:
-    rows = operation.latency_over_time
-    return pa.table(
-        {
-            "recording": [recording_id] * len(rows.count),
-            "operation": [name] * len(rows.count),
-            "second": rows.second,
-            "low_ns": rows.low_ns,
-            "high_ns": rows.high_ns,
-            "count": rows.count,
-        },
-        schema=schema.LATENCY_OVER_TIME_SCHEMA,
-    )
-
-
-def _null_for_nan(values: npt.NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, from_pandas=True)
 
 
 def _parquet(table: pa.Table) -> bytes:

@@ -9,6 +9,7 @@ from fourcorners import _core
 from fourcorners.errors import UserError
 from fourcorners.machine.observer import Observer
 from fourcorners.recording import NS, Recording
+from fourcorners.recording.raw import from_raw
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
@@ -189,4 +190,4 @@ def run_on_core(
         raw = core.run(workload.to_json(), seen, verification)
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-    return Recording.from_raw(raw, simulated=simulated)
+    return from_raw(raw, simulated=simulated)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.source import Array, RunData
+from fourcorners.analysis.source import Array, RunData, capacity_bytes
 from fourcorners.machine.conditions import Conditions
 from fourcorners.recording import Recording
-from fourcorners.workload import Workload
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,39 +40,38 @@ class Case:
     conditions: Conditions = field(default_factory=Conditions)
 
     @classmethod
-    def of_recording(
-        cls,
-        recording: Recording,
-        workload: Workload,
-        conditions: Conditions,
-        capacity_bytes: int | None = None,
-    ) -> Case:
-        """A case from a recording that is in no run folder."""
-        operations = recording.operations
-        series = [operation.second_bytes for operation in operations.values()]
-        ios = sum(operation.ios for operation in operations.values())
-        means = [(o.latency_mean_s or 0.0) * o.ios for o in operations.values()]
+    def of(cls, recording: Recording, capacity_bytes: int | None = None) -> Case:
+        """A recording on a target of this size, where that is known."""
+        operations = {name: one for name, one in recording.operations.items() if one.ios}
+        ios = sum(one.ios for one in operations.values())
+        known = [
+            one.latency_mean_s * one.ios
+            for one in operations.values()
+            if one.latency_mean_s is not None
+        ]
         minima = [o.latency_min_s for o in operations.values() if o.latency_min_s is not None]
-        patterns = {stream.pattern for stream in workload.streams}
-        blocks = {stream.block_bytes for stream in workload.streams}
+        streams = [] if recording.workload is None else list(recording.workload.streams)
+        patterns = {stream.pattern for stream in streams}
+        blocks = {stream.block_bytes for stream in streams}
+        point = recording.point
         return cls(
-            id="",
-            label="this measurement",
+            id=recording.id,
+            label=recording.label or "this measurement",
             bytes={name: operation.bytes for name, operation in operations.items()},
             ios={name: operation.ios for name, operation in operations.items()},
             elapsed_s=recording.elapsed_s,
-            second_bytes=_total(series),
-            latency_mean_s=sum(means) / ios if ios else None,
+            second_bytes=_total([one.second_bytes for one in operations.values()]),
+            latency_mean_s=sum(known) / ios if ios and len(known) == len(operations) else None,
             latency_min_s=min(minima, default=None),
-            ramp_s=workload.ramp_s,
+            ramp_s=0.0 if recording.workload is None else recording.workload.ramp_s,
             cpu_s=_sum(recording.cpu_user_s, recording.cpu_system_s),
             generating_s=recording.generating_s,
             mean_queue_depth=recording.mean_queue_depth or 1.0,
-            pattern=patterns.pop() if len(patterns) == 1 else None,
-            block_bytes=blocks.pop() if len(blocks) == 1 else None,
-            workers=sum(stream.workers for stream in workload.streams),
+            pattern=point.get("pattern") or (patterns.pop() if len(patterns) == 1 else None),
+            block_bytes=point.get("block_bytes") or (blocks.pop() if len(blocks) == 1 else None),
+            workers=sum(stream.workers for stream in streams) if streams else None,
             capacity_bytes=capacity_bytes,
-            conditions=conditions,
+            conditions=recording.conditions or Conditions(),
         )
 
     @property
@@ -111,57 +108,12 @@ class Case:
 
 def cases(run: RunData) -> list[Case]:
     """The recordings of a run in its order, those with an I/O that succeeded."""
-    rows: dict[str, list[Mapping[str, Any]]] = {}
-    for row in run.recordings:
-        if row["ios"] > 0:
-            rows.setdefault(row["recording"], []).append(row)
-    capacity = (run.manifest.get("target") or {}).get("capacity_bytes")
+    capacity = capacity_bytes(run)
     return [
-        _case(run, recording, rows[recording["id"]], capacity)
-        for test in run.manifest.get("tests", [])
-        for recording in test.get("recordings", [])
-        if recording["id"] in rows
+        Case.of(recording, capacity)
+        for recording in run.recordings
+        if any(one.ios for one in recording.operations.values())
     ]
-
-
-def _case(
-    run: RunData,
-    recording: Mapping[str, Any],
-    rows: list[Mapping[str, Any]],
-    capacity_bytes: int | None,
-) -> Case:
-    point = recording.get("point") or {}
-    workload = recording.get("workload") or {}
-    series = [run.series(row["recording"], row["operation"]).get("bytes") for row in rows]
-    known = [np.asarray(values) for values in series if values is not None]
-    ios = sum(row["ios"] for row in rows)
-    first = rows[0]
-    streams = workload.get("streams") or []
-    latencies = [(row.get("latency_mean_s"), row["ios"]) for row in rows]
-    minima = [row["latency_min_s"] for row in rows if row.get("latency_min_s") is not None]
-    return Case(
-        id=recording["id"],
-        label=recording.get("label") or recording["id"],
-        bytes={row["operation"]: row["bytes"] for row in rows},
-        ios={row["operation"]: row["ios"] for row in rows},
-        elapsed_s=first["elapsed_s"],
-        second_bytes=_total(known),
-        latency_mean_s=(
-            sum(mean * count for mean, count in latencies) / ios
-            if all(mean is not None for mean, _ in latencies)
-            else None
-        ),
-        latency_min_s=min(minima, default=None),
-        ramp_s=(workload.get("ramp_ns") or 0) * 1e-9,
-        cpu_s=_sum(first.get("cpu_user_s"), first.get("cpu_system_s")),
-        generating_s=first.get("generating_s"),
-        mean_queue_depth=first.get("mean_queue_depth") or 1.0,
-        pattern=point.get("pattern"),
-        block_bytes=point.get("block_bytes"),
-        workers=sum(stream["workers"] for stream in streams) if streams else None,
-        capacity_bytes=capacity_bytes,
-        conditions=Conditions.from_dict(recording.get("conditions") or {}),
-    )
 
 
 def _total(series: Sequence[Array]) -> Array:

@@ -13,6 +13,7 @@ from enum import Enum
 from functools import partial
 
 from fourcorners.analysis.finding import PRESENCE
+from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.internals.caches import durability, read_cache, slc_cache, write_buffer
 from fourcorners.analysis.internals.collection import (
     parts,
@@ -21,7 +22,6 @@ from fourcorners.analysis.internals.collection import (
     stalls,
     superblock,
 )
-from fourcorners.analysis.internals.conclusion import Conclusion
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.analysis.internals.flash import (
     channels,
@@ -68,7 +68,7 @@ class Asked:
     unit: str
     kind: ValueKind
     rests_on: Callable[[View], list[Measured]]
-    estimator: Callable[[View], Conclusion | None]
+    estimator: Callable[[View], Answer | None]
     needs: tuple[str, ...] = ()
     of: Of = Of.ANY
     asked_by: Callable[[View], list[Measured]] | None = None

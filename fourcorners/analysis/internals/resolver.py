@@ -6,22 +6,22 @@ from dataclasses import replace
 
 from fourcorners import sentences
 from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.internals.answer import Answer, inapplicable
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
-from fourcorners.analysis.internals.conclusion import Conclusion, inapplicable
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 _ROWS = {row.name: row for row in CATALOG}
 
 
 class Resolver:
-    """The conclusions of a run. An estimator sees those that its row says it needs, no other."""
+    """The answers of a run. An estimator sees those that its row says it needs, and no other."""
 
     def __init__(self, run: RunData) -> None:
         """Asks nothing yet."""
         self.view = View(run, self._needed)
-        self._conclusions: dict[str, Conclusion | None] = {}
+        self._answers: dict[str, Answer | None] = {}
         self._asking: list[Asked] = []
 
     def findings(self) -> list[Finding]:
@@ -30,54 +30,54 @@ class Resolver:
 
     def finding(self, name: str) -> Finding | None:
         """One of them; ``None`` where it was not asked, or there is nothing odd."""
-        conclusion = self._conclusion(name)
-        return None if conclusion is None else worded(_ROWS[name], conclusion)
+        answer = self._answer(name)
+        return None if answer is None else worded(_ROWS[name], answer)
 
-    def _needed(self, name: str) -> Conclusion | None:
+    def _needed(self, name: str) -> Answer | None:
         by = self._asking[-1]
         assert name in by.needs, f"{by.name} does not say that it needs {name}"
-        return self._conclusion(name)
+        return self._answer(name)
 
-    def _conclusion(self, name: str) -> Conclusion | None:
-        if name not in self._conclusions:
+    def _answer(self, name: str) -> Answer | None:
+        if name not in self._answers:
             row = _ROWS[name]
             assert row not in self._asking, f"{name} needs itself"
             self._asking.append(row)
-            self._conclusions[name] = self._estimated(row)
+            self._answers[name] = self._estimated(row)
             self._asking.pop()
-        return self._conclusions[name]
+        return self._answers[name]
 
-    def _estimated(self, row: Asked) -> Conclusion | None:
+    def _estimated(self, row: Asked) -> Answer | None:
         view = self.view
         if not view.once(row.asked_by or row.rests_on):
             return None
         if row.of is Of.FLASH and view.is_disk:
-            conclusion: Conclusion | None = inapplicable(say("inapplicable"))
+            answer: Answer | None = inapplicable(say("inapplicable"))
         else:
-            conclusion = row.estimator(view)
-        if conclusion is None or conclusion.evidence is not None:
-            return conclusion
-        return replace(conclusion, evidence=ids(view.once(row.rests_on)))
+            answer = row.estimator(view)
+        if answer is None or answer.evidence is not None:
+            return answer
+        return replace(answer, evidence=ids(view.once(row.rests_on)))
 
 
-def worded(row: Asked, conclusion: Conclusion) -> Finding:
-    """A conclusion as the finding of its row."""
-    said, detail = conclusion.said, dict(conclusion.detail)
+def worded(row: Asked, answer: Answer) -> Finding:
+    """An answer as the finding of its row."""
+    said, detail = answer.said, dict(answer.detail)
     if "." not in said.code:
-        said = Statement(sentences.code_of(row.section, said.code), said.parameters)
+        said = Said(sentences.code_of(row.section, said.code), said.parameters)
     if row.kind in (ValueKind.DISCRETE, ValueKind.YES_NO):
         detail["discrete"] = True
-    low, high = conclusion.interval or (None, None)
-    shown = {**detail, "value": conclusion.value, "low": low, "high": high}
+    low, high = answer.interval or (None, None)
+    shown = {**detail, "value": answer.value, "low": low, "high": high}
     return Finding(
         name=row.name,
         title=row.title,
-        verdict=conclusion.verdict,
+        verdict=answer.verdict,
         text=sentences.sentence(said, shown),
-        value=conclusion.value,
-        unit=None if conclusion.value is None else row.unit,
-        interval=conclusion.interval,
-        evidence=list(conclusion.evidence or ()),
+        value=answer.value,
+        unit=None if answer.value is None else row.unit,
+        interval=answer.interval,
+        evidence=list(answer.evidence or ()),
         detail=detail,
         said=said,
     )

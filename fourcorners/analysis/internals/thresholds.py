@@ -1,11 +1,4 @@
-"""Thresholds that several estimators share, each with what chose it.
-
-Here and in the estimators, a number is a physical bound, a rate of false alarms or the least that
-a computation needs where its docstring says so. The others say what they part, and were tuned on
-the hidden drives of ``fourcorners arena explain``, all of one simulator: docs/explain-arena.md has
-what they achieve there. How far each may move before a finding changes is what
-``benches/thresholds.py`` shows of any runs of probes.
-"""
+"""Thresholds that several estimators share, each with what chose it."""
 
 UNSURE = 0.25
 """Half an interval over the value, above which nothing is said; and the difference of two ways to

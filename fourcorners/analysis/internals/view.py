@@ -1,4 +1,4 @@
-"""What an estimator sees: the points of a probe, picked by what they are, and other conclusions."""
+"""What an estimator sees: the points of a probe, picked by what they are, and other answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fourcorners.analysis.internals.conclusion import Conclusion
+from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.source import Measured, RunData, measured
 
 T = TypeVar("T")
@@ -48,10 +48,10 @@ class View:
     """A run, as the estimators of its findings see it. What several of them compute is computed
     once."""
 
-    def __init__(self, run: RunData, conclusions: Callable[[str], Conclusion | None]) -> None:
-        """``conclusions`` gives what another finding says; ``None`` where it was not asked."""
+    def __init__(self, run: RunData, answers: Callable[[str], Answer | None]) -> None:
+        """``answers`` gives what is known of another finding; ``None`` where it was not asked."""
         self.run = run
-        self.conclusion = conclusions
+        self.answer = answers
         self._once: dict[tuple[Any, ...], Any] = {}
 
     def points(self, test: str | None = None, operation: str | None = None) -> list[Measured]:
@@ -68,8 +68,8 @@ class View:
 
     def value(self, name: str) -> float | None:
         """Of another finding; ``None`` where it has none."""
-        conclusion = self.conclusion(name)
-        return None if conclusion is None else conclusion.value
+        answer = self.answer(name)
+        return None if answer is None else answer.value
 
     def has(self, name: str) -> bool:
         """Whether another finding says yes, or more than nothing."""

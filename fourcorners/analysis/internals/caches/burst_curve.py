@@ -38,6 +38,6 @@ class Curve:
 
 def completion_curve(run: RunData, m: Measured, bursts: int = 1) -> Curve:
     """The curve of a recording of one or more bursts of equal requests."""
-    low, high, count = run.histogram(m.recording, m.operation)
-    block = float(m.row["bytes"]) / max(int(m.row["ios"]), 1)
+    low, high, count = m.histogram
+    block = m.bytes / max(m.ios, 1)
     return Curve((low + high) / 2 * 1e-9, np.cumsum(count) * block / bursts)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown, yes_or_no
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 TEST = "probe-flush"
 
@@ -59,14 +59,14 @@ _TOLERANCE = 0.01
 """Of what a flush costs, where its rounds agree as closely: docs/explain.md."""
 
 
-def flush_cost(view: View) -> Conclusion | None:
+def flush_cost(view: View) -> Answer | None:
     """What a flush after a small write takes."""
     if not _WAYS["plain"](view):
         return None
     usual, rounds = view.once(_usual), _FLUSHES(view)
     if usual is None:
         return unknown(say("not_carried_out"))
-    values = np.array([m.number("latency_mean_s") or 0.0 for m in rounds])
+    values = np.array([m.latency_mean_s or 0.0 for m in rounds])
     value = float(values.mean())
     half = _half_width(values)
     by_all = _half_width(np.concatenate([_latencies_s(view.run, m) for m in rounds]))
@@ -81,17 +81,17 @@ def flush_cost(view: View) -> Conclusion | None:
     return known(value, say("measured"), interval=about(value, half), **given)
 
 
-def is_volatile(view: View) -> Conclusion | None:
+def is_volatile(view: View) -> Answer | None:
     """Whether what was written, and not flushed, is lost with the power."""
     return _told(view, 0)
 
 
-def is_protected(view: View) -> Conclusion | None:
+def is_protected(view: View) -> Answer | None:
     """Whether a write is durable in a buffer that keeps its content."""
     return _told(view, 1)
 
 
-def _told(view: View, which: int) -> Conclusion | None:
+def _told(view: View, which: int) -> Answer | None:
     if not _WAYS["plain"](view):
         return None
     usual = view.once(_usual)
@@ -123,12 +123,10 @@ def _detail(view: View, usual: Mapping[str, float]) -> dict[str, object]:
 def _service_s(m: Measured) -> float:
     """Median time of a request. Where a drive cannot keep the pace, requests wait for the ones
     before them as well: then the time from one completion to the next."""
-    return min(
-        m.number("latency_p50_s") or 0.0, (m.number("elapsed_s") or math.inf) / max(m.ios, 1)
-    )
+    return min(m.latency_percentile_s(50) or 0.0, (m.elapsed_s or math.inf) / max(m.ios, 1))
 
 
-def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Statement]:
+def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
     """Whether the cache is volatile, whether it is protected, and why; ``None`` where unclear."""
     plain, forced, read = usual["plain"], usual["forced"], usual["read"]
     shown = say("durability.times", plain=plain, forced=forced, read=read)
@@ -153,7 +151,7 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Stateme
 
 
 def _latencies_s(run: RunData, m: Measured) -> npt.NDArray[np.float64]:
-    low_ns, high_ns, count = run.histogram(m.recording, m.operation)
+    low_ns, high_ns, count = m.histogram
     return np.repeat((low_ns + high_ns) / 2e9, count)
 
 

@@ -17,13 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fourcorners.analysis.internals.conclusion import (
-    Conclusion,
-    inapplicable,
-    known,
-    unknown,
-    yes_or_no,
-)
+from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -91,7 +85,7 @@ def _alone(view: View) -> _Alone | None:
     return _Alone(sequential[0], random[0], 1 / random[-1].iops)
 
 
-def reads_ahead(view: View) -> Conclusion | None:
+def reads_ahead(view: View) -> Answer | None:
     """Whether reads in sequence are quicker than at random; where memory keeps what was read, with
     what lies beside it, whether nearly all are, and not only those of what was read beside."""
     alone = view.once(_alone)
@@ -106,7 +100,7 @@ def reads_ahead(view: View) -> Conclusion | None:
     if not again or kept(again, alone.uncached_s)[0] is None:
         return yes_or_no(True, say("faster"), **about)
     smallest = next(iter(by(AGAIN(view), PointAxis.REGION).values()))
-    quick_s = smallest.number("latency_p50_s") or alone.random_s
+    quick_s = smallest.latency_percentile_s(50) or alone.random_s
     share = _share_below(view, alone.sequential, math.sqrt(quick_s * alone.random_s))
     detail["in_memory"] = share
     if share > _ALL:
@@ -116,10 +110,10 @@ def reads_ahead(view: View) -> Conclusion | None:
     return yes_or_no(False, say("beside"), **about)
 
 
-def streams(view: View) -> Conclusion | None:
+def streams(view: View) -> Answer | None:
     """How many sequences at a time are read ahead of: the most of which each finds its next read
     in memory."""
-    ahead, alone = view.conclusion("read_ahead"), view.once(_alone)
+    ahead, alone = view.answer("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
     if ahead.value == 0:
@@ -153,7 +147,7 @@ def streams(view: View) -> Conclusion | None:
 
 def _share_below(view: View, point: Measured, limit_s: float) -> float:
     """Share of the reads that took less."""
-    low, _, count = view.run.histogram(point.recording, "read")
+    low, _, count = point.histogram
     return float(count[low < limit_s * 1e9].sum() / count.sum())
 
 
@@ -167,10 +161,10 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
     return last, None
 
 
-def reach(view: View) -> Conclusion | None:
+def reach(view: View) -> Answer | None:
     """How far a disk reads on: the largest distance at which reads take less than one in memory and
     one of the platters in the geometric mean."""
-    ahead, alone = view.conclusion("read_ahead"), view.once(_alone)
+    ahead, alone = view.answer("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
     if ahead.value == 0:
@@ -183,7 +177,7 @@ def reach(view: View) -> Conclusion | None:
     last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
     detail = {
         "distance_bytes": list(hit),
-        "latency_p50_s": [m.number("latency_p50_s") for m in paused.values()],
+        "latency_p50_s": [m.latency_percentile_s(50) for m in paused.values()],
         "in_memory": list(hit.values()),
         "goodness": {"in_memory_beyond": hit.get(missed or 0)},
     }
@@ -195,7 +189,7 @@ def reach(view: View) -> Conclusion | None:
     return known(last, said, bounds=(float(last), float(missed)), detail=detail)
 
 
-def cache(view: View) -> Conclusion | None:
+def cache(view: View) -> Answer | None:
     """Memory that keeps what was read: of a disk one segment for each sequence that it reads ahead
     of, as large as it reads ahead; of flash the largest region that is kept."""
     alone = view.once(_alone)
@@ -230,8 +224,8 @@ def _again(view: View) -> dict[int, float]:
     return {region: 1 / m.iops for region, m in by(regions, PointAxis.REGION).items()}
 
 
-def _segments(view: View) -> Conclusion:
-    streams, reach = view.conclusion("read_ahead_streams"), view.conclusion("read_ahead_bytes")
+def _segments(view: View) -> Answer:
+    streams, reach = view.answer("read_ahead_streams"), view.answer("read_ahead_bytes")
     far = (reach and reach.evidence) or ids(PAUSED(view))
     evidence = [*ids(SIDE_BY_SIDE(view)), *far]
     if not streams or not streams.value or reach is None or reach.interval is None:

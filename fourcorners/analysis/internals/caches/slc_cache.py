@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
 from fourcorners.analysis.internals.caches.write_buffer import Buffer
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -165,7 +165,7 @@ def _search(view: View) -> _Search:
     for m in view.once(bursts):
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
-            _SHARE_MIN * float(m.row["bytes"]),
+            _SHARE_MIN * m.bytes,
         )
         told.append(least)
         # Past its cache a drive may become slower once more, by less: then it is the bend before.
@@ -192,7 +192,7 @@ def _soon_again(view: View) -> float:
     return bend.count_bytes if bend.is_one else 0.0
 
 
-def size(view: View) -> Conclusion:
+def size(view: View) -> Answer:
     """What a long burst takes fast before it becomes slower for good."""
     search = view.once(_search)
     if search.found is not None:
@@ -222,12 +222,12 @@ def size(view: View) -> Conclusion:
     fall = max((fall for fall in falls if fall < SLOWER_MIN), default=1.0)
     if fall > _FLAT_MAX:
         return unknown(say("little", slower=1 - 1 / fall))
-    most = max(float(m.row["bytes"]) for m in long)
+    most = max(m.bytes for m in long)
     detail = {"goodness": {"fall": fall}}
     return known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)
 
 
-def direct_rate(view: View) -> Conclusion | None:
+def direct_rate(view: View) -> Answer | None:
     """At what rate the drive takes what its cache has no room for; ``None`` without one."""
     found = view.once(_search).found
     if found is None:
@@ -243,7 +243,7 @@ def direct_rate(view: View) -> Conclusion | None:
     )
 
 
-def recovered_share(view: View) -> Conclusion | None:
+def recovered_share(view: View) -> Answer | None:
     """How much of the cache can be used again after a pause; ``None`` where none was made, or it
     shows that there is no cache."""
     found = view.once(_search).found

@@ -28,9 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.source import Measured
@@ -202,7 +202,7 @@ _TRACKS_MAX = 2.0
 
 def request_bytes(m: Measured) -> float:
     """The mean size of a recording's requests."""
-    return float(m.row["bytes"]) / max(m.ios, 1)
+    return m.bytes / max(m.ios, 1)
 
 
 def short_curve(view: View) -> Curve | None:
@@ -229,17 +229,17 @@ def shown(view: View, in_rounds: bool = True) -> Buffer | None:
     return read_curve(curve, request_bytes(SHORT(view)[0]), in_rounds=in_rounds)
 
 
-def _buffer(view: View) -> Buffer | Conclusion:
+def _buffer(view: View) -> Buffer | Answer:
     if writes_through(view):
         return unknown(say("write_buffer_bytes.through"))
     buffer = view.once(shown, not view.is_disk)
     return unknown(say("write_buffer_bytes.one_pace")) if buffer is None else buffer
 
 
-def size(view: View) -> Conclusion:
+def size(view: View) -> Answer:
     """What a burst fills before it waits for the medium."""
     buffer = view.once(_buffer)
-    if isinstance(buffer, Conclusion):
+    if isinstance(buffer, Answer):
         return buffer
     if buffer.margin_bytes > UNSURE * buffer.size_bytes:
         return unknown(say("small", drain=buffer.drain_rate))
@@ -264,7 +264,7 @@ def size(view: View) -> Conclusion:
         return unknown(say("large_steps"), detail=detail)
     # The sector comes after anything from none to one turn.
     either_s = half_turn_s + switch_s
-    switch = view.conclusion("track_switch")
+    switch = view.answer("track_switch")
     return known(
         filled + drain * late_s,
         say("of_a_disk", late_bytes=drain * late_s, late_s=late_s),
@@ -274,10 +274,10 @@ def size(view: View) -> Conclusion:
     )
 
 
-def drain_rate(view: View) -> Conclusion:
+def drain_rate(view: View) -> Answer:
     """At what rate a full buffer goes to the medium."""
     buffer = view.once(_buffer)
-    if isinstance(buffer, Conclusion):
+    if isinstance(buffer, Answer):
         return buffer
     rate = buffer.drain_rate
     detail = {
@@ -289,5 +289,5 @@ def drain_rate(view: View) -> Conclusion:
 
 def round_s(view: View) -> float:
     """Period of the steps in which a burst is taken by a full buffer; zero where none show."""
-    drain = view.conclusion("write_drain_rate")
+    drain = view.answer("write_drain_rate")
     return 0.0 if drain is None else float(drain.detail.get("round_s", 0.0))

@@ -16,7 +16,7 @@ Part = tuple[int, float]
 
 def parts(points: list[Measured]) -> list[Part]:
     """What was written in each, in order."""
-    return [(int(m.row["bytes"]), m.number("elapsed_s") or 0.0) for m in points]
+    return [(m.bytes, m.elapsed_s) for m in points]
 
 
 def overwritten(view: View) -> list[Measured]:

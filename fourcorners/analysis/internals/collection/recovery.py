@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
-from fourcorners.analysis.internals.conclusion import Conclusion, yes_or_no
 from fourcorners.analysis.internals.view import View, ids, pick
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,20 +98,20 @@ def slowed(view: View) -> _Slowed | None:
     return found if len(last) >= _BEFORE_MIN and found.lost > 0 else None
 
 
-def by_pauses(view: View) -> Conclusion | None:
+def by_pauses(view: View) -> Answer | None:
     """Whether a pause makes the drive faster; ``None`` where too few were made."""
     waited, rested = (_paces(parts(stage(view))) for stage in (WAITED, RESTED))
     if len(waited) < 2 or len(rested) < 2:
         return None
     evidence = ids([*WAITED(view), *RESTED(view)])
 
-    def said(yes: bool | None, said: Statement, **detail: object) -> Conclusion:
+    def said(yes: bool | None, said: Said, **detail: object) -> Answer:
         return yes_or_no(yes, said, detail=detail, evidence=evidence)
 
     before = view.once(slowed)
     if before is None:
         return said(None, say("idle_recovery.not_slowed"))
-    pause_s = min((m.number("elapsed_s") or 0.0 for m in PAUSING(view)), default=0.0)
+    pause_s = min((m.elapsed_s for m in PAUSING(view)), default=0.0)
     if not pause_s:
         return said(None, say("nothing_read"))
     part_bytes = parts(RESTED(view))[0][0]
@@ -146,7 +146,7 @@ def by_pauses(view: View) -> Conclusion | None:
     return said(None, say("varies", shown=shown), **detail)
 
 
-def by_trim(view: View) -> Conclusion | None:
+def by_trim(view: View) -> Answer | None:
     """Whether TRIM makes the drive faster; ``None`` where the probe did not come so far."""
     again, trimmed = (_paces(parts(stage(view))) for stage in (AGAIN, TRIMMED))
     if len(again) < _RIGHT_BEFORE_STILL or len(trimmed) <= _AFTER_TRIM:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, Part, parts
@@ -25,7 +26,6 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     Prior,
     likely_share,
 )
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View
 from fourcorners.sentences import say
@@ -203,7 +203,7 @@ def cliff_of(view: View) -> Cliff | None:
     return find_cliff(parts(OVERWRITE(view)))
 
 
-def _hidden(view: View) -> Conclusion | None:
+def _hidden(view: View) -> Answer | None:
     """Why spare area cannot show, whatever was measured."""
     if view.has("log_blocks"):
         return unknown(say("over_provisioning.logged"))
@@ -213,10 +213,10 @@ def _hidden(view: View) -> Conclusion | None:
 
 
 def _user_bytes(view: View) -> float:
-    return float(FILL(view)[0].row["bytes"])
+    return float(FILL(view)[0].bytes)
 
 
-def _no_cliff(view: View) -> Conclusion:
+def _no_cliff(view: View) -> Answer:
     done, user = parts(OVERWRITE(view)), _user_bytes(view)
     if not done:
         return unknown(say("over_provisioning.not_filled"))
@@ -226,7 +226,7 @@ def _no_cliff(view: View) -> Conclusion:
     return unknown(say("over_provisioning.not_slower", share=share))
 
 
-def by_cliff(view: View) -> Conclusion:
+def by_cliff(view: View) -> Answer:
     """By the bytes that are written to the cliff."""
     cliff = view.once(cliff_of)
     if hidden := view.once(_hidden):
@@ -248,7 +248,7 @@ def by_cliff(view: View) -> Conclusion:
     return known(share, say("measured"), interval=interval, detail=detail)
 
 
-def by_amplification(view: View) -> Conclusion:
+def by_amplification(view: View) -> Answer:
     """By how much slower the drive becomes."""
     cliff = view.once(cliff_of)
     if hidden := view.once(_hidden):
@@ -315,9 +315,9 @@ def by_amplification(view: View) -> Conclusion:
     return known(likely.share, say("measured"), interval=interval, detail=detail)
 
 
-def combined(view: View) -> Conclusion:
+def combined(view: View) -> Answer:
     """By the cliff, which counts bytes; the other way has to agree."""
-    by_bytes, by_pace = view.conclusion("op_by_cliff"), view.conclusion("op_by_amplification")
+    by_bytes, by_pace = view.answer("op_by_cliff"), view.answer("op_by_amplification")
     assert by_bytes is not None
     if by_bytes.value is None or by_bytes.interval is None:
         return by_bytes

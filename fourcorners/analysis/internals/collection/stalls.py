@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import cycle
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
@@ -85,10 +85,10 @@ def find_stalls(view: View) -> Stalls | None:
     if cliff is None or cliff.part < 2:
         return None
     before, after = rows[: cliff.part - 1], rows[cliff.part :]
-    usual = float(np.median([m.number("latency_mean_s") or 0.0 for m in before]))
-    written = np.array([float(m.row["bytes"]) for m in after])
-    elapsed_s = sum(m.number("elapsed_s") or 0.0 for m in after)
-    usual_s = cliff.fresh_s * float(written.sum()) / float(before[0].row["bytes"])
+    usual = float(np.median([m.latency_mean_s or 0.0 for m in before]))
+    written = np.array([m.bytes for m in after])
+    elapsed_s = sum(m.elapsed_s for m in after)
+    usual_s = cliff.fresh_s * float(written.sum()) / before[0].bytes
     if elapsed_s - usual_s < _LONGER_SHARE_MIN * usual_s:
         return None
     waits = np.concatenate([_waits(view.run, m) for m in after])
@@ -139,7 +139,7 @@ def _above(run: RunData, m: Measured, threshold_s: float) -> tuple[float, float]
 
 def _waits(run: RunData, m: Measured) -> Floats:
     """Latencies in seconds, and how many requests took them, shape (buckets, 2)."""
-    low, high, count = run.histogram(m.recording, m.operation)
+    low, high, count = m.histogram
     waits: Floats = np.stack([(low + high) / 2 * 1e-9, count], axis=1)
     return waits
 
@@ -153,7 +153,7 @@ class _Told:
     margin_bytes: float
 
 
-def length(view: View) -> Conclusion:
+def length(view: View) -> Answer:
     """For how long the drive takes nothing."""
     told = view.once(_told)
     if not isinstance(told, _Told):
@@ -162,7 +162,7 @@ def length(view: View) -> Conclusion:
     return _known(view, told, length_s, _LENGTHS_DIFFER * length_s)
 
 
-def spacing(view: View) -> Conclusion:
+def spacing(view: View) -> Answer:
     """For how much written it does so once."""
     told = view.once(_told)
     if not isinstance(told, _Told):
@@ -170,7 +170,7 @@ def spacing(view: View) -> Conclusion:
     return _known(view, told, told.spacing_bytes, told.margin_bytes)
 
 
-def _known(view: View, told: _Told, value: float, margin: float) -> Conclusion:
+def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     stalls = told.stalls
     said = say("collection_stalls.measured", length=stalls.length_s, spacing=told.spacing_bytes)
     detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
@@ -178,13 +178,13 @@ def _known(view: View, told: _Told, value: float, margin: float) -> Conclusion:
     return known(value, said, bounds=about(value, margin), detail=detail, evidence=evidence)
 
 
-def _told(view: View) -> _Told | Conclusion:
+def _told(view: View) -> _Told | Answer:
     overwritten = OVERWRITE(view)
     if not overwritten:
         return unknown(say("collection_stalls.not_filled"), evidence=ids(WRITES(view)))
     evidence = ids(overwritten)
 
-    def hidden(name: str, **parameters: object) -> Conclusion:
+    def hidden(name: str, **parameters: object) -> Answer:
         return unknown(say(f"collection_stalls.{name}", **parameters), evidence=evidence)
 
     stalls = view.once(find_stalls)

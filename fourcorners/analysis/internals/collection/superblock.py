@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.collection.parts import TEST
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording import IoLog
@@ -310,7 +310,8 @@ def reads_beside(log: IoLog) -> Waits:
 def waits(view: View) -> Waits | None:
     """Of the reads beside sequential writes; ``None`` where there were none."""
     points = BESIDE(view)
-    return reads_beside(view.run.ios(points[0].recording)) if points else None
+    log = points[0].of.log if points else None
+    return None if log is None else reads_beside(log)
 
 
 def cycle(view: View) -> Cycle | None:
@@ -319,11 +320,11 @@ def cycle(view: View) -> Cycle | None:
     return None if beside is None else erase_cycle(beside)
 
 
-def superblock(view: View) -> Conclusion:
+def superblock(view: View) -> Answer:
     """What is erased at a time; where erasures hide, the distance of stalls says what is reclaimed
     at a time."""
     beside, found = BESIDE(view), view.once(cycle)
-    spacing = view.conclusion("collection_stall_spacing")
+    spacing = view.answer("collection_stall_spacing")
     if found is None and spacing is not None and spacing.value and spacing.interval:
         return known(
             spacing.value,

@@ -24,13 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners.analysis.finding import UNDER_LOAD
-from fourcorners.analysis.internals.conclusion import (
-    Conclusion,
-    about,
-    inapplicable,
-    known,
-    unknown,
-)
+from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
 from fourcorners.analysis.internals.disk import zones
 from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
@@ -78,7 +72,7 @@ _DISTANCES_MIN = 5
 """Two parameters, and as many distances to tell whether they hold."""
 
 
-def still(view: View) -> Conclusion | None:
+def still(view: View) -> Answer | None:
     """That nothing moves, by reads within a small region; ``None`` where something does."""
     [near, *_] = NEAR(view)
     if moves_an_arm(1 / near.iops):
@@ -86,7 +80,7 @@ def still(view: View) -> Conclusion | None:
     return inapplicable(say("any.no_arm"), detail={UNDER_LOAD: True}, evidence=[near.recording])
 
 
-def rotation(view: View) -> Conclusion:
+def rotation(view: View) -> Answer:
     """How fast the disk turns; nothing of a drive that needs no arm, whatever else uses it."""
     [near, *_] = NEAR(view)
     read_s = 1 / near.iops
@@ -94,7 +88,7 @@ def rotation(view: View) -> Conclusion:
         goodness = {"read_in_shortest_half_turns": max(SPEEDS_RPM) / 30 * read_s}
         detail = {"goodness": goodness, UNDER_LOAD: True}
         return known(0.0, say("still", read_s=read_s), detail=detail)
-    low, high, count = view.run.histogram(near.recording, "read")
+    low, high, count = near.histogram
     turn_s = _spread_s((low + high) / 2e9, count.astype(np.float64))
     speed = min(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))
     off = 60 / turn_s / speed - 1
@@ -183,7 +177,7 @@ class _Seeks:
     detail: dict[str, Any]
 
 
-def _seeks(view: View) -> _Seeks | Conclusion:
+def _seeks(view: View) -> _Seeks | Answer:
     apart, capacity = IN_TURNS(view), capacity_bytes(view.run)
     if len(apart) < _DISTANCES_MIN or capacity is None:
         return unknown(say("seek_stroke.few_distances"))
@@ -206,33 +200,33 @@ def _seeks(view: View) -> _Seeks | Conclusion:
     return _Seeks(curve, capacity, detail)
 
 
-def seek_stroke(view: View) -> Conclusion:
+def seek_stroke(view: View) -> Answer:
     """The way over all cylinders."""
     if none := view.once(still):
         return none
     seeks = view.once(_seeks)
-    if isinstance(seeks, Conclusion):
+    if isinstance(seeks, Answer):
         return seeks
     value, half = seeks.curve.at(1.0, constant=0.0)
     return known(value, say("measured"), interval=about(value, half), detail=seeks.detail)
 
 
-def seek_base(view: View) -> Conclusion:
+def seek_base(view: View) -> Answer:
     """The shortest way."""
     return view.once(_beside_half_a_turn, False)
 
 
-def seek_mean(view: View) -> Conclusion:
+def seek_mean(view: View) -> Answer:
     """The way between two places at random."""
     return view.once(_beside_half_a_turn, True)
 
 
-def _beside_half_a_turn(view: View, between_any: bool) -> Conclusion:
+def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
     """What a read takes beside half a turn, on the shortest way or between any two places."""
     if none := view.once(still):
         return none
     seeks = view.once(_seeks)
-    if isinstance(seeks, Conclusion):
+    if isinstance(seeks, Answer):
         return seeks
     rpm, profile = view.value("rotation_rpm"), view.once(zones.profile)
     if rpm is None or not len(profile[1]):

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
 from fourcorners.analysis.internals.thresholds import ALIKE
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 FOLLOWING = pick(TEST, "read", PointAxis.STRIDE)
 """Reads that follow the head."""
@@ -150,16 +150,15 @@ class _Read:
     detail: dict[str, Any]
 
 
-def _read(view: View) -> _Read | Conclusion:
+def _read(view: View) -> _Read | Answer:
     if none := view.once(still):
         return none
     [point, *_] = FOLLOWING(view)
     rpm = view.value("rotation_rpm")
     if rpm is None:
         return unknown(say("track_bytes.no_rotation"))
-    try:
-        log = view.run.ios(point.recording)
-    except KeyError:
+    log = point.of.log
+    if log is None:
         return unknown(say("track_bytes.no_single_reads"))
     # Where the arm was before the first read is another matter.
     followed = Followed.of(log.latency_s[1:])
@@ -181,10 +180,10 @@ def _read(view: View) -> _Read | Conclusion:
     return _Read(followed, track, distance, turn_s, detail)
 
 
-def track_bytes(view: View) -> Conclusion:
+def track_bytes(view: View) -> Answer:
     """What a track at the outer edge holds."""
     read = view.once(_read)
-    if isinstance(read, Conclusion):
+    if isinstance(read, Answer):
         return read
     relative = read.followed.staying_error_s / read.followed.staying_s
     bounds = (read.track_bytes * (1 - relative), read.track_bytes * (1 + relative))
@@ -192,10 +191,10 @@ def track_bytes(view: View) -> Conclusion:
     return known(read.track_bytes, said, bounds=bounds, detail=read.detail)
 
 
-def track_switch(view: View) -> Conclusion:
+def track_switch(view: View) -> Answer:
     """What it takes to the next cylinder; where there is one kind of switch only, that."""
     read = view.once(_read)
-    if isinstance(read, Conclusion):
+    if isinstance(read, Answer):
         return read
     if len(read.followed.switches) == 1:
         return _switch(read, read.followed.switches[0], say("either"))
@@ -206,19 +205,19 @@ def track_switch(view: View) -> Conclusion:
     return _switch(read, track, say("every", heads=heads) if heads > 3 else say("measured"))
 
 
-def head_switch(view: View) -> Conclusion:
+def head_switch(view: View) -> Answer:
     """What it takes to the next head of a cylinder."""
     read = view.once(_read)
-    if isinstance(read, Conclusion):
+    if isinstance(read, Answer):
         return read
     turns = read.followed.in_turn
     return _out_of_turn(read) if turns is None else _switch(read, turns[1], say("measured"))
 
 
-def heads(view: View) -> Conclusion:
+def heads(view: View) -> Answer:
     """How many heads come in turn."""
     read = view.once(_read)
-    if isinstance(read, Conclusion):
+    if isinstance(read, Answer):
         return read
     turns = read.followed.in_turn
     if turns is None:
@@ -228,12 +227,12 @@ def heads(view: View) -> Conclusion:
     return known(count, said, detail=read.detail)
 
 
-def _switch(read: _Read, switch: Switch, said: Statement) -> Conclusion:
+def _switch(read: _Read, switch: Switch, said: Said) -> Answer:
     bounds = about(switch.seconds, switch.error_s)
     return known(switch.seconds, said, bounds=bounds, detail=read.detail)
 
 
-def _out_of_turn(read: _Read) -> Conclusion:
+def _out_of_turn(read: _Read) -> Answer:
     """Why the switches do not show the heads."""
     switches = read.followed.switches
     if len(switches) == 1:

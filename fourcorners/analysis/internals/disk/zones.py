@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.sentences import say
 
@@ -111,7 +111,7 @@ class _Zones:
     detail: dict[str, Any]
 
 
-def _zones(view: View) -> _Zones | Conclusion:
+def _zones(view: View) -> _Zones | Answer:
     offset, rate = view.once(profile)
     detail: dict[str, Any] = {"offset_bytes": offset, "bytes_per_second": rate}
     if len(rate) < _PLACES_MIN:
@@ -134,7 +134,7 @@ def _zones(view: View) -> _Zones | Conclusion:
     return _Zones(ranges, means, spread, goodness, detail)
 
 
-def _hidden(view: View, zones: _Zones) -> Conclusion | None:
+def _hidden(view: View, zones: _Zones) -> Answer | None:
     """Where the first zones are as fast as the link."""
     carried = view.value("link_ceiling")
     if len(zones.ranges) == 1 or carried is None or zones.rates[0] <= _LINK_NEAR * carried:
@@ -142,10 +142,10 @@ def _hidden(view: View, zones: _Zones) -> Conclusion | None:
     return unknown(say("zones.link"), detail=zones.detail)
 
 
-def count(view: View) -> Conclusion:
+def count(view: View) -> Answer:
     """How many zones there are."""
     zones = view.once(_zones)
-    if isinstance(zones, Conclusion):
+    if isinstance(zones, Answer):
         return zones
     if hidden := _hidden(view, zones):
         return hidden
@@ -155,21 +155,21 @@ def count(view: View) -> Conclusion:
     return known(number, said, detail=zones.detail | {"goodness": zones.goodness})
 
 
-def outer_rate(view: View) -> Conclusion | None:
+def outer_rate(view: View) -> Answer | None:
     """The rate of the first zone; ``None`` where there is one only."""
     zones = view.once(_zones)
-    if isinstance(zones, Conclusion):
+    if isinstance(zones, Answer):
         return zones
     return _hidden(view, zones) or _edge(zones, 0)
 
 
-def inner_rate(view: View) -> Conclusion | None:
+def inner_rate(view: View) -> Answer | None:
     """The rate of the last zone; ``None`` where there is one only."""
     zones = view.once(_zones)
-    return zones if isinstance(zones, Conclusion) else _edge(zones, -1)
+    return zones if isinstance(zones, Answer) else _edge(zones, -1)
 
 
-def _edge(zones: _Zones, which: int) -> Conclusion | None:
+def _edge(zones: _Zones, which: int) -> Answer | None:
     if len(zones.ranges) == 1:
         return None
     value = zones.rates[which]

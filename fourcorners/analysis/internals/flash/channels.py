@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash.die_conflicts import points, seen
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.view import View
@@ -87,7 +87,7 @@ def pairs(view: View) -> list[Measured]:
     )
 
 
-def channels(view: View) -> Conclusion | None:
+def channels(view: View) -> Answer | None:
     """How many buses the dies share; ``None`` where the probe of conflicts did not run."""
     found, dies = view.once(seen), view.value("dies")
     if found is None:
@@ -120,7 +120,7 @@ def channels(view: View) -> Conclusion | None:
 
 def _alone(
     view: View, seen: Seen, dies: float, alone_s: float, detail: Mapping[str, Any]
-) -> Conclusion:
+) -> Answer:
     """Where no pair waits: whether a channel takes so long that one would, if dies shared it."""
     late_s = 2 * (min(seen.together.values()) - alone_s)
     link_rate = view.value("link_ceiling")

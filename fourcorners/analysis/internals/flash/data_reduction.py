@@ -11,15 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
-from fourcorners.analysis.internals.conclusion import (
-    Conclusion,
-    inapplicable,
-    known,
-    unknown,
-    yes_or_no,
-)
 from fourcorners.analysis.internals.view import View, pick
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.sentences import say
@@ -71,7 +65,7 @@ class _Gains:
         return gain >= _FASTER_MIN
 
 
-def _gains(view: View) -> _Gains | Conclusion:
+def _gains(view: View) -> _Gains | Answer:
     rows = COUNTED(view)
     rates = {
         data: np.array([_rate(view.run, m) for m in rows if m.point.get("data") == data])
@@ -103,19 +97,19 @@ def _rate(run: RunData, m: Measured) -> float:
     return curve.rate(_LATE[0] * total, _LATE[1] * total)
 
 
-def compression(view: View) -> Conclusion:
+def compression(view: View) -> Answer:
     """Whether compressible data is stored in less room."""
-    return _concluded(view, "Compressible", _STRONG, _WEAK)
+    return _answer(view, "Compressible", _STRONG, _WEAK)
 
 
-def deduplication(view: View) -> Conclusion:
+def deduplication(view: View) -> Answer:
     """Whether repeated data is stored once."""
-    return _concluded(view, "Repeated", REPEATED)
+    return _answer(view, "Repeated", REPEATED)
 
 
-def _concluded(view: View, kind: str, *data: str) -> Conclusion:
+def _answer(view: View, kind: str, *data: str) -> Answer:
     gains = view.once(_gains)
-    if isinstance(gains, Conclusion):
+    if isinstance(gains, Answer):
         return gains
     yes = gains.less_room(*data)
     gain = gains.gain[data[0]]
@@ -124,10 +118,10 @@ def _concluded(view: View, kind: str, *data: str) -> Conclusion:
     return yes_or_no(yes, said, detail={**gains.detail, "gain": gain})
 
 
-def floor(view: View) -> Conclusion:
+def floor(view: View) -> Answer:
     """The least room that data takes."""
     gains = view.once(_gains)
-    if isinstance(gains, Conclusion):
+    if isinstance(gains, Answer):
         return gains
     compresses = view.value("compression")
     if compresses == 0:

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 TEST = "probe-conflicts"
 
@@ -51,7 +51,7 @@ def seen(view: View) -> Seen | None:
     if not windows(view):
         return None
     return Seen.of(
-        (kind, int(m.point[axis]), m.iops, m.number("latency_mean_s") or 0.0)
+        (kind, int(m.point[axis]), m.iops, m.latency_mean_s or 0.0)
         for kind, (axis, _) in POINTS.items()
         for m in points(view, kind)
     )
@@ -73,7 +73,7 @@ def _detail(seen: Seen) -> dict[str, Any]:
     }
 
 
-def stripe(view: View) -> Conclusion:
+def stripe(view: View) -> Answer:
     """What lies on one die before the next."""
     seen = _seen(view)
     evidence, detail = ids(windows(view)), _detail(seen)
@@ -91,7 +91,7 @@ def stripe(view: View) -> Conclusion:
     return known(stripe, said, detail=detail, evidence=evidence)
 
 
-def page(view: View) -> Conclusion:
+def page(view: View) -> Answer:
     """What one read of a die brings."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "across")), _across(seen)
@@ -117,7 +117,7 @@ def page(view: View) -> Conclusion:
     return known(page, said, detail=detail, evidence=evidence)
 
 
-def dies(view: View) -> Conclusion:
+def dies(view: View) -> Answer:
     """Dies that take stripes in turn."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "pair")), _detail(seen)
@@ -148,10 +148,10 @@ def _across(seen: Seen) -> dict[str, Any]:
     }
 
 
-def _crossed(view: View, seen: Seen, crossed: Crossings, value: int, said: Statement) -> Conclusion:
+def _crossed(view: View, seen: Seen, crossed: Crossings, value: int, said: Said) -> Answer:
     """Of a drive that serves one read at a time."""
     longest = crossed.longest
-    said = Statement(said.code, {**said.parameters, "longer": longest})
+    said = Said(said.code, {**said.parameters, "longer": longest})
     detail = _across(seen) | {"goodness": {"longest_within": longest}}
     return known(value, said, detail=detail, evidence=ids(points(view, "across")))
 
@@ -162,7 +162,7 @@ def _unread(seen: Seen) -> Unread | None:
     return unread if unread is not None and unread.dies is not None else None
 
 
-def _once(view: View, unread: Unread, value: int | None, said: Statement) -> Conclusion:
+def _once(view: View, unread: Unread, value: int | None, said: Said) -> Answer:
     """Of a drive whose memory keeps what was read."""
     assert value is not None
     assert unread.turn_bytes is not None
@@ -185,7 +185,7 @@ def _spread(seen: Seen, stripe: int) -> float:
     return max(inside) / min(inside) - 1
 
 
-def _no_stripe(seen: Seen) -> Statement:
+def _no_stripe(seen: Seen) -> Said:
     faster = max(seen.window.values()) > seen.one_die
     return say("stripe_bytes.no_meeting" if faster else "stripe_bytes.one_by_one")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners.analysis.internals.conclusion import Conclusion, yes_or_no
+from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS, TEST
 from fourcorners.analysis.internals.view import SENTINELS, PointAxis, View, pick
 from fourcorners.analysis.source import Measured
@@ -39,7 +39,7 @@ def nearby(view: View) -> list[Measured]:
     return [m for m in PAIRS(view) if m.point[PointAxis.BOUNDARY] <= _NEAR_BOUNDARY_BYTES]
 
 
-def log_blocks(view: View) -> Conclusion:
+def log_blocks(view: View) -> Answer:
     """Whether there are logs."""
     points = PAIRS(view)
     small_s = [1 / m.iops for m in nearby(view)]

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners.analysis.internals.conclusion import Conclusion, about, known, unknown
+from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.sentences import say
@@ -81,7 +81,7 @@ class _Pairs:
         return self.across_s / self.at_s
 
 
-def unit(view: View) -> Conclusion:
+def unit(view: View) -> Answer:
     """What the drive maps at a time."""
     pairs = view.once(_pairs)
     detail: dict[str, Any] = {
@@ -109,7 +109,7 @@ def unit(view: View) -> Conclusion:
     return known(fitted.unit_bytes, say("measured", cost=1 + fitted.excess), detail=detail)
 
 
-def penalty(view: View) -> Conclusion:
+def penalty(view: View) -> Answer:
     """The second unit's time at the boundaries that are all boundaries of units."""
     unit_bytes = view.value("mapping_unit")
     if unit_bytes is None:

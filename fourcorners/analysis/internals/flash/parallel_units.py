@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,17 +75,17 @@ class Conflicting:
         return iops <= (1 + _MODEL_SHARE) * self.dies * self.one_die_iops
 
 
-def parallel_units(view: View) -> Conclusion:
+def parallel_units(view: View) -> Answer:
     """Reads that are served at the same time."""
     return view.once(_both)[0]
 
 
-def disagreement(view: View) -> Conclusion | None:
+def disagreement(view: View) -> Answer | None:
     """Where the curve contradicts the dies that conflict; ``None`` where it does not."""
     return None if view.is_disk else view.once(_both)[1]
 
 
-def _both(view: View) -> tuple[Conclusion, Conclusion | None]:
+def _both(view: View) -> tuple[Answer, Answer | None]:
     by_depth = view.once(command_queue.rates)
     dies, one_die = view.value("dies"), die_conflicts.one_die(view)
     conflicting = None if dies is None or one_die is None else Conflicting(dies, *one_die)
@@ -98,7 +98,7 @@ def told(
     queue_depth: float | None,
     conflicting: Conflicting | None,
     evidence: Sequence[str],
-) -> tuple[Conclusion, Conclusion | None]:
+) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement of the two ways to them.
 
     Args:
@@ -166,7 +166,7 @@ def told(
     return found, known(units / dies, say("measured", dies=dies, units=units), evidence=both)
 
 
-def _hidden(fit: NetworkFit, most: float) -> Statement | None:
+def _hidden(fit: NetworkFit, most: float) -> Said | None:
     """Why the curve does not show how many units there are."""
     low, high = fit.interval
     if fit.misfit > _MISFIT_MAX:

@@ -19,11 +19,11 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis import access_model
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
 Floats = npt.NDArray[np.float64]
@@ -79,30 +79,28 @@ def asked(view: View) -> list[Measured]:
     return writes(view) if PAIRS(view) else []
 
 
-def tax(view: View) -> Conclusion:
+def tax(view: View) -> Answer:
     """What a partly covered unit costs."""
     unit_bytes, points = view.value("mapping_unit"), writes(view)
     if unit_bytes is None:
         return unknown(say("no_unit"))
     if len({m.block_bytes for m in points}) < _SIZES_MIN:
         return unknown(say("few_sizes", sizes=_SIZES_MIN))
-    alignment = _alignment(view.run, points)
+    alignment = _alignment(points)
     if alignment is None or unit_bytes % alignment or alignment >= unit_bytes:
         return unknown(say("aligned"))
     test = points[0].test
     reads = pick(test, "read", PointAxis.BLOCK, without=(PointAxis.SENTINEL,))(view)
-    return _concluded(points, by_size(reads), unit_bytes, alignment)
+    return _answer(points, by_size(reads), unit_bytes, alignment)
 
 
-def _alignment(run: RunData, points: Sequence[Measured]) -> int | None:
+def _alignment(points: Sequence[Measured]) -> int | None:
     """What the writes' addresses were multiples of; ``None`` where they differ in it."""
-    ids = {m.recording for m in points}
     alignments = {
-        stream.get("alignment_bytes") or stream["block_bytes"]
-        for test in run.manifest.get("tests", [])
-        for recording in test.get("recordings", [])
-        if recording["id"] in ids
-        for stream in recording["workload"]["streams"]
+        stream.alignment_bytes or stream.block_bytes
+        for point in points
+        if point.of.workload is not None
+        for stream in point.of.workload.streams
     }
     return int(alignments.pop()) if len(alignments) == 1 else None
 
@@ -126,9 +124,9 @@ def _blog_unit(writes: Sequence[Measured], reads: Sequence[Measured]) -> float |
     )
 
 
-def _concluded(
+def _answer(
     points: Sequence[Measured], reads: Sequence[Measured], unit_bytes: float, alignment: int
-) -> Conclusion:
+) -> Answer:
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     seconds = np.array([1 / m.iops for m in points])
     plain = access_model.fit(block_bytes, seconds).model

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.thresholds import ALIKE
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.sentences import say
@@ -20,12 +20,12 @@ _FASTER_MIN = 1.25
 """Time of a read of what is mapped over one of what is not, from which they are told apart."""
 
 
-def granularity(view: View) -> Conclusion | None:
+def granularity(view: View) -> Answer | None:
     """The least part that the drive forgets; ``None`` where the probe did not come so far."""
     seconds: dict[str, dict[int, float]] = {"trimmed": {}, "kept": {}, "never written": {}}
     for m in READS(view):
         # Some places may have come into a cache of the drive by chance: not half of them.
-        median_s = m.number("latency_p50_s")
+        median_s = m.latency_percentile_s(50)
         if median_s is not None:
             seconds[str(m.point[PointAxis.KIND])][int(m.point["part_bytes"])] = median_s
     trimmed, kept = seconds["trimmed"], seconds["kept"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown, yes_or_no
+from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
 from fourcorners.analysis.internals.flash import die_conflicts
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.source import Measured
@@ -64,7 +64,7 @@ def enough(view: View) -> list[Measured]:
     return RANDOM(view) if 1 in by_depth and len(by_depth) >= _DEPTHS_MIN else []
 
 
-def queue_depth(view: View) -> Conclusion:
+def queue_depth(view: View) -> Answer:
     """Commands that the drive accepts at once."""
     by_depth, seen = view.once(rates), view.once(die_conflicts.seen)
     detail = {"queue_depth": list(by_depth), "iops": list(by_depth.values())}
@@ -90,7 +90,7 @@ def queue_depth(view: View) -> Conclusion:
     return unknown(say("no_gain"), detail=detail, evidence=evidence)
 
 
-def reordering(view: View) -> Conclusion | None:
+def reordering(view: View) -> Answer | None:
     """Whether the disk serves waiting reads in an order of its own; ``None`` of other drives."""
     by_depth = view.once(rates)
     if not is_disk(by_depth) or len(by_depth) < 2:

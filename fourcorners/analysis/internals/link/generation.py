@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -94,25 +94,25 @@ class _Carried:
     detail: dict[str, Any]
 
 
-def ceiling(view: View) -> Conclusion:
+def ceiling(view: View) -> Answer:
     """What the link carries."""
     carried = view.once(_carried)
-    if isinstance(carried, Conclusion):
+    if isinstance(carried, Answer):
         return carried
     bounds = (carried.rate * (1 - carried.error), carried.rate * (1 + carried.error))
     return known(carried.rate, say("measured"), bounds=bounds, detail=carried.detail)
 
 
-def generation(view: View) -> Conclusion:
+def generation(view: View) -> Answer:
     """Which link it is."""
     carried = view.once(_carried)
-    if isinstance(carried, Conclusion):
+    if isinstance(carried, Answer):
         return carried
     detail = {**carried.detail, "label": " or ".join(_alike(carried.link))}
     return known(round(carried.link.line_rate), say("measured"), detail=detail)
 
 
-def _carried(view: View) -> _Carried | Conclusion:
+def _carried(view: View) -> _Carried | Answer:
     points = LARGE(view)
     slopes = {
         of: slope

@@ -16,11 +16,11 @@ import numpy as np
 import scipy
 
 from fourcorners.analysis import access_model
-from fourcorners.analysis.internals.conclusion import Conclusion, known, unknown
+from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 TEST = "probe-sizes"
 
@@ -72,7 +72,7 @@ class _Fitted:
         """Sizes where the model fails."""
         return int((np.abs(self.misfit) > _MISFIT_NOTED).sum())
 
-    def worst(self, name: str) -> Statement:
+    def worst(self, name: str) -> Said:
         """What there is to say of the size where it fails most."""
         at = int(np.argmax(np.abs(self.misfit)))
         return say(
@@ -98,10 +98,10 @@ class _Fitted:
         return by_scatter and (min(low, by_scatter[0]), max(high, by_scatter[1]))
 
 
-def penalty(view: View, operation: str) -> Conclusion | None:
+def penalty(view: View, operation: str) -> Answer | None:
     """What a request costs beside its transfer; of writes, where a tax of partly covered units
     explains what the model misses, what the smallest costs: its penalty, and its share of that."""
-    plain = _concluded(view, operation, _penalty)
+    plain = _answer(view, operation, _penalty)
     taxed = _taxed(view, operation)
     if plain is None or taxed is None:
         return plain
@@ -115,10 +115,10 @@ def penalty(view: View, operation: str) -> Conclusion | None:
     return replace(plain, verdict="measured", said=said, value=cost, interval=interval)
 
 
-def rate(view: View, operation: str) -> Conclusion | None:
+def rate(view: View, operation: str) -> Answer | None:
     """At what rate a request is transferred; of writes as the tax of partly covered units leaves
     it, which the access model alone takes for transfer."""
-    plain = _concluded(view, operation, _rate)
+    plain = _answer(view, operation, _rate)
     taxed = _taxed(view, operation)
     if plain is None or taxed is None:
         return plain
@@ -128,7 +128,7 @@ def rate(view: View, operation: str) -> Conclusion | None:
     return replace(plain, verdict="measured", said=said, value=value, interval=interval)
 
 
-def misfit(view: View, operation: str) -> Conclusion | None:
+def misfit(view: View, operation: str) -> Answer | None:
     """What the model does not explain, nor a tax; ``None`` where it holds."""
     fitted = view.once(_fitted, operation)
     if fitted is None or not fitted.off or _taxed(view, operation) is not None:
@@ -137,14 +137,12 @@ def misfit(view: View, operation: str) -> Conclusion | None:
     return known(worst, fitted.worst("measured"), detail=fitted.detail)
 
 
-def _taxed(view: View, operation: str) -> Conclusion | None:
-    answer = view.conclusion("extended_model") if operation == "write" else None
+def _taxed(view: View, operation: str) -> Answer | None:
+    answer = view.answer("extended_model") if operation == "write" else None
     return answer if answer is not None and answer.value is not None else None
 
 
-def _concluded(
-    view: View, operation: str, of: Callable[[_Fitted], Conclusion]
-) -> Conclusion | None:
+def _answer(view: View, operation: str, of: Callable[[_Fitted], Answer]) -> Answer | None:
     if not sizes(view, operation):
         return None
     fitted = view.once(_fitted, operation)
@@ -156,7 +154,7 @@ def _concluded(
     return of(fitted)
 
 
-def _penalty(fitted: _Fitted) -> Conclusion:
+def _penalty(fitted: _Fitted) -> Answer:
     value = fitted.fit.model.access_penalty_s
     return known(
         value,
@@ -166,7 +164,7 @@ def _penalty(fitted: _Fitted) -> Conclusion:
     )
 
 
-def _rate(fitted: _Fitted) -> Conclusion:
+def _rate(fitted: _Fitted) -> Answer:
     value = fitted.fit.model.sequential_rate_bytes_per_second
     said = say(
         "measured",
@@ -189,9 +187,7 @@ def _fitted(view: View, operation: str) -> _Fitted | None:
     seconds = np.array([1 / m.iops for m in points])
     # Half widths of the 90 % intervals of the mean times, relative to these; zero where a single
     # request leaves none.
-    halves = [
-        histogram_mean_error(*view.run.histogram(m.recording, operation)) or 0.0 for m in points
-    ]
+    halves = [histogram_mean_error(*m.histogram) or 0.0 for m in points]
     errors = np.array(halves) / seconds
     fit = access_model.fit(block_bytes, seconds)
     blog = access_model.two_point_model(block_bytes, seconds)

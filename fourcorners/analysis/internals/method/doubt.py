@@ -16,7 +16,7 @@ from fourcorners.analysis.finding import ODD, UNDER_LOAD, Finding
 from fourcorners.analysis.internals.method import drift
 from fourcorners.analysis.internals.method.drift import SIZES
 from fourcorners.analysis.internals.view import SENTINELS, View
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 READING = (
     *(f"probe-{name}" for name in ("depth", "positions", "seeks", "caches", "conflicts")),
@@ -85,7 +85,7 @@ class Doubts:
             finding = _not_taken(finding, said)
         return finding
 
-    def _disturbed(self, finding: Finding) -> Statement | None:
+    def _disturbed(self, finding: Finding) -> Said | None:
         """The doubt for other load, if there is one."""
         if finding.detail.get(UNDER_LOAD):
             return None
@@ -132,7 +132,7 @@ class Doubts:
         return len(self.disturbing) == len(self.watched)
 
 
-def _not_taken(finding: Finding, said: Statement) -> Finding:
+def _not_taken(finding: Finding, said: Said) -> Finding:
     if finding.verdict not in ("measured", "not applicable"):
         return finding
     return replace(finding.unidentified(sentences.sentence(said)), said=said)

@@ -45,7 +45,7 @@ def _drift(view: View, test: str, later: bool, sentinels: list[Measured]) -> Fin
     slowest, quickest = int(np.argmax(times)), int(np.argmin(times))
     change = float(times[slowest] / times[quickest] - 1)
     errors = [
-        histogram_mean_error(*view.run.histogram(sentinels[which].recording, "read")) or math.inf
+        histogram_mean_error(*sentinels[which].histogram) or math.inf
         for which in (slowest, quickest)
     ]
     chance = sum(errors) / float(times[quickest])

@@ -15,7 +15,7 @@ from typing import Any
 
 from fourcorners import sentences
 from fourcorners.analysis.finding import ODD, Finding
-from fourcorners.sentences import Statement, say
+from fourcorners.sentences import Said, say
 
 CLUSTER_MIN_BYTES = 256 * 2**10
 """Least unit that is a cluster: pages and rows of them, which drives map at a time, are smaller."""
@@ -24,10 +24,10 @@ FLASH_READ_S = 10e-6
 """Time of a small read below which it comes out of memory: flash takes 20 us for a page."""
 
 _Measured = Mapping[str, Finding]
-_Say = Callable[[Finding, _Measured], Statement | None]
+_Say = Callable[[Finding, _Measured], Said | None]
 
 
-def _told(name: str, **parameters: Any) -> Statement:
+def _told(name: str, **parameters: Any) -> Said:
     return say(f"explanation.{name}", **parameters)
 
 
@@ -35,7 +35,7 @@ def _plainly(name: str) -> _Say:
     return lambda f, _: _told(name, **{**f.detail, "value": f.value})
 
 
-def _reads(f: Finding, all: _Measured) -> Statement:
+def _reads(f: Finding, all: _Measured) -> Said:
     """Only where the access model holds: else the cost of an access depends on its size."""
     rate = all.get("read_sequential_rate")
     if rate is None or "misfit_read" in all:
@@ -43,21 +43,21 @@ def _reads(f: Finding, all: _Measured) -> Statement:
     return _told("reads", penalty=f.value, rate=rate.value)
 
 
-def _dies(f: Finding, all: _Measured) -> Statement:
+def _dies(f: Finding, all: _Measured) -> Said:
     channels = all.get("channels")
     if channels is None:
         return _told("dies", dies=f.value)
     return _told("dies_on_channels", dies=f.value, channels=channels.value)
 
 
-def _zones(f: Finding, all: _Measured) -> Statement | None:
+def _zones(f: Finding, all: _Measured) -> Said | None:
     outer, inner = all.get("outer_rate"), all.get("inner_rate")
     if (f.value or 0) < 2 or outer is None or inner is None:
         return None
     return _told("zones", outer=outer.value, inner=inner.value, zones=f.value)
 
 
-def _queue(f: Finding, all: _Measured) -> Statement:
+def _queue(f: Finding, all: _Measured) -> Said:
     reordering = all.get("reordering")
     if f.value == 1:
         return _told("one_command")
@@ -66,7 +66,7 @@ def _queue(f: Finding, all: _Measured) -> Statement:
     return _told("commands", commands=f.value)
 
 
-def _ahead(f: Finding, all: _Measured) -> Statement:
+def _ahead(f: Finding, all: _Measured) -> Said:
     streams, far = (
         None if found is None else found.value
         for found in (all.get("read_ahead_streams"), all.get("read_ahead_bytes"))
@@ -170,7 +170,7 @@ def _holds(name: str, measured: _Measured) -> bool:
     return name in measured and (measured[name].value or 0) > (1 if name == "zones" else 0)
 
 
-def _kind(measured: _Measured) -> tuple[str, Statement]:
+def _kind(measured: _Measured) -> tuple[str, Said]:
     def value(name: str) -> float:
         return (measured[name].value or 0.0) if name in measured else 0.0
 

@@ -82,8 +82,9 @@ def _cliff(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
 
 def _no_cliff(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     iops = _series(claim, page)
-    series = page.run.series(page.findings["consistency_write"].evidence[0], "write")
-    written = wording.amount(float(np.sum(np.asarray(series["bytes"])[: len(iops)])))
+    row = page.row(page.findings["consistency_write"].evidence[0], "write")
+    moved = 0.0 if row is None else float(np.sum(row.second_bytes[: len(iops)]))
+    written = wording.amount(moved)
     return all_of(
         require(not dropped(iops), "all of its first seconds are faster"),
         require(f"within {written} written" in claim.text, f"{written} were written"),

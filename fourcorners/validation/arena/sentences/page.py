@@ -58,8 +58,8 @@ class Page:
         rows = [m for (id, op), m in self._rows.items() if id == recording and op != "flush"]
         seconds = [
             full_seconds(
-                np.asarray(self.run.series(recording, m.operation)["ios"], np.float64),
-                m.number("elapsed_s") or 0.0,
+                np.asarray(m.second_ios, np.float64),
+                m.elapsed_s,
             )
             for m in rows
         ]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from fourcorners import wording
 from fourcorners.analysis import artefacts
+from fourcorners.analysis.source import Measured, every_operation, measured
+from fourcorners.recording.columns import PERCENTILES
 from fourcorners.validation.arena.explain.link_truths import link_bytes_per_second
 from fourcorners.validation.arena.sentences.course_rules import COURSE_RULES, EXACT, drop
 from fourcorners.validation.arena.sentences.drive import KnownDrive
@@ -53,7 +55,7 @@ def _again(claim: PageSentence, drive: KnownDrive | None, column: str, within: f
     if drive is None or not claim.evidence:
         return UNTOLD
     row = next((m for (id, _), m in drive.repeated.items() if id == claim.evidence[0]), None)
-    true = None if row is None else row.number(column)
+    true = None if row is None else _figure(row, column)
     if true is None:
         return UNTOLD
     value, interval = claim.numbers["value"], claim.numbers.get("interval")
@@ -65,13 +67,22 @@ def _again(claim: PageSentence, drive: KnownDrive | None, column: str, within: f
     )
 
 
+def _figure(one: Measured, column: str) -> float | None:
+    """What the recording has in a column of the totals."""
+    percent = PERCENTILES.get(column)
+    value: float | None = (
+        getattr(one, column) if percent is None else one.latency_percentile_s(percent)
+    )
+    return value
+
+
 def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
     def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         operation = next(
             (o for o in ("read", "write", "flush") if o in claim.name.removeprefix("sheet_")), None
         )
         row = page.row(claim.evidence[0], operation)
-        own = None if row is None else row.number(column)
+        own = None if row is None else _figure(row, column)
         if own is None:
             return Ruling(False, "its recording has no such figure")
         return all_of(
@@ -85,13 +96,12 @@ def _sheet(column: str, within: float = AGAIN_WITHIN) -> Rule:
 def _rewrites_for_each(page: Page) -> Ruling:
     """A small write that rewrites milliseconds' worth does so however many wait: no recording of
     many at once may have served them faster, one after the other."""
-    for m in page.run.recordings:
-        row = page.row(m["recording"], "write") if m["operation"] == "write" and m["ios"] else None
-        if row is None or row.point.get("pattern") != "random" or row.is_apart:
+    for row in measured(page.run, operation="write"):
+        if row.point.get("pattern") != "random" or row.is_apart:
             continue
         if row.block_bytes == _SMALL_BYTES and (row.queue_depth or 0) > 1:
             each_s = (row.queue_depth or 1) / row.iops
-            if each_s < _REWRITTEN_MIN_S and float(row.row["elapsed_s"]) > _MERGED_AFTER_S:
+            if each_s < _REWRITTEN_MIN_S and row.elapsed_s > _MERGED_AFTER_S:
                 return Ruling(False, f"{row.recording} has {row.iops:.4g} a second")
     return TRUE
 
@@ -142,7 +152,7 @@ def _cost(operation: str) -> Rule:
         row = page.row(claim.evidence[0], operation)
         if row is None:
             return Ruling(False, "its recording is not there")
-        own = row.number("latency_mean_s") if row.queue_depth == 1 else 1 / row.iops
+        own = row.latency_mean_s if row.queue_depth == 1 else 1 / row.iops
         column = "latency_mean_s" if row.queue_depth == 1 else "iops"
         return all_of(
             close(claim.numbers["value"], own or 0.0, 0.01, "the recording's figure"),
@@ -160,13 +170,9 @@ def _half_bytes(claim: PageSentence, page: Page, operation: str) -> float | None
 def _needs_large(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """That only large reads are fast: false where many small ones at once come to an eighth of the
     rate of large ones, which no small number of large pieces is worth."""
-    points = [m for m in page.run.recordings if m["operation"] == "read" and m["ios"]]
-    small = [
-        row
-        for m in points
-        if (row := page.row(m["recording"], "read")) is not None and row.block_bytes == _SMALL_BYTES
-    ]
-    most = max((m["bytes_per_second"] for m in points), default=0.0)
+    points = measured(page.run, operation="read")
+    small = [one for one in points if one.block_bytes == _SMALL_BYTES]
+    most = max((one.bytes_per_second for one in points), default=0.0)
     best = max((row.bytes_per_second for row in small), default=0.0)
     if drive is not None:
         best = max(best, _SMALL_BYTES * drive.reads(_SMALL_BYTES, 32))
@@ -217,7 +223,7 @@ def _queueing(operation: str, gains: bool) -> Rule:
             if operation == "read":
                 rates = [drive.reads(_SMALL_BYTES, depth) for depth in depths]
             else:
-                span, seconds = 8 * 10**9, float(shallow.row["elapsed_s"])
+                span, seconds = 8 * 10**9, shallow.elapsed_s
                 span = min(span, int(drive.get("capacity.user")))
                 rates = [drive.writes_when_fresh(depth, span, seconds) for depth in depths]
             true = rates[0] / rates[1]
@@ -239,8 +245,8 @@ def _tails(long: bool, operation: str) -> Rule:
         if drive is not None:
             rows.append(drive.repeated.get((claim.evidence[0], operation)))
         for one in rows:
-            slow = None if one is None else one.number("latency_p999_s")
-            median = None if one is None else one.number("latency_p50_s")
+            slow = None if one is None else one.latency_percentile_s(99.9)
+            median = None if one is None else one.latency_percentile_s(50)
             if slow and median and not (slow > 5 * median if long else slow < 4 * median):
                 return Ruling(False, f"it takes {slow / median:.3g} times the median")
         return TRUE
@@ -331,7 +337,7 @@ def _of_a_host(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Rul
 def _link_limit(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """Nothing on the page is faster, and of a known drive the link leaves as much for data."""
     ceiling = claim.numbers["evidence"]["ceiling"]
-    fastest = max(m["bytes_per_second"] for m in page.run.recordings)
+    fastest = max(one.bytes_per_second for one in every_operation(page.run.recordings))
     own = None if drive is None else link_bytes_per_second(drive.hidden)
     return all_of(
         require(fastest <= (1 + EXACT) * ceiling, f"a recording has {wording.rate(fastest)}"),

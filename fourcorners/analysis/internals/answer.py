@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fourcorners.analysis.finding import RESOLUTION, Verdict
-from fourcorners.sentences import Statement
+from fourcorners.sentences import Said
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class Answer:
     """``interval`` as of a :class:`~fourcorners.analysis.finding.Finding`; ``evidence`` is ``None``
     for all recordings that the question rests on."""
 
     verdict: Verdict
-    said: Statement
+    said: Said
     value: float | None = None
     interval: tuple[float, float] | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -25,41 +25,41 @@ class Conclusion:
 
 def known(
     value: float,
-    said: Statement,
+    said: Said,
     *,
     interval: tuple[float, float] | None = None,
     bounds: tuple[float, float] | None = None,
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
-) -> Conclusion:
+) -> Answer:
     """A value. Of ``interval`` and ``bounds`` one may be given: the former is about chance, the
     latter holds the truth always, as a sweep's resolution or a tolerance."""
     if bounds is not None:
         detail, interval = {**(detail or {}), "interval": RESOLUTION}, bounds
-    return Conclusion("measured", said, float(value), interval, detail or {}, evidence)
+    return Answer("measured", said, float(value), interval, detail or {}, evidence)
 
 
 def unknown(
-    said: Statement,
+    said: Said,
     *,
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
-) -> Conclusion:
+) -> Answer:
     """No value, and why."""
-    return Conclusion("not identifiable", said, None, None, detail or {}, evidence)
+    return Answer("not identifiable", said, None, None, detail or {}, evidence)
 
 
 def inapplicable(
-    said: Statement,
+    said: Said,
     *,
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
-) -> Conclusion:
+) -> Answer:
     """No question of this drive."""
-    return Conclusion("not applicable", said, None, None, detail or {}, evidence)
+    return Answer("not applicable", said, None, None, detail or {}, evidence)
 
 
-def yes_or_no(yes: bool | None, said: Statement, **about: Any) -> Conclusion:
+def yes_or_no(yes: bool | None, said: Said, **about: Any) -> Answer:
     """Whether something is there; ``None`` where it does not show."""
     return unknown(said, **about) if yes is None else known(float(yes), said, **about)
 

@@ -1,0 +1,33 @@
+"""What one workload's execution showed, as numpy arrays. BySecond are floats, sizes bytes."""
+
+from fourcorners.recording.arrays import (
+    IO_COLUMNS,
+    NS,
+    Arrays,
+    BySecond,
+    Floats,
+    Histogram,
+    InMemory,
+    Integers,
+    IoLog,
+    LatencyDistribution,
+    LatencyOverTime,
+)
+from fourcorners.recording.recording import Offered, OperationRecording, Recording
+
+__all__ = [
+    "IO_COLUMNS",
+    "NS",
+    "Arrays",
+    "BySecond",
+    "Floats",
+    "Histogram",
+    "InMemory",
+    "Integers",
+    "IoLog",
+    "LatencyDistribution",
+    "LatencyOverTime",
+    "Offered",
+    "OperationRecording",
+    "Recording",
+]

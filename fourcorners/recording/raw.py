@@ -1,0 +1,106 @@
+"""Takes over what the compiled core measured."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from fourcorners.recording.arrays import (
+    IO_COLUMNS,
+    NS,
+    BySecond,
+    Histogram,
+    InMemory,
+    Integers,
+    IoLog,
+    LatencyDistribution,
+    LatencyOverTime,
+)
+from fourcorners.recording.recording import Offered, OperationRecording, Recording
+
+if TYPE_CHECKING:
+    from fourcorners._core import RawIoLog, RawLatencies, RawOperation, RawRecording
+
+
+def from_raw(raw: "RawRecording", *, simulated: bool) -> Recording:
+    """A recording of the core's, whose counts and nanoseconds become signed."""
+    elapsed_s = raw.elapsed_ns * NS
+    log = None if raw.log is None else _log(raw.log)
+    return Recording(
+        elapsed_s=elapsed_s,
+        mean_queue_depth=raw.outstanding_integral_ns / raw.elapsed_ns if raw.elapsed_ns else 0.0,
+        cpu_user_s=None if simulated else raw.cpu_user_ns * NS,
+        cpu_system_s=None if simulated else raw.cpu_system_ns * NS,
+        generating_s=None if simulated else raw.generating_ns * NS,
+        interrupted=raw.interrupted,
+        failure=raw.failure,
+        operations={
+            name: _operation(operation, elapsed_s)
+            for name, operation in raw.operations.items()
+            if operation.ios or operation.errors
+        },
+        offered=Offered(raw.offered_ios / (raw.offered_ns * NS), raw.unissued_ios)
+        if raw.offered_ns
+        else None,
+        energy_j=raw.energy_j,
+        flash_programmed_bytes=raw.flash_programmed_bytes,
+        logged=None if log is None else lambda: log,
+    )
+
+
+def _integers(values: npt.NDArray[np.uint64]) -> Integers:
+    # Counts and nanoseconds stay far below 2^63, and signed arrays subtract safely.
+    return values.astype(np.int64)
+
+
+def _distribution(raw: "RawLatencies") -> LatencyDistribution:
+    count = _integers(raw.bucket_count)
+    total = int(count.sum())
+    return LatencyDistribution(
+        min_s=None if raw.min_ns is None else raw.min_ns * NS,
+        mean_s=raw.sum_ns / total * NS if total else None,
+        max_s=None if raw.max_ns is None else raw.max_ns * NS,
+        histogram=Histogram(_integers(raw.bucket_low_ns), _integers(raw.bucket_high_ns), count),
+    )
+
+
+def _log(raw: "RawIoLog") -> IoLog:
+    return IoLog(
+        of=raw.offered,
+        one_in=raw.one_in,
+        operation=np.array(raw.operations)[raw.operation],
+        **{name: getattr(raw, name) for name in IO_COLUMNS},
+    )
+
+
+def _operation(raw: "RawOperation", elapsed_s: float) -> OperationRecording:
+    ios = _integers(raw.second_ios)
+    silent = ios == 0
+    latency_sum_s = raw.second_latency_sum_ns.astype(np.float64) * NS
+    latency_max_s = raw.second_latency_max_ns.astype(np.float64) * NS
+    latencies = _distribution(raw.latencies)
+    return OperationRecording(
+        ios=raw.ios,
+        bytes=raw.bytes,
+        errors=dict(raw.errors),
+        elapsed_s=elapsed_s,
+        latency_min_s=latencies.min_s,
+        latency_mean_s=latencies.mean_s,
+        latency_max_s=latencies.max_s,
+        stages={name: _distribution(part) for name, part in raw.stages.items()},
+        arrays=InMemory(
+            histogram=latencies.histogram,
+            seconds=BySecond(
+                ios=ios,
+                bytes=_integers(raw.second_bytes),
+                latency_mean_s=np.where(silent, np.nan, latency_sum_s / np.maximum(ios, 1)),
+                latency_max_s=np.where(silent, np.nan, latency_max_s),
+            ),
+            latency_over_time=LatencyOverTime(
+                second=_integers(raw.over_time_second),
+                low_ns=_integers(raw.over_time_low_ns),
+                high_ns=_integers(raw.over_time_high_ns),
+                count=_integers(raw.over_time_count),
+            ),
+        ),
+    )
