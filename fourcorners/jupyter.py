@@ -55,7 +55,7 @@ def _run(run: Run) -> str:
 
 _SHOWN: dict[tuple[str, str], Callable[[Any], str]] = {
     ("fourcorners.analysis.finding", "Finding"): _finding,
-    ("fourcorners.recording", "Recording"): _recording,
+    ("fourcorners.recording.recording", "Recording"): _recording,
     ("fourcorners.running.explanation", "Explanation"): _explanation,
     ("fourcorners.store.reader", "Run"): _run,
 }

@@ -1,0 +1,88 @@
+"""A recording as tables, and what a run folder keeps of it."""
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import fourcorners as fc
+from fourcorners.recording import Recording, columns
+from fourcorners.store import RunWriter
+from fourcorners.store.entry import entry_of
+
+STREAM = fc.Stream(read_fraction=0.5, block_bytes=4096, pattern=fc.zipf(0.99), queue_depth=4)
+WORKLOAD = fc.Workload(
+    [STREAM, fc.Stream.read("random", 512, arrival=fc.bursts(100, 5, 200))],
+    seconds=2.5,
+    ramp_s=0.5,
+    log_ios=1000,
+)
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    with fc.open_target("sim:ocz-vertex-3-240gb") as drive:
+        measured = drive.run(WORKLOAD)
+    return measured.placed(id="t/mixed", test="t", label="Mixed", workload=WORKLOAD)
+
+
+def _manifest(recording: Recording) -> dict[str, Any]:
+    test: dict[str, Any] = {
+        "name": "t",
+        "title": "T",
+        "source": None,
+        "status": "complete",
+        "reason": None,
+    }
+    test |= {"purpose": "", "preparation": [], "parameters": {}, "wall_s": None}
+    target: dict[str, Any] = {
+        "kind": "simulated",
+        "locator": "sim:x",
+        "name": "X",
+        "capacity_bytes": 1,
+    }
+    target |= {"summary": "", "settings": {}, "specification_sha256": None}
+    manifest: dict[str, Any] = {
+        "created": "2026-11-22T12:00:00Z",
+        "status": "complete",
+        "version": "0",
+    }
+    manifest |= {"command": None, "suite": "t", "profile": "p", "seed": 1, "environment": {}}
+    return manifest | {
+        "target": target,
+        "notes": [],
+        "tests": [{**test, "recordings": [entry_of(recording)]}],
+    }
+
+
+def test_each_table_has_the_columns_of_the_run_folder(recording: Recording) -> None:
+    for name, schema in columns.TABLES.items():
+        table = recording.to_arrow(name)
+        assert table.schema.equals(schema), name
+        assert table.num_rows > 0, name
+    assert recording.to_arrow()["ios"].to_pylist() == [
+        one.ios for one in recording.operations.values()
+    ]
+    with pytest.raises(fc.UserError, match='no table "rows": there are recordings, series'):
+        recording.to_arrow("rows")
+
+
+def test_a_folder_gives_back_the_recording_that_was_written(
+    recording: Recording, tmp_path: Path
+) -> None:
+    read = replace(recording.read, errors={errno.EIO: 3})
+    failed = replace(recording, operations={"read": read}, failure="the target failed")
+    writer = RunWriter.create(tmp_path, "a")
+    writer.add(failed)
+    writer.checkpoint(_manifest(failed))
+    [found] = writer.finish().recordings
+    for name in columns.TABLES:
+        assert found.to_arrow(name).equals(failed.to_arrow(name)), name
+    assert found.read.errors == {errno.EIO: 3}
+    assert (found.failure, found.label, found.id) == ("the target failed", "Mixed", "t/mixed")
+    assert found.workload is not None
+    assert found.workload.to_dict() == WORKLOAD.to_dict()
+    assert isinstance(found.in_memory().to_arrow("series"), pa.Table)
