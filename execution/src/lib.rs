@@ -21,9 +21,17 @@ mod cpu;
 mod custody;
 mod measurement;
 mod open_loop;
+mod progress;
 mod run;
+mod slot;
 mod trouble;
 mod watchdog;
 mod worker;
 
-pub use run::{ExecutionError, Progress, execute, execute_parallel};
+pub use progress::Progress;
+pub use run::{ExecutionError, execute, execute_parallel};
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! The recorder, and the part of a run that it covers.
 
-use crate::Progress;
-use crate::worker::Slot;
+use crate::progress::Progress;
+use crate::slot::Slot;
 use fourcorners_recording::{IoLog, LoggedIo, Offered, Recorder, Recording, Totals};
 use fourcorners_target::{Completion, Meters};
 use fourcorners_workload::Workload;

@@ -2,7 +2,7 @@
 //! for them.
 
 use crate::measurement::Measurement;
-use crate::worker::Slot;
+use crate::slot::Slot;
 use fourcorners_workload::{Lane, Request};
 use std::collections::VecDeque;
 

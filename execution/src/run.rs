@@ -2,33 +2,17 @@
 
 use crate::cpu;
 use crate::custody::Custody;
+use crate::progress::Progress;
 use crate::watchdog::{Message, Watchdog};
 use crate::worker::{Worker, work};
 use fourcorners_recording::Recording;
 use fourcorners_target::{Target, TargetError};
 use fourcorners_workload::{Lane, Workload, WorkloadError};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-/// Seen from outside while a workload runs; shared by its threads.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Set from outside to end the run early.
-    pub stop: AtomicBool,
-    /// A worker failed: the others end, too.
-    pub failed: AtomicBool,
-    /// Target time since the start, ramp included, in nanoseconds.
-    pub elapsed_ns: AtomicU64,
-    /// Measured I/Os completed so far.
-    pub ios: AtomicU64,
-    /// Measured bytes completed so far.
-    pub bytes: AtomicU64,
-    /// Sum of their latencies, in nanoseconds.
-    pub latency_sum_ns: AtomicU64,
-}
 
 /// Why a run gave no recording.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +117,10 @@ mod tests {
 
     fn workload(queue_depth: u32, stop: Stop, ramp_ns: u64) -> Workload {
         Workload {
-            streams: vec![Stream { queue_depth, ..Stream::new(1.0, Pattern::Random, 4096) }],
+            streams: vec![Stream {
+                queue_depth_per_worker: queue_depth,
+                ..Stream::new(1.0, Pattern::Random, 4096)
+            }],
             stop,
             ramp_ns,
             seed: 1,

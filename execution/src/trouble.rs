@@ -1,7 +1,7 @@
 //! What ends a run before its own stop does: errors, an I/O that takes too long,
 //! a target that fails, a request from outside.
 
-use crate::Progress;
+use crate::progress::Progress;
 use fourcorners_workload::{Request, Stop};
 use std::sync::atomic::Ordering;
 

@@ -1,8 +1,8 @@
 //! Looks after workers from outside: one that hangs in a system call cannot
 //! notice how long.
 
-use crate::Progress;
 use crate::custody::Watch;
+use crate::progress::Progress;
 use crate::trouble::{DRAIN_NS, GRACE_NS};
 use crate::worker::Worker;
 use fourcorners_recording::Recording;

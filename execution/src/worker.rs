@@ -1,13 +1,14 @@
 //! The issuing loop of one worker.
 
-use crate::Progress;
 use crate::custody::{Custody, Taken};
 use crate::measurement::Measurement;
 use crate::open_loop::OpenLoop;
+use crate::progress::Progress;
+use crate::slot::{FREE, NO_REQUEST, Slot};
 use crate::trouble::{Outstanding, Trouble};
 use fourcorners_recording::Recording;
 use fourcorners_target::{Completion, Meters, Target, TargetError};
-use fourcorners_workload::{Content, Lane, Operation, Request, Workload};
+use fourcorners_workload::{Lane, Request, Workload};
 
 /// Completions between two looks at [`Progress::stop`], at simulated speed some
 /// milliseconds ...
@@ -16,31 +17,6 @@ const COMPLETIONS_PER_LOOK: u32 = 1 << 14;
 /// ... and the most target time between two looks, also on a target that is slow
 /// or hangs.
 const LOOK_INTERVAL_NS: u64 = 100_000_000;
-
-/// What a slot holds before its first request at a given rate.
-const NO_REQUEST: Request = Request {
-    operation: Operation::Read,
-    offset_bytes: 0,
-    length_bytes: 0,
-    content: Content::Incompressible,
-    fua: false,
-};
-
-/// One outstanding request, or a place for it.
-#[derive(Clone, Copy)]
-pub(crate) struct Slot {
-    pub(crate) request: Request,
-    /// What its latency counts from: in a closed loop its submission.
-    pub(crate) due_ns: u64,
-    /// At a given rate: since when the slot was free for it.
-    pub(crate) free_ns: Option<u64>,
-    /// [`FREE`] where nothing is outstanding.
-    pub(crate) submitted_ns: u64,
-    pub(crate) lane: u32,
-}
-
-/// Submission time of a free slot: later than any other.
-pub(crate) const FREE: u64 = u64::MAX;
 
 /// Everything that the loop knows, apart from the target: what is left of a run
 /// whose target hangs.

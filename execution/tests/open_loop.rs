@@ -65,7 +65,11 @@ impl Target for Freezing {
 
 fn workload(arrival: Arrival, queue_depth: u32, stop: Stop) -> Workload {
     Workload {
-        streams: vec![Stream { queue_depth, arrival, ..Stream::new(1.0, Pattern::Random, 4096) }],
+        streams: vec![Stream {
+            queue_depth_per_worker: queue_depth,
+            arrival,
+            ..Stream::new(1.0, Pattern::Random, 4096)
+        }],
         stop,
         ramp_ns: 0,
         seed: 1,
@@ -164,7 +168,7 @@ fn workers_share_the_rate_and_mix_with_a_closed_loop() {
     both.streams[0].workers = 2;
     both.streams.push(Stream {
         arrival: Arrival::Closed,
-        queue_depth: 1,
+        queue_depth_per_worker: 1,
         ..both.streams[0].clone()
     });
     both.streams[1].read_fraction = 0.0;

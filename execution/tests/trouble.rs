@@ -12,7 +12,8 @@ use std::time::Instant;
 const MS: u64 = 1_000_000;
 
 fn workload(queue_depth: u32, stop: Stop) -> Workload {
-    let stream = Stream { queue_depth, ..Stream::new(1.0, Pattern::Random, 4096) };
+    let stream =
+        Stream { queue_depth_per_worker: queue_depth, ..Stream::new(1.0, Pattern::Random, 4096) };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 1, log_ios: 0 }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::claim::ClaimedFile;
 use crate::identity::Identity;
-use crate::plan::{Kind, Plan, refusal};
+use crate::plan::{Kind, Plan};
+use crate::refusal::refusal;
 use crate::view::View;
 use crate::within::step;
 use crate::{mark, sample, system};

@@ -1,6 +1,6 @@
 //! What was examined, so that opening and writing can tell whether it is still that.
 
-use crate::system::device::DeviceIdentity;
+use crate::system::identity::DeviceIdentity;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 

@@ -24,6 +24,7 @@ mod content;
 mod copies;
 mod direct;
 mod engine;
+mod examine;
 mod facts;
 mod generating;
 mod guard;
@@ -32,6 +33,7 @@ mod mark;
 mod observed;
 mod open;
 mod plan;
+mod refusal;
 mod regular;
 mod sample;
 mod synchronous;
@@ -61,3 +63,8 @@ pub use open::RealFile;
 pub use plan::{Kind, Plan};
 pub use target::RealTarget;
 pub use within::Unprepared;
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

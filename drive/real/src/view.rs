@@ -1,8 +1,9 @@
 //! A second way to what is open, to look at it.
 
 use crate::identity::Identity;
-use crate::plan::{Kind, refusal};
-use crate::system::device::DeviceIdentity;
+use crate::plan::Kind;
+use crate::refusal::refusal;
+use crate::system::identity::DeviceIdentity;
 use crate::{sample, system};
 use fourcorners_target::TargetError;
 use std::fs::{File, OpenOptions};

@@ -1,6 +1,6 @@
 //! Calls of the system that open or prepare a medium, and may hang as I/O does.
 
-use crate::plan::refusal;
+use crate::refusal::refusal;
 use fourcorners_target::TargetError;
 use std::io;
 use std::path::Path;

@@ -2,41 +2,12 @@
 //! others use one.
 
 use crate::access::Access;
-use crate::facts::Facts;
 use crate::plan::Plan;
 use fourcorners_target::TargetError;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
-
-/// There is none.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DeviceIdentity {}
-
-impl DeviceIdentity {
-    /// # Errors
-    /// Always.
-    pub(crate) fn of(_device: &File, _metadata: &Metadata) -> io::Result<DeviceIdentity> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(crate) fn is_same_device(&self, _other: &DeviceIdentity) -> bool {
-        match *self {}
-    }
-
-    pub(crate) fn holds(&self) -> &[String] {
-        match *self {}
-    }
-
-    pub(crate) fn length_bytes(&self) -> u64 {
-        match *self {}
-    }
-
-    pub(crate) fn facts(&self) -> Facts {
-        match *self {}
-    }
-}
 
 /// # Errors
 /// Always.

@@ -2,8 +2,8 @@
 //! format, and it is on nearly every Linux; it is loaded when it is first asked, so that
 //! neither building nor installing this program needs it.
 
+use super::found::Signature;
 use super::processes::printable;
-use super::signature::Signature;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;

@@ -6,6 +6,8 @@ mod blkid;
 pub(crate) mod device;
 pub(crate) mod direct;
 mod extents;
+mod found;
+pub(crate) mod identity;
 mod in_use;
 mod locks;
 mod loops;

@@ -3,7 +3,8 @@
 //! base and NVM command set specifications.
 
 use super::ring::{FILE, Protocol};
-use crate::plan::{Kind, Plan, refusal};
+use crate::plan::{Kind, Plan};
+use crate::refusal::refusal;
 use crate::transfer::Transfer;
 use fourcorners_target::TargetError;
 use fourcorners_workload::Operation;

@@ -3,14 +3,10 @@
 //! what it does not know. A missing signature proves nothing; a found one is named.
 
 use super::blkid;
+use super::found::Signature;
 use super::magics::{MAGICS, Magic, Place};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-
-/// Messages count places in these.
-const SECTOR_BYTES: u64 = 512;
-/// Longest label that a message repeats.
-const LABEL_CHARACTERS_MAX: usize = 32;
 
 /// A ring of the latest states of a ZFS pool, each with this number at its
 /// start, in the order of bytes of the machine that wrote it. It stands in each of four
@@ -33,27 +29,6 @@ const EXT_GROUP_OFFSET: usize = 0x5A;
 /// Places that are looked at for content of any kind: a third of a second on a disk.
 const SAMPLES: u64 = 32;
 const SAMPLE_BYTES: usize = 4096;
-
-/// Something that was found, at a byte of the device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Signature {
-    pub what: String,
-    pub label: Option<String>,
-    pub offset: u64,
-}
-
-impl Signature {
-    fn words(&self) -> String {
-        let sector = self.offset / SECTOR_BYTES;
-        match self.label.as_deref().filter(|label| !label.is_empty()) {
-            Some(label) => {
-                let label: String = label.chars().take(LABEL_CHARACTERS_MAX).collect();
-                format!("{} labelled '{label}' (sector {sector})", self.what)
-            }
-            None => format!("{} (sector {sector})", self.what),
-        }
-    }
-}
 
 /// Everything that is known to be on a device or in a file of `capacity_bytes`, each with
 /// its first place, in the order of these. What cannot be read is passed over.

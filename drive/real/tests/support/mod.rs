@@ -146,7 +146,10 @@ pub fn destroying(path: &Path) -> Access {
 
 /// Random I/O of `block_bytes` at `queue_depth`.
 pub fn workload(read_fraction: f64, block_bytes: u32, queue_depth: u32, stop: Stop) -> Workload {
-    let stream = Stream { queue_depth, ..Stream::new(read_fraction, Pattern::Random, block_bytes) };
+    let stream = Stream {
+        queue_depth_per_worker: queue_depth,
+        ..Stream::new(read_fraction, Pattern::Random, block_bytes)
+    };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 3, log_ios: 0 }
 }
 
