@@ -1,16 +1,28 @@
 """The compiled part of fourcorners. Times are integer nanoseconds, sizes bytes."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
+
+__all__ = [
+    "RawIoLog",
+    "RawLatencies",
+    "RawOperation",
+    "RawRecording",
+    "RealTarget",
+    "SimulatedDrive",
+    "Verification",
+    "check_workload",
+]
 
 _Array = npt.NDArray[np.uint64]
 
 def check_workload(workload_json: str, capacity_bytes: int) -> None:
     """Raises ``ValueError``, in words for the user, for what no target of that capacity runs."""
 
+@final
 class RawLatencies:
     """A distribution of latencies: extremes, sum, and the buckets that hold something."""
 
@@ -27,6 +39,7 @@ class RawLatencies:
     @property
     def bucket_count(self) -> _Array: ...
 
+@final
 class RawIoLog:
     """Single I/Os in order of completion; times count from the start of measuring."""
 
@@ -51,6 +64,7 @@ class RawIoLog:
     @property
     def errno(self) -> npt.NDArray[np.int32]: ...
 
+@final
 class RawOperation:
     """One operation's share of a recording; ``errors`` counts failures by errno."""
 
@@ -81,6 +95,7 @@ class RawOperation:
     @property
     def over_time_count(self) -> _Array: ...
 
+@final
 class RawRecording:
     """What one workload's execution showed; ``operations`` by ``read``, ``write``, ``flush``."""
 
@@ -113,6 +128,7 @@ class RawRecording:
     @property
     def log(self) -> RawIoLog | None: ...
 
+@final
 class SimulatedDrive:
     """A drive made from the text of a drive file; ``ValueError`` says what is wrong in it.
 
@@ -120,13 +136,13 @@ class SimulatedDrive:
     that :meth:`member_names` tells.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         text: str,
         settings: list[tuple[str, str]],
         seed: int,
         members: list[tuple[str, str]] = ...,
-    ) -> None: ...
+    ) -> Self: ...
     @staticmethod
     def member_names(text: str, settings: list[tuple[str, str]]) -> list[str]:
         """The drive files that an array's members are made from; none for a drive."""
@@ -168,7 +184,18 @@ class SimulatedDrive:
         drive; ``ValueError`` where there is none."""
 
     def counters(self) -> dict[str, float]: ...
+    def truths(
+        self,
+        *,
+        burst_bytes: int,
+        rest_ns: int,
+        flushed_bytes: int,
+        overwrite_block_bytes: int,
+        collected_valid_share: float | None = None,
+    ) -> list[tuple[str, float, str]]:
+        """Name, value and unit of what is true of the drive (drive/sim/src/truth.rs)."""
 
+@final
 class RealTarget:
     """An open file or block device.
 
@@ -176,8 +203,8 @@ class RealTarget:
     target fails; the message is for the user.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         path: str,
         *,
         size_bytes: int | None = None,
@@ -186,7 +213,7 @@ class RealTarget:
         seed: int = 1,
         io_limit_ns: int = ...,
         engine: str = ...,
-    ) -> None: ...
+    ) -> Self: ...
     @staticmethod
     def examine(
         path: str,
@@ -243,15 +270,16 @@ class RealTarget:
     def filled(self) -> None:
         """Says that all of the capacity has been written."""
 
+@final
 class Verification:
     """Which write every block of a target should hold, and which did not; kept between runs.
 
     ``ValueError`` when the state's file exists already, or is not of this target.
     """
 
-    def __init__(
-        self, capacity_bytes: int, span_bytes: int, drive: int, run: int, path: str | None = None
-    ) -> None: ...
+    def __new__(
+        cls, capacity_bytes: int, span_bytes: int, drive: int, run: int, path: str | None = None
+    ) -> Self: ...
     @staticmethod
     def open(path: str, capacity_bytes: int) -> Verification: ...
     def end_load(self) -> None:

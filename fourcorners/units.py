@@ -2,7 +2,8 @@
 
 Strict about case where it carries meaning (``MB`` and ``MiB``) and forgiving about the space:
 ``4KiB`` and ``4 KiB`` are the same. Drive files are read by the core by the same rules;
-``tests/quantities.toml`` holds both to them. :mod:`fourcorners.wording` writes quantities.
+``drive/sim/src/specification/quantities.toml`` holds both to them. :mod:`fourcorners.wording`
+writes quantities.
 """
 
 import math

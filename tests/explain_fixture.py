@@ -44,7 +44,7 @@ def small_ssd(**changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             "erase_time": Seconds(4e-3),
             "bus_rate": BytesPerSecond(200e6),
         },
-        "translation": {"unit": Bytes(4 * KIB), "reserved_share": 0.0},
+        "translation": {"unit": Bytes(4 * KIB)},
         "garbage_collection": {"start_free_blocks": 3, "burst_blocks": 0},
     }
     for section, parameters in changes.items():

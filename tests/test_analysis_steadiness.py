@@ -101,7 +101,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
         "erase_time": "20 ms",
         "bus_rate": "100 MB/s",
     },
-    "translation": {"unit": "4 KiB", "reserved_share": 0.2},
+    "translation": {"unit": "4 KiB", "spare_area": "9.375 %"},
     "garbage_collection": {"start_free_blocks": 3, "burst_blocks": 0},
     "slc_cache": {
         "program_time": "2 ms",

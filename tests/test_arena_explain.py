@@ -11,7 +11,6 @@ from fourcorners.catalog import names
 from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
-from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.arena.explain.contest import (
     FindingScore,
     GradedAnswer,
@@ -23,7 +22,7 @@ from fourcorners.validation.arena.explain.drives import KINDS, draw
 from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
 from fourcorners.validation.arena.explain.known import known
 from fourcorners.validation.arena.explain.truth import Truth
-from fourcorners.validation.arena.explain.truths import TRUTHS
+from fourcorners.validation.arena.explain.truths import TRUTHS, true_of
 
 
 def _outcomes(
@@ -37,7 +36,7 @@ def _outcomes(
 
 def test_what_is_right_missed_unknown_and_made_up() -> None:
     outcomes = _outcomes((4, 4, None), (4, 8, None), (4, 0, None), (4, None, None), (0, 2, None))
-    counted = score(Truth("x", True, lambda _: None), outcomes)
+    counted = score(Truth("x", True), outcomes)
     assert counted.drives == 5
     assert counted.exact == pytest.approx(1 / 2)
     assert counted.missed == pytest.approx(1 / 3)
@@ -48,7 +47,7 @@ def test_what_is_right_missed_unknown_and_made_up() -> None:
 
 def test_errors_and_coverage_of_what_was_found() -> None:
     outcomes = _outcomes((10, 11, (9, 12)), (10, 10, (8, 9)), (0, 0, None))
-    counted = score(Truth("x", False, lambda _: None), outcomes)
+    counted = score(Truth("x", False), outcomes)
     assert counted.error_median == pytest.approx(0.05)
     assert counted.coverage == pytest.approx(1 / 2)
     assert counted.false == 0
@@ -62,7 +61,7 @@ def test_bounds_are_counted_apart_and_what_does_not_apply_is_not_made_up() -> No
         GradedAnswer("x", 10, 0, None, applies=False),
     )
     outcomes = [ProbedDrive(index, "disk", (answer,), ()) for index, answer in enumerate(found)]
-    counted = score(Truth("x", False, lambda _: None), outcomes)
+    counted = score(Truth("x", False), outcomes)
     assert counted.bounded == 1
     assert counted.coverage == 0
     assert counted.inapplicable == pytest.approx(1 / 2)
@@ -73,7 +72,7 @@ def test_bounds_are_counted_apart_and_what_does_not_apply_is_not_made_up() -> No
 
 def test_what_cannot_be_counted_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = _outcomes((4, 4, None), (4, None, None), (10, 11, (9, math.inf)))
-    counted = score(Truth("x", True, lambda _: None), outcomes)
+    counted = score(Truth("x", True), outcomes)
     assert math.isnan(counted.coverage)
     print_document("arena-explain", explain_document(3, [counted], outcomes))
     document = json.loads(capsys.readouterr().out)
@@ -91,25 +90,25 @@ def test_every_hidden_drive_can_be_opened_and_has_truths(seed: int, index: int) 
     hidden = draw(seed, index)
     assert hidden.kind == KINDS[index % len(KINDS)]
     assert hidden.drive == draw(seed, index).drive
-    assert [truth for truth in TRUTHS if truth.of(hidden) is not None]
-    target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
-    assert target.capacity_bytes == hidden.get("capacity.user")
+    true = true_of(hidden)
+    assert {"link", "command_queue_depth", "mapping_unit"} <= true.keys()
+    assert all(math.isfinite(value) for value in true.values())
 
 
 def test_drives_of_the_catalog_have_truths_in_numbers() -> None:
-    truths = {truth.finding: truth for truth in TRUTHS}
     drives = {drive.drive.id: drive for drive in map(partial(known, seed=1), range(len(names())))}
     assert list(drives) == names()
-    for drive in drives.values():
-        values = [truth.of(drive) for truth in TRUTHS]
-        assert all(value is None or math.isfinite(value) for value in values)
-    cached = drives["class-tlc-nvme-consumer-1tb"]
+    true = {name: true_of(drive) for name, drive in drives.items()}
+    drawn = [true_of(draw(3, index)) for index in range(len(KINDS))]
+    told = {name for truths in [*true.values(), *drawn] for name in truths}
+    assert {truth.finding for truth in TRUTHS} <= told
+    assert all(math.isfinite(value) for truths in true.values() for value in truths.values())
     # 6 GB that are always there, and 0.4 of the free space at a third of its bytes.
-    full = truths["slc_cache_bytes"].of(cached)
-    assert full == pytest.approx(6e9 + 0.4 / 3 * (1000204886016 - (full or 0)))
-    assert truths["write_drain_rate"].of(drives["samsung-830-256gb"]) == 400e6  # The data path.
-    assert truths["link"].of(drives["ocz-core-64gb"]) == 300e6
-    assert truths["volatile_write_cache"].of(drives["ocz-core-64gb"]) == 1
+    full = true["class-tlc-nvme-consumer-1tb"]["slc_cache_bytes"]
+    assert full == pytest.approx(6e9 + 0.4 / 3 * (1000204886016 - full))
+    assert true["samsung-830-256gb"]["write_drain_rate"] == 400e6  # The data path.
+    assert true["ocz-core-64gb"]["link"] == 300e6
+    assert true["ocz-core-64gb"]["volatile_write_cache"] == 1
 
 
 def test_all_drives_of_the_catalog_are_probed_or_none() -> None:
@@ -119,7 +118,7 @@ def test_all_drives_of_the_catalog_are_probed_or_none() -> None:
 
 def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:
     outcomes = _outcomes((4, 4, None), (4, 8, (7, 9)), (4, 0, None), (4, None, None), (0, 2, None))
-    said = wrong([Truth("x", True, lambda _: None)], outcomes)
+    said = wrong([Truth("x", True)], outcomes)
     first, second, third, *_ = names()[1:]
     assert said[:2] == [
         f"{first}: x is 4, said was 8 (7 to 9).",
@@ -155,9 +154,9 @@ def test_goals_name_who_misses_them_and_leave_chance_to_few_drives() -> None:
         outcomes = [
             ProbedDrive(index, "disk", (answer,), ()) for index, answer in enumerate(answers)
         ]
-        return score(Truth(name, False, lambda _: None), outcomes)
+        return score(Truth(name, False), outcomes)
 
-    discrete = score(Truth("x", True, lambda _: None), _outcomes((4, 8, None), (0, 1, None)))
+    discrete = score(Truth("x", True), _outcomes((4, 8, None), (0, 1, None)))
     scores = [
         discrete,
         continuous("few", held=10, count=10, error=0.01),

@@ -95,7 +95,7 @@ def _cached_ssd(size_mib: int, when_full: str, **changes: Mapping[str, Any]) -> 
         "when_full": when_full,
         "idle_delay": Seconds(1.0),
     }
-    sections = small_ssd(translation={"reserved_share": 0.15}, slc_cache=cache, **changes)
+    sections = small_ssd(translation={"spare_area": 0.328}, slc_cache=cache, **changes)
     sections["flash"]["blocks_per_plane"] = 400
     return sections
 

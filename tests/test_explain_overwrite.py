@@ -27,8 +27,8 @@ from fourcorners.validation.arena.drive_text import (
     Seconds,
     drive_file,
 )
-from fourcorners.validation.arena.explain.collection_truths import COLLECTION_TRUTHS
 from fourcorners.validation.arena.explain.drives import Hidden
+from fourcorners.validation.arena.explain.truths import true_of
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB
@@ -60,8 +60,7 @@ def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> No
     spacing = found["collection_stall_spacing"]
     # A burst begins one block below where it ends.
     assert spacing["value"] == pytest.approx(3 * ERASED_BYTES, rel=0.01)
-    hidden = Hidden("SATA SSD", drive_file("drive", "page-mapped-ssd", sections), sections, seed=1)
-    true = {truth.finding: truth.of(hidden) for truth in COLLECTION_TRUTHS}
+    true = true_of(Hidden("SATA SSD", drive_file("drive", "page-mapped-ssd", sections), seed=1))
     assert found["collection_stall_length"]["value"] == pytest.approx(
         true["collection_stall_length"], rel=0.1
     )

@@ -43,8 +43,8 @@ def _refusal(settings: dict[str, object], text: str | None = None, path: Path | 
         ("flash.dies", "10000000000", "expected a whole number, 0 or more, found 10000000000"),
         ("flash.dies", "[8]", "expected a whole number, 0 or more, found a list"),
         ("write_buffer.write_back", "maybe", 'expected true or false, found the text "maybe"'),
-        ("translation.reserved_share", "lots", '"lots" is not a share'),
-        ("translation.reserved_share", "true", 'expected a share such as 0.07 or "7 %"'),
+        ("translation.spare_area", "lots", '"lots" is not a share'),
+        ("translation.spare_area", "true", 'expected a share such as 0.07 or "7 %"'),
         ("garbage_collection.policy", "gredy", "did you mean greedy?"),
         ("flash.read_tme", "50us", "did you mean flash.read_time?"),
         ("flsh.read_time", "50us", "did you mean flash.read_time?"),
@@ -86,14 +86,14 @@ def test_one_grammar_of_quantities_for_settings() -> None:
         writes = fc.Workload([fc.Stream.write("sequential", 2**20, span_bytes=2**30)], ios=1024)
         drive.run(writes)
         assert drive.run(reads).read.latency_min_s == pytest.approx(101e-6, rel=0.3)
-    fc.open_target(VECTOR, settings={"translation.reserved_share": "1.5 %"})
+    fc.open_target(VECTOR, settings={"translation.spare_area": "4.5 %"})
 
 
 def test_settings_from_python_are_text_numbers_or_truths(tmp_path: Path) -> None:
     drive = fc.open_target("sim:wd6400aaks", settings={"cache.write_back": False})
     assert drive.describe()["settings"] == {"cache.write_back": "false"}
     assert drive.opening["settings"] == {"cache.write_back": "false"}
-    fc.open_target(VECTOR, settings={"flash.dies": 32, "translation.reserved_share": 0.02})
+    fc.open_target(VECTOR, settings={"flash.dies": 32, "translation.spare_area": 0.02})
     fc.open_target(
         VECTOR,
         settings={"flash.program_time": "1.3 ms", "flash.program_times": ["0.5 ms", "2.1 ms"]},
@@ -107,8 +107,9 @@ def test_settings_from_python_are_text_numbers_or_truths(tmp_path: Path) -> None
 
 
 def test_a_drive_that_would_take_too_much_memory_says_how_much() -> None:
-    message = _refusal({"flash.page_size": "256 KiB"})
-    assert "would take 9.0 GB of memory" in message
+    changes = {"flash.page_size": "32 KiB", "capacity.user": "600 GB", "translation.unit": "512 B"}
+    message = _refusal({**changes})
+    assert "would take 9.8 GB of memory" in message
     assert "translation.unit" in message
 
 

@@ -22,7 +22,7 @@ _KINDS = {
 _CASES = [
     (kind, case)
     for kind, cases in tomllib.loads(
-        (Path(__file__).parent / "quantities.toml").read_text()
+        (Path(__file__).parents[1] / "drive/sim/src/specification/quantities.toml").read_text()
     ).items()
     for case in cases
     if kind in _KINDS

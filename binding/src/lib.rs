@@ -4,6 +4,8 @@
 //! calling thread looks for Ctrl-C and calls `watch` ten times a second.
 //! Arrays cross without copies of their elements.
 
+#![expect(unnameable_types, reason = "Python names them")]
+
 mod raw_recording;
 mod real;
 mod simulated;

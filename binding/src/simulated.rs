@@ -5,7 +5,7 @@ use crate::value_error;
 use crate::verification::Verification;
 use crate::watch::run_watched;
 use fourcorners_execution::execute;
-use fourcorners_sim::{StateError, with_model};
+use fourcorners_sim::{StateError, Treatment, with_model};
 use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::{Stream, Workload};
 use pyo3::prelude::*;
@@ -141,6 +141,27 @@ impl SimulatedDrive {
 
     fn load(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| self.drive.load(File::open(&path)?)).map_err(value_error)
+    }
+
+    /// Name, value and symbol of the unit of each truth.
+    #[pyo3(signature = (*, burst_bytes, rest_ns, flushed_bytes, overwrite_block_bytes, collected_valid_share=None))]
+    fn truths(
+        &self,
+        burst_bytes: u64,
+        rest_ns: u64,
+        flushed_bytes: u64,
+        overwrite_block_bytes: u64,
+        collected_valid_share: Option<f64>,
+    ) -> Vec<(&'static str, f64, &'static str)> {
+        let treatment = Treatment {
+            burst_bytes,
+            rest_ns,
+            flushed_bytes,
+            overwrite_block_bytes,
+            collected_valid_share,
+        };
+        let truths = self.drive.truths(&treatment);
+        truths.iter().map(|truth| (truth.name, truth.value, truth.unit.symbol())).collect()
     }
 
     fn counters(&self) -> BTreeMap<&'static str, f64> {

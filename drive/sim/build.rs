@@ -1,5 +1,5 @@
-//! Tells `src/state.rs` the fingerprint of all code whose types are in a saved
-//! state: the models, and the requests that wait in them.
+//! Tells `src/state.rs` the fingerprint of the models' code, whose types are in a
+//! saved state.
 
 #[path = "build/sources.rs"]
 mod sources;
@@ -7,11 +7,8 @@ mod sources;
 use std::path::Path;
 
 fn main() {
-    let folders = ["src", "../../workload/src"];
-    let fingerprint = sources::fingerprint(&folders.map(Path::new));
+    let fingerprint = sources::fingerprint(&[Path::new("src")]);
     let fingerprint = fingerprint.expect("the source code is readable");
     println!("cargo::rustc-env=MODEL_SOURCES_FINGERPRINT={fingerprint}");
-    for folder in folders {
-        println!("cargo::rerun-if-changed={folder}");
-    }
+    println!("cargo::rerun-if-changed=src");
 }

@@ -108,11 +108,11 @@ class RealTarget(Target):
         with _preparing():
             self._held.purge()
 
-    def trim(self, offset: int, count: int) -> None:
+    def trim(self, offset_bytes: int, length_bytes: int) -> None:
         if self.no_trim_reason is not None:
             raise UserError(self.no_trim_reason)
         with _preparing():
-            self._held.trim(offset, count)
+            self._held.trim(offset_bytes, length_bytes)
 
     def _erase(self, method: Method) -> None:
         """Lets go of the device, so that a tool can have it, and claims the same one again."""

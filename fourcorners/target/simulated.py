@@ -3,6 +3,7 @@
 import copy
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,18 @@ def state_output(path: str | Path, replace: bool = False) -> Output:
 def _is_state(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(_STATE_MAGIC)) == _STATE_MAGIC
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What is done to a drive: a burst of ``burst_bytes`` to the erased drive, a rest of
+    ``rest_s``, flushes after ``flushed_bytes`` each, and random writes of
+    ``overwrite_block_bytes`` that have it collect."""
+
+    burst_bytes: int
+    rest_s: float
+    flushed_bytes: int
+    overwrite_block_bytes: int
 
 
 class SimulatedTarget(Target):
@@ -109,8 +122,8 @@ class SimulatedTarget(Target):
             raise UserError(f"idle for {seconds:g} s: use 0 to {IDLE_S_MAX:,.0f} seconds")
         self._core.idle(round(seconds * 1e9))
 
-    def trim(self, offset: int, count: int) -> None:
-        self._core.trim(offset, count)
+    def trim(self, offset_bytes: int, length_bytes: int) -> None:
+        self._core.trim(offset_bytes, length_bytes)
 
     def power_cut(self) -> list[tuple[int, int]]:
         """Takes the drive's power away and gives it back.
@@ -171,6 +184,26 @@ class SimulatedTarget(Target):
     def counters(self) -> dict[str, float]:
         """What the model counted since it was made, such as erased blocks and seeks."""
         return self._core.counters()
+
+    def truths(
+        self, treatment: Treatment, collected_valid_share: float | None = None
+    ) -> dict[str, float]:
+        """What is true of the drive, by the names and in the units of the findings that should say
+        it; empty for an array.
+
+        Args:
+            treatment: what is done to the drive, which some truths are about.
+            collected_valid_share: what was still valid of the blocks that were collected meanwhile,
+                where it was counted.
+        """
+        truths = self._core.truths(
+            burst_bytes=treatment.burst_bytes,
+            rest_ns=round(treatment.rest_s * 1e9),
+            flushed_bytes=treatment.flushed_bytes,
+            overwrite_block_bytes=treatment.overwrite_block_bytes,
+            collected_valid_share=collected_valid_share,
+        )
+        return {name: value for name, value, _ in truths}
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -88,8 +88,8 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def trim(self, offset: int, count: int) -> None:
-        """Tells the drive that ``count`` bytes from ``offset`` on are no longer needed (TRIM).
+    def trim(self, offset_bytes: int, length_bytes: int) -> None:
+        """Tells the drive that it no longer needs ``length_bytes`` from ``offset_bytes`` on (TRIM).
 
         Of a file, the room is given back and taken anew. Raises :class:`UserError` where it is not
         possible: of a file or device whole blocks can be trimmed, and a device only where

@@ -7,7 +7,7 @@
 mod small_drives;
 
 use fourcorners_sim::SimulatedDrive;
-use fourcorners_sim::specification::Specification;
+use fourcorners_sim::Specification;
 use libfuzzer_sys::fuzz_target;
 
 /// Drives that would take more are not made here, and those with more than the second

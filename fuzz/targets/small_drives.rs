@@ -4,8 +4,8 @@ use fourcorners_execution::{Progress, execute};
 use fourcorners_sim::{SimulatedDrive, with_model};
 use fourcorners_workload::Workload;
 
-/// Bytes before what is packed in a state: a word and a fingerprint.
-pub const START: usize = "fourcorners drive state\n".len() + 16;
+/// Bytes before what is packed in a state: a word and two fingerprints.
+pub const START: usize = "fourcorners drive state\n".len() + 32;
 
 const DRIVES: [(&str, &[(&str, &str)]); 6] = [
     (

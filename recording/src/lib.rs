@@ -16,3 +16,8 @@ pub use over_time::SecondBucket;
 pub use recorder::{
     CpuTime, Offered, OperationRecord, Recorder, Recording, Second, Stages, Totals,
 };
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

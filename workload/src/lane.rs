@@ -116,7 +116,7 @@ impl Lane {
                     remaining,
                     writes_per_flush,
                     writes_to_flush: writes_per_flush,
-                    queue_depth: stream.queue_depth,
+                    queue_depth: stream.queue_depth_per_worker,
                     arrivals: Arrivals::new(
                         stream.arrival,
                         root,

@@ -81,7 +81,8 @@ pub struct Stream {
     pub misalignment_bytes: u32,
     /// I/Os that each worker keeps outstanding; at a given rate, the most that
     /// it has outstanding.
-    pub queue_depth: u32,
+    #[serde(rename = "queue_depth")]
+    pub queue_depth_per_worker: u32,
     /// What makes requests due.
     #[serde(default)]
     pub arrival: Arrival,
@@ -281,7 +282,7 @@ impl Stream {
             span_bytes: None,
             alignment_bytes: None,
             misalignment_bytes: 0,
-            queue_depth: 1,
+            queue_depth_per_worker: 1,
             arrival: Arrival::Closed,
             workers: one(),
             content: incompressible(),
@@ -348,8 +349,9 @@ impl Stream {
                 self.read_fraction
             ));
         }
-        if self.queue_depth == 0 || self.queue_depth > QUEUE_DEPTH_MAX {
-            return reject(format!("queue depth {}: use 1 to {QUEUE_DEPTH_MAX}", self.queue_depth));
+        let depth = self.queue_depth_per_worker;
+        if depth == 0 || depth > QUEUE_DEPTH_MAX {
+            return reject(format!("queue depth {depth}: use 1 to {QUEUE_DEPTH_MAX}"));
         }
         if self.workers == 0 {
             return reject("0 workers: use at least 1");

@@ -3,11 +3,14 @@
 use crate::block_mapped::BlockMapped;
 use crate::device::{Device, Overwriting, Simulated};
 use crate::disk::Disk;
+use crate::drive_file::{Header, Kind, Specification};
+use crate::identity::Identity;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
 use crate::raid0::{self, Member, Raid0};
-use crate::specification::{Header, Kind, Specification, SpecificationError, check_members_memory};
-use crate::state::Identity;
+use crate::specification::SpecificationError;
+use crate::specification::limits::check_members_memory;
+use crate::truth::{Treatment, Truth};
 use fourcorners_workload::{Pattern, Stream};
 use std::ops::Range;
 
@@ -16,7 +19,7 @@ use std::ops::Range;
 /// pays for dynamic dispatch.
 #[derive(Debug)]
 pub struct SimulatedDrive {
-    header: Header,
+    specification: Specification,
     identity: Identity,
     keeps_state: bool,
     /// The model and its clock.
@@ -28,7 +31,7 @@ pub struct SimulatedDrive {
 pub enum Model {
     /// SSD that maps every few KiB.
     PageMapped(Box<Simulated<PageMapped>>),
-    /// SSD that maps whole clusters.
+    /// SSD that maps whole superblocks.
     BlockMapped(Box<Simulated<BlockMapped>>),
     /// Hard disk drive.
     Disk(Box<Simulated<Disk>>),
@@ -79,29 +82,28 @@ impl SimulatedDrive {
         seed: u64,
     ) -> Result<Self, SpecificationError> {
         let specification = Specification::parse(text, settings)?;
-        let header = specification.header().clone();
-        let mut keeps_state = header.kind != Kind::Disk;
-        let model = match specification {
+        let mut keeps_state = specification.header().kind != Kind::Disk;
+        let model = match &specification {
             Specification::PageMapped(_, s) => {
-                Model::PageMapped(Box::new(Simulated::new(PageMapped::new(&s, seed))))
+                Model::PageMapped(Box::new(Simulated::new(PageMapped::new(s, seed))))
             }
             Specification::BlockMapped(_, s) => {
-                Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(&s))))
+                Model::BlockMapped(Box::new(Simulated::new(BlockMapped::new(s))))
             }
-            Specification::Disk(_, s) => Model::Disk(Box::new(Simulated::new(Disk::new(&s)))),
+            Specification::Disk(_, s) => Model::Disk(Box::new(Simulated::new(Disk::new(s)))),
             Specification::LogBlock(_, s) => {
-                Model::LogBlock(Box::new(Simulated::new(LogBlock::new(&s))))
+                Model::LogBlock(Box::new(Simulated::new(LogBlock::new(s))))
             }
             Specification::Raid0(_, s) => {
-                let specifications = member_specifications(&s, members)?;
+                let specifications = member_specifications(s, members)?;
                 let memory_bytes = specifications.iter().map(Specification::memory_bytes).sum();
                 check_members_memory(memory_bytes).map_err(SpecificationError)?;
                 keeps_state = specifications.iter().any(|m| m.header().kind != Kind::Disk);
                 let seeds = (0..).map(|index| seed.wrapping_add(index));
                 let drives = (specifications.iter().zip(seeds))
-                    .map(|(specification, seed)| Member::new(specification, seed))
+                    .map(|(specification, seed)| member(specification, seed))
                     .collect::<Result<_, _>>()?;
-                let array = Raid0::new(&s, drives);
+                let array = Raid0::new(s, drives);
                 if array.capacity_bytes() == 0 {
                     let message = "array.chunk: use at most the size of the smallest member";
                     return Err(SpecificationError(message.into()));
@@ -110,13 +112,13 @@ impl SimulatedDrive {
             }
         };
         let identity = Identity {
-            name: header.name.clone(),
+            name: specification.header().name.clone(),
             text: text.into(),
             members: members.into(),
             settings: settings.into(),
             seed,
         };
-        Ok(Self { header, identity, keeps_state, model })
+        Ok(Self { specification, identity, keeps_state, model })
     }
 
     /// Names of the drive files that the members of an array are made from,
@@ -150,7 +152,7 @@ impl SimulatedDrive {
 
     /// Name, kind and summary.
     pub fn header(&self) -> &Header {
-        &self.header
+        self.specification.header()
     }
 
     /// Whether earlier writes change later speed, as in every SSD.
@@ -219,6 +221,13 @@ impl SimulatedDrive {
         with_model!(&self.model, drive => drive.device().assert_consistent());
     }
 
+    /// What is true of the drive, for those who try how much of it a measurement
+    /// finds: each value in the unit of the finding of that name. Nothing of an
+    /// array.
+    pub fn truths(&self, treatment: &Treatment) -> Vec<Truth> {
+        self.specification.truths(treatment)
+    }
+
     /// What the model counted, by name.
     pub fn counters(&self) -> Vec<(&'static str, f64)> {
         with_model!(&self.model, drive => drive.counters())
@@ -239,4 +248,17 @@ fn member_specifications(
         Specification::parse(text, &array.member_settings).map_err(|error| fail(&error.0))
     };
     array.member_names().into_iter().map(specification).collect()
+}
+
+/// A member of an array, secure-erased; `seed` is the root of its own randomness.
+fn member(specification: &Specification, seed: u64) -> Result<Member, SpecificationError> {
+    Ok(match specification {
+        Specification::PageMapped(_, s) => Member::PageMapped(Box::new(PageMapped::new(s, seed))),
+        Specification::BlockMapped(_, s) => Member::BlockMapped(Box::new(BlockMapped::new(s))),
+        Specification::Disk(_, s) => Member::Disk(Box::new(Disk::new(s))),
+        Specification::LogBlock(_, s) => Member::LogBlock(Box::new(LogBlock::new(s))),
+        Specification::Raid0(..) => {
+            return Err(SpecificationError("an array cannot be a member of an array".into()));
+        }
+    })
 }

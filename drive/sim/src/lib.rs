@@ -4,22 +4,36 @@
 //! advances only with events, and is never read from a clock: a run is a pure
 //! function of specification, seed and workload.
 
-mod block_mapped;
+pub mod block_mapped;
+mod blueprint;
 mod device;
-mod disk;
+pub mod disk;
 mod drive;
+mod drive_file;
 mod event;
-mod link;
-mod log_block;
-mod page_mapped;
-mod raid0;
+mod host_interface;
+mod identity;
+pub mod log_block;
+pub mod page_mapped;
+pub mod raid0;
 pub mod specification;
 mod state;
 mod table;
+mod target;
+mod truth;
 mod validity;
 
-pub use device::{Device, Simulated};
+pub use device::{Device, Overwriting, Simulated};
 pub use drive::{Model, SimulatedDrive};
+pub use drive_file::{Header, Kind, Specification};
 pub use event::NEVER_NS;
+pub use identity::Identity;
 pub use specification::SpecificationError;
-pub use state::{Identity, StateError};
+pub use state::StateError;
+pub use truth::{Treatment, Truth, Unit};
+pub use validity::{Broken, Checked, Clock};
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

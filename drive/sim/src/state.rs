@@ -16,19 +16,21 @@
 
 use crate::device::{Device, Simulated};
 use crate::drive::{Model, SimulatedDrive};
+use crate::identity::Identity;
 use crate::table::CHUNK_BYTES;
 use crate::validity::Broken;
 use postcard::{Deserializer, de_flavors, ser_flavors};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::io::{self, BufReader, Read, Write};
-use std::ops::Deref;
 
 /// First bytes of a state.
 const MAGIC: &[u8] = b"fourcorners drive state\n";
 
-/// Fingerprint of the source code that gives what follows its layout and meaning.
-const SOURCES: &str = env!("MODEL_SOURCES_FINGERPRINT");
+/// Fingerprints of the source code that gives what follows its layout and meaning:
+/// the models, and the requests that wait in them.
+const MODELS: &str = env!("MODEL_SOURCES_FINGERPRINT");
+const REQUESTS: &str = fourcorners_workload::SOURCES_FINGERPRINT;
 
 /// Most bytes that are read at a time.
 const READ_BYTES: usize = 1 << 16;
@@ -67,48 +69,6 @@ impl From<Broken> for StateError {
     }
 }
 
-/// What a drive was made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The drive's name.
-    pub name: String,
-    /// Its drive file.
-    pub text: String,
-    /// Names and drive files of an array's members.
-    pub members: Vec<(String, String)>,
-    /// Parameters that were replaced, and their values.
-    pub settings: Vec<(String, String)>,
-    /// Root of the drive's own randomness: which blocks are bad from the factory,
-    /// and which victims the collector draws. A drive that takes over a state takes
-    /// over this as well.
-    pub seed: u64,
-}
-
-/// What a model was made from. It is no part of the state: see
-/// [`crate::Device::complete`].
-#[derive(Clone, Debug)]
-pub struct Blueprint<T>(Option<Box<T>>);
-
-impl<T> Blueprint<T> {
-    /// Holds what a model is made from.
-    pub fn new(value: T) -> Self {
-        Self(Some(Box::new(value)))
-    }
-}
-
-impl<T> Default for Blueprint<T> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<T> Deref for Blueprint<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        self.0.as_deref().expect("a loaded state was completed")
-    }
-}
-
 impl SimulatedDrive {
     /// Writes the drive's state. Only while no command is outstanding.
     ///
@@ -116,7 +76,8 @@ impl SimulatedDrive {
     /// What `output` says.
     pub fn save(&self, mut output: impl Write) -> Result<(), StateError> {
         output.write_all(MAGIC)?;
-        output.write_all(SOURCES.as_bytes())?;
+        output.write_all(MODELS.as_bytes())?;
+        output.write_all(REQUESTS.as_bytes())?;
         let mut packer = zstd::Encoder::new(output, COMPRESSION_LEVEL)?;
         packer.include_checksum(true)?;
         let packer = postcard::to_io(self.identity(), packer).map_err(packing)?;
@@ -138,13 +99,13 @@ impl SimulatedDrive {
     /// # Errors
     /// A state of another drive, of another version, or a damaged one.
     pub fn load(&mut self, mut input: impl Read) -> Result<(), StateError> {
-        let mut start = [0; MAGIC.len() + SOURCES.len()];
+        let mut start = [0; MAGIC.len() + MODELS.len() + REQUESTS.len()];
         input.read_exact(&mut start).map_err(|_| StateError::Foreign)?;
         let (magic, sources) = start.split_at(MAGIC.len());
         if magic != MAGIC {
             return Err(StateError::Foreign);
         }
-        if sources != SOURCES.as_bytes() {
+        if sources != [MODELS, REQUESTS].concat().as_bytes() {
             return Err(StateError::OtherVersion);
         }
         let mut unpacker = BufReader::with_capacity(READ_BYTES, zstd::Decoder::new(input)?);

@@ -11,8 +11,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 use support::soak::{Dice, random_drive, random_workload, saved};
 
-/// Bytes before what is packed: a word and a fingerprint.
-const START: usize = "fourcorners drive state\n".len() + 16;
+/// Bytes before what is packed: a word and two fingerprints.
+const START: usize = "fourcorners drive state\n".len() + 32;
 
 fn unpacked(state: &[u8]) -> Vec<u8> {
     zstd::decode_all(&state[START..]).unwrap()

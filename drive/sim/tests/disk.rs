@@ -4,7 +4,7 @@
 mod support;
 
 use fourcorners_sim::SimulatedDrive;
-use fourcorners_sim::specification::Specification;
+use fourcorners_sim::Specification;
 use fourcorners_workload::Operation::{Read, Write};
 use fourcorners_workload::{Operation, Pattern};
 use support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};

@@ -5,20 +5,12 @@ mod support;
 
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Content, Operation, Pattern};
-use support::{KIB, MIB, SECOND_NS, assert_within, counter, drive, run, workload};
+use support::{
+    GB, KIB, MIB, SECOND_NS, assert_within, counter, drive, fill_8_gb, only_dies, run, workload,
+};
 
-const GB: u64 = 1_000_000_000;
 /// Share of a SATA link's rate that is left for data.
 const FRAMED: f64 = 8192.0 / (8192.0 + 600.0);
-
-/// Writes the first 8 GB once, in order.
-fn fill_8_gb(drive: &mut SimulatedDrive, content: Content) {
-    let mut fill = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 32);
-    fill.streams[0].span_bytes = Some(8 * GB);
-    fill.streams[0].content = content;
-    fill.stop.bytes = Some(8 * GB);
-    run(drive, &fill);
-}
 
 /// MB/s of 4 KB random I/O over 8 GB, aligned to 4 KB.
 fn random_4k(
@@ -49,22 +41,6 @@ fn sequential_writes(drive: &mut SimulatedDrive, content: Content) -> f64 {
     writes.stop.time_ns = Some(20 * SECOND_NS);
     let recording = run(drive, &writes);
     recording.operations[1].bytes as f64 / 1e6 / (recording.elapsed_ns as f64 * 1e-9)
-}
-
-/// Settings under which nothing but the dies takes time.
-fn only_dies(dies: &str) -> Vec<(&str, &str)> {
-    vec![
-        ("host.overhead", "0 us"),
-        ("link.command_overhead", "0 B"),
-        ("controller.read_overhead", "0 us"),
-        ("flash.bus_rate", "1000 GB/s"),
-        ("flash.read_time", "10 ms"),
-        ("flash.dies", dies),
-        ("flash.channels", "8"),
-        ("capacity.user", "9 GiB"),
-        // A power of two of rows divides the addresses evenly over the dies.
-        ("flash.blocks_per_plane", "2048"),
-    ]
 }
 
 #[test]
@@ -285,79 +261,6 @@ fn read_ahead_hides_the_dies_only_as_far_as_its_buffer_reaches() {
     // Without, a command waits for the first page of its 32: about 209 MB/s.
     let (little, some, much) = (rate("4 KiB"), rate("16 KiB"), rate("256 KiB"));
     assert!(little < 215.0 && little < some && some < much, "{little}, {some}, {much} MB/s");
-}
-
-/// A drive of the catalog on four lanes of PCIe 3.0 with the given queue depth.
-fn on_pcie(name: &str, queue_depth: u32, settings: &[(&str, &str)]) -> SimulatedDrive {
-    let text = support::drive_file(name);
-    let (before, rest) = text.split_once("[link]").unwrap();
-    let (_, after) = rest.split_once("[capacity]").unwrap();
-    let link = format!(
-        r#"
-        [link]
-        pcie_generation = {{ value = 3, source = "test" }}
-        pcie_lanes = {{ value = 4, source = "test" }}
-        command_overhead = {{ value = "0 B", source = "test" }}
-        command_latency = {{ value = "2 us", source = "test" }}
-        queue_depth = {{ value = {queue_depth}, source = "test" }}
-        [capacity]"#
-    );
-    support::drive_of(&format!("{before}{link}{after}"), settings)
-}
-
-#[test]
-fn a_lone_nvme_read_takes_the_sum_of_its_parts() {
-    let mut drive = on_pcie("ocz-vector-256gb", 1024, &[]);
-    fill_8_gb(&mut drive, Content::Incompressible);
-    drive.idle(SECOND_NS);
-    let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1);
-    reads.streams[0].span_bytes = Some(7 * GB);
-    reads.streams[0].alignment_bytes = Some(4096);
-    reads.stop.ios = Some(1_000);
-    let recording = run(&mut drive, &reads);
-    // Host 18, round trips 2, firmware 10, tR 75, 4 KiB at 200 MB/s, 4 KiB at
-    // four lanes of 8 GT/s, 128b/130b, 256 of 280 B.
-    let link_ns = 4096.0 / (4.0 * 128.0 / 130.0 * 256.0 / 280.0);
-    let expected_ns = 18e3 + 2e3 + 10e3 + 75e3 + 4096.0 / 0.2 + link_ns;
-    let mean_ns = recording.operations[0].latencies.sum_ns() as f64 / 1_000.0;
-    assert_within("mean latency", mean_ns, expected_ns, 0.01);
-}
-
-#[test]
-fn a_deeper_command_queue_keeps_more_dies_busy() {
-    let iops = |queue_depth| {
-        let settings = only_dies("64");
-        let settings: Vec<_> =
-            settings.into_iter().filter(|(path, _)| *path != "link.command_overhead").collect();
-        let mut drive = on_pcie("ocz-vector-256gb", queue_depth, &settings);
-        fill_8_gb(&mut drive, Content::Incompressible);
-        drive.idle(SECOND_NS);
-        let mut reads = workload(Operation::Read, Pattern::Random, 4 * KIB, 1024);
-        reads.streams[0].span_bytes = Some(7 * GB);
-        reads.streams[0].alignment_bytes = Some(4096);
-        reads.ramp_ns = SECOND_NS;
-        reads.stop.ios = Some(100_000);
-        let recording = run(&mut drive, &reads);
-        recording.operations[0].ios as f64 / (recording.elapsed_ns as f64 * 1e-9)
-    };
-    // 64 dies of 10 ms serve 6,400 reads per second at most; random reads keep
-    // more than Q / (Q + 63) of them busy, the value for exponential times.
-    assert!(iops(32) < 2_600.0);
-    assert_within("queue depth 1024", iops(1_024), 6_400.0 * 1_024.0 / 1_087.0, 3.0);
-}
-
-#[test]
-fn links_say_what_is_wrong_with_them() {
-    let refused = |edit: (&str, &str)| {
-        let text = support::drive_file("ocz-vector-256gb").replacen(edit.0, edit.1, 1);
-        SimulatedDrive::new(&text, &[], 1).unwrap_err().to_string()
-    };
-    let neither = refused(("line_rate", "pcie_lanes"));
-    assert!(neither.starts_with("link"), "{neither}");
-    let both = refused(("queue_depth", "pcie_lanes = { value = 4, source = \"t\" }\nqueue_depth"));
-    assert!(both.contains("give either line_rate"), "{both}");
-    let deep = refused(("queue_depth = { value = 32", "queue_depth = { value = 64"));
-    assert!(deep.contains("link.queue_depth"), "{deep}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_state_that_cannot_be_used_is_refused_and_changes_nothing() {
     assert!(matches!(refusal(&mut same, &state[..state.len() / 2]), StateError::Damaged));
     // Wherever it is damaged: in lengths of lists and tables, too.
     let start = "fourcorners drive state\n".len();
-    let packed = start + 16;
+    let packed = start + 32;
     for place in (packed..state.len()).step_by((state.len() - packed) / 40) {
         let mut flipped = state.clone();
         flipped[place] ^= 1 << (place % 8);

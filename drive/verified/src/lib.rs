@@ -18,3 +18,8 @@ pub use ledger::Ledger;
 pub use remembering::{Memory, Remembering};
 pub use stamp::{BLOCK_BYTES, Stamp};
 pub use target::Verified;
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

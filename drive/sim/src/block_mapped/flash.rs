@@ -1,7 +1,7 @@
 //! The flash behind the controller: channels that work in step.
 
 use super::specification;
-use crate::link::transfer_ns;
+use crate::host_interface::transfer_ns;
 use crate::validity::{Checked, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub struct Flash {
     /// ring: a new row enters where the oldest one left.
     buffer_free_ns: Vec<u64>,
     next_slot: usize,
-    /// End of the latest erase, which gives back the spare cluster.
+    /// End of the latest erase, which gives back the spare superblock.
     erased_ns: u64,
 }
 
@@ -106,7 +106,7 @@ impl Flash {
         unloaded_ns
     }
 
-    /// Full merge: copies `rows` rows into the spare cluster, one after the
+    /// Full merge: copies `rows` rows into the spare superblock, one after the
     /// other (a row's pages pass the controller, which has room for one row at
     /// a time), then starts erasing what the copy replaces. Returns when the
     /// last row is programmed.
@@ -119,13 +119,13 @@ impl Flash {
         end_ns
     }
 
-    /// Switch merge: the log cluster takes the place of the data cluster, whose
-    /// erase starts while the dies of the next log cluster work.
+    /// Switch merge: the log superblock takes the place of the data superblock, whose
+    /// erase starts while the dies of the next log superblock work.
     pub fn switch(&mut self, at_ns: u64) {
         self.erased_ns = at_ns.max(self.erased_ns) + self.erase_ns;
     }
 
-    /// When pending rows are programmed and a spare cluster is erased.
+    /// When pending rows are programmed and a spare superblock is erased.
     fn spare_ns(&self, at_ns: u64) -> u64 {
         at_ns.max(self.programmed_ns()).max(self.erased_ns)
     }

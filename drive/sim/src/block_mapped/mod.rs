@@ -1,58 +1,59 @@
-//! SSD that maps whole clusters of erase blocks, as the JMicron JMF602 of the
+//! SSD that maps whole superblocks of erase blocks, as the JMicron JMF602 of the
 //! first consumer SSDs does.
 //!
-//! A write goes to a *log cluster*, which takes rows in ascending order only.
-//! A write that goes on where the log cluster ends is appended at the rate of
+//! A write goes to a *log superblock*, which takes rows in ascending order only.
+//! A write that goes on where the log superblock ends is appended at the rate of
 //! programming. Any other write closes it first. If all of it was written, it
 //! takes the place of the old data (a switch, which costs an erase beside other
-//! work); if it was written in part, the firmware builds a full cluster from
+//! work); if it was written in part, the firmware builds a full superblock from
 //! the old data and the log (a full merge, which copies every row).
 //!
-//! What a write pays follows from this: an aligned multiple of the cluster size
+//! What a write pays follows from this: an aligned multiple of the superblock size
 //! nothing, a tiny one one merge (its predecessor's), a large unaligned one two
-//! (its own first cluster and its predecessor's last), on average 1 + S/C for a
-//! size S below the cluster size C. There is no case for any of these.
+//! (its own first superblock and its predecessor's last), on average 1 + S/C for a
+//! size S below the superblock size C. There is no case for any of these.
 
 mod flash;
-mod specification;
+pub mod specification;
+mod truths;
 
 pub use specification::Specification;
 
 use crate::Device;
 use crate::event::NEVER_NS;
-use crate::link::Link;
+use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// The model.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct BlockMapped {
     capacity_bytes: u64,
     row_bytes: u64,
-    cluster_bytes: u64,
+    superblock_bytes: u64,
     read_overhead_ns: u64,
     write_overhead_ns: u64,
-    link: Link,
+    interface: HostInterface,
+    #[serde(skip)]
+    commands: ByTag<Request>,
     flash: Flash,
-    /// Whether a cluster holds data, beside what the log has for it. Closing a
-    /// log cluster over one that does not has nothing to copy.
+    /// Whether a superblock holds data, beside what the log has for it. Closing a
+    /// log superblock over one that does not has nothing to copy.
     holds_data: Vec<bool>,
-    log: Option<LogCluster>,
+    log: Option<LogSuperblock>,
     /// The command in service, and when it completes.
     serving: Option<(u64, u32)>,
-    waiting: VecDeque<(u32, Request)>,
     counts: Counts,
 }
 
-/// The cluster that takes writes.
+/// The superblock that takes writes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct LogCluster {
-    cluster: u64,
-    /// Whether writing began at the cluster's first byte.
+struct LogSuperblock {
+    superblock: u64,
+    /// Whether writing began at the superblock's first byte.
     from_start: bool,
     /// The byte after the last one written: what continues the log.
     next_byte: u64,
@@ -72,37 +73,44 @@ impl BlockMapped {
     pub fn new(specification: &Specification) -> Self {
         let flash = &specification.flash;
         let capacity_bytes = specification.capacity.user.0;
-        let clusters = capacity_bytes.div_ceil(flash.cluster_bytes());
+        let superblocks = capacity_bytes.div_ceil(flash.superblock_bytes());
+        // The host's time is part of a command's own: the next one begins after it.
         let host_ns = specification.host.overhead.0;
         Self {
             capacity_bytes,
             row_bytes: flash.row_bytes(),
-            cluster_bytes: flash.cluster_bytes(),
+            superblock_bytes: flash.superblock_bytes(),
             read_overhead_ns: host_ns + specification.controller.read_overhead.0,
             write_overhead_ns: host_ns + specification.controller.write_overhead.0,
-            link: Link::new(&specification.link),
+            interface: HostInterface::new(&specification.link, 0, 1),
+            commands: ByTag::default(),
             flash: Flash::new(flash, specification.controller.buffer.0),
-            holds_data: vec![false; clusters as usize],
+            holds_data: vec![false; superblocks as usize],
             log: None,
             serving: None,
-            waiting: VecDeque::new(),
             counts: Counts::default(),
         }
     }
 
-    fn serve(&mut self, at_ns: u64, tag: u32, request: &Request) {
+    fn serve(&mut self, at_ns: u64, tag: u32) {
+        let request = self.commands[tag];
+        let overhead_ns = match request.operation {
+            Operation::Read => self.read_overhead_ns,
+            Operation::Write | Operation::Flush => self.write_overhead_ns,
+        };
+        let begin_ns = self.interface.take_up(at_ns, overhead_ns);
         let end_ns = match request.operation {
-            Operation::Read => self.read(at_ns + self.read_overhead_ns, request),
+            Operation::Read => self.read(begin_ns, &request),
             Operation::Write => {
-                let arrived_ns = self.write(at_ns + self.write_overhead_ns, request);
+                let arrived_ns = self.write(begin_ns, &request);
                 if request.fua { self.flush(arrived_ns) } else { arrived_ns }
             }
-            Operation::Flush => self.flush(at_ns + self.write_overhead_ns),
+            Operation::Flush => self.flush(begin_ns),
         };
         self.serving = Some((end_ns, tag));
     }
 
-    /// Returns when the last byte has reached the host. Clusters that were
+    /// Returns when the last byte has reached the host. Superblocks that were
     /// never written need no flash.
     fn read(&mut self, begin_ns: u64, request: &Request) -> u64 {
         let end_byte = request.offset_bytes + u64::from(request.length_bytes);
@@ -111,12 +119,12 @@ impl BlockMapped {
         while byte < end_byte {
             let row = byte / self.row_bytes;
             let until = end_byte.min((row + 1) * self.row_bytes);
-            let ready_ns = if self.is_written(self.cluster_of(byte)) {
+            let ready_ns = if self.is_written(self.superblock_of(byte)) {
                 self.flash.read_row(begin_ns, row)
             } else {
                 begin_ns
             };
-            passed_ns = self.link.send_to_host(ready_ns, until - byte, until == end_byte);
+            passed_ns = self.interface.link.send_to_host(ready_ns, until - byte, until == end_byte);
             byte = until;
         }
         passed_ns
@@ -129,22 +137,23 @@ impl BlockMapped {
         let mut byte = request.offset_bytes;
         let mut arrived_ns = begin_ns;
         while byte < end_byte {
-            let cluster = self.cluster_of(byte);
+            let superblock = self.superblock_of(byte);
             if self.log.is_none_or(|log| log.next_byte != byte) {
                 arrived_ns = self.close_log(arrived_ns);
             }
-            let cluster_start = cluster as u64 * self.cluster_bytes;
-            let cluster_end = (cluster_start + self.cluster_bytes).min(self.capacity_bytes);
-            let until = end_byte.min(cluster_end);
-            let mut log = self.log.unwrap_or(LogCluster {
-                cluster: cluster as u64,
-                from_start: byte == cluster_start,
+            let superblock_start = superblock as u64 * self.superblock_bytes;
+            let superblock_end =
+                (superblock_start + self.superblock_bytes).min(self.capacity_bytes);
+            let until = end_byte.min(superblock_end);
+            let mut log = self.log.unwrap_or(LogSuperblock {
+                superblock: superblock as u64,
+                from_start: byte == superblock_start,
                 next_byte: byte,
             });
             arrived_ns = self.append(arrived_ns, byte, until, until == end_byte);
             log.next_byte = until;
             self.log = Some(log);
-            if until == cluster_end {
+            if until == superblock_end {
                 // Nothing can continue it any more.
                 arrived_ns = self.close_log(arrived_ns);
             }
@@ -154,7 +163,7 @@ impl BlockMapped {
     }
 
     /// Returns when everything is on flash. A row that is not full is programmed
-    /// as it is; it cannot be programmed again, so that its cluster is closed.
+    /// as it is; it cannot be programmed again, so that its superblock is closed.
     fn flush(&mut self, begin_ns: u64) -> u64 {
         let row_bytes = self.row_bytes;
         if self.log.is_some_and(|log| !log.next_byte.is_multiple_of(row_bytes)) {
@@ -173,7 +182,11 @@ impl BlockMapped {
             let row_end = (byte / self.row_bytes + 1) * self.row_bytes;
             let until = end_byte.min(row_end);
             let ready_ns = arrived_ns.max(self.flash.room_ns());
-            arrived_ns = self.link.send_to_drive(ready_ns, until - byte, last && until == end_byte);
+            arrived_ns = self.interface.link.send_to_drive(
+                ready_ns,
+                until - byte,
+                last && until == end_byte,
+            );
             if until == row_end {
                 self.flash.program_row(arrived_ns);
                 self.counts.rows_appended += 1;
@@ -183,14 +196,14 @@ impl BlockMapped {
         arrived_ns
     }
 
-    /// Gives the log cluster the place of the data cluster; returns when the
+    /// Gives the log superblock the place of the data superblock; returns when the
     /// firmware can go on.
     fn close_log(&mut self, at_ns: u64) -> u64 {
         let Some(log) = self.log.take() else {
             return at_ns;
         };
-        let index = log.cluster as usize;
-        let end = ((log.cluster + 1) * self.cluster_bytes).min(self.capacity_bytes);
+        let index = log.superblock as usize;
+        let end = ((log.superblock + 1) * self.superblock_bytes).min(self.capacity_bytes);
         let complete = log.from_start && log.next_byte == end;
         let held_data = std::mem::replace(&mut self.holds_data[index], true);
         if complete || !held_data {
@@ -201,17 +214,18 @@ impl BlockMapped {
             return at_ns;
         }
         self.counts.merges += 1;
-        let rows = self.cluster_bytes / self.row_bytes;
+        let rows = self.superblock_bytes / self.row_bytes;
         self.counts.rows_merged += rows;
         self.flash.merge(at_ns, rows)
     }
 
-    fn is_written(&self, cluster: usize) -> bool {
-        self.holds_data[cluster] || self.log.is_some_and(|log| log.cluster == cluster as u64)
+    fn is_written(&self, superblock: usize) -> bool {
+        self.holds_data[superblock]
+            || self.log.is_some_and(|log| log.superblock == superblock as u64)
     }
 
-    fn cluster_of(&self, byte: u64) -> usize {
-        (byte / self.cluster_bytes) as usize
+    fn superblock_of(&self, byte: u64) -> usize {
+        (byte / self.superblock_bytes) as usize
     }
 }
 
@@ -221,10 +235,9 @@ impl Device for BlockMapped {
     }
 
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
-        if self.serving.is_some() {
-            self.waiting.push_back((tag, *request));
-        } else {
-            self.serve(at_ns, tag, request);
+        self.commands.put(tag, *request);
+        if let Some(arrival_ns) = self.interface.issue(at_ns, tag, request.offset_bytes) {
+            self.serve(arrival_ns, tag);
         }
     }
 
@@ -238,8 +251,9 @@ impl Device for BlockMapped {
             return;
         };
         done.push(Completion { slot, completed_ns, errno: 0 });
-        if let Some((tag, request)) = self.waiting.pop_front() {
-            self.serve(completed_ns, tag, &request);
+        self.interface.leave();
+        if let Some((arrival_ns, tag)) = self.interface.enter(completed_ns) {
+            self.serve(arrival_ns, tag);
         }
     }
 
@@ -256,29 +270,29 @@ impl Device for BlockMapped {
         let Self {
             capacity_bytes,
             row_bytes,
-            cluster_bytes,
+            superblock_bytes,
             read_overhead_ns,
             write_overhead_ns,
-            link,
+            interface,
+            commands: _,
             flash,
             holds_data,
             log,
             serving,
-            waiting,
             counts,
         } = &*self;
         same!(
-            made; capacity_bytes, row_bytes, cluster_bytes, read_overhead_ns, write_overhead_ns,
+            made; capacity_bytes, row_bytes, superblock_bytes, read_overhead_ns, write_overhead_ns,
         );
-        link.check(&made.link, clock)?;
+        interface.check(&made.interface, clock)?;
         flash.check(&made.flash, clock)?;
-        ensure(holds_data.len() == made.holds_data.len(), "the clusters")?;
-        ensure(serving.is_none() && waiting.is_empty(), "a command in the drive")?;
+        ensure(holds_data.len() == made.holds_data.len(), "the superblocks")?;
+        ensure(serving.is_none(), "a command in the drive")?;
         if let Some(log) = log {
-            ensure(log.cluster < holds_data.len() as u64, "the log cluster")?;
-            let start = log.cluster * cluster_bytes;
-            let end = (start + cluster_bytes).min(*capacity_bytes);
-            ensure(start < log.next_byte && log.next_byte < end, "the log cluster")?;
+            ensure(log.superblock < holds_data.len() as u64, "the log superblock")?;
+            let start = log.superblock * superblock_bytes;
+            let end = (start + superblock_bytes).min(*capacity_bytes);
+            ensure(start < log.next_byte && log.next_byte < end, "the log superblock")?;
         }
         let Counts { host_written_bytes, rows_appended, rows_merged, merges, switches } = *counts;
         ensure_counts([host_written_bytes, rows_appended, rows_merged, merges, switches])

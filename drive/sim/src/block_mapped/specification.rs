@@ -23,7 +23,7 @@ pub struct Specification {
 }
 
 /// NAND geometry and times. All channels work in step: a *row* is one page of
-/// each plane on each channel, and a cluster is one block of each plane on each
+/// each plane on each channel, and a superblock is one block of each plane on each
 /// channel.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +36,7 @@ pub struct Flash {
     pub planes: Parameter<u32>,
     /// User bytes of a page.
     pub page_size: Parameter<Bytes>,
-    /// Pages of an erase block: rows of a cluster.
+    /// Pages of an erase block: rows of a superblock.
     pub pages_per_block: Parameter<u32>,
     /// Array to page register (tR).
     pub read_time: Parameter<Nanoseconds>,
@@ -54,8 +54,8 @@ impl Flash {
         u64::from(self.channels.value) * u64::from(self.planes.value) * self.page_size.0
     }
 
-    /// User bytes of a cluster, the unit of mapping.
-    pub fn cluster_bytes(&self) -> u64 {
+    /// User bytes of a superblock, the unit of mapping.
+    pub fn superblock_bytes(&self) -> u64 {
         self.row_bytes() * u64::from(self.pages_per_block.value)
     }
 }
@@ -103,7 +103,7 @@ impl Specification {
 
     /// See [`crate::specification::Specification::memory_bytes`].
     pub fn memory_bytes(&self) -> u64 {
-        let clusters = self.capacity.user.0.div_ceil(self.flash.cluster_bytes());
-        clusters + self.controller.buffer.0 / self.flash.row_bytes() * 8
+        let superblocks = self.capacity.user.0.div_ceil(self.flash.superblock_bytes());
+        superblocks + self.controller.buffer.0 / self.flash.row_bytes() * 8
     }
 }

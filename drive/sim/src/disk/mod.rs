@@ -8,20 +8,20 @@
 //! A flush is not queued, as ATA has it: behind one, commands wait at the host
 //! until everything in the write cache is on the platters.
 
-mod elevator;
 mod geometry;
 mod mechanism;
 mod read_ahead;
-mod specification;
+pub mod specification;
+mod truths;
+mod validity;
 mod write_cache;
 
 pub use specification::Specification;
 
 use crate::Device;
 use crate::event::{EventQueue, Kinds};
-use crate::link::Link;
-use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
-use elevator::Elevator;
+use crate::host_interface::{ByTag, HostInterface};
+use crate::validity::{Checked, Clock};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use geometry::{Place, SECTOR_BYTES};
@@ -43,23 +43,17 @@ const STORE_CHUNK_BYTES: u64 = 256 * 1024;
 /// The model.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Disk {
+    interface: HostInterface,
     command_ns: u64,
     read_access_ns: u64,
     write_access_ns: u64,
     write_back: bool,
-    queue_depth: usize,
-    link: Link,
     mechanism: Mechanism,
     read_ahead: ReadAhead,
     write_cache: WriteCache,
     events: EventQueue<Event>,
-    /// By tag. Those of a drive that was saved are complete.
     #[serde(skip)]
-    commands: Vec<Command>,
-    /// Commands in the drive's queue.
-    inside: usize,
-    /// Commands at the host.
-    outside: Elevator,
+    commands: ByTag<Command>,
     /// Commands in the drive that wait for the mechanism.
     accesses: Vec<Access>,
     /// Writes that wait for room in the cache, in order.
@@ -144,12 +138,16 @@ impl Disk {
         let cache = &specification.cache;
         let access_ns = controller.access_overhead.0;
         Self {
+            // The drive takes up commands side by side, and each after the host's time.
+            interface: HostInterface::new(
+                &specification.link,
+                0,
+                specification.host.elevator_window.as_ref().map_or(1, |window| window.value),
+            ),
             command_ns: specification.host.overhead.0 + controller.command_overhead.0,
             read_access_ns: access_ns,
             write_access_ns: access_ns + controller.write_through_overhead.0,
             write_back: cache.write_back.value,
-            queue_depth: specification.link.queue_depth.value as usize,
-            link: Link::new(&specification.link),
             mechanism: Mechanism::new(specification),
             read_ahead: ReadAhead::new(
                 cache.read_ahead.0 / SECTOR_BYTES,
@@ -157,11 +155,7 @@ impl Disk {
             ),
             write_cache: WriteCache::new(cache.write_size.0, cache.write_entries.value),
             events: EventQueue::default(),
-            commands: Vec::new(),
-            inside: 0,
-            outside: Elevator::new(
-                specification.host.elevator_window.as_ref().map_or(1, |w| w.value),
-            ),
+            commands: ByTag::default(),
             accesses: Vec::with_capacity(32),
             no_room: VecDeque::new(),
             flushes: 0,
@@ -178,9 +172,8 @@ impl Disk {
 
     /// Sends a command from the host to the drive, which has room for it.
     fn admit(&mut self, now_ns: u64, tag: u32) {
-        self.inside += 1;
         let decoded_ns = now_ns + self.command_ns;
-        let request = &self.commands[tag as usize].request;
+        let request = &self.commands[tag].request;
         self.flushes += usize::from(request.operation == Operation::Flush);
         if self.is_cached(request) && self.no_room.is_empty() {
             // Decoding and sending need no decision in between: one event less.
@@ -195,13 +188,8 @@ impl Disk {
         request.operation == Operation::Write && self.write_back && !request.fua
     }
 
-    /// Whether another command may be sent to the drive.
-    fn has_place(&self) -> bool {
-        self.inside < self.queue_depth && self.flushes == 0
-    }
-
     fn decoded(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
-        let request = self.commands[tag as usize].request;
+        let request = self.commands[tag].request;
         let (start, end) = sectors(&request);
         if request.operation == Operation::Flush {
             self.flushing.push(tag);
@@ -258,7 +246,7 @@ impl Disk {
             Find::Hit => {
                 self.counts.read_hits += 1;
                 let bytes = u64::from(request.length_bytes);
-                let sent_ns = self.link.send_to_host(now_ns, bytes, true);
+                let sent_ns = self.interface.link.send_to_host(now_ns, bytes, true);
                 self.events.push(sent_ns, Event::Completed(tag));
             }
             Find::Coming => {
@@ -274,7 +262,7 @@ impl Disk {
     /// Gives a write room in the cache and takes its data, or as much as there
     /// is room for; without room it waits.
     fn send_to_cache(&mut self, ready_ns: u64, tag: u32) -> bool {
-        let command = &mut self.commands[tag as usize];
+        let command = &mut self.commands[tag];
         let left = u64::from(command.request.length_bytes - command.sent_bytes);
         let taken = self.write_cache.take_room(left.min(STORE_CHUNK_BYTES));
         if taken == 0 {
@@ -284,7 +272,7 @@ impl Disk {
         }
         command.sent_bytes += taken as u32;
         command.moving_bytes = taken as u32;
-        let stored_ns = self.link.send_to_drive(ready_ns, taken, taken == left);
+        let stored_ns = self.interface.link.send_to_drive(ready_ns, taken, taken == left);
         self.events.push(stored_ns, Event::Stored(tag));
         true
     }
@@ -300,7 +288,7 @@ impl Disk {
 
     /// A write's data has arrived in the cache.
     fn stored(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
-        let command = self.commands[tag as usize];
+        let command = self.commands[tag];
         let end_byte = command.request.offset_bytes + u64::from(command.sent_bytes);
         let end = end_byte / SECTOR_BYTES;
         let start = end - u64::from(command.moving_bytes) / SECTOR_BYTES;
@@ -347,11 +335,11 @@ impl Disk {
             return false;
         };
         let access = self.accesses.swap_remove(index);
-        let command = &mut self.commands[access.tag as usize];
+        let command = &mut self.commands[access.tag];
         let (start, end) = sectors(&command.request);
         if access.write {
             let bytes = u64::from(command.request.length_bytes);
-            command.link_end_ns = self.link.send_to_drive(now_ns, bytes, true);
+            command.link_end_ns = self.interface.link.send_to_drive(now_ns, bytes, true);
         }
         self.read_ahead.stop(&mut self.mechanism, now_ns);
         let passed_ns = self.mechanism.transfer(now_ns, start, &access.place, end, access.write);
@@ -382,12 +370,12 @@ impl Disk {
         match std::mem::replace(&mut self.work, Work::None) {
             Work::None => {}
             Work::Command(tag) => {
-                let command = self.commands[tag as usize];
+                let command = self.commands[tag];
                 let (start, end) = sectors(&command.request);
                 let completed_ns = if command.request.operation == Operation::Read {
                     self.read_ahead.read(&self.mechanism, start, end);
                     let left = u64::from(command.request.length_bytes).min(LINK_CHUNK_BYTES);
-                    self.link.send_to_host(now_ns, left, true)
+                    self.interface.link.send_to_host(now_ns, left, true)
                 } else {
                     now_ns.max(command.link_end_ns)
                 };
@@ -404,11 +392,11 @@ impl Disk {
 
     fn complete(&mut self, completed_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns, errno: 0 });
-        self.inside -= 1;
-        while self.has_place()
-            && let Some(next) = self.outside.pop()
+        self.interface.leave();
+        while self.flushes == 0
+            && let Some((arrival_ns, next)) = self.interface.enter(completed_ns)
         {
-            self.admit(completed_ns, next);
+            self.admit(arrival_ns, next);
         }
     }
 }
@@ -420,15 +408,11 @@ impl Device for Disk {
 
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
         let command = Command { request: *request, sent_bytes: 0, moving_bytes: 0, link_end_ns: 0 };
-        let index = tag as usize;
-        if index >= self.commands.len() {
-            self.commands.resize(index + 1, UNUSED);
-        }
-        self.commands[index] = command;
-        if self.has_place() {
-            self.admit(at_ns, tag);
-        } else {
-            self.outside.push(tag, sectors(request).0);
+        self.commands.put(tag, command);
+        if self.flushes > 0 {
+            self.interface.hold(at_ns, tag, request.offset_bytes);
+        } else if let Some(arrival_ns) = self.interface.issue(at_ns, tag, request.offset_bytes) {
+            self.admit(arrival_ns, tag);
         }
     }
 
@@ -471,57 +455,7 @@ impl Device for Disk {
     }
 
     fn complete(&mut self, made: &Self, clock: Clock) -> Checked {
-        let Self {
-            command_ns,
-            read_access_ns,
-            write_access_ns,
-            write_back,
-            queue_depth,
-            link,
-            mechanism,
-            read_ahead,
-            write_cache,
-            events,
-            commands: _,
-            inside,
-            outside,
-            accesses,
-            no_room,
-            flushes,
-            flushing,
-            work,
-            destaged: _,
-            counts,
-        } = &*self;
-        same!(made; command_ns, read_access_ns, write_access_ns, write_back, queue_depth);
-        ensure(
-            *inside == 0
-                && accesses.is_empty()
-                && no_room.is_empty()
-                && *flushes == 0
-                && flushing.is_empty(),
-            "a command in the drive",
-        )?;
-        outside.check(&made.outside)?;
-        link.check(&made.link, clock)?;
-        mechanism.check(&made.mechanism, clock)?;
-        read_ahead.check(&made.read_ahead, mechanism)?;
-        let piece = match work {
-            Work::None => None,
-            Work::Destage(piece) => Some(piece),
-            Work::Command(_) => return ensure(false, "an access of a command"),
-        };
-        ensure(piece.is_none() || !read_ahead.is_rolling(), "two pieces of work")?;
-        write_cache.check(&made.write_cache, mechanism.geometry(), piece)?;
-        // The mechanism's work has one event. That an access may start is said again
-        // when nobody waits for it any more.
-        clock.ensure_due(events.iter().map(|&(at_ns, _)| at_ns))?;
-        let passed = events.count(|event| matches!(event, Event::Passed));
-        let ready = events.count(|event| matches!(event, Event::Ready));
-        ensure(passed == usize::from(piece.is_some()), "the end of the work")?;
-        ensure(events.iter().count() == passed + ready, "an event of a command")?;
-        let Counts { accesses, destages, read_hits } = *counts;
-        ensure_counts([accesses, destages, read_hits])
+        self.check(made, clock)
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
@@ -532,10 +466,6 @@ impl Device for Disk {
         ]
     }
 }
-
-/// A tag that no command has used.
-const UNUSED: Command =
-    Command { request: Request::FLUSH, sent_bytes: 0, moving_bytes: 0, link_end_ns: 0 };
 
 /// First sector of a request and the one after its last.
 fn sectors(request: &Request) -> (u64, u64) {

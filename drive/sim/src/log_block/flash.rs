@@ -2,7 +2,7 @@
 //! were given, each channel carries one transfer at a time.
 
 use super::specification;
-use crate::link::transfer_ns;
+use crate::host_interface::transfer_ns;
 use crate::validity::{Broken, Clock, ensure, same};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

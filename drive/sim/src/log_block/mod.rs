@@ -14,17 +14,18 @@
 //! TRIM.
 
 mod flash;
-mod specification;
+pub mod specification;
 #[cfg(test)]
 mod tests;
 mod translation;
+mod truths;
 
 pub use specification::Specification;
 
 use crate::Device;
+use crate::blueprint::Blueprint;
 use crate::event::{EventQueue, Kinds};
-use crate::link::Link;
-use crate::state::Blueprint;
+use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use flash::Flash;
 use fourcorners_target::Completion;
@@ -86,17 +87,11 @@ pub struct LogBlock {
     row_bytes: u64,
     /// Taken from the host since the last secure erase.
     host_bytes: u64,
-    host_overhead_ns: u64,
+    interface: HostInterface,
     read_overhead_ns: u64,
     write_overhead_ns: u64,
-    firmware_free_ns: u64,
-    queue_depth: u32,
-    in_device: u32,
-    /// Commands that wait in the host for a place in the command queue.
-    host_queue: VecDeque<(u64, u32)>,
-    /// By tag. Those of a drive that was saved are complete.
     #[serde(skip)]
-    commands: Vec<Command>,
+    commands: ByTag<Command>,
     buffer_free_rows: u64,
     /// Writes whose data is not all in the buffer, oldest first.
     writes: VecDeque<u32>,
@@ -106,7 +101,6 @@ pub struct LogBlock {
     /// brings more data meanwhile.
     flushes: Vec<u32>,
     open_row: Option<OpenRow>,
-    link: Link,
     flash: Flash,
     translation: Translation,
     events: EventQueue<Event>,
@@ -119,26 +113,21 @@ impl LogBlock {
     /// A secure-erased drive.
     pub fn new(specification: &Specification) -> Self {
         let row_bytes = specification.flash.row_bytes();
-        let link = Link::new(&specification.link);
+        let host_ns = specification.host.overhead.0;
         Self {
             specification: Blueprint::new(specification.clone()),
             capacity_bytes: specification.capacity.user.0,
             row_bytes,
             host_bytes: 0,
-            host_overhead_ns: specification.host.overhead.0 + link.command_latency_ns(),
+            interface: HostInterface::new(&specification.link, host_ns, 1),
             read_overhead_ns: specification.controller.read_overhead.0,
             write_overhead_ns: specification.controller.write_overhead.0,
-            firmware_free_ns: 0,
-            queue_depth: specification.link.queue_depth.value,
-            in_device: 0,
-            host_queue: VecDeque::new(),
-            commands: Vec::new(),
+            commands: ByTag::default(),
             buffer_free_rows: specification.controller.buffer.0 / row_bytes,
             writes: VecDeque::new(),
             receiving: false,
             flushes: Vec::new(),
             open_row: None,
-            link,
             flash: Flash::new(&specification.flash),
             translation: Translation::new(specification),
             events: EventQueue::default(),
@@ -149,18 +138,17 @@ impl LogBlock {
     /// Takes a command into the device's queue; the firmware takes up commands
     /// in order.
     fn admit(&mut self, arrival_ns: u64, tag: u32) {
-        self.in_device += 1;
-        let overhead_ns = match self.commands[tag as usize].request.operation {
+        let overhead_ns = match self.commands[tag].request.operation {
             Operation::Read => self.read_overhead_ns,
             Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
-        self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
-        self.events.push(self.firmware_free_ns, Event::Admitted(tag));
+        let taken_up_ns = self.interface.take_up(arrival_ns, overhead_ns);
+        self.events.push(taken_up_ns, Event::Admitted(tag));
     }
 
     /// Asks the dies for a read's rows; what they do not hold passes at once.
     fn start_read(&mut self, now_ns: u64, tag: u32) {
-        let request = self.commands[tag as usize].request;
+        let request = self.commands[tag].request;
         let end_byte = request.offset_bytes + u64::from(request.length_bytes);
         let mut byte = request.offset_bytes;
         let (mut rows, mut at_once_bytes) = (0, 0);
@@ -177,9 +165,9 @@ impl LogBlock {
                 None => at_once_bytes += bytes,
             }
         }
-        self.commands[tag as usize].progress = rows;
+        self.commands[tag].progress = rows;
         if at_once_bytes > 0 {
-            let end_ns = self.link.send_to_host(now_ns, at_once_bytes, rows == 0);
+            let end_ns = self.interface.link.send_to_host(now_ns, at_once_bytes, rows == 0);
             if rows == 0 {
                 self.events.push(end_ns, Event::Returned(tag));
             }
@@ -188,10 +176,10 @@ impl LogBlock {
 
     /// Sends a row that has been read to the host.
     fn deliver(&mut self, now_ns: u64, tag: u32, bytes: u32) {
-        let command = &mut self.commands[tag as usize];
+        let command = &mut self.commands[tag];
         command.progress -= 1;
         let last = command.progress == 0;
-        let end_ns = self.link.send_to_host(now_ns, u64::from(bytes), last);
+        let end_ns = self.interface.link.send_to_host(now_ns, u64::from(bytes), last);
         if last {
             self.events.push(end_ns, Event::Returned(tag));
         }
@@ -210,7 +198,7 @@ impl LogBlock {
         self.receiving = true;
         self.buffer_free_rows -= 1;
         let (_, from, until, last) = self.next_row(tag);
-        let end_ns = self.link.send_to_drive(now_ns, until - from, last);
+        let end_ns = self.interface.link.send_to_drive(now_ns, until - from, last);
         self.events.push(end_ns, Event::Arrived);
     }
 
@@ -222,7 +210,7 @@ impl LogBlock {
     /// The row that a write goes on with: which, from and until which byte of
     /// the drive, and whether it is the write's last.
     fn next_row(&self, tag: u32) -> (u32, u64, u64, bool) {
-        let Command { request, progress } = self.commands[tag as usize];
+        let Command { request, progress } = self.commands[tag];
         let end_byte = request.offset_bytes + u64::from(request.length_bytes);
         let from = request.offset_bytes + u64::from(progress);
         let row = from / self.row_bytes;
@@ -237,11 +225,11 @@ impl LogBlock {
             return;
         };
         let (row, from, until, last) = self.next_row(tag);
-        self.commands[tag as usize].progress += (until - from) as u32;
+        self.commands[tag].progress += (until - from) as u32;
         self.host_bytes += until - from;
         if last {
             self.writes.pop_front();
-            if self.commands[tag as usize].request.fua {
+            if self.commands[tag].request.fua {
                 self.flushes.push(tag);
             } else {
                 self.finish(now_ns, tag, done);
@@ -319,9 +307,9 @@ impl LogBlock {
     /// Ends a command and lets the next one in from the host's queue.
     fn finish(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns: now_ns, errno: 0 });
-        self.in_device -= 1;
-        if let Some((arrival_ns, next)) = self.host_queue.pop_front() {
-            self.admit(arrival_ns.max(now_ns), next);
+        self.interface.leave();
+        if let Some((arrival_ns, next)) = self.interface.enter(now_ns) {
+            self.admit(arrival_ns, next);
         }
     }
 }
@@ -332,16 +320,9 @@ impl Device for LogBlock {
     }
 
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
-        let command = Command { request: *request, progress: 0 };
-        if tag as usize >= self.commands.len() {
-            self.commands.resize(tag as usize + 1, command);
-        }
-        self.commands[tag as usize] = command;
-        let arrival_ns = at_ns + self.host_overhead_ns;
-        if self.in_device < self.queue_depth {
+        self.commands.put(tag, Command { request: *request, progress: 0 });
+        if let Some(arrival_ns) = self.interface.issue(at_ns, tag, request.offset_bytes) {
             self.admit(arrival_ns, tag);
-        } else {
-            self.host_queue.push_back((arrival_ns, tag));
         }
     }
 
@@ -355,7 +336,7 @@ impl Device for LogBlock {
             return;
         };
         match event {
-            Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
+            Event::Admitted(tag) => match self.commands[tag].request.operation {
                 Operation::Read => self.start_read(now_ns, tag),
                 Operation::Write => {
                     self.writes.push_back(tag);
@@ -395,40 +376,26 @@ impl Device for LogBlock {
             capacity_bytes,
             row_bytes,
             host_bytes,
-            host_overhead_ns,
+            interface,
             read_overhead_ns,
             write_overhead_ns,
-            firmware_free_ns,
-            queue_depth,
-            in_device,
-            host_queue,
             commands: _,
             buffer_free_rows,
             writes,
             receiving,
             flushes,
             open_row,
-            link,
             flash,
             translation,
             events,
             work: _,
         } = &*self;
         same!(
-            made; capacity_bytes, row_bytes, host_overhead_ns, read_overhead_ns,
-            write_overhead_ns, queue_depth,
+            made; capacity_bytes, row_bytes, read_overhead_ns, write_overhead_ns,
         );
-        ensure(
-            *in_device == 0
-                && host_queue.is_empty()
-                && writes.is_empty()
-                && !receiving
-                && flushes.is_empty(),
-            "a command in the drive",
-        )?;
+        ensure(writes.is_empty() && !receiving && flushes.is_empty(), "a command in the drive")?;
         ensure_counts([*host_bytes])?;
-        clock.ensure_soon([*firmware_free_ns])?;
-        link.check(&made.link, clock)?;
+        interface.check(&made.interface, clock)?;
         translation.check(&made.translation)?;
         if let Some(OpenRow { row, from, until }) = *open_row {
             let start = u64::from(row) * row_bytes;

@@ -2,7 +2,7 @@
 
 use super::flash::Operation;
 use super::translation::{Counts, Translation, Work};
-use crate::specification::Specification;
+use crate::drive_file::Specification;
 use proptest::prelude::*;
 
 const TEXT: &str = include_str!("../../tests/support/log_block.toml");

@@ -82,7 +82,7 @@ impl BackgroundCollection {
 impl PageMapped {
     /// The drive has had no command for a while, or had one in between.
     pub(super) fn rested_to_collect(&mut self, now_ns: u64) {
-        let idle = self.in_device == 0;
+        let idle = self.interface.inside() == 0;
         match self.background.as_mut().and_then(|background| background.rested(now_ns, idle)) {
             Some(at_ns) => self.events.push(at_ns, Event::Rested(IdleWork::Collection)),
             None => (0..self.flash.dies()).for_each(|die| self.collect_in_background(now_ns, die)),

@@ -7,7 +7,6 @@
 //! one request. Data that repeats is random within a request, so that a drive
 //! that compresses and does not deduplicate stores all of it.
 
-use super::specification::Specification;
 use fourcorners_workload::Content;
 use serde::{Deserialize, Serialize};
 
@@ -22,20 +21,15 @@ pub struct StoredSizes {
 }
 
 impl StoredSizes {
-    /// From the specification.
-    pub fn new(specification: &Specification) -> Self {
-        let unit_bytes = specification.translation.unit.0 as u32;
-        let smallest = |share: f64| (f64::from(unit_bytes) * share).ceil() as u32;
+    /// Of a mapping unit that compression makes `smallest` of at the least, where
+    /// there is compression, and that a reference of so many bytes stands for,
+    /// where there is deduplication.
+    pub fn new(unit_bytes: u32, smallest: Option<f64>, reference_bytes: Option<u32>) -> Self {
+        let compressed = |share: f64| (f64::from(unit_bytes) * share).ceil() as u32;
         Self {
             unit_bytes,
-            repeated_bytes: specification
-                .deduplication
-                .as_ref()
-                .map_or(unit_bytes, |deduplication| deduplication.reference_size.0 as u32),
-            compressed_bytes_min: specification
-                .compression
-                .as_ref()
-                .map_or(unit_bytes, |compression| smallest(compression.smallest.value.0)),
+            repeated_bytes: reference_bytes.unwrap_or(unit_bytes),
+            compressed_bytes_min: smallest.map_or(unit_bytes, compressed),
         }
     }
 

@@ -12,7 +12,7 @@
 
 use super::specification::{self, Specification};
 use crate::event::{NEVER_NS, Timers};
-use crate::link::transfer_ns;
+use crate::host_interface::transfer_ns;
 use crate::table::prefetch;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ use super::PageMapped;
 use super::flash::{BackgroundWork, PageRead};
 use super::recent::{self, Recent, recent};
 use super::specification::Specification;
-use crate::link::transfer_ns;
+use crate::host_interface::transfer_ns;
 use crate::validity::{Checked, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 use std::ops::{Range, RangeInclusive};
@@ -61,7 +61,7 @@ impl MapCache {
         let flash = &specification.flash;
         let units_per_page = cache.page_size.0 / cache.entry_size.0;
         let units = specification.capacity.user.0 / specification.translation.unit.0;
-        let row_bytes = specification.row_bytes();
+        let row_bytes = specification.flash.row_bytes();
         let slc = specification.slc_cache.as_ref();
         let program_time = slc.map_or(&flash.program_time, |cache| &cache.program_time);
         let bus_ns = |bytes| transfer_ns(bytes, flash.bus_rate.0) as u32;
@@ -169,7 +169,7 @@ impl MapCache {
 impl PageMapped {
     /// Starts a read once the map pages that it needs are in memory.
     pub(super) fn look_up(&mut self, now_ns: u64, tag: u32) {
-        let (first_unit, last_unit) = self.units.touched(&self.commands[tag as usize].request);
+        let (first_unit, last_unit) = self.units.touched(&self.commands[tag].request);
         let Some(cache) = &mut self.map_cache else {
             return self.start_read(now_ns, tag);
         };

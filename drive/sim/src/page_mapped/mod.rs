@@ -15,6 +15,7 @@
 mod background;
 mod command;
 mod content;
+mod counters;
 mod durability;
 mod flash;
 mod idle_timer;
@@ -25,19 +26,20 @@ mod read_cache;
 mod reads;
 mod recent;
 mod slc_cache;
-mod specification;
+pub mod specification;
 #[cfg(test)]
 mod tests;
 mod translation;
+mod truths;
 mod validity;
 mod writes;
 
 pub use specification::Specification;
 
+use crate::blueprint::Blueprint;
 use crate::device::{Device, Overwriting};
 use crate::event::{EventQueue, Kinds};
-use crate::link::Link;
-use crate::state::Blueprint;
+use crate::host_interface::{ByTag, HostInterface};
 use crate::validity::{Checked, Clock};
 use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
@@ -104,13 +106,11 @@ pub struct PageMapped {
     seed: u64,
     capacity_bytes: u64,
     units: UnitGrid,
-    /// From the host's software to the firmware.
-    command_delay_ns: u64,
+    interface: HostInterface,
     read_overhead_ns: u64,
     unmapped_read_overhead_ns: u64,
     write_overhead_ns: u64,
     modify_overhead_ns: u64,
-    firmware_free_ns: u64,
     /// Taken from the host since the last secure erase.
     host_bytes: u64,
     write_data_rate: Option<u64>,
@@ -118,13 +118,8 @@ pub struct PageMapped {
     /// Pieces in the data path, and flushes behind them; only drives whose data
     /// path is a limit.
     data_path: VecDeque<Piece>,
-    queue_depth: u32,
-    in_device: u32,
-    /// Commands that wait in the host for a place in the command queue.
-    host_queue: VecDeque<(u64, u32)>,
-    /// By tag. Those of a drive that was saved are complete.
     #[serde(skip)]
-    commands: Vec<Command>,
+    commands: ByTag<Command>,
     buffer_free_bytes: u64,
     piece_units: u32,
     /// Writes that wait for room in the buffer, in order, and when the firmware
@@ -153,7 +148,6 @@ pub struct PageMapped {
     background: Option<BackgroundCollection>,
     /// Only drives whose power is specified.
     power: Option<Power>,
-    link: Link,
     flash: Flash,
     translation: Translation,
     events: EventQueue<Event>,
@@ -168,13 +162,13 @@ impl PageMapped {
         let unit_bytes = specification.translation.unit.0;
         let units = UnitGrid { unit_bytes };
         let buffer_bytes = specification.write_buffer.size.0;
-        let link = Link::new(&specification.link);
+        let host_ns = specification.host.overhead.0;
         Self {
             specification: Blueprint::new(specification.clone()),
             seed,
             capacity_bytes: specification.capacity.user.0,
             units,
-            command_delay_ns: specification.host.overhead.0 + link.command_latency_ns(),
+            interface: HostInterface::new(&specification.link, host_ns, 1),
             read_overhead_ns: specification.controller.read_overhead.0,
             unmapped_read_overhead_ns: specification
                 .controller
@@ -188,15 +182,11 @@ impl PageMapped {
                 .modify_overhead
                 .as_ref()
                 .map_or(0, |t| t.0),
-            firmware_free_ns: 0,
             host_bytes: 0,
             write_data_rate: specification.controller.write_data_rate.as_ref().map(|rate| rate.0),
             data_path_free_ns: 0,
             data_path: VecDeque::new(),
-            queue_depth: specification.link.queue_depth.value,
-            in_device: 0,
-            host_queue: VecDeque::new(),
-            commands: Vec::new(),
+            commands: ByTag::default(),
             buffer_free_bytes: buffer_bytes,
             piece_units: (PIECE_BYTES_MAX.min(buffer_bytes / 2) / unit_bytes).max(1) as u32,
             buffer_queue: VecDeque::new(),
@@ -212,7 +202,7 @@ impl PageMapped {
                 .as_ref()
                 .is_some_and(|protection| protection.value),
             barriers: Vec::new(),
-            stored_sizes: StoredSizes::new(specification),
+            stored_sizes: specification.stored_sizes(),
             bus_rate: specification.flash.bus_rate.0,
             read_ns: specification.flash.read_time.0,
             read_ahead: specification
@@ -227,7 +217,6 @@ impl PageMapped {
             slc_cache: SlcCache::new(specification),
             background: BackgroundCollection::new(&specification.garbage_collection),
             power: specification.power.as_ref().map(Power::new),
-            link,
             flash: Flash::new(specification),
             translation: Translation::new(specification, seed),
             events: EventQueue::default(),
@@ -240,12 +229,11 @@ impl PageMapped {
     #[inline]
     fn admit(&mut self, arrival_ns: u64, tag: u32) {
         if let Some(power) = &mut self.power
-            && self.in_device == 0
+            && self.interface.inside() == 1
         {
             power.busy(arrival_ns);
         }
-        self.in_device += 1;
-        let operation = self.commands[tag as usize].request.operation;
+        let operation = self.commands[tag].request.operation;
         let overhead_ns = match operation {
             Operation::Read if self.is_unmapped(tag) => self.unmapped_read_overhead_ns,
             Operation::Read => self.read_overhead_ns,
@@ -254,11 +242,11 @@ impl PageMapped {
             }
             Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
-        self.firmware_free_ns = self.firmware_free_ns.max(arrival_ns) + overhead_ns;
+        let taken_up_ns = self.interface.take_up(arrival_ns, overhead_ns);
         if operation == Operation::Write {
-            self.admit_write(self.firmware_free_ns, tag);
+            self.admit_write(taken_up_ns, tag);
         } else {
-            self.events.push(self.firmware_free_ns, Event::Admitted(tag));
+            self.events.push(taken_up_ns, Event::Admitted(tag));
         }
     }
 
@@ -266,14 +254,14 @@ impl PageMapped {
     #[inline]
     fn is_unmapped(&self, tag: u32) -> bool {
         self.unmapped_read_overhead_ns != self.read_overhead_ns && {
-            let (first, last) = self.units.touched(&self.commands[tag as usize].request);
+            let (first, last) = self.units.touched(&self.commands[tag].request);
             (first..=last).all(|unit| self.translation.slot(unit).is_none())
         }
     }
 
     /// Mapping units that hold data and that a write covers only in part.
     fn units_to_modify(&self, tag: u32) -> u64 {
-        let request = &self.commands[tag as usize].request;
+        let request = &self.commands[tag].request;
         let (first, last) = self.units.touched(request);
         let ends = if first == last { &[first][..] } else { &[first, last][..] };
         let to_modify = ends.iter().filter(|&&unit| {
@@ -287,15 +275,15 @@ impl PageMapped {
     #[inline(always)]
     fn finish(&mut self, now_ns: u64, tag: u32, errno: i32, done: &mut Vec<Completion>) {
         done.push(Completion { slot: tag, completed_ns: now_ns, errno });
-        self.in_device -= 1;
+        self.interface.leave();
         if let Some(power) = &mut self.power
-            && self.in_device == 0
+            && self.interface.inside() == 0
         {
             power.rest(now_ns);
         }
-        if let Some((arrival_ns, next)) = self.host_queue.pop_front() {
-            self.admit(arrival_ns.max(now_ns), next);
-        } else if self.in_device == 0 {
+        if let Some((arrival_ns, next)) = self.interface.enter(now_ns) {
+            self.admit(arrival_ns, next);
+        } else if self.interface.inside() == 0 {
             self.rest(now_ns);
         }
     }
@@ -313,7 +301,7 @@ impl PageMapped {
 
     /// The account of energy, for a drive that starts anew.
     fn power_so_far(&self, now_ns: u64) -> Option<Power> {
-        let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
+        let (link_ns, array) = (self.interface.link.busy_ns(), self.flash.array_time());
         self.power.as_ref().map(|power| power.carried_over(now_ns, link_ns, array))
     }
 
@@ -344,21 +332,15 @@ impl Device for PageMapped {
         }
         let stored_bytes = self.stored_sizes.of(request.content);
         let command = Command { request: *request, progress: first_unit, last_unit, stored_bytes };
-        if tag as usize >= self.commands.len() {
-            self.commands.resize(tag as usize + 1, command);
-        }
-        self.commands[tag as usize] = command;
+        self.commands.put(tag, command);
         if let Some(cache) = &mut self.slc_cache {
             cache.wake();
         }
         if let Some(background) = &mut self.background {
             background.wake();
         }
-        let arrival_ns = at_ns + self.command_delay_ns;
-        if self.in_device < self.queue_depth {
+        if let Some(arrival_ns) = self.interface.issue(at_ns, tag, request.offset_bytes) {
             self.admit(arrival_ns, tag);
-        } else {
-            self.host_queue.push_back((arrival_ns, tag));
         }
     }
 
@@ -392,7 +374,7 @@ impl Device for PageMapped {
             return;
         };
         match event {
-            Event::Admitted(tag) => match self.commands[tag as usize].request.operation {
+            Event::Admitted(tag) => match self.commands[tag].request.operation {
                 Operation::Read if self.map_cache.is_some() => self.look_up(now_ns, tag),
                 Operation::Read => self.start_read(now_ns, tag),
                 Operation::Write => self.admitted_write(now_ns, tag, done),
@@ -402,7 +384,7 @@ impl Device for PageMapped {
             Event::Processed => self.processed(now_ns, done),
             Event::Returned(tag) => {
                 if let Some(cache) = &mut self.read_cache {
-                    cache.keep_read(self.units, &self.commands[tag as usize].request);
+                    cache.keep_read(self.units, &self.commands[tag].request);
                 }
                 self.finish(now_ns, tag, 0, done);
             }
@@ -488,46 +470,15 @@ impl Device for PageMapped {
     }
 
     fn energy_j(&self, now_ns: u64) -> Option<f64> {
-        let (link_ns, array) = (self.link.busy_ns(), self.flash.array_time());
+        let (link_ns, array) = (self.interface.link.busy_ns(), self.flash.array_time());
         self.power.as_ref().map(|power| power.energy_j(now_ns, link_ns, array))
     }
 
     fn flash_programmed_bytes(&self) -> Option<u64> {
-        let folded_bytes = self.slc_cache.as_ref().map_or(0, SlcCache::folded_bytes);
-        let map_rows = self.map_cache.as_ref().map_or(0, MapCache::rows_programmed);
-        // Programming a row takes all of it, whatever it holds.
-        let rows = self.translation.counters().programmed_rows + map_rows;
-        Some(rows * self.specification.row_bytes() + folded_bytes)
+        Some(self.programmed_bytes())
     }
 
     fn counters(&self) -> Vec<(&'static str, f64)> {
-        let counters = self.translation.counters();
-        let host = counters.host_units as f64;
-        let folded_bytes = self.slc_cache.as_ref().map_or(0, SlcCache::folded_bytes);
-        let folded = (folded_bytes / self.units.unit_bytes) as f64;
-        let moved = counters.moved_units as f64;
-        let erases = self.translation.erase_counts();
-        let padded = counters.padded_bytes as f64 / self.units.unit_bytes as f64;
-        let map_rows = self.map_cache.as_ref().map_or(0, MapCache::rows_programmed);
-        let row_bytes = self.specification.row_bytes();
-        let map_units = (map_rows * (row_bytes / self.units.unit_bytes)) as f64;
-        let programmed_bytes = self.flash_programmed_bytes().unwrap_or(0) as f64;
-        let host_bytes = self.host_bytes as f64;
-        vec![
-            ("host_units_written", host),
-            ("units_moved", moved),
-            ("units_folded", folded),
-            ("units_padded", padded),
-            ("units_of_map", map_units),
-            ("host_bytes_written", host_bytes),
-            ("bytes_programmed", programmed_bytes),
-            ("blocks_erased", counters.erased_blocks as f64),
-            ("erase_count_min", f64::from(erases.min)),
-            ("erase_count_mean", erases.mean),
-            ("erase_count_max", f64::from(erases.max)),
-            ("free_blocks_min", f64::from(self.translation.free_blocks_min())),
-            ("bad_blocks", f64::from(self.translation.bad_blocks())),
-            ("write_amplification", programmed_bytes / host_bytes.max(1.0)),
-        ]
+        self.counts()
     }
 }

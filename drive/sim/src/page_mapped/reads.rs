@@ -7,7 +7,7 @@ use super::{Event, PageMapped, map_cache};
 impl PageMapped {
     /// Issues a read's pages, or its data at once where no flash is involved.
     pub(super) fn start_read(&mut self, now_ns: u64, tag: u32) {
-        let request = self.commands[tag as usize].request;
+        let request = self.commands[tag].request;
         let (mut unit, last_unit) = self.units.touched(&request);
         let stream = self.read_ahead.as_mut().and_then(|ahead| ahead.follow(&request));
         let mut pages = 0;
@@ -27,9 +27,9 @@ impl PageMapped {
             pages += 1;
             self.read_page(now_ns, slot, unit - first, tag, bytes as u32);
         }
-        self.commands[tag as usize].progress = pages;
+        self.commands[tag].progress = pages;
         if at_once_bytes > 0 || pages == 0 {
-            let end_ns = self.link.send_to_host(now_ns, at_once_bytes, pages == 0);
+            let end_ns = self.interface.link.send_to_host(now_ns, at_once_bytes, pages == 0);
             if pages == 0 {
                 self.events.push(end_ns, Event::Returned(tag));
             }
@@ -54,10 +54,10 @@ impl PageMapped {
 
     #[inline]
     fn send(&mut self, now_ns: u64, tag: u32, bytes: u32) {
-        let command = &mut self.commands[tag as usize];
+        let command = &mut self.commands[tag];
         command.progress -= 1;
         let last = command.progress == 0;
-        let end_ns = self.link.send_to_host(now_ns, u64::from(bytes), last);
+        let end_ns = self.interface.link.send_to_host(now_ns, u64::from(bytes), last);
         if last {
             self.events.push(end_ns, Event::Returned(tag));
         }
@@ -99,7 +99,7 @@ impl PageMapped {
     /// What a sequential read finds in the read buffer: the first unit that it
     /// does not, the pages that are still under way, the bytes that are there.
     fn take_from_read_ahead(&mut self, tag: u32, stream: usize) -> (u32, u32, u64) {
-        let request = self.commands[tag as usize].request;
+        let request = self.commands[tag].request;
         let (mut unit, last_unit) = self.units.touched(&request);
         let (mut pages, mut at_once_bytes) = (0, 0);
         let read_ahead = self.read_ahead.as_mut().expect("a stream is read ahead");

@@ -15,7 +15,7 @@
 use super::flash::BackgroundWork;
 use super::idle_timer::{IdleTimer, Rest};
 use super::specification::{Specification, WhenFull};
-use crate::link::transfer_ns;
+use crate::host_interface::transfer_ns;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ impl SlcCache {
     pub fn new(specification: &Specification) -> Option<Self> {
         let cache = specification.slc_cache.as_ref()?;
         let flash = &specification.flash;
-        let row_bytes = specification.row_bytes();
+        let row_bytes = specification.flash.row_bytes();
         let unit_bytes = specification.translation.unit.0;
         let dynamic_gain = match (&cache.dynamic_share, &cache.bits_per_cell) {
             (Some(share), Some(bits)) => share.value.0 / f64::from(bits.value),

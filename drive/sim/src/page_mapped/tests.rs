@@ -12,7 +12,7 @@ mod wear;
 use super::specification::Specification;
 use super::translation::{Traffic, Translation};
 use crate::device::Overwriting;
-use crate::specification::Specification as Any;
+use crate::drive_file::Specification as Any;
 use closed_forms::{drive_file, greedy};
 use fourcorners_workload::{Pattern, Stream};
 use proptest::prelude::*;

@@ -29,19 +29,15 @@ impl PageMapped {
             seed: _,
             capacity_bytes,
             units: _,
-            command_delay_ns,
+            interface,
             read_overhead_ns,
             unmapped_read_overhead_ns,
             write_overhead_ns,
             modify_overhead_ns,
-            firmware_free_ns,
             host_bytes,
             write_data_rate,
             data_path_free_ns,
             data_path,
-            queue_depth,
-            in_device,
-            host_queue,
             commands: _,
             buffer_free_bytes: _,
             piece_units,
@@ -59,28 +55,23 @@ impl PageMapped {
             slc_cache,
             background,
             power,
-            link,
             flash,
             translation,
             events,
             work: _,
         } = &*self;
         same!(
-            made; capacity_bytes, command_delay_ns, read_overhead_ns, unmapped_read_overhead_ns,
-            write_overhead_ns, modify_overhead_ns, write_data_rate, queue_depth, piece_units,
+            made; capacity_bytes, read_overhead_ns, unmapped_read_overhead_ns,
+            write_overhead_ns, modify_overhead_ns, write_data_rate, piece_units,
             write_through, protected, stored_sizes, bus_rate, read_ns,
         );
         ensure(
-            *in_device == 0
-                && host_queue.is_empty()
-                && buffer_queue.is_empty()
-                && *writes_to_admit == 0
-                && barriers.is_empty(),
+            buffer_queue.is_empty() && *writes_to_admit == 0 && barriers.is_empty(),
             "a command in the drive",
         )?;
         ensure_counts([*host_bytes])?;
-        clock.ensure_soon([*firmware_free_ns, *data_path_free_ns])?;
-        link.check(&made.link, clock)?;
+        clock.ensure_soon([*data_path_free_ns])?;
+        interface.check(&made.interface, clock)?;
         flash.check(&made.flash, clock)?;
 
         // Events: of pieces in the data path, and of timers.

@@ -3,7 +3,7 @@
 use super::command::{Command, Piece};
 use super::flash::BackgroundWork;
 use super::{Event, IdleWork, PageMapped};
-use crate::link::transfer_ns;
+use crate::host_interface::transfer_ns;
 use fourcorners_target::Completion;
 use fourcorners_workload::Request;
 
@@ -18,7 +18,7 @@ impl PageMapped {
     /// The piece of a write that comes next.
     #[inline]
     fn next_piece(&self, tag: u32) -> Piece {
-        let Command { request, progress, last_unit, stored_bytes } = self.commands[tag as usize];
+        let Command { request, progress, last_unit, stored_bytes } = self.commands[tag];
         let units = (last_unit - progress + 1).min(self.piece_units);
         Piece { request, tag, stored_bytes, first_unit: progress, units }
     }
@@ -44,7 +44,7 @@ impl PageMapped {
         if self.translation.is_read_only() {
             return self.finish(now_ns, tag, libc::EIO, done);
         }
-        self.translation.prefetch_slot(self.commands[tag as usize].progress);
+        self.translation.prefetch_slot(self.commands[tag].progress);
         self.take_piece(now_ns, tag);
     }
 
@@ -67,10 +67,11 @@ impl PageMapped {
             return false;
         }
         self.buffer_free_bytes -= stored_bytes;
-        let last = piece.last_unit() == self.commands[tag as usize].last_unit;
+        let last = piece.last_unit() == self.commands[tag].last_unit;
         let bytes = self.units.overlap(piece.first_unit, piece.last_unit(), &piece.request);
         self.host_bytes += bytes;
-        self.events.push(self.link.send_to_drive(now_ns, bytes, last), Event::Arrived(tag));
+        self.events
+            .push(self.interface.link.send_to_drive(now_ns, bytes, last), Event::Arrived(tag));
         true
     }
 
@@ -98,7 +99,7 @@ impl PageMapped {
     /// look-up among hundreds of other instructions takes as long as many that
     /// follow each other.
     fn look_ahead(&self) {
-        let unit = |&(_, tag): &(u64, u32)| self.commands[tag as usize].progress;
+        let unit = |&(_, tag): &(u64, u32)| self.commands[tag].progress;
         let ahead = self.buffer_queue.len().min(LOOK_AHEAD);
         let next = ahead / 2;
         for write in self.buffer_queue.range(..next) {
@@ -113,7 +114,7 @@ impl PageMapped {
     /// command is complete or asks for its next piece.
     pub(super) fn arrived(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
         let piece = self.next_piece(tag);
-        self.commands[tag as usize].progress += piece.units;
+        self.commands[tag].progress += piece.units;
         if let Some(read_ahead) = &mut self.read_ahead {
             read_ahead.overwritten(piece.first_unit, piece.last_unit());
         }
@@ -127,7 +128,7 @@ impl PageMapped {
                 self.events.push(self.data_path_free_ns, Event::Processed);
             }
         }
-        if piece.last_unit() == self.commands[tag as usize].last_unit {
+        if piece.last_unit() == self.commands[tag].last_unit {
             if !self.is_forced(&piece.request) {
                 self.finish(now_ns, tag, 0, done);
             }
@@ -238,7 +239,7 @@ impl PageMapped {
     /// The drive has had no command for a while: its dies empty the SLC cache,
     /// unless a command has come in between.
     pub(super) fn rested(&mut self, now_ns: u64) {
-        let idle = self.in_device == 0;
+        let idle = self.interface.inside() == 0;
         match self.slc_cache.as_mut().and_then(|cache| cache.rested(now_ns, idle)) {
             Some(at_ns) => self.events.push(at_ns, Event::Rested(IdleWork::SlcCache)),
             None => (0..self.flash.dies()).for_each(|die| self.drain(now_ns, die)),

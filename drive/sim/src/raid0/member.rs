@@ -5,7 +5,6 @@ use crate::device::{Device, Overwriting};
 use crate::disk::Disk;
 use crate::log_block::LogBlock;
 use crate::page_mapped::PageMapped;
-use crate::specification::{Specification, SpecificationError};
 use crate::validity::{Checked, Clock, ensure};
 use fourcorners_target::Completion;
 use fourcorners_workload::Request;
@@ -16,9 +15,13 @@ use std::ops::Range;
 /// a call through a table.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Member {
+    /// SSD that maps every few KiB.
     PageMapped(Box<PageMapped>),
+    /// SSD that maps whole superblocks.
     BlockMapped(Box<BlockMapped>),
+    /// Hard disk drive.
     Disk(Box<Disk>),
+    /// SSD with log blocks.
     LogBlock(Box<LogBlock>),
 }
 
@@ -31,25 +34,6 @@ macro_rules! with_member {
             Member::LogBlock($drive) => $body,
         }
     };
-}
-
-impl Member {
-    /// The drive that a drive file specifies, secure-erased; `seed` is the
-    /// root of its own randomness.
-    ///
-    /// # Errors
-    /// An array, which cannot be in an array.
-    pub fn new(specification: &Specification, seed: u64) -> Result<Self, SpecificationError> {
-        Ok(match specification {
-            Specification::PageMapped(_, s) => Self::PageMapped(Box::new(PageMapped::new(s, seed))),
-            Specification::BlockMapped(_, s) => Self::BlockMapped(Box::new(BlockMapped::new(s))),
-            Specification::Disk(_, s) => Self::Disk(Box::new(Disk::new(s))),
-            Specification::LogBlock(_, s) => Self::LogBlock(Box::new(LogBlock::new(s))),
-            Specification::Raid0(..) => {
-                return Err(SpecificationError("an array cannot be a member of an array".into()));
-            }
-        })
-    }
 }
 
 impl Device for Member {

@@ -8,7 +8,7 @@
 //! on the size of a member's command.
 
 mod member;
-mod specification;
+pub mod specification;
 mod stripe;
 
 pub use member::Member;
@@ -16,7 +16,7 @@ pub use specification::Specification;
 
 use crate::device::{Device, Overwriting};
 use crate::event::NEVER_NS;
-use crate::link::transfer_ns;
+use crate::host_interface::{ByTag, transfer_ns};
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request, Stream};
@@ -37,10 +37,10 @@ pub struct Raid0 {
     overhead_ns: u64,
     data_rate: Option<u64>,
     data_path_free_ns: u64,
-    /// By tag. A command has at most one part on a member, which therefore
-    /// knows it by the same tag. Those of a drive that was saved are complete.
+    /// A command has at most one part on a member, which therefore knows it by
+    /// the same tag.
     #[serde(skip)]
-    commands: Vec<Command>,
+    commands: ByTag<Command>,
     /// Commands whose parts are all done, and when they complete, in order of
     /// time.
     completing: VecDeque<(u64, u32)>,
@@ -104,7 +104,7 @@ impl Raid0 {
             overhead_ns: specification.host.overhead.0,
             data_rate: specification.host.data_rate.as_ref().map(|rate| rate.0),
             data_path_free_ns: 0,
-            commands: Vec::new(),
+            commands: ByTag::default(),
             completing: VecDeque::new(),
             done: Vec::new(),
             counts: Counts::default(),
@@ -134,7 +134,7 @@ impl Raid0 {
     /// A member has served its part of a command.
     #[inline]
     fn part_done(&mut self, part: Completion) {
-        let command = &mut self.commands[part.slot as usize];
+        let command = &mut self.commands[part.slot];
         if command.errno == 0 {
             command.errno = part.errno;
         }
@@ -164,10 +164,6 @@ impl Device for Raid0 {
 
     #[inline]
     fn submit(&mut self, at_ns: u64, tag: u32, request: &Request) {
-        let index = tag as usize;
-        if index >= self.commands.len() {
-            self.commands.resize(index + 1, Command::default());
-        }
         let mut parts = 0;
         if request.operation == Operation::Flush {
             for member in 0..self.members.len() {
@@ -188,8 +184,8 @@ impl Device for Raid0 {
             self.look_again(member);
             parts += 1;
         }
-        self.commands[index] =
-            Command { submitted_ns: at_ns, request_bytes: request.length_bytes, parts, errno: 0 };
+        let request_bytes = request.length_bytes;
+        self.commands.put(tag, Command { submitted_ns: at_ns, request_bytes, parts, errno: 0 });
         self.counts.commands += 1;
         self.counts.parts += u64::from(parts);
     }
@@ -204,7 +200,7 @@ impl Device for Raid0 {
         match self.earliest().1 {
             Earliest::Host => {
                 if let Some((completed_ns, slot)) = self.completing.pop_front() {
-                    let errno = self.commands[slot as usize].errno;
+                    let errno = self.commands[slot].errno;
                     done.push(Completion { slot, completed_ns, errno });
                 }
             }

@@ -2,7 +2,7 @@
 //! `"4 KiB"`, `"300MB/s"`. MB is 10^6 bytes, MiB is 2^20; the space may be left out.
 //!
 //! `fourcorners/units.py` reads what people write elsewhere by the same rules;
-//! `tests/quantities.toml` holds both to them.
+//! `quantities.toml` beside this file holds both to them.
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
@@ -220,8 +220,7 @@ mod tests {
     /// One table for this crate and for Python: `tests/test_units.py`.
     #[test]
     fn quantities_are_read_as_everywhere() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/quantities.toml");
-        let table: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        let table: toml::Table = include_str!("quantities.toml").parse().unwrap();
         let mut count = 0;
         for (kind, cases) in &table {
             let kind = match kind.as_str() {

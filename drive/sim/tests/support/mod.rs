@@ -8,11 +8,12 @@ pub mod theory;
 
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
-use fourcorners_sim::{SimulatedDrive, with_model};
-use fourcorners_workload::{Operation, Pattern, Stop, Stream, Workload};
+use fourcorners_sim::SimulatedDrive;
+use fourcorners_workload::{Content, Operation, Pattern, Stop, Stream, Workload};
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
+pub const GB: u64 = 1_000_000_000;
 pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// The text of a drive file of the catalog.
@@ -42,8 +43,7 @@ fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 pub fn run(drive: &mut SimulatedDrive, workload: &Workload) -> Recording {
-    with_model!(&mut drive.model, model => execute(workload, &mut **model, &Progress::default()))
-        .unwrap()
+    execute(workload, drive, &Progress::default()).unwrap()
 }
 
 /// One stream on one worker, aligned to sectors when random, as Iometer does.
@@ -51,7 +51,7 @@ pub fn workload(operation: Operation, pattern: Pattern, block: u64, depth: u32) 
     Workload {
         streams: vec![Stream {
             alignment_bytes: Some(512),
-            queue_depth: depth,
+            queue_depth_per_worker: depth,
             ..Stream::new(
                 if operation == Operation::Read { 1.0 } else { 0.0 },
                 pattern,
@@ -101,4 +101,29 @@ pub fn assert_within(what: &str, value: f64, target: f64, percent: f64) {
         off.abs() <= percent,
         "{what}: {value:.4}, expected {target} within {percent} %, is {off:+.2} % off"
     );
+}
+
+/// Writes the first 8 GB once, in order.
+pub fn fill_8_gb(drive: &mut SimulatedDrive, content: Content) {
+    let mut fill = workload(Operation::Write, Pattern::Sequential, 128 * KIB, 32);
+    fill.streams[0].span_bytes = Some(8 * GB);
+    fill.streams[0].content = content;
+    fill.stop.bytes = Some(8 * GB);
+    run(drive, &fill);
+}
+
+/// Settings under which nothing but the dies takes time.
+pub fn only_dies(dies: &str) -> Vec<(&str, &str)> {
+    vec![
+        ("host.overhead", "0 us"),
+        ("link.command_overhead", "0 B"),
+        ("controller.read_overhead", "0 us"),
+        ("flash.bus_rate", "1000 GB/s"),
+        ("flash.read_time", "10 ms"),
+        ("flash.dies", dies),
+        ("flash.channels", "8"),
+        ("capacity.user", "9 GiB"),
+        // A power of two of rows divides the addresses evenly over the dies.
+        ("flash.blocks_per_plane", "2048"),
+    ]
 }

@@ -6,7 +6,7 @@ use super::theory::drive_file;
 use super::{drive, drive_of, log_block_file};
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
-use fourcorners_sim::{SimulatedDrive, with_model};
+use fourcorners_sim::SimulatedDrive;
 use fourcorners_target::Target;
 use fourcorners_workload::{Content, Pattern, Stream, Workload};
 use rand_core::{Rng, SeedableRng};
@@ -314,12 +314,11 @@ fn counter(drive: &SimulatedDrive, name: &str) -> Option<f64> {
 }
 
 fn now_ns(drive: &mut SimulatedDrive) -> u64 {
-    with_model!(&mut drive.model, model => model.now_ns())
+    drive.now_ns()
 }
 
 fn run(drive: &mut SimulatedDrive, workload: &Workload) -> Recording {
-    with_model!(&mut drive.model, model => execute(workload, &mut **model, &Progress::default()))
-        .expect("the workload fits the drive")
+    execute(workload, drive, &Progress::default()).expect("the workload fits the drive")
 }
 
 /// One step of a soak on both drives, which are `what`: a workload, or something between them.

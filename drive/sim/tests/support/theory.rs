@@ -45,7 +45,6 @@ pub fn drive_file(
         bus_rate = {{ value = "200 MB/s", source = "test" }}
         [translation]
         unit = {{ value = "4 KiB", source = "test" }}
-        reserved_share = {{ value = 0.0, source = "test" }}
         {more}
         "#
     )

@@ -11,7 +11,7 @@ from fourcorners.analysis.finding import RESOLUTION
 from fourcorners.validation.arena.explain.drives import Hidden, draw
 from fourcorners.validation.arena.explain.known import known
 from fourcorners.validation.arena.explain.truth import Truth
-from fourcorners.validation.arena.explain.truths import TRUTHS
+from fourcorners.validation.arena.explain.truths import TRUTHS, true_of
 from fourcorners.validation.arena.frame import measured
 
 SUITE = "explain"
@@ -97,24 +97,25 @@ def _probed(hidden: Hidden, index: int) -> ProbedDrive:
             for test in probed.manifest["tests"]
             if test["status"] == "failed"
         )
+    true = true_of(hidden)
     answers = [
-        _answer(truth, value, findings.get(truth.finding))
+        _answer(truth, true[truth.finding], findings.get(truth.finding))
         for truth in TRUTHS
-        if (value := truth.of(hidden)) is not None
+        if truth.finding in true
     ]
     return ProbedDrive(index, hidden.kind, tuple(answers), failures)
 
 
 def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> GradedAnswer:
     if finding is not None and finding["verdict"] == "not applicable":
-        return GradedAnswer(truth.finding, float(value), 0.0, None, applies=False)
+        return GradedAnswer(truth.finding, value, 0.0, None, applies=False)
     said = None if finding is None else truth.said(finding)
     if finding is None or said is None:
-        return GradedAnswer(truth.finding, float(value), None, None)
+        return GradedAnswer(truth.finding, value, None, None)
     low_high = finding["interval"]
     return GradedAnswer(
         truth.finding,
-        float(value),
+        value,
         said,
         None if low_high is None else (float(low_high[0]), float(low_high[1])),
         bounds=finding["detail"].get("interval") == RESOLUTION,

@@ -16,7 +16,6 @@ from fourcorners.validation.arena.drive_text import (
     BytesPerSecond,
     GigabitsPerSecond,
     Seconds,
-    Sections,
     drive_file,
 )
 
@@ -36,18 +35,11 @@ _US, _MS = 1e-6, 1e-3
 
 @dataclass(frozen=True)
 class Hidden:
-    """One drive and what is true of it. ``sections`` has the values of its drive file as numbers in
-    bytes, seconds and bytes per second."""
+    """One drive, which says itself what is true of it (:mod:`truths`)."""
 
     kind: str
     drive: DriveFile
-    sections: Sections
     seed: int
-
-    def get(self, path: str) -> Any:
-        """The value of ``section.parameter``; ``None`` where the drive file has none."""
-        section, _, parameter = path.partition(".")
-        return self.sections.get(section, {}).get(parameter)
 
 
 def draw(seed: int, index: int) -> Hidden:
@@ -64,7 +56,7 @@ def draw(seed: int, index: int) -> Hidden:
         case _:
             file_kind, sections = "page-mapped-ssd", _page_mapped(chance, kind)
     drive = drive_file(f"hidden-{seed}-{index}", file_kind, sections)
-    return Hidden(kind, drive, sections, seed=int(chance.integers(1, 2**31)))
+    return Hidden(kind, drive, seed=int(chance.integers(1, 2**31)))
 
 
 def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, Any]]:
@@ -78,7 +70,7 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     unit = min(unit, page)
     user = int(chance.choice([4, 6, 8, 12])) * GIB
     spare = _between(chance, 0.06, 0.40)
-    reserved = 0.04
+    reserved = 0.04  # Of all flash: bad blocks and tables.
     block = page * pages_per_block
     # Some blocks of each die are kept free for collection and are being written.
     blocks = math.ceil((user * (1 + spare) / block / dies / planes + 8 / planes) / (1 - reserved))
@@ -108,7 +100,7 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
             "erase_time": Seconds(_between(chance, 2, 8) * _MS),
             "bus_rate": BytesPerSecond(_between(chance, 100, 1000) * 1e6),
         },
-        "translation": {"unit": Bytes(unit), "reserved_share": reserved},
+        "translation": {"unit": Bytes(unit)},
         "garbage_collection": {
             "start_free_blocks": 3,
             "burst_blocks": 0 if chance.random() < 0.6 else int(chance.integers(1, 4)),
@@ -148,8 +140,8 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
             cache = int(user * _between(chance, 0.01, 0.04)) // MIB * MIB
             cached["static_size"] = Bytes(cache)
             total = 3 * cache / (user * (1 + spare)) + reserved
-            sections["translation"]["reserved_share"] = round(total, 4)
             scale = (1 - reserved) / (1 - total)
+            reserved = round(total, 4)
             sections["flash"]["blocks_per_plane"] = math.ceil(blocks * scale)
         sections["slc_cache"] = cached
     if chance.random() < 0.1:
@@ -172,9 +164,9 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
         sections["translation"]["superblock_dies"] = dies
     # Of large blocks few make up the spare area, and those that are kept free and filled all of it.
     needed = math.ceil(user / block / dies / planes) + 3 + collection["burst_blocks"] + 2
-    share = 1 - sections["translation"]["reserved_share"]
-    while math.floor(sections["flash"]["blocks_per_plane"] * share) < needed:
+    while (used := math.floor(sections["flash"]["blocks_per_plane"] * (1 - reserved))) < needed:
         sections["flash"]["blocks_per_plane"] += 1
+    sections["translation"]["spare_area"] = used * block * dies * planes / user - 1
     return sections
 
 

@@ -1,25 +1,58 @@
-"""What is true of a hidden drive, finding by finding."""
+"""What is true of a hidden drive, as the drive says itself, finding by finding."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from fourcorners.validation.arena.explain.collection_truths import COLLECTION_TRUTHS
-from fourcorners.validation.arena.explain.disk_truths import DISK_TRUTHS
+from fourcorners.suites import Subject
+from fourcorners.suites.probes import burst
+from fourcorners.suites.probes.common import probed_bytes
+from fourcorners.suites.probes.overwrite import (
+    BATCH,
+    CHUNKS,
+    CLIFFS_WATCHED,
+    DEPTH,
+    FILL_BLOCK_BYTES,
+    OVERWRITE_BLOCK_BYTES,
+    Parameters,
+)
+from fourcorners.target.simulated import SimulatedTarget, Treatment
 from fourcorners.validation.arena.explain.drives import Hidden
-from fourcorners.validation.arena.explain.flash_truths import FLASH_TRUTHS
-from fourcorners.validation.arena.explain.link_truths import LINK_TRUTHS
 from fourcorners.validation.arena.explain.truth import Truth
+from fourcorners.workload import Stream, Workload
 
 _KINDS_TOLD = ("disk", "page-mapped", "cluster-mapped", "log-block")
 """Kinds of drives as the story has them, numbered from 1."""
 
+_FLUSHED_BYTES = 4096
+"""Written between two flushes by the probe of durability."""
 
-def _kind(hidden: Hidden) -> float | None:
+_LONGEST_S = 1e5
+"""Longest for what is written: bytes end it."""
+
+
+def true_of(hidden: Hidden) -> dict[str, float]:
+    """Values in the units of the findings by their names: 0 where the drive does not have the
+    thing, so that finding it is a false discovery. What does not apply to the drive is missing."""
+    target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
+    treatment = Treatment(
+        burst_bytes=int(probed_bytes(Subject("simulated", target.capacity_bytes))),
+        rest_s=burst.Parameters().rest_s,
+        flushed_bytes=_FLUSHED_BYTES,
+        overwrite_block_bytes=OVERWRITE_BLOCK_BYTES,
+    )
+    truths = target.truths(treatment)
+    if truths.get("stalls_as_one"):
+        truths = target.truths(treatment, _valid_share(target, truths, hidden.seed))
+    return {"explanation": _kind(hidden.drive.kind)} | truths
+
+
+def _kind(kind: str) -> float:
     told = {
         "disk": "disk",
-        "cluster-mapped SSD": "cluster-mapped",
-        "log-block SSD": "log-block",
-    }.get(hidden.kind, "page-mapped")
+        "block-mapped-ssd": "cluster-mapped",
+        "log-block-ssd": "log-block",
+    }.get(kind, "page-mapped")
     return 1.0 + _KINDS_TOLD.index(told)
 
 
@@ -29,128 +62,85 @@ def _kind_told(explanation: Mapping[str, Any]) -> float | None:
     return 1.0 + _KINDS_TOLD.index(kind) if kind in _KINDS_TOLD else None
 
 
-def _log_blocks(hidden: Hidden) -> float | None:
-    return float(hidden.kind == "log-block SSD")
-
-
-def _mapping_unit(hidden: Hidden) -> float | None:
-    if hidden.kind == "disk":
-        return 0
-    if hidden.kind == "log-block SSD":
-        return block_bytes(hidden)  # Of what logs hold, rows: until it is merged.
-    unit = hidden.get("translation.unit")
-    return cluster_bytes(hidden) if unit is None else float(unit)
-
-
-def _row_bytes(hidden: Hidden) -> float:
-    """One page of every plane of a die."""
-    return float(hidden.get("flash.page_size") * hidden.get("flash.planes"))
-
-
-def block_bytes(hidden: Hidden) -> float:
-    """Of a drive with log blocks: one block of every plane of a bank's dies."""
-    pages = hidden.get("flash.pages_per_block") * hidden.get("translation.dies_per_block")
-    return float(pages * _row_bytes(hidden))
-
-
-def cluster_bytes(hidden: Hidden) -> float:
-    """Of a cluster-mapped drive: one block of every plane of all dies that work together."""
-    flash = hidden.sections["flash"]
-    return float(
-        flash["channels"] * flash["planes"] * flash["page_size"] * flash["pages_per_block"]
-    )
-
-
-def _partial_unit(hidden: Hidden) -> float | None:
-    """Of a drive that maps clusters: each row of a cluster is read, passes the channel both ways
-    and is programmed, one after the other, and what was replaced is erased before the next one."""
-    if hidden.kind != "cluster-mapped SSD":
+def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int) -> float | None:
+    """Of the blocks that are collected from the cliff until the probe ends, what is still valid, as
+    the simulated drive counts it when it is filled and overwritten as the probe does. ``None``
+    where nothing is collected until then."""
+    share = truths["over_provisioning"]
+    user = target.capacity_bytes
+    batches = min(Parameters().in_all, CLIFFS_WATCHED * share) * CHUNKS / BATCH
+    end = math.ceil(batches) * BATCH / CHUNKS
+    if end <= share:
         return None
-    flash = hidden.sections["flash"]
-    transfer_s = flash["planes"] * flash["page_size"] / flash["bus_rate"]
-    row_s = flash["read_time"] + 2 * transfer_s + flash["program_time"]
-    return float(flash["pages_per_block"] * row_s + flash["erase_time"])
 
+    def write(pattern: str, block: int, of_user: float, seed: int) -> None:
+        count = int(of_user * user) // block * block
+        stream = Stream.write(pattern, block, queue_depth=DEPTH)
+        target.run(Workload([stream], seconds=_LONGEST_S, transfer_bytes=count, seed=seed))
 
-def _stripe(hidden: Hidden) -> float | None:
-    if hidden.kind == "disk":
-        return 0
-    if hidden.get("flash.dies") is None:
+    write("sequential", FILL_BLOCK_BYTES, 1.0, seed)
+    write("random", OVERWRITE_BLOCK_BYTES, share, seed)
+    before = target.counters()
+    write("random", OVERWRITE_BLOCK_BYTES, end - share, seed + 1)
+    after = target.counters()
+    moved, erased = (after[name] - before[name] for name in ("units_moved", "blocks_erased"))
+    if not erased:
         return None
-    if hidden.get("translation.dies_per_block") == 1:
-        return block_bytes(hidden)  # The next die's turn comes with the next block.
-    return _row_bytes(hidden)
-
-
-def _page(hidden: Hidden) -> float | None:
-    if hidden.kind == "cluster-mapped SSD":
-        return None
-    if hidden.kind in ("compressing SSD", "log-block SSD"):
-        # A die reads from all of its planes at once. (So does drive/sim, of data that does not
-        # compress, where units of half their size or less fill rows of up to two planes.)
-        return _row_bytes(hidden)
-    return 0 if hidden.kind == "disk" else float(hidden.get("flash.page_size"))
-
-
-def _dies(hidden: Hidden) -> float | None:
-    return 0 if hidden.kind == "disk" else hidden.get("flash.dies")
-
-
-def _channels(hidden: Hidden) -> float | None:
-    if hidden.kind == "disk":
-        return 0
-    return hidden.get("flash.channels") if hidden.get("flash.dies") else None
-
-
-def _parallel_units(hidden: Hidden) -> float | None:
-    """Dies; one where the drive takes one command at a time."""
-    if hidden.kind == "disk":
-        return 0
-    if hidden.get("link.queue_depth") == 1:
-        return 1
-    dies = hidden.get("flash.dies")
-    return None if dies is None else float(dies)
-
-
-def _queue_depth(hidden: Hidden) -> float | None:
-    return float(hidden.get("link.queue_depth"))
-
-
-def _read_ahead(hidden: Hidden) -> float | None:
-    return float(hidden.kind == "disk" or "read_ahead" in hidden.sections)
-
-
-def _read_ahead_streams(hidden: Hidden) -> float | None:
-    if hidden.kind == "disk":
-        return float(hidden.get("cache.segments") or 1)
-    return float(hidden.get("read_ahead.streams") or 0)
-
-
-def _read_cache(hidden: Hidden) -> float | None:
-    """Of a disk, its segments."""
-    if hidden.kind == "disk":
-        segments = hidden.get("cache.segments") or 1
-        return float(segments * hidden.get("cache.read_ahead"))
-    return float(hidden.get("read_cache.size") or 0)
+    return moved * truths["mapping_unit"] / (erased * truths["block_bytes"])
 
 
 TRUTHS = (
-    Truth("explanation", True, _kind, _kind_told),
-    Truth("log_blocks", True, _log_blocks),
-    Truth("read_ahead", True, _read_ahead),
-    Truth("read_ahead_streams", True, _read_ahead_streams),
-    Truth("read_cache_bytes", False, _read_cache),
-    Truth("mapping_unit", True, _mapping_unit),
-    Truth("partial_unit_penalty", False, _partial_unit),
-    Truth("extended_model", False, _partial_unit),
-    Truth("stripe_bytes", True, _stripe),
-    Truth("page_bytes", True, _page),
-    Truth("dies", True, _dies),
-    Truth("channels", True, _channels),
-    Truth("parallel_units", False, _parallel_units),
-    Truth("command_queue_depth", True, _queue_depth),
-    *LINK_TRUTHS,
-    *DISK_TRUTHS,
-    *COLLECTION_TRUTHS,
-    *FLASH_TRUTHS,
+    Truth("explanation", True, _kind_told),
+    Truth("log_blocks", True),
+    Truth("read_ahead", True),
+    Truth("read_ahead_streams", True),
+    Truth("read_cache_bytes", False),
+    Truth("mapping_unit", True),
+    Truth("partial_unit_penalty", False),
+    Truth("extended_model", False),
+    Truth("stripe_bytes", True),
+    Truth("page_bytes", True),
+    Truth("dies", True),
+    Truth("channels", True),
+    Truth("parallel_units", False),
+    Truth("command_queue_depth", True),
+    Truth("link", True),
+    Truth("link_ceiling", False),
+    Truth("read_ahead_bytes", False),
+    Truth("reordering", True),
+    Truth("read_access_penalty", False),
+    Truth("read_sequential_rate", False),
+    Truth("write_access_penalty", False),
+    Truth("write_sequential_rate", False),
+    Truth("zones", True),
+    Truth("outer_rate", False),
+    Truth("inner_rate", False),
+    Truth("rotation_rpm", True),
+    Truth("seek_stroke", False),
+    Truth("seek_base", False),
+    Truth("seek_mean", False),
+    Truth("track_bytes", False),
+    Truth("track_switch", False),
+    Truth("head_switch", False),
+    Truth("heads", True),
+    Truth("over_provisioning", False),
+    Truth("op_by_cliff", False),
+    Truth("op_by_amplification", False),
+    Truth("superblock_bytes", False),
+    Truth("collection_stall_spacing", False),
+    Truth("collection_stall_length", False),
+    Truth("write_buffer_bytes", False),
+    Truth("write_drain_rate", False),
+    Truth("slc_cache_bytes", False),
+    Truth("slc_direct_rate", False),
+    Truth("slc_recovered_share", False),
+    Truth("volatile_write_cache", True),
+    Truth("power_loss_protection", True),
+    Truth("flush_cost", False),
+    Truth("compression", True),
+    Truth("compression_floor", False),
+    Truth("deduplication", True),
+    Truth("trim_effect", True),
+    Truth("trim_granularity", True),
+    Truth("idle_recovery", True),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from fourcorners.suites.suite import Suite
 from fourcorners.target.open import open_target
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.arena.explain.drives import Hidden
+from fourcorners.validation.arena.explain.truths import true_of
 from fourcorners.workload import Stream, Workload
 
 _IOS_MAX = 300_000
@@ -50,10 +50,15 @@ class KnownDrive:
         """Whether it maps pages and collects garbage."""
         return self.hidden.drive.kind == "page-mapped-ssd"
 
+    @cached_property
+    def truths(self) -> dict[str, float]:
+        """What the drive says of itself, by finding."""
+        return true_of(self.hidden)
+
     @property
     def content_matters(self) -> bool:
         """Whether it compresses, or stores once what is written twice."""
-        return "compression" in self.hidden.sections or "deduplication" in self.hidden.sections
+        return bool(self.truths["compression"] or self.truths["deduplication"])
 
     @cached_property
     def repeated(self) -> dict[tuple[str, str], Measured]:
@@ -82,6 +87,11 @@ class KnownDrive:
         target = self.fresh()
         target.idle(_AT_REST_S)
         return target
+
+    @property
+    def capacity_bytes(self) -> int:
+        """The drive's size."""
+        return self._full.capacity_bytes
 
     def reads(self, block_bytes: int, depth: int, seconds: float = 2.0) -> float:
         """Random reads a second over all of the full drive, aligned, when it does nothing else."""
@@ -122,10 +132,6 @@ class KnownDrive:
         """Small random writes to the full drive, of each second; shape (seconds,)."""
         recording = self.fresh(seed=11).run(Workload([_hammering()], seconds=seconds, seed=12))
         return np.asarray(recording.write.second_ios[: int(seconds)], np.float64)
-
-    def get(self, path: str) -> Any:
-        """A parameter of the drive's file."""
-        return self.hidden.get(path)
 
 
 def _hammering() -> Stream:

@@ -11,7 +11,6 @@ from fourcorners import wording
 from fourcorners.analysis import artefacts
 from fourcorners.analysis.source import Measured, every_operation, measured
 from fourcorners.recording.columns import PERCENTILES
-from fourcorners.validation.arena.explain.link_truths import link_bytes_per_second
 from fourcorners.validation.arena.sentences.course_rules import COURSE_RULES, EXACT, drop
 from fourcorners.validation.arena.sentences.drive import KnownDrive
 from fourcorners.validation.arena.sentences.page import Page, PageSentence
@@ -224,7 +223,7 @@ def _queueing(operation: str, gains: bool) -> Rule:
                 rates = [drive.reads(_SMALL_BYTES, depth) for depth in depths]
             else:
                 span, seconds = 8 * 10**9, shallow.elapsed_s
-                span = min(span, int(drive.get("capacity.user")))
+                span = min(span, drive.capacity_bytes)
                 rates = [drive.writes_when_fresh(depth, span, seconds) for depth in depths]
             true = rates[0] / rates[1]
             rulings.append(
@@ -338,7 +337,7 @@ def _link_limit(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ru
     """Nothing on the page is faster, and of a known drive the link leaves as much for data."""
     ceiling = claim.numbers["evidence"]["ceiling"]
     fastest = max(one.bytes_per_second for one in every_operation(page.run.recordings))
-    own = None if drive is None else link_bytes_per_second(drive.hidden)
+    own = None if drive is None else drive.truths["link_ceiling"]
     return all_of(
         require(fastest <= (1 + EXACT) * ceiling, f"a recording has {wording.rate(fastest)}"),
         UNTOLD if own is None else close(ceiling, own, EXACT, "what its link leaves for data"),
@@ -350,7 +349,7 @@ def _rate_cap(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruli
     seen = claim.numbers["evidence"]
     if drive is None or seen.get("unit") != "IOPS":
         return _of_a_host(claim, page, drive)
-    most = 1 / drive.get("host.overhead")
+    most = 1 / drive.truths["host_overhead"]
     return close(seen["ceiling"], most, AGAIN_WITHIN, "what the host issues in a second")
 
 

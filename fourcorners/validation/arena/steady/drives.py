@@ -111,6 +111,7 @@ class _Flash:
     program_ms: float
     buffer_kib: int
     reserved: float
+    """Share of all flash that is neither the user's nor spare area."""
 
     @classmethod
     def draw(cls, chance: np.random.Generator, *, user_mib: int, spare: float) -> "_Flash":
@@ -131,6 +132,12 @@ class _Flash:
         # Three blocks of a die are kept free for collection, and one or two are being written.
         needed = self.user_mib * (1 + self.spare) / block_mib / self.dies + 6
         return math.ceil(needed / (1 - self.reserved))
+
+    @property
+    def spare_area(self) -> float:
+        """All flash that is not reserved, over the user area, beyond the user's."""
+        used = math.floor(self.blocks_of_a_die * (1 - self.reserved)) * self.dies
+        return used * self.page_kib * self.pages_per_block / 1024 / self.user_mib - 1
 
     @property
     def spare_blocks_of_a_die(self) -> float:
@@ -156,7 +163,7 @@ class _Flash:
                 "erase_time": f"{min(2 * self.program_ms, 20):g} ms",
                 "bus_rate": "100 MB/s",
             },
-            "translation": {"unit": "4 KiB", "reserved_share": self.reserved},
+            "translation": {"unit": "4 KiB", "spare_area": self.spare_area},
             **sections,
         }
         return drive_file(name, "page-mapped-ssd", parameters)

@@ -2,8 +2,9 @@
 
 use super::bits;
 use super::frontier::Frontier;
+use super::pool::{Pool, Stream};
 use super::victim::{NOT_CLOSED, Victim, fewest};
-use super::{Pool, RowWork, Stream, Translation};
+use super::{RowWork, Translation};
 use crate::page_mapped::flash::BackgroundWork;
 use crate::table::prefetch;
 

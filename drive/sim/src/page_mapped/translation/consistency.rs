@@ -1,7 +1,8 @@
 //! What must hold of the map at any time, and of a loaded one.
 
+use super::pool::{Pool, Stream};
 use super::victim::{NOT_CLOSED, Victim};
-use super::{Pool, Stream, Table, Translation, TranslationCounters, bits};
+use super::{Table, Translation, TranslationCounters, bits};
 use crate::validity::{Broken, Checked, ensure, ensure_counts, same};
 use std::ops::Range;
 

@@ -5,7 +5,6 @@
 //! pool the dies that it spans: one die, or all dies of a superblock, whose
 //! rows go round the dies.
 
-use crate::page_mapped::content::StoredSizes;
 use crate::page_mapped::specification::Specification;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -88,10 +87,10 @@ impl Geometry {
     /// When the drive has 2^32 slots or more (16 TiB of 4 KiB units).
     pub fn new(specification: &Specification) -> Self {
         let unit_bytes = specification.translation.unit.0 as u32;
-        let row_bytes = specification.row_bytes() as u32;
-        let density = unit_bytes / StoredSizes::new(specification).least();
+        let row_bytes = specification.flash.row_bytes() as u32;
+        let density = unit_bytes / specification.stored_sizes().least();
         let slots_per_row = row_bytes / unit_bytes * density;
-        let dies_per_pool = specification.dies_per_pool();
+        let dies_per_pool = specification.translation.dies_per_pool();
         let pools = specification.flash.dies.value / dies_per_pool;
         let blocks = specification.blocks_per_die();
         let rows_per_block = specification.flash.pages_per_block.value * dies_per_pool;
@@ -104,7 +103,7 @@ impl Geometry {
             blocks,
             rows_per_block,
             slots_per_row,
-            slots_per_page: (slots_per_row / specification.planes_together()).max(1),
+            slots_per_page: (slots_per_row / specification.flash.planes_together()).max(1),
             slots_per_block,
             slots_per_pool: slots_per_block * blocks,
             unit_bytes,

@@ -1,8 +1,9 @@
 //! Which units are on flash: padding of rows that must be, and what a loss of
 //! power takes.
 
+use super::pool::Stream;
 use super::unsettled::Unsettled;
-use super::{RowWork, Stream, Translation};
+use super::{RowWork, Translation};
 
 /// Where a unit is on its way to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

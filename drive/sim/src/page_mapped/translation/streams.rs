@@ -12,7 +12,8 @@
 //! long a part seems to have been written lately; it takes two such mistakes in
 //! a row to take one for hot.
 
-use super::{RowWork, Stream, Translation};
+use super::pool::Stream;
+use super::{RowWork, Translation};
 use crate::page_mapped::specification::{Specification, StreamRule};
 use crate::table::Table;
 use crate::validity::{Checked, ensure, same};

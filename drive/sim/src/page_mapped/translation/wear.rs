@@ -8,8 +8,9 @@
 //!
 //! Left out: read disturb, retention, and blocks that wear unequally.
 
+use super::Translation;
+use super::pool::Stream;
 use super::victim::NOT_CLOSED;
-use super::{Stream, Translation};
 use crate::page_mapped::specification::{Levelling, Specification};
 use crate::validity::{Checked, ensure, same};
 use rand_core::{Rng, SeedableRng};

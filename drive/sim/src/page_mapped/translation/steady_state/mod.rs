@@ -14,9 +14,10 @@ mod numerics;
 mod population;
 mod traffic;
 
+use super::Translation;
 use super::bits;
+use super::pool::Stream;
 use super::victim::NOT_CLOSED;
-use super::{Stream, Translation};
 use crate::page_mapped::specification::{Policy, Specification};
 use crate::table::prefetch;
 use alias::Alias;

@@ -2,6 +2,7 @@
 
 use crate::specification;
 use crate::specification::Interface;
+use crate::truth::{Truths, Unit, seconds};
 use crate::validity::{Checked, Clock, ensure_counts, same};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,6 @@ pub struct Link {
     rate: u64,
     /// By direction: towards the host, towards the drive.
     overhead_ns: [u64; 2],
-    command_latency_ns: u64,
     full_duplex: bool,
     /// By direction; half-duplex links use the first.
     free_ns: [u64; 2],
@@ -46,30 +46,23 @@ impl Link {
     /// From the specification.
     pub fn new(specification: &specification::Link) -> Self {
         let rate = payload_rate(&specification.interface);
-        let (overhead, command_latency_ns, full_duplex) = match &specification.interface {
+        let (overhead, full_duplex) = match &specification.interface {
             Interface::Sata { command_overhead, write_command_overhead, .. } => {
                 let write = write_command_overhead.as_ref().unwrap_or(command_overhead);
-                ([command_overhead.0, write.0], 0, false)
+                ([command_overhead.0, write.0], false)
             }
-            Interface::Pcie { command_overhead, command_latency, .. } => {
-                ([command_overhead.0; 2], command_latency.0, true)
-            }
+            Interface::Pcie { command_overhead, .. } => ([command_overhead.0; 2], true),
         };
         let overhead_ns = overhead.map(|bytes| transfer_ns(bytes, rate));
-        Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns: [0; 2], busy_ns: 0 }
+        Self { rate, overhead_ns, full_duplex, free_ns: [0; 2], busy_ns: 0 }
     }
 
     /// Fails unless a loaded link can go on as one that was `made`.
     pub fn check(&self, made: &Self, clock: Clock) -> Checked {
-        let Self { rate, overhead_ns, command_latency_ns, full_duplex, free_ns, busy_ns } = self;
-        same!(made; rate, overhead_ns, command_latency_ns, full_duplex);
+        let Self { rate, overhead_ns, full_duplex, free_ns, busy_ns } = self;
+        same!(made; rate, overhead_ns, full_duplex);
         ensure_counts([*busy_ns])?;
         clock.ensure_soon(*free_ns)
-    }
-
-    /// Time that a command and its completion spend on round trips.
-    pub fn command_latency_ns(&self) -> u64 {
-        self.command_latency_ns
     }
 
     /// Time spent on data so far, both directions added up.
@@ -121,6 +114,49 @@ fn payload_rate(interface: &Interface) -> u64 {
                 / (PCIE_PACKET_BYTES + PCIE_PACKET_OVERHEAD_BYTES)
         }
     }
+}
+
+impl Interface {
+    /// Bytes per second, and direction, that the line code leaves.
+    fn line_rate(&self) -> f64 {
+        match self {
+            Interface::Sata { line_rate, .. } => line_rate.0 as f64 / 10.0,
+            Interface::Pcie { generation, lanes, .. } => {
+                let (transfers, code) = match generation.value {
+                    1 => (2.5e9, 0.8),
+                    2 => (5e9, 0.8),
+                    later => (1e9 * f64::from(1u32 << later), 128.0 / 130.0),
+                };
+                f64::from(lanes.value) * transfers / 8.0 * code
+            }
+        }
+    }
+
+    /// Bytes per second, and direction, that are left for data.
+    pub fn payload_rate(&self) -> f64 {
+        let share = |data: u64, overhead: u64| data as f64 / (data + overhead) as f64;
+        self.line_rate()
+            * match self {
+                Interface::Sata { .. } => share(SATA_FRAME_BYTES, SATA_FRAME_OVERHEAD_BYTES),
+                Interface::Pcie { .. } => share(PCIE_PACKET_BYTES, PCIE_PACKET_OVERHEAD_BYTES),
+            }
+    }
+
+    /// Time that a command and its completion spend on round trips.
+    pub fn command_latency_ns(&self) -> u64 {
+        match self {
+            Interface::Sata { .. } => 0,
+            Interface::Pcie { command_latency, .. } => command_latency.0,
+        }
+    }
+}
+
+/// What is true of the host, the link and its command queue.
+pub fn host_truths(truths: &mut Truths, link: &specification::Link, host_ns: u64) {
+    truths.add("host_overhead", seconds(host_ns), Unit::Seconds);
+    truths.add("link", link.interface.line_rate().round(), Unit::BytesPerSecond);
+    truths.add("link_ceiling", link.interface.payload_rate(), Unit::BytesPerSecond);
+    truths.add("command_queue_depth", f64::from(link.queue_depth.value), Unit::Count);
 }
 
 /// Time for `bytes` at `rate` bytes per second, rounded up to a nanosecond.

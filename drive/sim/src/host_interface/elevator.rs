@@ -6,16 +6,23 @@ use std::collections::VecDeque;
 
 /// Commands at the host, in the order in which they came.
 ///
-/// The host knows addresses, not angles: it sweeps up over the addresses of the
+/// The host of a disk knows addresses, not angles: it sweeps up over the addresses of the
 /// oldest commands and begins again at the lowest (C-LOOK). The drive reorders
 /// what it has been sent by position.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Elevator {
-    /// Tag and first sector.
-    waiting: VecDeque<(u32, u64)>,
+    waiting: VecDeque<Waiting>,
     window: usize,
-    /// First sector of the command that went last.
+    /// Address of the command that went last.
     last: u64,
+}
+
+/// A command that waits.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Waiting {
+    arrival_ns: u64,
+    tag: u32,
+    address: u64,
 }
 
 impl Elevator {
@@ -32,19 +39,27 @@ impl Elevator {
         ensure(waiting.is_empty(), "a command at the host")
     }
 
-    /// A command has to wait.
-    pub fn push(&mut self, tag: u32, start: u64) {
-        self.waiting.push_back((tag, start));
+    /// A command has to wait, which would reach the drive at `arrival_ns`.
+    #[inline]
+    pub fn push(&mut self, arrival_ns: u64, tag: u32, address: u64) {
+        self.waiting.push_back(Waiting { arrival_ns, tag, address });
     }
 
-    /// The command that goes next.
-    pub fn pop(&mut self) -> Option<u32> {
+    /// The command that goes next: when it would have reached the drive, and its
+    /// tag.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(u64, u32)> {
+        let next = if self.window == 1 { self.waiting.pop_front() } else { self.pop_nearest() };
+        next.map(|Waiting { arrival_ns, tag, .. }| (arrival_ns, tag))
+    }
+
+    fn pop_nearest(&mut self) -> Option<Waiting> {
         let last = self.last;
         let (index, _) = (self.waiting.iter().take(self.window).enumerate())
-            .min_by_key(|&(index, &(_, start))| (start < last, start, index))?;
-        let (tag, start) = self.waiting.remove(index)?;
-        self.last = start;
-        Some(tag)
+            .min_by_key(|&(index, waiting)| (waiting.address < last, waiting.address, index))?;
+        let next = self.waiting.remove(index)?;
+        self.last = next.address;
+        Some(next)
     }
 }
 
@@ -55,9 +70,9 @@ mod tests {
     fn order(window: u32, starts: &[u64]) -> Vec<u32> {
         let mut elevator = Elevator::new(window);
         for (tag, &start) in (0..).zip(starts) {
-            elevator.push(tag, start);
+            elevator.push(0, tag, start);
         }
-        std::iter::from_fn(|| elevator.pop()).collect()
+        std::iter::from_fn(|| elevator.pop()).map(|(_, tag)| tag).collect()
     }
 
     #[test]
