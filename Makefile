@@ -48,6 +48,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/stubtest --ignore-disjoint-bases fourcorners._core
 	$(BIN)/python -m tools.tidy
 
 format: $(READY)

@@ -150,7 +150,8 @@ impl Target for Medium {
 }
 
 fn workload(read_fraction: f64, pattern: Pattern, block_bytes: u32, count: u64) -> Workload {
-    let stream = Stream { queue_depth: 4, ..Stream::new(read_fraction, pattern, block_bytes) };
+    let stream =
+        Stream { queue_depth_per_worker: 4, ..Stream::new(read_fraction, pattern, block_bytes) };
     let stop = Stop { ios: Some(count), ..Stop::default() };
     Workload { streams: vec![stream], stop, ramp_ns: 0, seed: 5, log_ios: 0 }
 }
