@@ -35,7 +35,7 @@ ROOMS = (
     # What people write and read, and files.
     *("errors", "wording", "units", "input_files", "writing", "sentences"),
     # What is issued, to what, on which machine, and what happened.
-    *("workload", "recording", "machine", "catalog", "target"),
+    *("workload", "machine", "recording", "catalog", "target"),
     # What recordings show, what tests are, what is kept and shown of them.
     *("analysis", "suites", "store", "report", "comparison", "importing"),
     # Who carries it out, and who holds all of it against the truth.
