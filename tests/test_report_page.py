@@ -185,6 +185,29 @@ def test_names_on_an_axis_of_percentiles_keep_apart(browser: Any, tmp_path: Path
     report.page.context.close()
 
 
+def test_a_name_that_is_cut_beside_its_line_is_told_whole_in_the_key(
+    browser: Any, tmp_path: Path
+) -> None:
+    run, path = made_up.whole_run(), tmp_path / "names.html"
+    for test in run.manifest["tests"]:
+        for recording in test["recordings"]:
+            if "variant" in recording["point"]:
+                recording["point"]["variant"] = f"{recording['point']['variant']}, as it was before"
+    write_html([run], path)
+    report = Opened(browser, path)
+    report.page.set_viewport_size({"width": 1280, "height": 844})
+    cut = report.page.evaluate(
+        """() => [...document.querySelectorAll(".plot svg title")]
+          .filter((title) => title.parentNode.firstChild.textContent.endsWith("…"))
+          .map((title) => [title.textContent, [...title.closest("figure").querySelectorAll(".key")]
+            .filter((key) => key.checkVisibility()).map((key) => key.textContent).join("\\n")])"""
+    )
+    assert cut
+    for name, key in cut:
+        assert name in key
+    report.page.context.close()
+
+
 def test_every_switch_changes_its_axis_and_takes_it_back(open_report: Open) -> None:
     report = open_report("two")
     switches = report.page.evaluate(

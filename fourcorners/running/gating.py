@@ -231,7 +231,7 @@ def ratio_bounds(
     squares = sum(float(np.var(side)) * len(side) for side in (baseline, own))
     deviation = max(math.sqrt(squares / freedom), within)
     half = (
-        float(scipy.stats.t.isf(level, freedom))
+        float(scipy.special.stdtrit(freedom, 1 - level))
         * deviation
         * math.sqrt(1 / len(baseline) + 1 / len(own))
     )

@@ -96,7 +96,9 @@ function curves(data, chart, state, id) {
     const heading = [chart.title, label].filter(Boolean).join(": ");
     const { plot } = host(panels, label, CHART_HEIGHT);
     if (map && several) plot.parentNode.dataset.drive = series[0].drive; // hidden with its drive
-    if (!several && !apart && labels.length > 1) plot.before(legend(labels, labels.map((_, i) => i), dotted));
+    // Beside a line there is room for a short name only: where one is cut there, the key says them all.
+    const cut = labels.some((one) => shortened(one) !== one);
+    if (!several && !apart && labels.length > 1) plot.before(legend(labels, labels.map((_, i) => i), dotted || cut));
     if (map) plot.after(shades(style(series[0]).drive));
     new Panel(plot, () => ({
       ...axes(), height: CHART_HEIGHT, left: CHART_LEFT, title: heading,
