@@ -165,6 +165,24 @@ def test_a_cluster_that_is_rewritten_in_no_time_is_found(monkeypatch: pytest.Mon
     assert "kind_cluster-mapped" in false_names(run)
 
 
+@pytest.mark.parametrize(("first_mb", "true"), [(50, True), (33, False)])
+def test_a_fall_after_a_single_second_is_held_against_that_second(
+    first_mb: int, true: bool
+) -> None:
+    run, name = FakeRun(), "artefact_write_cache"
+    series = np.array([first_mb, *[33] * 40], np.float64)
+    run.add("fill/fill", "write", iops=33.4, elapsed_s=41.0, series_iops=series, block_bytes=MIB)
+    page = page_of(run)
+    evidence = {
+        "bytes_until_fall": 50e6,
+        "fast_bytes_per_second": 50e6,
+        "slow_bytes_per_second": 33e6,
+    }
+    numbers = {"evidence": evidence, "worst": "fill/fill"}
+    page.claims[:] = [PageSentence(name, "The writes fell.", name, (), numbers)]
+    assert [said.holds for said in judge(page, None)] == [true]
+
+
 def test_a_limit_of_the_link_that_a_recording_exceeds_is_found() -> None:
     run, name = FakeRun(), "artefact_link_limit"
     run.add("four-corners/sequential-read-qd1", "read", iops=558e6 / MIB, block_bytes=MIB)

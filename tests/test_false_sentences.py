@@ -253,6 +253,14 @@ def test_a_drive_that_stands_still_after_its_cliff_maps_no_pages() -> None:
     assert "Small random writes: 2,700 a second" not in text_of(run)
 
 
+def test_what_stands_still_once_at_the_end_does_not_show_how_it_maps() -> None:
+    """As of a hidden NVMe drive (number 99 of seed 3344): the test ended while it collected."""
+    iops = np.concatenate([np.full(22, 11_830.0), [10_564, 32, 0, 0, 0]])
+    text = text_of(with_consistency(iops, 8 * 10**9))
+    assert "and drops after 23 seconds" in text
+    assert "How it maps writes did not show" in text
+
+
 def test_the_scatter_after_a_cliff_does_not_hide_it() -> None:
     """As of a small SLC cache: two fast seconds, then seconds that differ by ten times."""
     iops = [8460, 5970, 1988, 304, 1728, 414, 1846, 2166, 1882, 2000, 2077, 476, 2749, 1073]
@@ -302,6 +310,15 @@ def test_writes_that_fall_while_the_queue_deepens_do_not_show_that_it_gains_noth
     run.add_queue_depths("write", rates)
     assert "gain nothing" not in text_of(run)
     assert "changed by itself" in named(analyze(run), "queue_depth_write")["text"]
+
+
+def test_that_queued_writes_gain_nothing_is_said_of_what_was_written_before() -> None:
+    """As of a hidden SLC-cached drive (number 199 of seed 730915248): in its cache they gain."""
+    run = FakeRun()
+    run.add_queue_depths("read", {1: 7_000.0, 31: 70_000.0})
+    run.add_queue_depths("write", {1: 52_779.0, 4: 57_403.0, 7: 57_210.0, 31: 57_211.0})
+    told = "Random writes gain nothing from 31 outstanding requests, once 41.1 GB are written: 1.08"
+    assert told in text_of(run)
 
 
 @pytest.mark.filterwarnings("error")

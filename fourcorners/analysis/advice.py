@@ -352,8 +352,11 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
                 gain.remark(f"queueing_gains_{operation}", text, yardstick, "1")
             )
         elif seen.queue_effect != "gain":
+            # Depth by depth writes fill a cache, whose own rate may gain.
+            wrote = sum(one.bytes for one in points[:-1])
+            then = f", once {wording.amount(wrote)} are written" if operation == "write" else ""
             text = (
-                f"Random {operation}s gain nothing from {depth} outstanding requests: "
+                f"Random {operation}s gain nothing from {depth} outstanding requests{then}: "
                 f"{gain.times} the rate of one."
             )
             name = f"queueing_gains_nothing_{operation}"

@@ -9,7 +9,8 @@ latency of a lone one where it was measured, else time per I/O):
 4. ``cluster-mapped``: a write costs 5 ms or more, at every queue depth, and as much as 20 reads,
    from the first on or once the consistency test has met its cliff: time that only the rewriting of
    much more than was written explains.
-5. ``page-mapped``: the consistency test met a cliff, which is spare area running out.
+5. ``page-mapped``: the consistency test met a cliff, which is spare area running out, and went on
+   for twice as long as the drive ever stood still: a single standstill tells neither.
 6. ``solid-state``: none of these signs.
 
 A rule says what the data look like, not what is inside: an array or a cache in front of a disk can
@@ -95,6 +96,7 @@ def classify(traits: Traits) -> tuple[str, str]:
         )
     if (
         lasting_s is not None
+        and traits.cliff_shows_mapping
         and lasting_s >= CLUSTER_WRITE_MIN_S
         and lasting_s >= CLUSTER_WRITE_READ_RATIO_MIN * read_s
     ):
@@ -104,7 +106,7 @@ def classify(traits: Traits) -> tuple[str, str]:
             f"once {written} have been written: {read}, and a random write then "
             f"{wording.duration(lasting_s)}, even with many outstanding."
         )
-    if traits.settled_iops and traits.consistency.get("cliff_s") is not None:
+    if traits.settled_iops and traits.cliff_shows_mapping:
         settled, last = wording.number(traits.settled_iops), traits.settled_seconds
         of = "all later seconds" if last is None else f"the last {wording.count(last, 'second')}"
         return "page-mapped", (

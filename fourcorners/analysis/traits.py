@@ -103,6 +103,16 @@ class Traits:
     evidence: tuple[str, ...] = ()
 
     @property
+    def cliff_shows_mapping(self) -> bool:
+        """Whether random writes went on for long enough after a cliff for it to be no single
+        standstill, which collection and merges have alike."""
+        seen = self.consistency
+        if seen.get("cliff_s") is None:
+            return False
+        after_s = seen["seconds"] - seen["cliff_s"]
+        return bool(after_s >= STANDSTILLS_MIN * seen["longest_stall_s"])
+
+    @property
     def lasting_write_s(self) -> float | None:
         """What a random write takes after the cliff, of many outstanding; ``None`` without one."""
         after = self.consistency.get("after_cliff_iops")

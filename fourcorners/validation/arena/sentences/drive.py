@@ -98,10 +98,17 @@ class KnownDrive:
         stream = Stream.read("random", block_bytes, queue_depth=depth)
         return _rate(self._full, stream, seconds)
 
-    def writes_when_fresh(self, depth: int, span_bytes: int, seconds: float) -> float:
-        """Small random writes a second over a filled span of a drive that is empty beyond."""
+    def writes_when_fresh(
+        self, depth: int, span_bytes: int, seconds: float, written_bytes: float = 0.0
+    ) -> float:
+        """Small random writes a second over a filled span of a drive that is empty beyond, after
+        so many bytes of them."""
+        target = self.fresh(span_bytes)
         stream = Stream.write("random", _SMALL_BYTES, span_bytes=span_bytes, queue_depth=depth)
-        return _rate(self.fresh(span_bytes), stream, seconds)
+        if written_bytes:
+            ios = max(1, round(written_bytes / _SMALL_BYTES))
+            target.run(Workload([stream], seconds=_AT_REST_S, ios=ios, seed=6))
+        return _rate(target, stream, seconds)
 
     def steady(self) -> SimulatedTarget | None:
         """The drive put at once into the steady state of small random writes, as theory has it;

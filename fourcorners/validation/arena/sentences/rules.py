@@ -211,6 +211,16 @@ def _small_writes(claim: PageSentence, page: Page, drive: KnownDrive | None) -> 
     return all_of(*rulings)
 
 
+def _written_before(page: Page, last: Measured) -> float:
+    """Bytes that the other recordings of a sweep wrote."""
+    sweep = measured(page.run, operation="write")
+    return sum(
+        float(one.bytes)
+        for one in sweep
+        if one.test == last.test and one.recording != last.recording
+    )
+
+
 def _queueing(operation: str, gains: bool) -> Rule:
     def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         deep, shallow = (page.row(id, operation) for id in claim.evidence[:2])
@@ -224,7 +234,9 @@ def _queueing(operation: str, gains: bool) -> Rule:
             else:
                 span, seconds = 8 * 10**9, shallow.elapsed_s
                 span = min(span, drive.capacity_bytes)
-                rates = [drive.writes_when_fresh(depth, span, seconds) for depth in depths]
+                # That nothing is gained is said of what the sweep had written by then.
+                wrote = 0.0 if gains else _written_before(page, deep)
+                rates = [drive.writes_when_fresh(depth, span, seconds, wrote) for depth in depths]
             true = rates[0] / rates[1]
             rulings.append(
                 require(
@@ -325,7 +337,10 @@ def _write_cache(claim: PageSentence, page: Page, drive: KnownDrive | None) -> R
     if "slow_bytes_per_second" not in seen:
         return UNTOLD
     iops = page.iops(claim.numbers["worst"])
-    return require(iops[:3].mean() > 1.2 * iops[-3:].mean(), "its end is as fast as its start")
+    rate = seen["fast_bytes_per_second"]
+    until = max(1, min(len(iops) - 1, round(seen["bytes_until_fall"] / rate)))
+    before, after = iops[:until].mean(), iops[until:].mean()
+    return require(before > 1.2 * after, f"{before:.4g} before it and {after:.4g} after it")
 
 
 def _of_a_host(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
