@@ -29,7 +29,9 @@ from fourcorners.jupyter import register_in_ipython
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from fourcorners.comparison import ComparedRuns, Comparison, compare
     from fourcorners.errors import UserError
+    from fourcorners.importing import import_
     from fourcorners.recording import (
         IoLog,
         LatencyDistribution,
@@ -73,6 +75,8 @@ register_in_ipython()
 # Loaded when they are first used: most commands need few of them, and help texts none.
 _MODULES = {
     "errors": ("UserError",),
+    "comparison": ("ComparedRuns", "Comparison", "compare"),
+    "importing": ("import_",),
     "running.gating": ("Gated", "gate"),
     "running.observing": ("Observed", "observe"),
     "report.matplotlib_plot": ("plot",),
@@ -100,6 +104,8 @@ __all__ = [
     "CLOSED_LOOP",
     "INCOMPRESSIBLE",
     "REPEATED",
+    "ComparedRuns",
+    "Comparison",
     "Damage",
     "Explanation",
     "Gated",
@@ -119,12 +125,14 @@ __all__ = [
     "__version__",
     "bursts",
     "characterize",
+    "compare",
     "compressible",
     "duplicated",
     "explain",
     "fixed_rate",
     "gate",
     "hot_cold",
+    "import_",
     "observe",
     "open_run",
     "open_target",

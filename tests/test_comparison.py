@@ -15,6 +15,7 @@ from analysis_fixture import FakeRun
 from command import fourcorners
 from fault_runs import validate
 
+import fourcorners as fc
 from fourcorners.analysis.estimate import Estimate, of_point, pooled
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT
 from fourcorners.analysis.source import measured
@@ -376,3 +377,12 @@ def test_an_axis_holds_every_value_or_points_to_it() -> None:
     assert "<circle" not in drawn  # an arrow at the edge
     places = [float(x) for x in re.findall(r'd="M([0-9.]+) ', drawn)]
     assert all(0 <= x <= WIDTH for x in places)
+
+
+def test_sides_are_spelt_in_python_as_on_the_command_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a run folder"):
+        fc.compare([str(tmp_path), str(tmp_path)])
+    path = fc.run("queue-depth", "sim:ocz-core-64gb", scale=0.01, out=tmp_path).path
+    comparison = fc.compare([f"old={path}", f"new={path}"])
+    assert [subject.label for subject in comparison.subjects] == ["old", "new"]
+    assert {round(d.value / d.baseline, 9) for d in comparison.differences} == {1.0}

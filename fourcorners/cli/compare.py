@@ -12,7 +12,7 @@ from rich.text import Text
 
 from fourcorners.analysis.quantity import THROUGHPUT
 from fourcorners.cli.output import new_console, print_json
-from fourcorners.comparison import Check, Comparison, compare, parse_gate, parse_subject
+from fourcorners.comparison import Check, Comparison, compare, parse_gate
 from fourcorners.comparison.documents import junit, markdown, to_dict
 from fourcorners.comparison.forest import axis_of
 from fourcorners.comparison.gate import by_gate
@@ -51,7 +51,7 @@ def run(spellings: Sequence[str], options: Options) -> int:
     if len({path.resolve() for path in outputs}) < len(outputs):
         raise UserError("--html, --junit and --markdown name one file twice: name another for each")
     gates = [parse_gate(text) for text in options.fail_if]
-    comparison = compare([parse_subject(text) for text in spellings])
+    comparison = compare(spellings)
     checks = [check for gate in gates for check in gate.check(comparison)]
     if options.junit is not None:
         Output(options.junit, options.replace).write(sealed(junit(checks)))

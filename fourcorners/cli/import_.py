@@ -6,14 +6,14 @@ from pathlib import Path
 from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
 from fourcorners.errors import UserError
-from fourcorners.importing import import_files
+from fourcorners.importing import import_
 
 
 def run(files: Sequence[Path], logs: Sequence[Path], out: Path, json: bool, quiet: bool) -> int:
     """Imports the files and prints the runs."""
     if not files:
         raise UserError("no file: name what fio --output-format=json+ or Iometer wrote")
-    runs = import_files(files, out, logs)
+    runs = import_(files, out, logs)
     if json:
         print_document(
             "import",

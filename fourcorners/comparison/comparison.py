@@ -14,7 +14,7 @@ from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
-from fourcorners.comparison.subject import ComparedRuns, Key, unique_labels
+from fourcorners.comparison.subject import ComparedRuns, Key, parse_subject, unique_labels
 from fourcorners.errors import UserError
 
 ONE_RUN = "One run only of "
@@ -92,14 +92,19 @@ class Comparison:
         ]
 
 
-def compare(subjects: Sequence[ComparedRuns]) -> Comparison:
-    """Compares every later subject with the first, in every recording that all have.
+def compare(sides: Sequence[ComparedRuns | str]) -> Comparison:
+    """Compares every later side with the first, in every recording that all have.
 
-    Raises :class:`UserError` with fewer than two subjects, or nothing that they share.
+    Args:
+        sides: two or more, each as :class:`ComparedRuns` or as the command line spells it:
+            ``[LABEL=]RUN[,RUN...]``.
+
+    Raises :class:`UserError` with fewer than two, for a path that is no run folder, and where they
+    share nothing.
     """
-    if len(subjects) < 2:
+    if len(sides) < 2:
         raise UserError("one run has nothing to be compared with: name two or more")
-    subjects = unique_labels(subjects)
+    subjects = unique_labels([parse_subject(s) if isinstance(s, str) else s for s in sides])
     found = {subject.label: subject.measured() for subject in subjects}
     first = found[subjects[0].label]
     shared, left_out = [], []

@@ -16,7 +16,7 @@ from fourcorners.importing.imported import NOT_TOLD, Imported
 from fourcorners.input_files import check_regular
 from fourcorners.store import Run
 
-__all__ = ["import_files", "read_files"]
+__all__ = ["import_", "read_files"]
 
 _FILE_BYTES_MAX = 32 * 2**20
 """A result of 1,500 jobs with all their histograms; in memory a file may take 30 times as much."""
@@ -25,7 +25,7 @@ _WORKLOADS_MAX = 5_000
 """Of more the analysis and the report would take minutes."""
 
 
-def import_files(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) -> list[Run]:
+def import_(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) -> list[Run]:
     """Reads result files of fio or Iometer and writes a run folder for each target in them.
 
     Results of the same program and target become one run, whichever file they are in; a file that
@@ -45,7 +45,7 @@ def import_files(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) ->
 
 
 def read_files(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Imported]:
-    """What :func:`import_files` makes run folders of; raises :class:`UserError`."""
+    """What :func:`import_` makes run folders of; raises :class:`UserError`."""
     files = [file for path in paths for file in _files(path)]
     if logs and len(files) > 1:
         raise UserError("logs belong to one file: import one file at a time with --log")

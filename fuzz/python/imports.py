@@ -30,7 +30,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from fourcorners.errors import UserError
-from fourcorners.importing import import_files, read_files
+from fourcorners.importing import import_, read_files
 
 CORPUS = Path(__file__).parent / "corpus" / "imports"
 SEEDS = Path(__file__).parents[2] / "tests" / "data" / "fio"
@@ -167,7 +167,7 @@ def attempt(content: str, log: str | None = None, *, whole: bool = True) -> str:
         with no_hang():
             try:
                 if whole:
-                    import_files([path], folder / "runs", logs)
+                    import_([path], folder / "runs", logs)
                 else:
                     read_files([path], logs)
             except UserError as error:
