@@ -6,6 +6,7 @@ from typing import Any
 
 import fourcorners as fc
 from fourcorners.analysis.internals.answer import Answer, known
+from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import RunData
 from fourcorners.sentences import say
@@ -59,6 +60,15 @@ def view_of(run: RunData, **others: float | Answer | None) -> View:
         for name, value in others.items()
     }
     return View(run, answers.get)
+
+
+def code(finding: str, folder: Path) -> str:
+    """What the run that :func:`probed` left there says of a finding."""
+    [manifest] = folder.glob("runs/*/manifest.json")
+    found = Resolver(fc.open_run(str(manifest.parent))).finding(finding)
+    assert found is not None
+    assert found.said is not None
+    return found.said.code
 
 
 def probed(

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from explain_fixture import KIB, MIB, probed, small_ssd
+from explain_fixture import KIB, MIB, code, probed, small_ssd
 
-from fourcorners import wording
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer
 from fourcorners.analysis.internals.caches.slowdown import find_bends
@@ -36,7 +35,7 @@ def test_the_buffer_follows_the_drive(size_mib: int, tmp_path: Path) -> None:
     # Of what a cache would be told from: a quarter of the buffer, or more.
     assert (none["value"], low) == (0, 0)
     assert high >= 0.24 * size_mib * MIB
-    assert f"no SLC cache larger than {wording.amount(high)}" in none["text"]
+    assert code("slc_cache_bytes", tmp_path) == "slc_cache_bytes.none"
     assert none["detail"]["goodness"]["fall"] < 1.04
 
 
@@ -139,7 +138,7 @@ def test_a_buffer_that_fills_late_is_no_slc_cache(tmp_path: Path) -> None:
     found = probed(PROBE, late, tmp_path)
     assert found["write_buffer_bytes"]["value"] is None
     assert found["slc_cache_bytes"]["verdict"] == "not identifiable"
-    assert "write buffer of 11" in found["slc_cache_bytes"]["text"]
+    assert code("slc_cache_bytes", tmp_path) == "slc_cache_bytes.like_a_buffer"
 
 
 def _curve(*pieces: tuple[float, float]) -> Curve:

@@ -10,6 +10,7 @@ from fourcorners.errors import UserError
 from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill
+from fourcorners.suites.test import MeasuredSoFar
 from fourcorners.target.target import Target
 from fourcorners.validation.arena.steady.drives import draw
 from fourcorners.workload import Stream, Workload
@@ -128,13 +129,13 @@ def test_rounds_may_be_ended_by_the_judge() -> None:
             200,
             judged_bytes=judged_bytes,
         )
-        measured: dict[str, fc.Recording] = {}
+        measured = MeasuredSoFar()
         batch = plan.first
         chance = np.random.default_rng(1)
         while batch:
             [one] = batch
             iops = (20_000 if len(measured) < 8 else 4000) * (1 + 0.01 * chance.standard_normal())
-            measured[one.id] = _recording(iops)
+            measured.add(one, _recording(iops))
             batch = plan.following(measured)
         return len(measured)
 

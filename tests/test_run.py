@@ -24,7 +24,7 @@ from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.schema import suite_schema
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill, Purge, Trim
-from fourcorners.suites.test import Adaptive
+from fourcorners.suites.test import Adaptive, MeasuredSoFar
 from fourcorners.workload import Stream, Workload
 from fourcorners.writing import OutputError
 
@@ -138,13 +138,13 @@ def test_rounds_end_with_the_window_that_is_steady() -> None:
             )
 
         phase = rounds((), batch, lambda one: one.iops, len(values))
-        measured: dict[str, Recording] = {}
+        measured = MeasuredSoFar()
         following: tuple[Measurement, ...] = phase.first
         for number, value in enumerate(values, start=1):
             assert [one.axes["round"] for one in following] == [number, number]
             read = dataclasses.replace(base.read, ios=round(value))
-            measured[following[0].id] = base
-            measured[following[1].id] = dataclasses.replace(base, operations={"read": read})
+            measured.add(following[0], base)
+            measured.add(following[1], dataclasses.replace(base, operations={"read": read}))
             following = phase.following(measured)
             if not following:
                 return number

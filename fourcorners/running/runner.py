@@ -27,7 +27,7 @@ from fourcorners.store.entry import entry_of
 from fourcorners.store.folder import resume_command, timestamp
 from fourcorners.suites.steps import Rest, Step
 from fourcorners.suites.suite import SuitePlan
-from fourcorners.suites.test import Adaptive, Measurement, Test
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Test
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 from fourcorners.writing import OutputError
@@ -400,7 +400,7 @@ class Runner:
 
     def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
         """Batch after batch until the phase has enough; each is safe when it is through."""
-        measured: dict[str, Recording] = {}
+        measured = MeasuredSoFar()
         cost_s, used_s = self._costs.of_measuring(phase), 0.0
         in_place = phase.from_round is not None and self._target.kind != "simulated"
         if in_place:
@@ -414,7 +414,7 @@ class Runner:
         batch = phase.first
         for _ in range(phase.batches_max):
             for measurement in batch:
-                measured[measurement.id] = self._measure(measurement, entry, test)
+                measured.add(measurement, self._measure(measurement, entry, test))
                 used_s += self._costs.of_measurement(measurement)
             if in_place:
                 self._rounds[-1] += 1

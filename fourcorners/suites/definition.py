@@ -6,7 +6,7 @@ from typing import Any
 
 from fourcorners.suites.parameters import NoParameters
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase, Test
+from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement, Phase, Test
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,8 @@ def named(definition: Definition, plan: Plan, name: str) -> Test:
         return adaptive_of(phase)
 
     def adaptive_of(phase: Adaptive) -> Adaptive:
-        def following(measured: Measured) -> tuple[Measurement, ...]:
-            inner = {id.removeprefix(prefix): one for id, one in measured.items()}
-            return own(phase.following(inner))
+        def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
+            return own(phase.following(measured.within(prefix)))
 
         from_round = phase.from_round
         return replace(

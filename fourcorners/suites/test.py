@@ -119,8 +119,35 @@ class Phase:
         return sum(part.written_bytes for part in (*self.preparation, *self.measurements))
 
 
-Measured = Mapping[str, Recording]
-"""What a phase has measured so far, by the id of the measurement."""
+class MeasuredSoFar(dict[str, Recording]):
+    """What a phase has measured so far, by the id of the measurement, and what each of them was."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        super().__init__()
+        self._axes: dict[str, Mapping[str, Any]] = {}
+
+    def add(self, measurement: Measurement, recording: Recording) -> None:
+        """What came next."""
+        self[measurement.id] = recording
+        self._axes[measurement.id] = measurement.axes
+
+    @property
+    def points(self) -> list[tuple[Mapping[str, Any], Recording]]:
+        """The axes of each, and its recording, in order."""
+        return [(self._axes[id], recording) for id, recording in self.items()]
+
+    def of_stage(self, stage: str) -> list[Recording]:
+        """The recordings of a stage, in order."""
+        return [recording for axes, recording in self.points if axes.get("stage") == stage]
+
+    def within(self, prefix: str) -> "MeasuredSoFar":
+        """The same by ids without the prefix that all of them have."""
+        inner = MeasuredSoFar()
+        for id, recording in self.items():
+            inner[id.removeprefix(prefix)] = recording
+            inner._axes[id.removeprefix(prefix)] = self._axes[id]
+        return inner
 
 
 @dataclass(frozen=True)
@@ -134,7 +161,7 @@ class Adaptive:
 
     preparation: tuple[Step, ...]
     first: tuple[Measurement, ...]
-    following: Callable[[Measured], tuple[Measurement, ...]]
+    following: Callable[[MeasuredSoFar], tuple[Measurement, ...]]
     batches_max: int
     what: str
     """What a batch is, in the plural: "rounds"."""

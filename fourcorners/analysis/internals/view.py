@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -106,11 +106,10 @@ class Pick:
 
     def picked(self, view: View) -> list[Measured]:
         """In the order of the run."""
-        return [m for m in view.points(self.test, self.operation) if self.fits(m)]
+        return [m for m in view.points(self.test, self.operation) if self.fits(m.point)]
 
-    def fits(self, m: Measured) -> bool:
-        """Whether a measurement is one of these."""
-        point = m.point
+    def fits(self, point: Mapping[str, object]) -> bool:
+        """Whether a point of the probe is one of these."""
         return (
             (not self.axes or any(point.get(axis) is not None for axis in self.axes))
             and all(point.get(axis) is None for axis in self.without)

@@ -14,7 +14,7 @@ from fourcorners.suites.steps import (
     settle,
 )
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
+from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 
@@ -100,7 +100,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         ramp_s=parameters.ramp_s,
     )
 
-    def following(measured: Measured) -> tuple[Measurement, ...]:
+    def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         if len(measured) > 1:
             return ()
         each_s = 1 / max(measured[first.id].iops, 1e-3)

@@ -9,7 +9,7 @@ from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
+from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload, fixed_rate, strided
 
@@ -116,11 +116,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         label = f"{count} sequences side by side"
         return Measurement(f"streams/{count}", label, workload, {"sequences": count})
 
-    def between(measured: Measured) -> tuple[Measurement, ...]:
+    def between(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         done = {
-            int(id.split("/")[1]): recording
-            for id, recording in measured.items()
-            if id.startswith("again/")
+            int(axes["region_bytes"]): recording
+            for axes, recording in measured.points
+            if "region_bytes" in axes
         }
         seconds = {
             region: 1 / recording.iops

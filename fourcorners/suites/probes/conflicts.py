@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners.analysis.internals.flash import interleaving
+from fourcorners.analysis.internals.flash import die_conflicts, interleaving
 from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
@@ -13,7 +13,7 @@ from fourcorners.suites.probes.common import interleaved, preparation, prepares,
 from fourcorners.suites.probes.unread import UnreadPlaces
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement, Phase
+from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, fixed_rate
 
@@ -179,15 +179,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         boundary *= 2
     first = interleaved([*windows, *places], span_bytes=span, seed=seed)
 
-    def following(measured: Measured) -> tuple[Measurement, ...]:
-        seen = interleaving.Seen.of(
-            (
-                id.split("/")[0],
-                int(id.split("/")[1]),
-                recording.iops,
-                recording.read.latency_mean_s or 0.0,
-            )
-            for id, recording in measured.items()
+    def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
+        seen = die_conflicts.seen_of(
+            (axes, recording.iops, recording.read.latency_mean_s or 0.0)
+            for axes, recording in measured.points
         )
         distances = seen.distances_wanted(span - grid)
         if distances:

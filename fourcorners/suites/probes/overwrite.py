@@ -1,18 +1,20 @@
 """A whole drive filled, overwritten at random, trimmed: spare area, erase unit, stalls."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
 
 from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, parameter, show_percent
 from fourcorners.suites.probes.common import is_large
 from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Trim
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
+from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 
@@ -88,7 +90,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         fill_block *= 2
     fill_bytes = area // fill_block * fill_block
 
-    def sequential(id: str, offset: int, count: int, of: int) -> Measurement:
+    def sequential(stage: str, id: str, offset: int, count: int, of: int) -> Measurement:
         stream = Stream.write(
             "sequential",
             of,
@@ -100,7 +102,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         workload = Workload(
             [stream], seconds=parameters.fill_time_s, transfer_bytes=count, seed=seed
         )
-        return Measurement(id, "written in sequence", workload, {"stage": id.partition("/")[0]})
+        return Measurement(id, "written in sequence", workload, {"stage": stage})
 
     def overwrite(
         number: int, stage: str = "overwrite", count: int = chunk, **axes: int
@@ -128,8 +130,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 first.append(overwrite(next(numbers), stage, paused, turn=turn))
         again = [overwrite(next(numbers), "again") for _ in range(AGAIN_MAX)]
 
-        def following(measured: Measured) -> tuple[Measurement, ...]:
-            waited, used = (_pace(measured, stage) for stage in ("waited", "again"))
+        def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
+            waited, used = (_pace(measured.of_stage(s)) for s in ("waited", "again"))
             done = len(used)
             if done >= AGAIN_MAX or (used and fmean(used[-AGAIN:]) >= _SLOW_AGAIN * fmean(waited)):
                 return ()
@@ -146,12 +148,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             continues=True,
         )
 
-    def following(measured: Measured) -> tuple[Measurement, ...]:
-        parts = [
-            (one.write.bytes, one.write.elapsed_s)
-            for id, one in measured.items()
-            if id.startswith("overwrite")
-        ]
+    def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
+        parts = [(one.write.bytes, one.write.elapsed_s) for one in measured.of_stage("overwrite")]
         if measured["fill"].write.bytes < fill_bytes:
             return ()
         overwritten = sum(count for count, _ in parts)
@@ -170,7 +168,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     count = int(in_sequence * area) // block * block
     after_trim = (
         *(overwrite(2 * CHUNKS + n, "trimmed") for n in range(AFTER_TRIM)),
-        *(sequential(f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)),
+        *(sequential("laid", f"laid/{n}", n * laid_bytes, laid_bytes, block) for n in range(LAID)),
     )
 
     def beside(rate_bytes_per_second: float) -> Measurement:
@@ -182,7 +180,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             seed=seed,
         )
 
-    def after_laying(measured: Measured) -> tuple[Measurement, ...]:
+    def after_laying(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         last = measured[f"laid/{LAID - 1}"].write
         if "beside" in measured or last.bytes < laid_bytes:
             return ()
@@ -206,7 +204,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         (
             Adaptive(
                 (Purge(),),
-                (sequential("fill", 0, fill_bytes, fill_block),),
+                (sequential("fill", "fill", 0, fill_bytes, fill_block),),
                 following,
                 batches_max=2 + CHUNKS // BATCH,
                 what="parts",
@@ -238,10 +236,9 @@ _LABELS = {
 }
 
 
-def _pace(measured: Measured, stage: str) -> list[float]:
-    """Seconds per byte of the parts of a stage so far, in order."""
-    writes = [one.write for id, one in measured.items() if id.startswith(f"{stage}/")]
-    return [write.elapsed_s / max(write.bytes, 1) for write in writes]
+def _pace(parts: Sequence[Recording]) -> list[float]:
+    """Seconds per byte of parts, in order."""
+    return [one.write.elapsed_s / max(one.write.bytes, 1) for one in parts]
 
 
 def _reads(stage: str, area: int, iops: float, seconds: float, seed: int, turn: int) -> Measurement:

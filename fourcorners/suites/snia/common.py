@@ -11,7 +11,7 @@ from fourcorners.suites.common import KIB
 from fourcorners.suites.parameters import COUNT, SECONDS, choice, parameter
 from fourcorners.suites.steps import FILL_BLOCK_BYTES, Fill, Purge, Step
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Measured, Measurement
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.workload import Stream, Workload
 
 SOURCE = "SNIA SSS PTS 2.0.2"
@@ -136,7 +136,7 @@ def rounds(
     first = batch(number)
     tracked = [index for index, one in enumerate(first) if one.axes.get("tracked")]
 
-    def following(measured: Measured) -> tuple[Measurement, ...]:
+    def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         # Loaded here, as what it brings along takes the command half a second to start.
         from fourcorners.analysis.steady_state import Series, judge, snia_window
 

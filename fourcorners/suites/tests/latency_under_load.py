@@ -20,7 +20,7 @@ from fourcorners.suites.parameters import (
 )
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measured, Measurement
+from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, bursts, fixed_rate, poisson_rate
 
@@ -105,7 +105,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             limit_percentile=percent,
         )
 
-    def following(measured: Measured) -> tuple[Measurement, ...]:
+    def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
         highest = measured["closed-loop"].iops
         if len(measured) == 1:
             return tuple(

@@ -3,7 +3,7 @@ is in :mod:`fourcorners.analysis.internals.flash.interleaving`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
@@ -50,10 +50,18 @@ def seen(view: View) -> Seen | None:
     """The rates that the probe saw; ``None`` where it did not run."""
     if not windows(view):
         return None
+    return seen_of(
+        (m.point, m.iops, m.latency_mean_s or 0.0) for m in view.points(TEST, "read") if m.ios > 1
+    )
+
+
+def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float]]) -> Seen:
+    """From each point, its rate and its mean latency in seconds."""
     return Seen.of(
-        (kind, int(m.point[axis]), m.iops, m.latency_mean_s or 0.0)
-        for kind, (axis, _) in POINTS.items()
-        for m in points(view, kind)
+        (kind, int(point[axis]), iops, latency_s)
+        for point, iops, latency_s in points
+        for kind, (axis, picked) in POINTS.items()
+        if picked.fits(point)
     )
 
 
