@@ -175,6 +175,7 @@ def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     # A small drive is filled at once, and one measurement takes minutes: the interrupt meets it.
     small = ["--set", "flash.blocks_per_plane=128", "--set", "capacity.user=12 GiB"]
+    small += ["--set", "translation.spare_area=30 %"]
     (tmp_path / "long.toml").write_text(
         'schema_version = 1\nname = "long"\n[[test]]\nuse = "queue-depth"\ntime = "100000 s"\n'
         '[[test]]\nuse = "consistency"\n'

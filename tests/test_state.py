@@ -105,6 +105,7 @@ SMALL = {
     "flash.blocks_per_plane": "100",
     "flash.pages_per_block": "64",
     "capacity.user": "512 MiB",
+    "translation.spare_area": "53 %",
 }
 
 

@@ -21,6 +21,7 @@ from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, Measurement, Phase, Test
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
+from fourcorners.units import parse_share
 from fourcorners.workload import Stream, Workload
 
 # Of `benches/speed.rs tests`, in round numbers, and of its table of models: an I/O of an SSD, each
@@ -168,6 +169,11 @@ class Costs:
             "flash.blocks_per_plane": str(smaller),
             "capacity.user": f"{capacity_bytes * FILL_BLOCK_BYTES} B",
         }
+        if share and (spare := document.get("translation", {}).get("spare_area")):
+            # Of the smaller flash as much is in use as of the whole one.
+            value = spare["value"]
+            beyond = parse_share(value) if isinstance(value, str) else float(value)
+            settings["translation.spare_area"] = repr((1 + beyond) * smaller / blocks / share - 1)
         try:
             target = self._target.twin(settings)
             target.enter_steady_state()

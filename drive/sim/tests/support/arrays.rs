@@ -1,6 +1,6 @@
 //! Arrays of drives of the catalog.
 
-use super::{drive_file, owned};
+use super::{drive_file, owned, resized};
 use fourcorners_sim::{SimulatedDrive, SpecificationError};
 
 /// RAID 0 of `n` equal drives, with chunks of 128 KiB.
@@ -17,7 +17,7 @@ pub fn try_array(
         "member = {{ value = \"{member}\", source = \"test\" }}\n\
          count = {{ value = {n}, source = \"test\" }}\n"
     ));
-    let texts = [(member.to_string(), drive_file(member))];
+    let texts = [(member.to_string(), resized(&drive_file(member), settings))];
     SimulatedDrive::with_members(&text, &texts, &owned(settings), 1)
 }
 
@@ -25,7 +25,7 @@ pub fn try_array(
 pub fn array_of(members: &[&str], settings: &[(&str, &str)]) -> SimulatedDrive {
     let text = array_file(&format!("members = {{ value = {members:?}, source = \"test\" }}\n"));
     let texts: Vec<(String, String)> =
-        members.iter().map(|name| ((*name).into(), drive_file(name))).collect();
+        members.iter().map(|name| ((*name).into(), resized(&drive_file(name), settings))).collect();
     SimulatedDrive::with_members(&text, &texts, &owned(settings), 1).unwrap()
 }
 

@@ -35,7 +35,18 @@ pub fn drive(name: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
 
 /// The drive of a drive file's text.
 pub fn drive_of(text: &str, settings: &[(&str, &str)]) -> SimulatedDrive {
-    SimulatedDrive::new(text, &owned(settings), 1).unwrap()
+    SimulatedDrive::new(&resized(text, settings), &owned(settings), 1).unwrap()
+}
+
+/// A drive file for these settings: a drive of another size, for which the free
+/// blocks that collection keeps may be more than the file's spare area, has all of
+/// its flash as spare area.
+pub fn resized(text: &str, settings: &[(&str, &str)]) -> String {
+    let sizes = ["capacity.user", "flash."];
+    let path = |path: &str| path.strip_prefix("member.").unwrap_or(path).to_string();
+    let is_resized = settings.iter().any(|(p, _)| sizes.iter().any(|s| path(p).starts_with(s)));
+    let keeps = |line: &&str| !(is_resized && line.starts_with("spare_area = "));
+    text.lines().filter(keeps).map(|line| format!("{line}\n")).collect()
 }
 
 fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
