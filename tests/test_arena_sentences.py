@@ -183,6 +183,15 @@ def test_a_fall_after_a_single_second_is_held_against_that_second(
     assert [said.holds for said in judge(page, None)] == [true]
 
 
+def test_less_than_can_be_written_as_a_share_is_read_as_that() -> None:
+    """As of a hidden log-block drive (number 33 of seed 264098771)."""
+    iops = np.concatenate([np.full(20, 6_500.0), np.zeros(60)])
+    iops[-1] = 2.0
+    run = with_consistency(iops, 10**10)
+    assert "then below 0.01 % as fast as at its fastest" in page_of(run).findings["summary"].text
+    assert false_names(run) == set()
+
+
 def test_a_limit_of_the_link_that_a_recording_exceeds_is_found() -> None:
     run, name = FakeRun(), "artefact_link_limit"
     run.add("four-corners/sequential-read-qd1", "read", iops=558e6 / MIB, block_bytes=MIB)

@@ -108,12 +108,14 @@ def _longest_stall(claim: PageSentence, page: Page, drive: KnownDrive | None) ->
 
 def _fell(claim: PageSentence, page: Page) -> Ruling:
     """The sentence's "as fast as at its fastest", where it has one."""
-    said = re.search(r"then (\S+) % as fast as at its fastest", claim.text)
+    said = re.search(r"then (below )?(\S+) % as fast as at its fastest", claim.text)
     iops, last = _series(claim, page), _last(claim, page)
     share = float(last.mean() / _rolling(iops, _ROLL_S).max())
     if said is None:
         return require(share > SAME_MIN, f"it ends at {share:.0%} of its fastest seconds")
-    return close(float(said[1]) / 100, share, EXACT, "the end, of the fastest seconds,")
+    if said[1]:
+        return require(share < float(said[2]) / 100, f"it ends at {share:.2%} of its fastest")
+    return close(float(said[2]) / 100, share, EXACT, "the end, of the fastest seconds,")
 
 
 def _the_same(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
