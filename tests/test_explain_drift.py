@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from analysis_fixture import FakeRun
 from rich.console import Console
 
 import fourcorners as fc
@@ -125,8 +126,11 @@ def test_probes_that_cannot_identify_anything_are_not_run(
     cached = Finding("artefact_page_cache", "Page cache", "measured", "", evidence=READS[:answered])
     monkeypatch.setattr(Doubts, "of", lambda view, misleading: Doubts(drifts, READS))
     monkeypatch.setattr(artefacts, "find", lambda run: [cached] if answered else [])
-    rows = [{"recording": p, "test": p, "operation": "read", "ios": 1} for p in READS]
-    run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}}, recordings=rows)
+    read = FakeRun()
+    for probe in READS:
+        read.add(probe, "read", iops=1.0)
+    manifest = {"target": {"kind": kind}}
+    run: Any = types.SimpleNamespace(manifest=manifest, recordings=read.recordings)
     probes = ["probe-positions", "probe-sizes", *WRITING, *UNAFFECTED]
     assert [probe for probe in probes if futile.reason(run, probe)] == skipped
 
