@@ -45,6 +45,8 @@ lint: $(READY)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p fourcorners-real --lib --test elsewhere -- --cfg portable -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace
+	.ci/packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -101,7 +101,7 @@ pub trait Device {
     /// drive file has, once it is certain that the model can go on from the state.
     ///
     /// # Errors
-    /// What does not hold of the state; see [`crate::validity`].
+    /// What does not hold of the state.
     fn complete(&mut self, made: &Self, clock: Clock) -> Checked
     where
         Self: Sized;

@@ -291,9 +291,7 @@ fn a_forced_write_over_a_full_cache_leaves_nobody_waiting() {
 #[test]
 fn impossible_values_are_refused_by_name() {
     let refusal = |name: &str, path: &str, value: &str| {
-        let file =
-            format!("{}/../../fourcorners/catalog/drives/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-        let text = std::fs::read_to_string(file).unwrap();
+        let text = support::resized(&support::drive_file(name), &[(path, value)]);
         let settings = [(path.to_string(), value.to_string())];
         SimulatedDrive::new(&text, &settings, 1).unwrap_err().to_string()
     };

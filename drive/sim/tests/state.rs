@@ -150,6 +150,7 @@ fn a_drive_with_another_seed_takes_over_the_state_with_its_seed() {
         ("garbage_collection.policy", "d-choices"),
         ("garbage_collection.candidates", "3"),
     ];
+    let text = support::resized(&text, &settings);
     let settings = settings.map(|(path, value)| (path.to_string(), value.to_string()));
     let with_seed = |seed| SimulatedDrive::new(&text, &settings, seed).unwrap();
     let mut original = with_seed(1);

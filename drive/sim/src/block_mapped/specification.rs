@@ -101,7 +101,7 @@ impl Specification {
         )
     }
 
-    /// See [`crate::specification::Specification::memory_bytes`].
+    /// See [`crate::Specification::memory_bytes`].
     pub fn memory_bytes(&self) -> u64 {
         let superblocks = self.capacity.user.0.div_ceil(self.flash.superblock_bytes());
         superblocks + self.controller.buffer.0 / self.flash.row_bytes() * 8

@@ -143,7 +143,7 @@ impl Specification {
         )
     }
 
-    /// See [`crate::specification::Specification::memory_bytes`].
+    /// See [`crate::Specification::memory_bytes`].
     pub fn memory_bytes(&self) -> u64 {
         let rows = self.capacity.user.0.div_ceil(self.flash.row_bytes());
         let logs = u64::from(self.banks()) * u64::from(self.log_blocks_per_bank());
