@@ -1,6 +1,5 @@
 """SIGTERM and SIGHUP end a run as Ctrl-C does: saved, named and listed."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -86,17 +85,24 @@ def test_verify_says_what_stopped_it(tmp_path: Path) -> None:
 
 
 def test_a_command_that_measures_nothing_says_what_ended_it(tmp_path: Path) -> None:
-    """Here while it waits for its claims at a pipe that nobody writes to."""
-    pipe = tmp_path / "claims.toml"
-    os.mkfifo(pipe)
+    """Here while it waits for a catalog on a file system that does not answer."""
     code = (
-        "import os, signal, sys, threading\n"
-        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "import os, signal, sys, threading, time\n"
+        "from fourcorners import catalog\n"
         "from fourcorners.cli import main\n"
-        f"sys.exit(main(['characterize', 'sim:ocz-core-64gb', '--claims', {str(pipe)!r}]))"
+        "def load(name):\n"
+        "    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "    time.sleep(50)\n"
+        "catalog.load = load\n"
+        "sys.exit(main(['characterize', 'sim:ocz-core-64gb']))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert (done.returncode, done.stderr) == (143, "fourcorners: stopped by SIGTERM\n")
 
@@ -104,7 +110,7 @@ def test_a_command_that_measures_nothing_says_what_ended_it(tmp_path: Path) -> N
 def test_a_program_is_ended_by_the_signal_once_its_run_is_saved(tmp_path: Path) -> None:
     code = (
         "import os, signal, threading\nimport fourcorners as fc\n"
-        "from fourcorners.suites import Progress\n"
+        "from fourcorners.running.progress import Progress\n"
         "class Asked(Progress):\n"
         "    def update(self, status):\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"

@@ -41,7 +41,7 @@ def test_a_state_that_does_not_fit_is_refused_in_one_sentence(tmp_path: Path) ->
             drive.save(tmp_path / "no folder" / "core.state")
     with pytest.raises(UserError, match="it is the state of OCZ Core"):
         fc.open_target("sim:wd6400aaks", state=state)
-    with pytest.raises(UserError, match="No such file"):
+    with pytest.raises(UserError, match="no such file"):
         fc.open_target(DRIVE, state=tmp_path / "none")
     with pytest.raises(UserError, match="a state is for simulated drives"):
         fc.open_target(str(tmp_path / "file"), size=1 << 20, state=state)
@@ -91,7 +91,7 @@ def test_what_cannot_be_prepared_is_refused_in_one_sentence(tmp_path: Path) -> N
         (("prepare", SSD, "f", "--steady-state", "--pattern", "zipf:-1"), "Zipf exponent"),
         (("prepare", "./file", "f"), "file"),
         (("characterize", DRIVE, "sim:wd6400aaks", "--state", "f"), "name that target only"),
-        (("characterize", DRIVE, "--state", "none"), "cannot use the state none: No such file"),
+        (("characterize", DRIVE, "--state", "none"), "cannot read the state none: no such file"),
     ]:
         done = fourcorners(*arguments, cwd=tmp_path)
         assert done.returncode == 2, done.stderr
