@@ -60,7 +60,7 @@ class RunWriter:
     def reopen(cls, claim: Claim, recordings: Collection[str]) -> Self:
         """Goes on with a claimed folder. Of what it has recorded ``recordings`` are kept.
 
-        Raises :class:`UserError` when it cannot be read or written.
+        Raises :class:`UserError` when it cannot be read or written; the claim is the caller's then.
         """
         run = Run(claim.path)
         wanted = pa.array(sorted(recordings), pa.string())
@@ -73,7 +73,6 @@ class RunWriter:
             if claim.directory.has(schema.IOS):
                 claim.directory.sub(schema.IOS).close()
         except OSError as error:
-            claim.release()
             raise UserError(
                 f"{claim.path / schema.IOS} is not the folder that the run made: nothing was "
                 "changed; remove it, or put the folder back from a copy of the run"
@@ -85,7 +84,6 @@ class RunWriter:
                 writer._directory.remove(name)
             writer._directory.remove_logs(lambda name: f"{schema.IOS}/{name}" in logs)
         except OSError as error:
-            claim.release()
             raise UserError(
                 f"cannot write to the run folder {claim.path}: {os_reason(error)}", EXIT_FAILED
             ) from error
