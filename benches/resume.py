@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fourcorners.analysis
-import fourcorners.report.html  # noqa: F401 - loaded before it is forked
+import fourcorners.reporting.html  # noqa: F401 - loaded before it is forked
 from fourcorners.cli import main as main_command
 from fourcorners.store import folder, schema
 

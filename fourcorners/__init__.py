@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         OperationRecording,
         Recording,
     )
-    from fourcorners.report.matplotlib_plot import plot
+    from fourcorners.reporting.matplotlib_plot import plot
     from fourcorners.running.begin import characterize, run
     from fourcorners.running.explanation import Explanation, explain
     from fourcorners.running.gating import Gated, gate
@@ -79,7 +79,7 @@ _MODULES = {
     "importing": ("import_",),
     "running.gating": ("Gated", "gate"),
     "running.observing": ("Observed", "observe"),
-    "report.matplotlib_plot": ("plot",),
+    "reporting.matplotlib_plot": ("plot",),
     "recording": (
         *("IoLog", "LatencyDistribution", "LatencyOverTime", "Offered", "OperationRecording"),
         "Recording",

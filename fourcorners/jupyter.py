@@ -29,26 +29,26 @@ def register(html: Any) -> None:
 
 
 def _recording(recording: Recording) -> str:
-    from fourcorners.report.notebook import recording_html
+    from fourcorners.reporting.notebook import recording_html
 
     return recording_html(recording)
 
 
 def _finding(finding: Finding) -> str:
-    from fourcorners.report.notebook import findings_html
+    from fourcorners.reporting.notebook import findings_html
 
     return findings_html([finding.to_dict()])
 
 
 def _explanation(explanation: Explanation) -> str:
-    from fourcorners.report.notebook import findings_html
+    from fourcorners.reporting.notebook import findings_html
 
     name = str(explanation.runs[-1].manifest["target"]["name"])
     return findings_html([finding.to_dict() for finding in explanation.findings], name)
 
 
 def _run(run: Run) -> str:
-    from fourcorners.report.notebook import run_html
+    from fourcorners.reporting.notebook import run_html
 
     return run_html(run)
 

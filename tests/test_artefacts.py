@@ -19,7 +19,7 @@ from fourcorners.machine import medium
 from fourcorners.machine import observer as observing
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.observer import Observer
-from fourcorners.report.terminal import render_summary
+from fourcorners.reporting.terminal import render_summary
 from fourcorners.suites import steps
 
 GOOD: dict[str, Any] = {

@@ -129,7 +129,7 @@ def test_a_command_loads_only_what_it_needs() -> None:
     for command, unneeded in (
         (["run", "--help"], ["numpy", "pyarrow", "fourcorners._core"]),
         (["completion", "bash"], ["numpy", "pyarrow", "fourcorners._core"]),
-        (["drives"], ["numpy", "pyarrow", "fourcorners.report"]),
+        (["drives"], ["numpy", "pyarrow", "fourcorners.reporting"]),
         (["tests"], ["scipy.stats", "scipy.optimize"]),
     ):
         code = (

@@ -18,7 +18,7 @@ from fourcorners.analysis.internals.method import futile
 from fourcorners.analysis.internals.method.doubt import UNAFFECTED, WRITING, Doubts
 from fourcorners.analysis.joined import Joined
 from fourcorners.cli import main
-from fourcorners.report.explanation import render_explanation
+from fourcorners.reporting.explanation import render_explanation
 from fourcorners.running import explanation
 from fourcorners.running.progress import Progress
 from fourcorners.suites import Suite

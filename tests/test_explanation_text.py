@@ -7,7 +7,7 @@ from rich.console import Console
 
 from fourcorners import wording
 from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
-from fourcorners.report.explanation import render_explanation
+from fourcorners.reporting.explanation import render_explanation
 
 
 def _text(*findings: Finding) -> str:

@@ -12,7 +12,7 @@ from fourcorners.analysis.spec_sheet import rows_of
 from fourcorners.cli import main
 from fourcorners.comparison import parse_gate
 from fourcorners.errors import UserError
-from fourcorners.report import charts
+from fourcorners.reporting import charts
 from fourcorners.store import Run
 
 

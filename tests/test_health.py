@@ -12,7 +12,7 @@ from test_artefacts import artefacts, case, machine
 import fourcorners as fc
 from fourcorners.machine.health import HealthReader, from_nvme, from_smartctl
 from fourcorners.machine.observer import Observer
-from fourcorners.report.view import report_view
+from fourcorners.reporting.view import report_view
 
 NVME = {
     "critical_warning": 0,

@@ -13,7 +13,7 @@ from fault_runs import validate
 
 from fourcorners.errors import UserError
 from fourcorners.importing import import_
-from fourcorners.report.charts import tests as charts_of_tests
+from fourcorners.reporting.charts import tests as charts_of_tests
 from fourcorners.store import Run
 
 DATA = Path(__file__).parent / "data" / "fio"

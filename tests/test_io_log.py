@@ -9,7 +9,7 @@ import pytest
 import fourcorners as fc
 from fourcorners.analysis import latency_over_time
 from fourcorners.cli import main
-from fourcorners.report.charts import tests as charted
+from fourcorners.reporting.charts import tests as charted
 from fourcorners.store import schema
 
 DISK = "sim:wd6400aaks"

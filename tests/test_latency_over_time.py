@@ -8,7 +8,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.analysis import latency_over_time
-from fourcorners.report.charts import tests as charted
+from fourcorners.reporting.charts import tests as charted
 from fourcorners.store import Run, schema
 
 HELD = "consistency/write"

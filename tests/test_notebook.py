@@ -12,7 +12,7 @@ import fourcorners as fc
 from fourcorners import wording
 from fourcorners.analysis import Finding
 from fourcorners.jupyter import register
-from fourcorners.report.notebook import run_html
+from fourcorners.reporting.notebook import run_html
 
 
 def shown(result: object) -> str:

@@ -19,15 +19,15 @@ from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import measured
-from fourcorners.report import charts
-from fourcorners.report.document import D3
-from fourcorners.report.html import render_html, write_html
-from fourcorners.report.payload import drive_names, report_payload
-from fourcorners.report.published import published_view
-from fourcorners.report.terminal import render_summary
-from fourcorners.report.view import report_view
+from fourcorners.reporting import charts
+from fourcorners.reporting.document import D3
+from fourcorners.reporting.html import render_html, write_html
+from fourcorners.reporting.payload import drive_names, report_payload
+from fourcorners.reporting.published import published_view
+from fourcorners.reporting.terminal import render_summary
+from fourcorners.reporting.view import report_view
 
-CSS = Path(__file__).parents[1] / "fourcorners/report/assets/report.css"
+CSS = Path(__file__).parents[1] / "fourcorners/reporting/assets/report.css"
 SECTIONS = [
     "corners",
     "queue-depth",

@@ -17,7 +17,7 @@ import report_fixture as made_up
 
 from fourcorners import wording
 from fourcorners.recording import OperationRecording
-from fourcorners.report.html import write_html
+from fourcorners.reporting.html import write_html
 
 CHROMIUM = shutil.which("chromium")
 RUNS: dict[str, Callable[[], list[made_up.FakeRun]]] = {

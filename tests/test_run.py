@@ -17,7 +17,7 @@ from fourcorners import wording
 from fourcorners.analysis.load import Load, bracket
 from fourcorners.cli import main
 from fourcorners.recording import Recording
-from fourcorners.report import charts
+from fourcorners.reporting import charts
 from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest

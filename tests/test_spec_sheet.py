@@ -25,8 +25,8 @@ from fourcorners.catalog.claims import (
 from fourcorners.catalog.published import published
 from fourcorners.cli import main
 from fourcorners.errors import UserError
-from fourcorners.report.notebook import run_html
-from fourcorners.report.spec import interval_beside
+from fourcorners.reporting.notebook import run_html
+from fourcorners.reporting.spec import interval_beside
 
 
 def run_with(rate: float, noise: float = 0.0, swing: float = 0.0, seconds: int = 60) -> FakeRun:

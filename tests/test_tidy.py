@@ -35,11 +35,11 @@ def test_cycles_of_imports_are_seen_however_late_the_import_is() -> None:
 def test_cycles_of_rooms_are_seen_where_no_module_is_in_one() -> None:
     [(room, _)] = places(
         rules.import_cycles,
-        store__reader="from fourcorners.report import words\n",
-        report__page="from fourcorners.store import reader\n",
-        report__words="",
+        store__reader="from fourcorners.reporting import words\n",
+        reporting__page="from fourcorners.store import reader\n",
+        reporting__words="",
     )
-    assert room in ("report", "store")
+    assert room in ("reporting", "store")
 
 
 def test_the_table_of_public_names_is_not_imported() -> None:
@@ -50,8 +50,8 @@ def test_the_table_of_public_names_is_not_imported() -> None:
 def test_a_room_knows_those_before_it_only() -> None:
     assert places(
         rules.order_of_rooms,
-        suites__tests="import fourcorners.report.html\n",
-        report__html="from fourcorners.suites.tests import x\n",
+        suites__tests="import fourcorners.reporting.html\n",
+        reporting__html="from fourcorners.suites.tests import x\n",
         attic="",
     ) == [("suites/tests.py", 1), ("attic.py", 1)]
 

@@ -8,7 +8,7 @@ from fourcorners.cli.output import new_console, print_document, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.cli.run import Options, open_one, preview_runs, show_previews
 from fourcorners.errors import UserError
-from fourcorners.report.explanation import render_explanation
+from fourcorners.reporting.explanation import render_explanation
 from fourcorners.running.explanation import (
     Explanation,
     check_size,

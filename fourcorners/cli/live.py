@@ -15,7 +15,7 @@ from rich.text import Text
 
 from fourcorners import wording
 from fourcorners.cli.output import new_console
-from fourcorners.report.terminal_plots import dots
+from fourcorners.reporting.terminal_plots import dots
 from fourcorners.running.progress import Progress, Status
 
 # Drawing takes some 10 ms of a processor that the measurement may want.

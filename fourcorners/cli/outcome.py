@@ -11,8 +11,8 @@ from fourcorners import wording
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
-from fourcorners.report.html import write_html
-from fourcorners.report.terminal import render_summary
+from fourcorners.reporting.html import write_html
+from fourcorners.reporting.terminal import render_summary
 from fourcorners.running.preview import done_again
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import resume_command

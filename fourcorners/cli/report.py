@@ -11,9 +11,9 @@ from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.errors import UserError
-from fourcorners.report.html import write_html
-from fourcorners.report.published import published_drives
-from fourcorners.report.spec import spec_json, spec_sheet
+from fourcorners.reporting.html import write_html
+from fourcorners.reporting.published import published_drives
+from fourcorners.reporting.spec import spec_json, spec_sheet
 from fourcorners.running.reference import reference
 from fourcorners.store import Run, schema
 from fourcorners.store.foreign import reading

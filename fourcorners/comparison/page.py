@@ -14,9 +14,9 @@ from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.forest import axis_of
 from fourcorners.comparison.gate import Check
 from fourcorners.comparison.verdict import change, verdicts
-from fourcorners.report.document import asset
+from fourcorners.reporting.document import asset
 
-_REPORT = "fourcorners.report"
+_REPORT = "fourcorners.reporting"
 _HEADINGS = {
     "throughput": "Throughput",
     "mean_latency": "Mean latency",

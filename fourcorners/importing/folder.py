@@ -11,7 +11,7 @@ from fourcorners.analysis import analyze
 from fourcorners.importing.charts import charts_of
 from fourcorners.importing.imported import Imported
 from fourcorners.recording import Recording
-from fourcorners.report.html import write_html
+from fourcorners.reporting.html import write_html
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.entry import entry_of
 from fourcorners.store.writer import run_name

@@ -12,7 +12,7 @@ from fourcorners.analysis import analyze
 from fourcorners.analysis.internals.method import futile
 from fourcorners.errors import TargetLostError, UserError, is_panic
 from fourcorners.recording import Recording
-from fourcorners.report.html import write_html
+from fourcorners.reporting.html import write_html
 from fourcorners.running import resume_point as resume_point_module
 from fourcorners.running.costs import Costs
 from fourcorners.running.interrupt import stopped_by

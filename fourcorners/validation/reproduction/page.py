@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from fourcorners import wording as numbers
 from fourcorners.catalog.published import Apart, published_apart
-from fourcorners.report.document import asset, content_hash, embedded_json, page_script
+from fourcorners.reporting.document import asset, content_hash, embedded_json, page_script
 from fourcorners.validation.reproduction import charts, wording
 from fourcorners.validation.reproduction.bars import charts as bar_charts
 from fourcorners.validation.reproduction.experiments import SOURCES, owc_readers
@@ -17,7 +17,7 @@ from fourcorners.validation.reproduction.run import SEED, Reproduction
 from fourcorners.validation.reproduction.source import Source
 from fourcorners.wording import chosen_size
 
-_REPORT = "fourcorners.report"
+_REPORT = "fourcorners.reporting"
 
 
 def render_page(reproduction: Reproduction) -> str:

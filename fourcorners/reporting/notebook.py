@@ -6,8 +6,8 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.recording import Recording
-from fourcorners.report.run import Run
-from fourcorners.report.view import report_view
+from fourcorners.reporting.run import Run
+from fourcorners.reporting.view import report_view
 
 _HIDDEN = ("averages_",)
 
