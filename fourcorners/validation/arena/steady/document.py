@@ -41,18 +41,18 @@ def render_markdown(
         traces=len(outcomes),
         seed=seed,
         redrawn=sum(outcome.attempts - 1 for outcome in outcomes),
-        tail_change_max=_percent(TAIL_CHANGE_MAX),
-        noise=", ".join(_percent(share) for share in NOISE_SHARES),
+        tail_change_max=percent(TAIL_CHANGE_MAX),
+        noise=", ".join(percent(share) for share in NOISE_SHARES),
         scores=table(_SCORES, [score_row(score(name, outcomes)) for name in CONTESTANTS]),
         kinds=table(
             ("kind", *_SCORES[1:]),
             [(kind, *score_row(row)[1:]) for kind, row in by_kind(JUDGE, outcomes)],
         ),
-        covered=_percent(score(JUDGE, outcomes).covered),
+        covered=percent(score(JUDGE, outcomes).covered),
         departures=table(departure_header(), departure_rows(outcomes)),
         recipes=table(recipe_header(), recipe_rows(recipes)),
         recipe_drives=len(recipes),
-        saved=_percent(1 - _capacities(recipes, "fast") / _capacities(recipes, "customary")),
+        saved=percent(1 - _capacities(recipes, "fast") / _capacities(recipes, "customary")),
         recipe_redrawn=sum(one.attempts - 1 for one in recipes),
         measured_capacities=f"{MEASURED_CAPACITIES:g}",
         long_run_capacities=f"{2 * MEASURED_CAPACITIES:g}",
@@ -71,10 +71,10 @@ def score_row(row: ContestantScore) -> tuple[str, ...]:
     return (
         row.contestant,
         f"{row.stopped} of {row.traces}",
-        _percent(row.bias_median, sign=True),
-        _percent(row.error_median),
-        _percent(row.error_95),
-        _percent(row.falsely_steady),
+        percent(row.bias_median, sign=True),
+        percent(row.error_median),
+        percent(row.error_95),
+        percent(row.falsely_steady),
         _times(row.time_median),
         _times(row.time_total),
     )
@@ -118,7 +118,7 @@ def recipe_rows(recipes: Sequence[Compared]) -> list[tuple[str, ...]]:
                 words,
                 f"{np.median(capacities):.2f}" if recipes else "",
                 f"{max(capacities):.2f}" if recipes else "",
-                *(_percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0)),
+                *(percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0)),
             )
         )
     return rows
@@ -133,7 +133,7 @@ def _quantile(errors: Sequence[float], share: float) -> float:
 
 
 def _three(errors: Sequence[float]) -> str:
-    median, most, largest = (_percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0))
+    median, most, largest = (percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0))
     return f"{median} (median; 95th percentile {most}, largest {largest})"
 
 
@@ -143,7 +143,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _percent(share: float, *, sign: bool = False) -> str:
+def percent(share: float, *, sign: bool = False) -> str:
+    """A share in percent; empty where there is none."""
     if math.isnan(share):
         return ""
     digits = 0 if abs(share) >= 0.1 else 1
