@@ -195,6 +195,16 @@ def interval(bounds: object, unit: object) -> str:
     return f"{number_low if unit_low == unit_high else low} to {high}"
 
 
+def spread(value: object, bounds: object, unit: str) -> str:
+    """A value with its interval, if that is seen in as many digits as the value has; the unit is
+    as in :func:`quantity`, but "1" is for a factor: 1.05 times (1.01 to 1.09)."""
+    text = times(value) if unit == "1" else quantity(value, unit)
+    if not isinstance(bounds, (list, tuple)):
+        return text
+    alike = len({quantity(bound, unit) for bound in bounds}) == 1
+    return text if alike else f"{text} ({interval(bounds, unit)})"
+
+
 def finding_value(finding: Mapping[str, Any]) -> str:
     """The value of a finding, as ``findings.json`` has it: a name where it has one, yes or no,
     "none" of what is not there, a count as a whole number."""

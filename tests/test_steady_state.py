@@ -188,8 +188,8 @@ def test_a_round_alone_is_no_departure_in_batches_either(
     assert any(watch.add(0.6 * value) is not None for value in later)
 
 
-@pytest.mark.parametrize(("share", "verb"), [(0.6, "fell"), (1.5, "rose")])
-def test_a_departure_is_noticed_soon_and_dated(share: float, verb: str) -> None:
+@pytest.mark.parametrize("share", [0.6, 1.5])
+def test_a_departure_is_noticed_soon_and_dated(share: float) -> None:
     value = noisy(np.full(400, 1e4), 0.03)
     value[300:] *= share
     watch = DepartureWatch(value[:100])
@@ -198,4 +198,3 @@ def test_a_departure_is_noticed_soon_and_dated(share: float, verb: str) -> None:
     assert noticed[0].since_round == pytest.approx(200, abs=1)
     assert noticed[0].noticed_round < 205
     assert noticed[0].level_share == pytest.approx(share, rel=0.05)
-    assert noticed[0].text.startswith(f"left steady state: {verb} by ")

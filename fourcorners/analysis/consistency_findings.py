@@ -15,6 +15,7 @@ from fourcorners.analysis.intervals import batch_means_interval
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 from fourcorners.analysis.steadiness import known_of
+from fourcorners.sentences import say
 
 TEST = "consistency"
 
@@ -113,8 +114,7 @@ def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: 
         span, spare, unwritten = 1.0, 0.0, 0.0
         written = np.zeros(len(iops))
     elif capacity is None:
-        reason = "without the drive's capacity it cannot be told how much had to be written"
-        return _Judged(settled=False, moving=False, reason=reason)
+        return _Judged(settled=False, moving=False, reason=say("judge.no_capacity").text)
     else:
         span, spare, unwritten = known_of(write.of.workload, write.of.conditions, capacity)
     verdict = judge(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fourcorners.sentences import Said
+from fourcorners.sentences import Said, sentence
 
 Verdict = Literal["measured", "holds", "violated", "not identifiable", "not applicable"]
 
@@ -73,6 +73,36 @@ class Finding:
             "text": self.text,
             "detail": _plain(self.detail),
         }
+
+
+def worded(
+    name: str,
+    title: str,
+    verdict: Verdict,
+    said: Said,
+    *,
+    value: float | None = None,
+    unit: str | None = None,
+    interval: tuple[float, float] | None = None,
+    evidence: Sequence[str] = (),
+    detail: Mapping[str, Any] | None = None,
+) -> Finding:
+    """A finding whose text words ``said``, which may also name ``value``, the ends ``low`` and
+    ``high`` of the interval, and what ``detail`` holds."""
+    low, high = interval or (None, None)
+    shown = {**(detail or {}), "value": value, "low": low, "high": high}
+    return Finding(
+        name=name,
+        title=title,
+        verdict=verdict,
+        text=sentence(said, shown),
+        value=value,
+        unit=unit,
+        interval=interval,
+        evidence=evidence,
+        detail=detail or {},
+        said=said,
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -1,16 +1,18 @@
 """Findings in words: the one place that words what an estimator says by a code and parameters.
 
-The file beside this one has a section for each finding, with its sentences by their code. In
-braces stands a parameter and how it is written: ``{size:size}``, ``{dies:count die}``;
-``{why:said}`` is another sentence, or several. A sentence may also name the finding's ``value``,
-the ends ``low`` and ``high`` of its interval, and what its ``detail`` holds.
+The TOML files in this folder have a section for each finding, or for each family of sentences, with
+its sentences by their code. In braces stands a parameter and how it is written: ``{size:size}``,
+``{dies:count die}``, ``{rate:spread 1}`` (a value and its interval). ``{why:said}`` is another
+sentence, or several of them, and ``{parts:list}`` joins several to "a, b and c". A sentence may
+also name the finding's ``value``, the ends ``low`` and ``high`` of its interval, and what its
+``detail`` holds.
 """
 
 from __future__ import annotations
 
 import string
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -27,10 +29,29 @@ class Said:
     code: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return sentence(self)
+
+    @property
+    def codes(self) -> Iterator[str]:
+        """Its own code, and those of the sentences within it."""
+        yield self.code
+        for value in self.parameters.values():
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, Said):
+                    yield from one.codes
+
 
 def say(code: str, /, **parameters: Any) -> Said:
     """A sentence with its parameters."""
     return Said(code, parameters)
+
+
+def together(sentences: Sequence[Said]) -> Said:
+    """Several sentences, one after the other."""
+    return say("any.together", sentences=list(sentences))
 
 
 COMMON = "any"
@@ -38,6 +59,10 @@ COMMON = "any"
 
 _WRITERS: Mapping[str, Callable[[Any, str], str]] = {
     "amount": lambda value, _: wording.amount(value),
+    "binary_rate": lambda value, _: wording.binary_rate(value),
+    "chosen_size": lambda value, _: wording.chosen_size(round(value)),
+    "chosen_time": lambda value, _: wording.chosen_time(value),
+    "clock": lambda value, _: wording.clock(value),
     "count": lambda value, noun: wording.count(round(value), noun),
     "durations": lambda values, word: f" {word} ".join(map(wording.duration, values)),
     "duration": lambda value, _: wording.duration(value),
@@ -45,6 +70,7 @@ _WRITERS: Mapping[str, Callable[[Any, str], str]] = {
     "percent": lambda value, digits: wording.percent(value, int(digits or 3)),
     "rate": lambda value, _: wording.rate(value),
     "size": lambda value, _: wording.size(value),
+    "spread": lambda of, unit: wording.spread(of[0], of[1], unit),
     "times": lambda value, _: wording.times(value),
     "whole": lambda value, _: f"{round(value):,}",
 }
@@ -72,7 +98,13 @@ def code_of(finding: str, name: str) -> str:
 
 @cache
 def _table() -> dict[str, dict[str, str]]:
-    return tomllib.loads((files(__name__) / "internals.toml").read_text("utf-8"))
+    table: dict[str, dict[str, str]] = {}
+    for file in files(__name__).iterdir():
+        if file.name.endswith(".toml"):
+            sections = tomllib.loads(file.read_text("utf-8"))
+            assert not table.keys() & sections.keys(), f"{file.name} has sections of another file"
+            table |= sections
+    return table
 
 
 class _Writer(string.Formatter):
@@ -80,10 +112,12 @@ class _Writer(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         name, _, argument = format_spec.partition(" ")
-        if name == "said":
+        if name in ("said", "list"):
             texts = [sentence(said) for said in (value if isinstance(value, list) else [value])]
-            text = " ".join(text for text in texts if text)
-            return f"{text[0].lower()}{text[1:]}" if argument == "lower" else text
+            texts = [text for text in texts if text]
+            text = " ".join(texts) if name == "said" else wording.sentence_list(texts)
+            first = {"lower": str.lower, "upper": str.upper}.get(argument, str)
+            return f"{first(text[:1])}{text[1:]}"
         if name in _WRITERS:
             return _WRITERS[name](value, argument)
         return str(format(value, format_spec))

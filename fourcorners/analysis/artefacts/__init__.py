@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fourcorners import wording
 from fourcorners.analysis.artefacts import device, history, host, medium
 from fourcorners.analysis.artefacts.artefact import SEVERITIES, Artefact
 from fourcorners.analysis.artefacts.case import Case, cases
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.sentences import say
 
 __all__ = ["PREFIX", "Artefact", "Case", "cases", "detect", "find"]
 
@@ -43,22 +43,19 @@ def _finding(found: list[tuple[Case, Artefact]]) -> Finding:
     """One kind, told by its severest case, the first of several."""
     case, worst = min(found, key=lambda pair: SEVERITIES.index(pair[1].severity))
     affected = list(dict.fromkeys(case.id for case, _ in found))
-    where = f" ({case.label}" + (
-        f", and {wording.count(len(affected) - 1, 'other recording')})"
-        if len(affected) > 1
-        else ")"
-    )
-    return Finding(
-        name=f"{PREFIX}{worst.name}",
-        title=worst.title,
-        verdict="measured",
-        text=f"{worst.seen}{where} {worst.effect} {worst.mend}",
+    words = {"seen": worst.seen, "effect": worst.effect, "mend": worst.mend}
+    said = say("artefact.whole", label=case.label, **words)
+    if len(affected) > 1:
+        said = say("artefact.whole_of_several", **said.parameters, others=len(affected) - 1)
+    return worded(
+        f"{PREFIX}{worst.name}",
+        worst.title,
+        "measured",
+        said,
         evidence=affected,
         detail={
             "severity": worst.severity,
-            "seen": worst.seen,
-            "effect": worst.effect,
-            "mend": worst.mend,
+            **words,
             "evidence": dict(worst.evidence),
             "worst": case.id,
         },

@@ -1,10 +1,12 @@
-"""What may mislead about a result, in words and numbers."""
+"""What may mislead about a result, by a code and numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from fourcorners.sentences import Said, sentence
 
 Severity = Literal["severe", "moderate", "slight"]
 """``severe``: the figure is not the drive's. ``moderate``: the drive's figure is off by more than
@@ -17,14 +19,36 @@ SEVERITIES: tuple[Severity, ...] = ("severe", "moderate", "slight")
 class Artefact:
     """One thing that may mislead.
 
-    ``seen`` is a sentence with its numbers, ``effect`` what it does to the result, ``mend`` how to
-    measure without it. ``evidence`` holds the numbers by name, with units as elsewhere.
+    ``said`` is what was seen; its section has the title, the effect on the result and the remedy
+    as well. ``evidence`` holds the numbers by name, with units as elsewhere; sentences may name
+    them.
     """
 
     name: str
-    title: str
     severity: Severity
-    seen: str
-    effect: str
-    mend: str
+    said: Said
     evidence: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """A few words."""
+        return self._words("title")
+
+    @property
+    def seen(self) -> str:
+        """A sentence with its numbers."""
+        return sentence(self.said, self.evidence)
+
+    @property
+    def effect(self) -> str:
+        """What it does to the result."""
+        return self._words("effect")
+
+    @property
+    def mend(self) -> str:
+        """How to measure without it."""
+        return self._words("mend")
+
+    def _words(self, name: str) -> str:
+        section = self.said.code.partition(".")[0]
+        return sentence(Said(f"{section}.{name}", self.said.parameters), self.evidence)

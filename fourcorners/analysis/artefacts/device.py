@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
+from fourcorners.sentences import say
 
 FOREIGN_SHARE_MIN = 0.05
 FOREIGN_BYTES_MIN = 2**20
@@ -55,17 +55,10 @@ def _foreign_load(case: Case) -> Iterator[Artefact]:
     if not by_bytes and not by_ios:
         return
     yield Artefact(
-        name="foreign_load",
-        title="Others used the device",
-        severity="moderate",
-        seen=(
-            f"Others read {wording.amount(reads)} and wrote {wording.amount(writes)} on the "
-            f"device meanwhile, {wording.percent(share)} of all that passed"
-            + (f", and {wording.percent(ios_share)} of the I/Os." if by_ios else ".")
-        ),
-        effect="They took their part of the drive's time: rates are too low, latencies too long.",
-        mend="Stop what uses the device (its other partitions and file systems, too).",
-        evidence={
+        "foreign_load",
+        "moderate",
+        say("artefact_foreign_load.by_ios" if by_ios else "artefact_foreign_load.seen"),
+        {
             "foreign_read_bytes": reads,
             "foreign_write_bytes": writes,
             "foreign_share": share,
@@ -103,16 +96,12 @@ def _set_cap(case: Case) -> Iterator[Artefact]:
         )
         for rate, cap, unit in rates:
             if cap and rate >= CAP_SHARE_MIN * cap:
-                shown = wording.amount(cap) if unit == "bytes" else f"{wording.number(cap)} I/Os"
+                kind = "of_bytes" if unit == "bytes" else "of_ios"
                 yield Artefact(
-                    name="rate_cap",
-                    title="Rate cap",
-                    severity="severe",
-                    seen=f"A control group limits {operation}s to {shown} per second, and they "
-                    f"ran at {wording.percent(rate / cap)} of that.",
-                    effect="The figure is the limit's, not the drive's.",
-                    mend="Measure outside the control group, or lift its limit.",
-                    evidence={f"cap_{unit.lower().replace('/', '')}": cap, "share": rate / cap},
+                    "rate_cap",
+                    "severe",
+                    say(f"artefact_rate_cap.{kind}", operation=operation, cap=cap),
+                    {f"cap_{unit.lower().replace('/', '')}": cap, "share": rate / cap},
                 )
                 return
 
@@ -121,14 +110,10 @@ def _heat(case: Case) -> Iterator[Artefact]:
     at = case.conditions
     if at.cpu_throttled:
         yield Artefact(
-            name="thermal_throttling",
-            title="Heat",
-            severity="moderate",
-            seen=f"Processors were slowed down {wording.number(at.cpu_throttled)} times "
-            "because of heat.",
-            effect="The host became slower while it measured: latencies are too long.",
-            mend="Cool the machine.",
-            evidence={"cpu_throttled": at.cpu_throttled},
+            "thermal_throttling",
+            "moderate",
+            say("artefact_hot_processors.seen"),
+            {"cpu_throttled": at.cpu_throttled},
         )
     told = _told_by_the_drive(case)
     if told is not None:
@@ -145,16 +130,12 @@ def _heat(case: Case) -> Iterator[Artefact]:
         else (0.0, 0.0)
     )
     fallen = first > 0 and last < TEMPERATURE_FALL_MIN * first
+    name = "artefact_thermal_throttling.fell" if fallen else "artefact_thermal_throttling.seen"
     yield Artefact(
-        name="thermal_throttling",
-        title="Heat",
-        severity="severe" if fallen else "moderate",
-        seen=f"The drive reached {wording.number(temperature, 2)} °C, its limit is "
-        f"{wording.number(limit, 2)} °C"
-        + (f"; its rate fell to {wording.percent(last / first)}." if fallen else "."),
-        effect="A drive slows down at its limit: the figures are those of a hot drive.",
-        mend="Cool the drive, and let it cool down between measurements.",
-        evidence={
+        "thermal_throttling",
+        "severe" if fallen else "moderate",
+        say(name),
+        {
             "drive_temperature_c": temperature,
             "drive_temperature_limit_c": limit,
             "rate_left": last / first if first else None,
@@ -168,26 +149,18 @@ def _told_by_the_drive(case: Case) -> Artefact | None:
     if not at.drive_throttled and not at.drive_throttled_s and not at.drive_hot_min:
         return None
     throttled = bool(at.drive_throttled or at.drive_throttled_s)
-    if throttled:
-        seen = f"The drive slowed itself down {wording.count(at.drive_throttled or 0, 'time')}"
-        if at.drive_throttled_s:
-            seen += f" for {wording.number(at.drive_throttled_s)} s"
-        seen += " because of heat"
-    else:
-        seen = (
-            f"The drive was above its warning temperature for "
-            f"{wording.count(at.drive_hot_min or 0, 'minute')}"
-        )
-    if at.drive_temperature_c is not None:
-        seen += f", at up to {wording.number(at.drive_temperature_c, 2)} °C"
+    seen = "artefact_throttling_counted.for_seconds"
+    if not throttled:
+        seen = "artefact_throttling_counted.warning"
+    elif not at.drive_throttled_s:
+        seen = "artefact_throttling_counted.seen"
+    hot = at.drive_temperature_c
+    reached = [] if hot is None else [say("artefact_throttling_counted.at", celsius=hot)]
     return Artefact(
-        name="thermal_throttling",
-        title="Heat",
-        severity="severe" if throttled else "moderate",
-        seen=f"{seen}.",
-        effect="The figures are those of a hot drive, slower than it is.",
-        mend="Cool the drive, and let it cool down between measurements.",
-        evidence={
+        "thermal_throttling",
+        "severe" if throttled else "moderate",
+        say(seen, drive_throttled=at.drive_throttled or 0, at=reached),
+        {
             "drive_throttled": at.drive_throttled,
             "drive_throttled_s": at.drive_throttled_s,
             "drive_hot_min": at.drive_hot_min,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
 from fourcorners.analysis.internals.link.generation import generations_at
 from fourcorners.analysis.source import Array
+from fourcorners.sentences import say
 
 FALL_MIN = 1.5
 """Rate before over rate after. Disks fall by less than that from track to track, and to half from
@@ -56,16 +57,10 @@ def write_caches(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         yield (
             case,
             Artefact(
-                name="write_cache",
-                title="Write cache, then the drive",
-                severity="moderate",
-                seen=(
-                    f"After {wording.amount(bytes_until)} the writes fell from "
-                    f"{wording.amount(fast)}/s to {wording.amount(slow)}/s."
-                ),
-                effect="The mean mixes a cache (fast cells, a buffer) with the drive behind it.",
-                mend="Read the two rates by the second, and write for longer.",
-                evidence={
+                "write_cache",
+                "moderate",
+                say("artefact_write_cache.seen"),
+                {
                     "bytes_until_fall": bytes_until,
                     "fast_bytes_per_second": fast,
                     "slow_bytes_per_second": slow,
@@ -88,16 +83,10 @@ def write_caches(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         yield (
             case,
             Artefact(
-                name="write_cache",
-                title="Write cache only",
-                severity="severe",
-                seen=(
-                    f"It wrote {wording.amount(written)}; another measurement of this run left "
-                    f"the cache after {wording.amount(size)}."
-                ),
-                effect="Only the cache was measured: longer writes are slower.",
-                mend="Write for longer.",
-                evidence={"written_bytes": written, "cache_bytes": size},
+                "write_cache",
+                "severe",
+                say("artefact_write_cache_only.seen"),
+                {"written_bytes": written, "cache_bytes": size},
             ),
         )
 
@@ -150,50 +139,17 @@ def rate_caps(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         at = [case for case in usable if rates[case.id] >= (1 - CAP_TOLERANCE) * ceiling]
         if ceiling <= 0 or not _unlike(at):
             continue
-        shown = wording.amount(ceiling) if unit == "bytes" else f"{wording.number(ceiling)} I/Os"
-        seen = (
-            f"{len(at)} measurements, reads and writes of different sizes and queue depths, all "
-            f"end at {shown} per second, and none goes beyond"
-        )
-        evidence = {"ceiling": ceiling, "unit": unit, "points": len(at)}
-        names = generations_at(ceiling) if unit == "bytes" else []
-        artefact = (
-            _of_the_link(seen, names, evidence)
-            if names
-            else Artefact(
-                name="rate_cap",
-                title="Rate cap",
-                severity="severe",
-                seen=f"{seen}.",
-                effect=(
-                    "A limit of the volume or its connection was measured, not a drive."
-                    if unit == "bytes"
-                    else "What a request costs was measured, by a limit of the volume, on its "
-                    "connection or in the host, and not what the medium can do."
-                ),
-                mend="Ask for the volume's limits; compare with a volume that has others.",
-                evidence=evidence,
-            )
-        )
+        evidence: dict[str, Any] = {"ceiling": ceiling, "unit": unit, "points": len(at)}
+        links = generations_at(ceiling) if unit == "bytes" else []
+        artefact = Artefact("rate_cap", "severe", say("artefact_rate_cap_iops.seen"), evidence)
+        if unit == "bytes":
+            artefact = replace(artefact, said=say("artefact_rate_cap_bytes.seen"))
+        if links:
+            said = say("artefact_link_limit.seen", link=" or ".join(links))
+            artefact = Artefact("link_limit", "slight", said, {**evidence, "links": links})
         for case in at:
             yield case, artefact
         return
-
-
-def _of_the_link(seen: str, names: Sequence[str], evidence: Mapping[str, Any]) -> Artefact:
-    link = " or ".join(names)
-    return Artefact(
-        name="link_limit",
-        title="The link was the limit",
-        severity="slight",
-        seen=f"{seen}: that is what {link} leaves for data.",
-        effect=(
-            "Where the target is connected so, these are the link's figures, and what is behind it "
-            "may be faster; where it is not, a limit of the volume."
-        ),
-        mend=f"Connect it by a faster link than {link}, if it has one.",
-        evidence={**evidence, "links": list(names)},
-    )
 
 
 def _plateau(case: Case, unit: str) -> float:
@@ -232,23 +188,13 @@ def preconditioning(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:
         share = written / case.capacity_bytes
         if share >= 1:
             continue
-        since = "its purge" if case.conditions.purged else "this run began"
+        purged = case.conditions.purged
         yield (
             case,
             Artefact(
-                name="preconditioning",
-                title="Less than a drive write before",
-                severity="slight",
-                seen=f"{wording.percent(share)} of the target's capacity had been written since "
-                f"{since}.",
-                effect=(
-                    "Writes met a drive with free blocks: they may be faster than in a drive that "
-                    "has been in use."
-                ),
-                mend=(
-                    "For the steady state, write the whole drive first and go on until the rate no "
-                    "longer changes (the consistency test)."
-                ),
-                evidence={"drive_writes": share, "purged": case.conditions.purged},
+                "preconditioning",
+                "slight",
+                say(f"artefact_preconditioning.{'since_purge' if purged else 'since_begin'}"),
+                {"drive_writes": share, "purged": purged},
             ),
         )

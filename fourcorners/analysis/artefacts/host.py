@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
 from fourcorners.machine.conditions import Conditions
+from fourcorners.sentences import say
 
 BUSY_SHARE_MIN = 0.9
 """A worker that computes or waits for a processor for more of its time than this has none left to
@@ -67,19 +67,10 @@ def _saturated(case: Case) -> Iterator[Artefact]:
         return
     making = (case.generating_s or 0.0) / available_s
     yield Artefact(
-        name="host_saturated",
-        title="The host was the limit",
-        severity="severe",
-        seen=(
-            f"The workers computed, or waited for a processor, {wording.percent(min(busy, 1.0))} "
-            f"of the time, {wording.percent(making)} of it to make data."
-        ),
-        effect="The host, not the drive, was the limit: the drive may be faster.",
-        mend=(
-            "Use more workers, larger requests, or content that is made faster (repeated), and a "
-            "faster processor."
-        ),
-        evidence={"busy_share": busy, "generating_share": making, "workers": case.workers},
+        "host_saturated",
+        "severe",
+        say("artefact_host_saturated.seen", busy=min(busy, 1.0)),
+        {"busy_share": busy, "generating_share": making, "workers": case.workers},
     )
 
 
@@ -89,24 +80,17 @@ def _contention(case: Case) -> Iterator[Artefact]:
     steal = at.steal_share or 0.0
     if not _kept_waiting(at, waited) and steal < STEAL_SHARE_MIN:
         return
-    parts = []
-    if waited is not None:
-        parts.append(
-            f"an issuing thread waited for a processor {wording.percent(waited)} of the time"
-        )
-    if at.other_cpu_share is not None:
-        parts.append(f"other programs used {wording.percent(at.other_cpu_share)} of all processors")
-    if steal:
-        parts.append(f"the hypervisor took {wording.percent(steal)} of them away")
-    sentence = wording.sentence_list(parts)
+    shares = {"waited": waited, "others": at.other_cpu_share, "stolen": steal or None}
+    parts = [
+        say(f"artefact_cpu_contention.{name}", share=share)
+        for name, share in shares.items()
+        if share is not None
+    ]
     yield Artefact(
-        name="cpu_contention",
-        title="Processors shared with others",
-        severity="moderate",
-        seen=f"{sentence[0].upper()}{sentence[1:]}.",
-        effect="Completions were noticed late: latencies are too long, rates too low.",
-        mend="Stop other programs, use fewer workers, or bind workers with cpus=LIST.",
-        evidence={
+        "cpu_contention",
+        "moderate",
+        say("artefact_cpu_contention.seen", parts=parts),
+        {
             "wait_share": waited,
             "other_cpu_share": at.other_cpu_share,
             "steal_share": at.steal_share,
@@ -142,16 +126,10 @@ def _kernel_workers(case: Case) -> Iterator[Artefact]:
         return
     count = case.conditions.kernel_workers or 0
     yield Artefact(
-        name="kernel_workers",
-        title="Requests handed to kernel workers",
-        severity="moderate",
-        seen=(
-            f"io_uring handed requests to {wording.count(count, 'kernel worker')}, which used "
-            f"{wording.percent(share)} of the CPU time."
-        ),
-        effect="Latencies include the hand-over to another thread and its waking.",
-        mend='Use the engine "sync", which is faster here at queue depth 1.',
-        evidence={"kernel_workers": count, "cpu_s": cpu_s, "cpu_share": share},
+        "kernel_workers",
+        "moderate",
+        say("artefact_kernel_workers.seen"),
+        {"kernel_workers": count, "cpu_s": cpu_s, "cpu_share": share},
     )
 
 
@@ -167,17 +145,10 @@ def _polling(case: Case) -> Iterator[Artefact]:
     if not crowded and share < POLLERS_WAIT_SHARE_MIN:
         return
     yield Artefact(
-        name="sqpoll_starvation",
-        title="SQPOLL without processors to spare",
-        severity="moderate",
-        seen=(
-            f"{wording.count(at.pollers, 'polling kernel thread')} on "
-            f"{wording.count(at.cores, 'processor')} waited for one "
-            f"{wording.percent(share)} of the time."
-        ),
-        effect="Requests lay until the polling thread ran: latencies include that.",
-        mend="Leave sqpoll out, or use fewer workers: each takes two processors.",
-        evidence={"pollers": at.pollers, "cores": at.cores, "wait_share": share},
+        "sqpoll_starvation",
+        "moderate",
+        say("artefact_sqpoll_starvation.seen"),
+        {"pollers": at.pollers, "cores": at.cores, "wait_share": share},
     )
 
 
@@ -186,22 +157,18 @@ def _clock(case: Case) -> Iterator[Artefact]:
     changed = at.clock_source_after is not None and at.clock_source_after != at.clock_source
     drifted = abs(at.clock_drift or 0.0) >= CLOCK_DRIFT_MIN
     if changed:
-        seen = f"The clock source changed from {at.clock_source} to {at.clock_source_after}."
+        said = say("artefact_unstable_clock.changed")
     elif at.clock_source in UNSTABLE_CLOCK_SOURCES:
-        seen = f"The clock source is {at.clock_source}: the processor's counter is not trusted."
+        said = say("artefact_unstable_clock.untrusted")
     elif drifted:
-        seen = f"The clock ran {wording.percent(at.clock_drift or 0.0)} off the raw one."
+        said = say("artefact_unstable_clock.drifted", drift=at.clock_drift or 0.0)
     else:
         return
     yield Artefact(
-        name="unstable_clock",
-        title="Unstable clock",
-        severity="moderate",
-        seen=seen,
-        effect="Short latencies are coarse or carry the clock's own cost; rates are off with it.",
-        mend="Use a machine with a stable processor counter (tsc, arch_sys_counter), and let time "
-        "services settle.",
-        evidence={
+        "unstable_clock",
+        "moderate",
+        said,
+        {
             "clock_source": at.clock_source,
             "clock_source_after": at.clock_source_after,
             "clock_drift": at.clock_drift,
@@ -213,38 +180,25 @@ def _power_saving(case: Case) -> Iterator[Artefact]:
     at = case.conditions
     parts = []
     if at.cpu_governor in _SLOW_GOVERNORS:
-        parts.append(f"the frequency governor is {at.cpu_governor}")
+        parts.append(say("artefact_power_saving.governor", name=at.cpu_governor))
     if at.cpu_frequency_share is not None and at.cpu_frequency_share < FREQUENCY_SHARE_MIN:
-        parts.append(
-            f"processors ran at {wording.percent(at.cpu_frequency_share)} of their highest "
-            "frequency"
-        )
+        parts.append(say("artefact_power_saving.frequency", share=at.cpu_frequency_share))
     waking = None
     if at.idle_exit_s and case.latency_mean_s and case.mean_queue_depth < SHALLOW_QUEUE:
         waking = at.idle_exit_s / case.latency_mean_s
         if waking >= IDLE_EXIT_SHARE_MIN and at.idle_exit_s >= IDLE_EXIT_S_MIN:
-            parts.append(
-                f"leaving an idle state took {wording.duration(at.idle_exit_s)}, "
-                f"{wording.percent(waking)} of the mean latency"
-            )
+            parts.append(say("artefact_power_saving.idle", seconds=at.idle_exit_s, share=waking))
     if at.link_power in _SLEEPING_LINKS:
-        parts.append(f"the link's power policy is {at.link_power}")
+        parts.append(say("artefact_power_saving.link", name=at.link_power))
     if at.suspended_s:
-        parts.append(f"the disk was suspended for {wording.duration(at.suspended_s)}")
+        parts.append(say("artefact_power_saving.suspended", seconds=at.suspended_s))
     if not parts:
         return
-    sentence = wording.sentence_list(parts)
     yield Artefact(
-        name="power_saving",
-        title="Power saving",
-        severity="moderate",
-        seen=f"{sentence[0].upper()}{sentence[1:]}.",
-        effect="Waking up is part of the latencies, mostly at shallow queues.",
-        mend=(
-            "Set the governor to performance, limit idle states (/dev/cpu_dma_latency), and the "
-            "link's policy to max_performance."
-        ),
-        evidence={
+        "power_saving",
+        "moderate",
+        say("artefact_power_saving.seen", parts=parts),
+        {
             "cpu_governor": at.cpu_governor,
             "cpu_frequency_share": at.cpu_frequency_share,
             "idle_exit_s": at.idle_exit_s,

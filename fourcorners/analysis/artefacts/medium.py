@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fourcorners import wording
 from fourcorners.analysis.artefacts.artefact import Artefact
 from fourcorners.analysis.artefacts.case import Case
+from fourcorners.sentences import say
 
 REACHED_SHARE_MIN = 0.95
 """Reads of which the kernel passed less on to a device were answered before it. Direct reads are
@@ -58,40 +58,22 @@ def _page_cache(case: Case) -> Artefact | None:
         "reached_share": reached,
     }
     if at.file_system in _MEMORY_FILE_SYSTEMS or at.transport in _MEMORY_TRANSPORTS:
-        where = at.file_system or at.transport
-        seen = f"{where} keeps its data in memory: no drive was asked."
+        said = say("artefact_page_cache.in_memory", where=at.file_system or at.transport)
     elif at.direct is False:
-        seen = "I/O went through the page cache"
-        seen += (
-            f"; {wording.percent(1 - reached)} of what was read came from there."
-            if (reached is not None and reached < 1)
-            else "."
-        )
+        said = say("artefact_page_cache.buffered")
+        if reached is not None and reached < 1:
+            said = say("artefact_page_cache.buffered_share", cached=1 - reached)
     elif at.loop_direct is False:
-        seen = "The loop device reads and writes its file through the page cache."
+        said = say("artefact_page_cache.loop")
     elif (
         reached is not None
         and reached < REACHED_SHARE_MIN
         and (at.hole_share or 0.0) < HOLE_SHARE_MIN
     ):
-        seen = (
-            f"The kernel passed {wording.percent(reached)} of what was read on to a device: the "
-            "rest was answered from memory."
-        )
+        said = say("artefact_page_cache.not_passed_on")
     else:
         return None
-    return Artefact(
-        name="page_cache",
-        title="Page cache in the way",
-        severity="severe",
-        seen=seen,
-        effect="The figures are memory's, not the drive's.",
-        mend=(
-            "Measure a block device, or a file on a file system with direct I/O; attach loop "
-            "devices with --direct-io=on."
-        ),
-        evidence=evidence,
-    )
+    return Artefact("page_cache", "severe", said, evidence)
 
 
 def _reached_share(case: Case) -> float | None:
@@ -110,15 +92,8 @@ def _unwritten(case: Case) -> Artefact | None:
     share = case.conditions.hole_share
     if share is None or share < HOLE_SHARE_MIN or not case.bytes.get("read"):
         return None
-    return Artefact(
-        name="unwritten_blocks",
-        title="Blocks that were never written",
-        severity="severe",
-        seen=f"{wording.percent(share)} of the span that was read has no written blocks.",
-        effect="Reads of them return zeros without asking the drive, and are far too fast.",
-        mend="Write the whole file before it is read.",
-        evidence={"hole_share": share, "reached_share": _reached_share(case)},
-    )
+    evidence = {"hole_share": share, "reached_share": _reached_share(case)}
+    return Artefact("unwritten_blocks", "severe", say("artefact_unwritten_blocks.seen"), evidence)
 
 
 def _content(case: Case) -> Iterator[Artefact]:
@@ -131,37 +106,10 @@ def _content(case: Case) -> Iterator[Artefact]:
         "repeated_share": at.repeated_share,
     }
     if at.zero_share >= ZERO_SHARE_MIN:
-        yield Artefact(
-            name="zero_blocks",
-            title="Trimmed blocks or zeros",
-            severity="severe",
-            seen=(
-                f"{wording.percent(at.zero_share)} of {at.sampled_blocks} sampled blocks hold "
-                "nothing but zeros."
-            ),
-            effect=(
-                "A drive answers for trimmed and never-written blocks, and many for zeros, from "
-                "its tables without reading the medium."
-            ),
-            mend="Write the whole span with incompressible data before it is read.",
-            evidence=evidence,
-        )
+        yield Artefact("zero_blocks", "severe", say("artefact_zero_blocks.seen"), evidence)
     if at.repeated_share >= REPEATED_SHARE_MIN:
-        yield Artefact(
-            name="repeated_blocks",
-            title="Repeated data",
-            severity="moderate",
-            seen=(
-                f"{wording.percent(at.repeated_share)} of {at.sampled_blocks} sampled blocks "
-                "repeat others or a pattern."
-            ),
-            effect=(
-                "A drive or layer that compresses or stores repeats once reads less than it "
-                "delivers."
-            ),
-            mend="Write the whole span with incompressible data before it is read.",
-            evidence=evidence,
-        )
+        said = say("artefact_repeated_blocks.seen")
+        yield Artefact("repeated_blocks", "moderate", said, evidence)
 
 
 def _file_system(case: Case) -> Iterator[Artefact]:
@@ -172,43 +120,15 @@ def _file_system(case: Case) -> Iterator[Artefact]:
         "transport": at.transport,
     }
     if at.compressed or at.transport == "zram":
-        yield Artefact(
-            name="compressing_storage",
-            title="Data is compressed on its way",
-            severity="severe",
-            seen=f"{at.file_system or at.transport} compresses what is written to this target.",
-            effect="The CPU's speed and the data's content set the figures, as much as the drive.",
-            mend="Measure the block device, or a file without compression.",
-            evidence=evidence,
-        )
+        said = say("artefact_compressing_storage.seen", by=at.file_system or at.transport)
+        yield Artefact("compressing_storage", "severe", said, evidence)
     if at.copy_on_write:
-        yield Artefact(
-            name="copy_on_write",
-            title="File system that copies on write",
-            severity="moderate",
-            seen=f"{at.file_system} writes changed blocks of this file to new places.",
-            effect=(
-                "Random writes become sequential ones with metadata, and later sequential reads "
-                "are scattered."
-            ),
-            mend="Measure the block device, or a file that is exempt (on btrfs: chattr +C).",
-            evidence=evidence,
-        )
+        yield Artefact("copy_on_write", "moderate", say("artefact_copy_on_write.seen"), evidence)
 
 
 def _write_buffer(case: Case) -> Iterator[Artefact]:
     flush_s = case.conditions.flush_s
     if flush_s is None or flush_s < max(FLUSH_S_MIN, FLUSH_SHARE_MIN * case.elapsed_s):
         return
-    yield Artefact(
-        name="write_buffer",
-        title="Writes that had only reached a buffer",
-        severity="moderate",
-        seen=(
-            f"The flush after {wording.duration(case.elapsed_s)} of writes took "
-            f"{wording.duration(flush_s)}."
-        ),
-        effect="Part of the writes was acknowledged before it was stored: the rate is too high.",
-        mend="Write for longer, with flushes (flush_every_writes) or forced writes (fua).",
-        evidence={"flush_s": flush_s, "elapsed_s": case.elapsed_s},
-    )
+    evidence = {"flush_s": flush_s, "elapsed_s": case.elapsed_s}
+    yield Artefact("write_buffer", "moderate", say("artefact_write_buffer.seen"), evidence)

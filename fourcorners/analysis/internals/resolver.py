@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fourcorners import sentences
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.internals.answer import Answer, inapplicable
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
 from fourcorners.analysis.internals.view import View, ids
@@ -31,7 +31,7 @@ class Resolver:
     def finding(self, name: str) -> Finding | None:
         """One of them; ``None`` where it was not asked, or there is nothing odd."""
         answer = self._answer(name)
-        return None if answer is None else worded(_ROWS[name], answer)
+        return None if answer is None else as_finding(_ROWS[name], answer)
 
     def _needed(self, name: str) -> Answer | None:
         by = self._asking[-1]
@@ -60,24 +60,21 @@ class Resolver:
         return replace(answer, evidence=ids(view.once(row.rests_on)))
 
 
-def worded(row: Asked, answer: Answer) -> Finding:
+def as_finding(row: Asked, answer: Answer) -> Finding:
     """An answer as the finding of its row."""
     said, detail = answer.said, dict(answer.detail)
     if "." not in said.code:
         said = Said(sentences.code_of(row.section, said.code), said.parameters)
     if row.kind in (ValueKind.DISCRETE, ValueKind.YES_NO):
         detail["discrete"] = True
-    low, high = answer.interval or (None, None)
-    shown = {**detail, "value": answer.value, "low": low, "high": high}
-    return Finding(
-        name=row.name,
-        title=row.title,
-        verdict=answer.verdict,
-        text=sentences.sentence(said, shown),
+    return worded(
+        row.name,
+        row.title,
+        answer.verdict,
+        said,
         value=answer.value,
         unit=None if answer.value is None else row.unit,
         interval=answer.interval,
         evidence=list(answer.evidence or ()),
         detail=detail,
-        said=said,
     )

@@ -36,13 +36,6 @@ class Departure:
     level_share: float
     """The mean since then over the steady value."""
 
-    @property
-    def text(self) -> str:
-        """What happened, in words."""
-        change = self.level_share - 1
-        verb = "fell" if change < 0 else "rose"
-        return f"left steady state: {verb} by {abs(change):.0%} from round {self.since_round} on"
-
 
 class DepartureWatch:
     """Watches the rounds that follow a steady stretch, at a constant cost for each.

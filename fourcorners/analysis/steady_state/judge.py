@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
 from fourcorners.analysis.steady_state.segments import segment_starts
 from fourcorners.analysis.steady_state.series import Floats, Progression, Series, progression
@@ -18,6 +17,7 @@ from fourcorners.analysis.steady_state.trend import (
     trend,
 )
 from fourcorners.analysis.steady_state.verdict import State, Verdict
+from fourcorners.sentences import Said, say
 
 SPARE_SHARE_MAX = 0.45
 """Spare area that a drive may have, as a share of its capacity, where nothing is known: of the
@@ -210,7 +210,7 @@ class _Case:
         value = self._parts.value
         positive = value[value > 0]
         if not len(positive):
-            return self._answer(State.UNDECIDED, 0, "nothing was measured but zeros")
+            return self._answer(State.UNDECIDED, 0, say("judge.nothing"))
         starts = segment_starts(np.log(np.maximum(value, 1e-3 * float(np.median(positive)))))
         if self._known.unwritten_bytes and self._parts.by_bytes:
             return self._refilling(starts)
@@ -228,16 +228,14 @@ class _Case:
             before, after = self._parts.value[:first], float(value.mean())
             if first:
                 fell = bool(before[-len(value) :].mean() > after)
-                state, verb = (State.FALLING, "fell") if fell else (State.RISING, "rose")
-                reason = (
-                    f"it {verb} too short a while ago"
-                    if _differ(before[-PARTS_MIN:], value)
-                    else "its last change is too near"
-                )
+                state = State.FALLING if fell else State.RISING
+                reason = say("judge.fell_lately" if fell else "judge.rose_lately")
+                if not _differ(before[-PARTS_MIN:], value):
+                    reason = say("judge.changed_lately")
                 # A step is over: only what follows it tells whether the rate goes on.
                 change = self._movement(self._last_step(starts), state)
                 return self._answer(state, first, reason, change=change)
-            return self._answer(State.UNDECIDED, first, "too little was measured")
+            return self._answer(State.UNDECIDED, first, say("judge.too_short"))
         found = trend(value)
         mean_half_width = max(found.half_width, correlated_half_width(value))
         decay = remaining_decay(value)
@@ -245,21 +243,21 @@ class _Case:
         settled, period = False, None
         missing = self._missing(first)
         if decay > DECAY_MAX or high < -DRIFT_MAX / 3:
-            state, reason = State.FALLING, "its last segment falls slowly"
+            state, reason = State.FALLING, say("judge.falls_slowly")
         elif decay < -DECAY_MAX or low > DRIFT_MAX / 3:
-            state, reason = State.RISING, "its last segment rises slowly"
+            state, reason = State.RISING, say("judge.rises_slowly")
         elif missing is not None:
             state, reason = State.UNDECIDED, missing
         elif low < -DRIFT_MAX or high > DRIFT_MAX:
-            state, reason = State.UNDECIDED, "its trend is not known well enough"
+            state, reason = State.UNDECIDED, say("judge.trend_unsure")
         elif mean_half_width > HALF_WIDTH_MAX:
-            state, reason = State.UNDECIDED, "its mean is not known well enough"
+            state, reason = State.UNDECIDED, say("judge.mean_unsure")
         else:
             settled = True
-            state, reason = State.STEADY, "its last segment is level"
+            state, reason = State.STEADY, say("judge.level")
             period = self._fine_period(first)
             if period is not None:
-                state, reason = State.OSCILLATING, "it repeats itself about a level mean"
+                state, reason = State.OSCILLATING, say("judge.repeats")
         return self._answer(
             state,
             first,
@@ -303,7 +301,7 @@ class _Case:
         spare = self._spare_share(max(0, len(x) - PARTS_MIN))
         first = int(np.searchsorted(-empty, -4 * REFILL_SPARE_MAX * spare))
         if len(x) - first < PARTS_MIN:
-            reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
+            reason = say("judge.empty_left", empty=float(empty[-1]))
             return self._answer(
                 State.FALLING,
                 starts[0],
@@ -318,7 +316,7 @@ class _Case:
         most_free = self._known.spare_bytes_max + self._known.unwritten_bytes
         total = parts.work * len(x)
         if left > REFILL_MAX or empty[-1] > REFILL_SPARE_MAX * spare or total < most_free:
-            reason = f"{empty[-1]:.1%} of its capacity have not been written yet"
+            reason = say("judge.empty_left", empty=float(empty[-1]))
             return self._answer(
                 State.FALLING,
                 first,
@@ -331,9 +329,7 @@ class _Case:
         return self._answer(
             State.STEADY if settled else State.UNDECIDED,
             first,
-            "it is level but for what the empty part still takes away"
-            if settled
-            else "its level is not known well enough",
+            say("judge.level_but_for_empty" if settled else "judge.level_unsure"),
             settled=settled,
             half_width=error,
             level=level,
@@ -374,7 +370,7 @@ class _Case:
         return self._answer(
             State.OSCILLATING,
             first,
-            f"it repeats itself, by {found.amplitude:.0%} up and down",
+            say("judge.repeats_by", amplitude=found.amplitude),
             settled=settled,
             prepared=self._unprepared(first) is None,
             half_width=math.hypot(along.half_width, self._wander(first)),
@@ -454,42 +450,30 @@ class _Case:
                 return min(most, spare)
         return most
 
-    def _missing(self, first: int) -> str | None:
-        """What was not written yet for the value to be final, in words."""
+    def _missing(self, first: int) -> Said | None:
+        """What was not written yet for the value to be final."""
         unprepared = self._unprepared(first)
         if unprepared is not None or not self._parts.by_bytes:
             return unprepared
         total, needed = self._parts.work * len(self._parts.value), self._turnover_bytes(first)
         if total < needed:
-            return (
-                f"{wording.chosen_size(round(total))} were written, and for blocks of all ages to "
-                f"be mixed it takes {wording.chosen_size(round(needed))}"
-            )
+            return say("judge.ages_not_mixed", written=total, needed=needed)
         return None
 
-    def _unprepared(self, first: int) -> str | None:
-        """What was not written yet for the drive to be near its steady state, in words."""
+    def _unprepared(self, first: int) -> Said | None:
+        """What was not written yet for the drive to be near its steady state."""
         if not self._parts.by_bytes:
             return None
         total = self._parts.work * len(self._parts.value)
         free = self._free_bytes(first)
         if total < free:
-            return (
-                f"{wording.chosen_size(round(total))} were written, and the drive may have had "
-                f"{wording.chosen_size(round(free))} free"
-            )
+            return say("judge.may_be_free", written=total, free=free)
         mixed = self._mixed_bytes(first)
         if total < mixed:
-            return (
-                f"{wording.chosen_size(round(total))} were written, and to mix what a sequential "
-                f"fill laid out in order takes {wording.chosen_size(round(mixed))}"
-            )
+            return say("judge.order_not_mixed", written=total, needed=mixed)
         since, needed = total - self._parts.work * first, self._needed_bytes(first)
         if since < needed:
-            return (
-                f"{wording.chosen_size(round(since))} were written since the last change, and a "
-                f"whole turnover takes {wording.chosen_size(round(needed))}"
-            )
+            return say("judge.no_turnover", written=since, needed=needed)
         return None
 
     def _first_round(self, first: int) -> int:
@@ -501,7 +485,7 @@ class _Case:
         self,
         state: State,
         first: int,
-        reason: str,
+        reason: Said,
         *,
         settled: bool = False,
         prepared: bool = False,

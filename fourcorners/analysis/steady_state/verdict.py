@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fourcorners.sentences import Said, say
+
 CHANGE_TOLD_MIN = 0.05
 """Change of a rate from which it is said to fall or to rise: below it the judge may still refuse to
 call it steady, but nobody who looks at the series sees it move. As the judge's DRIFT_MAX."""
+
+_SLOW_S = 7200
+"""Period from which on it is worded in hours: a reader would divide by more than 120 minutes."""
 
 
 class State(StrEnum):
@@ -48,8 +53,8 @@ class Verdict:
     """Period of an oscillation: bytes written."""
     period_s: float | None
     """Period of an oscillation, in time."""
-    reason: str
-    """What decided, in a phrase."""
+    reason: Said
+    """What decided."""
     change: float | None = None
     """Of a rate that falls or rises: by what share it was seen to in the second half of what
     followed the last change; ``None`` where it is not seen to move, and only known that it will."""
@@ -60,21 +65,22 @@ class Verdict:
         return self.change is not None and abs(self.change) > CHANGE_TOLD_MIN
 
     @property
-    def text(self) -> str:
-        """The answer in words."""
+    def said(self) -> Said:
+        """The answer, to be worded."""
         match self.state:
             case State.STEADY:
-                return "steady"
+                return say("judge.steady")
             case State.FALLING | State.RISING if self.is_seen_to_move:
-                return f"not steady, still {self.state.value}"
-            case State.FALLING | State.RISING:
-                return f"not known to be steady: {self.reason}"
+                return say("judge.moving", state=self.state.value)
             case State.OSCILLATING:
                 assert self.period_s is not None
-                return f"not steady, oscillating with period {_seconds(self.period_s)}"
-            case State.UNDECIDED:
-                return f"not known to be steady: {self.reason}"
+                if self.period_s >= _SLOW_S:
+                    return say("judge.oscillating_slowly", period_h=self.period_s / 3600)
+                return say("judge.oscillating", period_s=self.period_s)
+            case _:
+                return say("judge.unknown", why=self.reason)
 
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.3g} s" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+    @property
+    def text(self) -> str:
+        """The answer in words."""
+        return self.said.text

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from fourcorners import sentences
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured
@@ -52,14 +51,13 @@ def _drift(view: View, test: str, later: bool, sentinels: list[Measured]) -> Fin
     if len(times) < 2 or change < DRIFT_NOTED + chance:
         return None
     said = say("drift.measured", test=test, quickest=times[quickest], slowest=times[slowest])
-    return Finding(
+    return worded(
         f"drift_{test}_writes" if later else f"drift_{test}",
         f"Drift during {test}" + (", writes" if later else ""),
         "measured",
-        sentences.sentence(said),
+        said,
         value=change,
         unit="fraction",
         evidence=[m.recording for m in sentinels],
         detail={"sentinel_s": times, "test": test, "wrote": later},
-        said=said,
     )

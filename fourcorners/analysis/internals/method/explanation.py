@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fourcorners import sentences
-from fourcorners.analysis.finding import ODD, Finding
+from fourcorners.analysis.finding import ODD, Finding, worded
 from fourcorners.sentences import Said, say
 
 CLUSTER_MIN_BYTES = 256 * 2**10
@@ -147,18 +146,17 @@ def tell(findings: Sequence[Finding]) -> Finding:
     if odd:
         parts.append(_told("odd", odd=len(odd)))
     said = _told("whole", parts=parts)
-    return Finding(
+    return worded(
         "explanation",
         "What kind of drive this is",
         "not identifiable" if kind == "unknown" else "measured",
-        sentences.sentence(said),
+        said,
         evidence=[recording for name in told for recording in measured[name].evidence],
         detail={
             "kind": kind,
             "from": list(told),
             "figures": [name for name in _FIGURES if _holds(name, measured)],
         },
-        said=said,
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fourcorners import sentences
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
 from fourcorners.sentences import say
 
@@ -33,11 +32,10 @@ def _finding(test: Mapping[str, Any]) -> Finding:
         ended = "skipped"
     detail = {"test": test["name"], "status": test["status"]}
     said = say(f"not_probed.{ended}", **detail, reason=test["reason"])
-    return Finding(
+    return worded(
         BEGIN + test["name"].removeprefix(_PROBE),
         f"Not probed: {test['title'].removeprefix('Probe: ')}",
         "not identifiable",
-        sentences.sentence(said),
+        said,
         detail=detail,
-        said=said,
     )
