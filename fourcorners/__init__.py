@@ -21,17 +21,15 @@ Times are float seconds, sizes bytes; names say so. What the user can put right 
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fourcorners.jupyter import register_in_ipython
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from fourcorners.comparison import ComparedRuns, Comparison, compare
     from fourcorners.errors import UserError
     from fourcorners.importing import import_
+    from fourcorners.keeping import ListedRun, export, note, query, runs
     from fourcorners.recording import (
         IoLog,
         LatencyDistribution,
@@ -77,6 +75,7 @@ _MODULES = {
     "errors": ("UserError",),
     "comparison": ("ComparedRuns", "Comparison", "compare"),
     "importing": ("import_",),
+    "keeping": ("ListedRun", "export", "note", "query", "runs"),
     "running.gating": ("Gated", "gate"),
     "running.observing": ("Observed", "observe"),
     "reporting.matplotlib_plot": ("plot",),
@@ -112,6 +111,7 @@ __all__ = [
     "IoLog",
     "LatencyDistribution",
     "LatencyOverTime",
+    "ListedRun",
     "Observed",
     "Offered",
     "OperationRecording",
@@ -129,10 +129,12 @@ __all__ = [
     "compressible",
     "duplicated",
     "explain",
+    "export",
     "fixed_rate",
     "gate",
     "hot_cold",
     "import_",
+    "note",
     "observe",
     "open_run",
     "open_target",
@@ -143,6 +145,7 @@ __all__ = [
     "query",
     "resume",
     "run",
+    "runs",
     "strided",
     "verify",
     "zipf",
@@ -163,24 +166,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-def query(sql: str, *folders: str, memory_bytes: int | None = None) -> pa.Table:
-    """The result of one SQL statement over the runs in ``folders`` (``runs`` by default).
-
-    docs/query.md describes the tables, and what ``memory_bytes`` bounds. Raises
-    :class:`UserError`.
-    """
-    from fourcorners.catalog.published import published_table
-    from fourcorners.comparison.claims_table import claims_table
-    from fourcorners.store import sql as database
-    from fourcorners.store.kept_runs import kept_runs
-
-    runs = kept_runs([Path(folder) for folder in folders or ("runs",)], whole=True)
-    with database.open_database(
-        runs, claims_table(runs), published_table(), memory_bytes
-    ) as opened:
-        return database.query(opened, sql)
 
 
 def open_run(path: str) -> Run:

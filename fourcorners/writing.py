@@ -13,9 +13,10 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.input_files import kind_of
@@ -132,6 +133,24 @@ class Output:
             flush_directory(path.parent)
         except OSError as error:
             raise OutputError(f"cannot write {path}: {os_reason(error)}", EXIT_FAILED) from error
+
+
+def json_value(value: Any) -> Any:
+    """In JSON's types: NaN and infinity are null, sums of integers are numbers, times are text, and
+    what has a document of its own is that document."""
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if hasattr(value, "to_dict"):
+        return json_value(value.to_dict())
+    if is_dataclass(value):
+        return {one.name: json_value(getattr(value, one.name)) for one in fields(value)}
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def flush_directory(path: Path) -> None:

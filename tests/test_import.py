@@ -70,7 +70,7 @@ def fio_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) -> None:
     path = fio_folder / "json+.out"
     logs = tuple(fio_folder / f"lat_lat.{number}.log" for number in (1, 2))
-    (run,) = import_([path], tmp_path, logs)
+    (run,) = import_(path, out=tmp_path, log=logs)
     validate("run", run.manifest)
     kinds = [chart["kind"] for chart in run.manifest["tests"][0]["charts"]]
     assert kinds == ["seconds", "percentiles"]
@@ -100,7 +100,7 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
 
 def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> None:
     path = fio_folder / "json.out"
-    (run,) = import_([path], tmp_path)
+    (run,) = import_(path, out=tmp_path)
     assert any("interpolated" in note for note in run.manifest["notes"])
     jobs = json.loads(path.read_text())["jobs"]
     told = [job["read"]["clat_ns"]["percentile"] for job in jobs]
@@ -113,7 +113,7 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
         assert min(one[below] for one in told) <= row[column] * 1e9 * (1 + 1e-9)
         assert row[column] * 1e9 <= max(one[above] for one in told) * (1 + 1e-9)
     assert len(run.recording("fio/mixed").operations["read"].second_ios) == 0
-    other = import_([fio_folder / "json+.out"], tmp_path)
+    other = import_(fio_folder / "json+.out", out=tmp_path)
     comparison = compare([ComparedRuns("json", [run]), ComparedRuns("json+", other)])
     assert {d.recording for d in comparison.differences} == {"fio/mixed"}
 
@@ -135,7 +135,7 @@ def fio_2(folder: Path) -> Path:
 
 
 def test_fio_2_tells_microseconds_and_kib(tmp_path: Path) -> None:
-    (run,) = import_([fio_2(tmp_path)], tmp_path / "runs")
+    (run,) = import_(fio_2(tmp_path), out=tmp_path / "runs")
     (row,) = run.table("recordings").to_pylist()
     assert (row["ios"], row["bytes"]) == (100, 400 * 1024)
     assert row["latency_mean_s"] == pytest.approx(101.5e-6)
@@ -153,13 +153,13 @@ def test_averaged_logs_make_a_series_with_that_of_iops(tmp_path: Path) -> None:
     for name, text in logs.items():
         (tmp_path / name).write_text(text)
     lat, iops, bandwidth, submission = (tmp_path / name for name in logs)
-    (run,) = import_([path], tmp_path / "runs", (lat, bandwidth, iops))
+    (run,) = import_(path, out=tmp_path / "runs", log=(lat, bandwidth, iops))
     read = run.recording("fio/old").read
     assert read.second_ios.tolist() == [50, 50]
     assert read.second_bytes.tolist() == [50 * 4096] * 2
     assert read.second_latency_mean_s == pytest.approx([110e-6, 90e-6])
     assert np.isnan(read.second_latency_max_s).all()
-    (run,) = import_([path], tmp_path / "runs", (iops,))
+    (run,) = import_(path, out=tmp_path / "runs", log=(iops,))
     assert run.recording("fio/old").operations["read"].second_bytes.tolist() == [50 * 4096] * 2
     for wrong, reason in (
         ((lat,), "name the logs of IOPS as well"),
@@ -169,7 +169,7 @@ def test_averaged_logs_make_a_series_with_that_of_iops(tmp_path: Path) -> None:
         ((tmp_path / "none.log",), "cannot read"),
     ):
         with pytest.raises(UserError, match=reason):
-            import_([path], tmp_path / "runs", wrong)
+            import_(path, out=tmp_path / "runs", log=wrong)
 
 
 def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Pa
     for name, rate in (("before", "9000.5"), ("after", "8000.5")):
         path = tmp_path / f"{name}.csv"
         path.write_text(IOMETER.replace("9000.5", rate))
-        sides.append(ComparedRuns(name, import_([path], tmp_path)))
+        sides.append(ComparedRuns(name, import_(path, out=tmp_path)))
     throughput = compare(sides).differences[0]
     assert throughput.value / throughput.baseline == pytest.approx(8000.5 / 9000.5)
     assert throughput.ratio is None
@@ -187,7 +187,7 @@ def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Pa
 def test_iometers_rows_of_all_workers_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text(IOMETER)
-    (run,) = import_([path], tmp_path / "runs")
+    (run,) = import_(path, out=tmp_path / "runs")
     validate("run", run.manifest)
     (row,) = run.table("recordings").to_pylist()
     assert row["recording"] == "iometer/4K random write"
@@ -221,7 +221,7 @@ def test_damaged_files_are_told(text: str, reason: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(text)
     with pytest.raises(UserError, match=reason):
-        import_([path], tmp_path / "runs")
+        import_(path, out=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
 
 

@@ -21,7 +21,7 @@ DATA = Path(__file__).parent / "data" / "fio"
 
 def imported(name: str, tmp_path: Path) -> Run:
     """The only run in a file of the test data."""
-    (run,) = import_([DATA / name], tmp_path)
+    (run,) = import_(DATA / name, out=tmp_path)
     validate("run", run.manifest)
     return run
 
@@ -82,7 +82,7 @@ def test_of_a_status_each_interval_the_last_is_taken(tmp_path: Path) -> None:
     assert any("one after the other" in note for note in run.manifest["notes"])
     cut = tmp_path / "cut.out"
     cut.write_text(text[: text.rindex('"jobs"')])
-    (run,) = import_([cut], tmp_path)
+    (run,) = import_(cut, out=tmp_path)
     assert 0 < run.table("recordings").to_pylist()[0]["ios"] < last["total_ios"]
     assert any("in the midst of a result" in note for note in run.manifest["notes"])
 
@@ -159,7 +159,7 @@ def test_a_job_with_an_error_is_marked(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_a_sweep_is_one_run_with_its_curves(tmp_path: Path) -> None:
-    (run,) = import_([DATA / "sweep", DATA / "fdatasync.json"], tmp_path)
+    (run,) = import_(DATA / "sweep", DATA / "fdatasync.json", out=tmp_path)
     assert len(run.table("recordings").to_pylist()) == 11
     (test,) = charts_of_tests([run])
     lines = {chart["title"]: chart for chart in test["charts"] if chart["kind"] == "lines"}
@@ -189,7 +189,7 @@ def test_files_of_several_targets_are_several_runs(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("no result")
     with (tmp_path / "data.bin").open("wb") as file:
         file.truncate(1 << 30)
-    runs = import_([tmp_path], tmp_path / "runs")
+    runs = import_(tmp_path, out=tmp_path / "runs")
     assert [run.manifest["target"]["name"] for run in runs] == ["/dev/nvme0n1", "/dev/nvme1n1"]
     assert [len(run.table("recordings").to_pylist()) for run in runs] == [2, 1]
     assert runs[0].manifest["target"]["kind"] == "device"
@@ -218,7 +218,7 @@ def _with_logs(folder: Path) -> Path:
 
 def test_logs_that_are_not_the_jobs_are_said(tmp_path: Path) -> None:
     path = _with_logs(tmp_path)
-    (run,) = import_([path], tmp_path / "runs", [tmp_path / "w_lat.1.log"])
+    (run,) = import_(path, out=tmp_path / "runs", log=[tmp_path / "w_lat.1.log"])
     assert run.recording("fio/w").operations["write"].second_ios.tolist() == [200, 200]
     for log, reason in (
         ("reads_lat.1.log", "is a log of reads, and job w did none"),
@@ -228,7 +228,7 @@ def test_logs_that_are_not_the_jobs_are_said(tmp_path: Path) -> None:
         ("w_iops.1.log", "name the averaged logs"),
     ):
         with pytest.raises(UserError, match=reason):
-            import_([path], tmp_path / "runs", [tmp_path / log])
+            import_(path, out=tmp_path / "runs", log=[tmp_path / log])
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -246,7 +246,7 @@ def test_fio_itself_with_everything_at_once(tmp_path: Path) -> None:
         capture_output=True,
         timeout=60,
     )
-    (run,) = import_([tmp_path / "out"], tmp_path / "runs")
+    (run,) = import_(tmp_path / "out", out=tmp_path / "runs")
     assert {row["operation"] for row in run.table("recordings").to_pylist()} == {"write", "flush"}
     point = entry(run, "fio/w")["point"]
     assert (point["block_bytes"], point["queue_depth"]) == (8192, 2)

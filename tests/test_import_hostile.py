@@ -72,7 +72,7 @@ def test_numbers_that_cannot_be_are_named(
     place: str, value: Any, reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=reason):
-        import_([result(tmp_path, place, value)], tmp_path / "runs")
+        import_(result(tmp_path, place, value), out=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
 
 
@@ -99,7 +99,7 @@ def test_odd_files_get_a_sentence(text: str, reason: str | None, tmp_path: Path)
         assert read_files([path])
         return
     with pytest.raises(UserError, match=reason):
-        import_([path], tmp_path / "runs")
+        import_(path, out=tmp_path / "runs")
 
 
 def test_many_tables_take_no_long_time(tmp_path: Path) -> None:
@@ -120,19 +120,19 @@ def test_many_tables_take_no_long_time(tmp_path: Path) -> None:
 
 
 def test_a_time_of_no_calendar_is_noted(tmp_path: Path) -> None:
-    (run,) = import_([result(tmp_path, timestamp=1e20)], tmp_path / "runs")
+    (run,) = import_(result(tmp_path, timestamp=1e20), out=tmp_path / "runs")
     assert any("has a time that cannot be" in note for note in run.manifest["notes"])
     assert run.manifest["created"].startswith("20")
 
 
 def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:
-    (run,) = import_([result(tmp_path, "jobname", "\ud800\0" + "n" * 5000)], tmp_path / "runs")
+    (run,) = import_(result(tmp_path, "jobname", "\ud800\0" + "n" * 5000), out=tmp_path / "runs")
     assert len(run.table("recordings").to_pylist()[0]["recording"]) < 300
 
 
 def test_a_job_without_latencies_by_percentile(tmp_path: Path) -> None:
     path = result(tmp_path, "read/lat_ns", {"min": 50, "max": 400, "mean": 100.5})
-    (run,) = import_([path], tmp_path / "runs")
+    (run,) = import_(path, out=tmp_path / "runs")
     assert run.table("recordings").to_pylist()[0]["latency_p99_s"] is None
 
 

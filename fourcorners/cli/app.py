@@ -3,23 +3,23 @@
 What carries a command out is loaded when it is given: help, completion and mistakes answer at once.
 """
 
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from fourcorners.cli import keeping
 from fourcorners.cli.options import (
     DEFAULTS,
     Claims,
     DestroyData,
     Drawn,
     Engine,
+    FileSize,
     Flag,
     IoLimit,
     Jobs,
     Json,
-    Memory,
     Overwrite,
     ProgressOption,
     Purge,
@@ -30,10 +30,10 @@ from fourcorners.cli.options import (
     Seed,
     Settings,
     Silent,
-    Size,
     TargetOptions,
     examples,
 )
+from fourcorners.cli.root import app
 from fourcorners.units import parse_bytes
 
 if TYPE_CHECKING:
@@ -41,20 +41,10 @@ if TYPE_CHECKING:
     from fourcorners.suites import Suite
 
 
-def _version() -> str:
-    from importlib.metadata import version
+__all__ = ["GROUPS", "app"]
 
-    return version("fourcorners")
-
-
-app = App(
-    name="fourcorners",
-    help="Measures, simulates, explains and predicts storage drives.",
-    version=_version,
-    result_action="return_value",
-    # What stopped it is told by whoever called.
-    suppress_keyboard_interrupt=False,
-)
+GROUPS = (keeping,)
+"""The modules whose commands the program has."""
 
 arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
 app.command(arena)
@@ -182,7 +172,7 @@ def _options(
     return run_command.Options(
         suite=suite,
         dry_run=given.dry_run,
-        size=None if given.size is None else parse_bytes(given.size),
+        size=given.size,
         settings=run_command.parse_settings(given.set_),
         destroy_data=given.destroy_data,
         overwrite=given.overwrite,
@@ -612,170 +602,6 @@ def gate(
 
 @app.command(
     help_epilogue=examples(
-        "runs --drive vector --since 2026-11-01",
-        "runs --tag firmware-2.1 --json",
-    ),
-)
-def runs(
-    *folders: Path,
-    drive: str | None = None,
-    test: str | None = None,
-    tag: str | None = None,
-    since: date | None = None,
-    until: date | None = None,
-    json: Json = False,
-) -> int:
-    """List the runs that are kept.
-
-    Parameters
-    ----------
-    folders
-        Where run folders are: "runs" by default.
-    drive
-        Only drives with this in their name.
-    test
-        Only runs with this test.
-    tag
-        Only runs with this tag (see "note").
-    since
-        Only runs of this day and later, such as 2026-11-21 (UTC).
-    until
-        Only runs of this day and earlier.
-    """
-    from fourcorners.cli import keep as keep_command
-    from fourcorners.store.kept_runs import Choice
-
-    return keep_command.list_runs(
-        folders or (Path("runs"),), Choice(drive, test, tag, since, until), json
-    )
-
-
-@app.command(
-    help_epilogue=examples(
-        'note runs/A --tag firmware-2.1 --text "after the update"',
-    ),
-)
-def note(
-    *runs: Path,
-    tag: Repeated = (),
-    untag: Repeated = (),
-    text: str | None = None,
-) -> int:
-    """Write tags and a note on runs; measurements are not touched.
-
-    Parameters
-    ----------
-    runs
-        Run folders.
-    tag
-        A tag to add, such as firmware-2.1. Repeatable.
-    untag
-        A tag to take away. Repeatable.
-    text
-        The note, which replaces the one before.
-    """
-    from fourcorners.cli import keep as keep_command
-
-    return keep_command.annotate(runs, tag, untag, text)
-
-
-@app.command(
-    help_epilogue=examples(
-        'query "SELECT drive, max(iops) FROM recordings GROUP BY drive"',
-    ),
-)
-def query(
-    sql: str,
-    /,
-    *folders: Path,
-    out: Path | None = None,
-    replace: Replace = False,
-    memory: Memory = None,
-    json: Json = False,
-) -> int:
-    """Ask all runs in SQL (DuckDB); docs/query.md describes the tables.
-
-    Parameters
-    ----------
-    sql
-        One SELECT over runs, tests, recordings, series, histograms, latency_over_time, ios,
-        findings, claims, published, four_corners, queue_depths, transfer_sizes and artefacts.
-    folders
-        Run folders, or folders of them: "runs" by default.
-    out
-        File for the result instead of the terminal: .csv, .parquet or .json.
-    """
-    from fourcorners.cli import keep as keep_command
-
-    memory_bytes = None if memory is None else parse_bytes(memory)
-    return keep_command.ask(
-        sql, folders or (Path("runs"),), out, replace, json, memory_bytes=memory_bytes
-    )
-
-
-@app.command(
-    name="import",
-    help_epilogue=examples(
-        "import fio.json --log job_lat.1.log",
-        "import results-of-a-sweep/",
-        "import iometer.csv --json",
-    ),
-)
-def import_(
-    *files: Path,
-    log: Annotated[tuple[Path, ...], Parameter(negative=(), show_default=False)] = (),
-    out: Path = Path("runs"),
-    json: Json = False,
-    quiet: Quiet = False,
-) -> int:
-    """Make run folders of what fio (JSON, JSON+, terse) or Iometer (CSV) measured.
-
-    Parameters
-    ----------
-    files
-        Result files, and folders of them. Those of one target become one run.
-    log
-        A log that fio wrote beside its JSON (lat, iops, bw), which makes the series of its job.
-        Repeatable.
-    out
-        Folder for run folders.
-    """
-    from fourcorners.cli import import_ as import_command
-
-    return import_command.run(files, log, out, json, quiet)
-
-
-@app.command(
-    help_epilogue=examples(
-        "export tables runs/A runs/B --format parquet",
-    ),
-)
-def export(
-    folder: Path,
-    /,
-    *runs: Path,
-    format: Literal["csv", "parquet", "json"] = "csv",
-    memory: Memory = None,
-) -> int:
-    """Write all tables of runs as files for other programs.
-
-    Parameters
-    ----------
-    folder
-        New folder for the files.
-    runs
-        Run folders, or folders of them: "runs" by default.
-    format
-        csv, parquet or json.
-    """
-    from fourcorners.cli import keep as keep_command
-
-    memory_bytes = None if memory is None else parse_bytes(memory)
-    return keep_command.export(folder, runs or (Path("runs"),), format, memory_bytes)
-
-
-@app.command(
-    help_epilogue=examples(
         "reproduce --only core",
         "reproduce --write docs --jobs 4",
     ),
@@ -822,7 +648,7 @@ def verify(
     span: str | None = None,
     state: Path | None = None,
     again: Flag = False,
-    size: Size = None,
+    size: FileSize = None,
     destroy_data: DestroyData = None,
     overwrite: Overwrite = None,
     purge: Purge = None,
@@ -857,7 +683,7 @@ def verify(
             span=None if span is None else parse_bytes(span),
             state=state,
             again=again,
-            size=None if size is None else parse_bytes(size),
+            size=size,
             destroy_data=destroy_data,
             overwrite=overwrite,
             purge=purge,

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from fourcorners.cli.output import json_value, new_console, print_document, say, tell
+from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.store.kept_runs import kept_runs
 from fourcorners.validation.arena.explain import contest as hidden
@@ -30,7 +30,7 @@ from fourcorners.validation.arena.steady.document import (
     score_row,
 )
 from fourcorners.validation.arena.steady.recipes import Compared, run_recipes
-from fourcorners.writing import Output, sealed
+from fourcorners.writing import Output, json_value, sealed
 
 DOCUMENT = "steady-state.md"
 # As many as make a share of 5 % known within 4 and 3 points (95 %, binomial).

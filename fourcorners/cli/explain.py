@@ -3,10 +3,10 @@
 import shlex
 import sys
 
-from fourcorners.cli.outcome import exit_code, report_of
 from fourcorners.cli.output import new_console, print_document, say
 from fourcorners.cli.progress import choose_progress
 from fourcorners.cli.run import Options, open_one, preview_runs, show_previews
+from fourcorners.cli.show.runs import exit_code, report_of
 from fourcorners.errors import UserError
 from fourcorners.reporting.explanation import render_explanation
 from fourcorners.running.explanation import (

@@ -8,8 +8,8 @@ from fourcorners import wording
 from fourcorners.cli import run as run_command
 from fourcorners.cli.compare import rendered
 from fourcorners.cli.each import Each
-from fourcorners.cli.outcome import show_runs
 from fourcorners.cli.output import new_console, print_json, say
+from fourcorners.cli.show.runs import show_runs
 from fourcorners.comparison.documents import to_dict
 from fourcorners.errors import EXIT_FAILED
 from fourcorners.running.gating import Gated, decide, prepare_gate

@@ -1,13 +1,25 @@
 """Options that several commands have: what they say in help texts is said once, here."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
 from fourcorners.target.purge import Method
+from fourcorners.units import parse_bytes
+
+
+def _bytes(_: object, tokens: Sequence[Token]) -> "Size":
+    return Size(parse_bytes(tokens[0].value))
+
+
+@Parameter(converter=_bytes)
+class Size(int):
+    """Bytes, which people write with a unit."""
+
 
 ProgressForm = Literal["auto", "json"]
 
@@ -46,13 +58,16 @@ Settings = Annotated[
     ),
 ]
 Memory = Annotated[
-    str | None,
+    Size | None,
     Parameter(
+        name="--memory",
         help="What a query may take of the memory, and its result once more, such as 4GiB: a "
-        "quarter of the machine's, and 2 GiB at most, unless given."
+        "quarter of the machine's, and 2 GiB at most, unless given.",
     ),
 ]
-Size = Annotated[str | None, Parameter(help="Size of a file that is to be created, such as 4GiB.")]
+FileSize = Annotated[
+    Size | None, Parameter(help="Size of a file that is to be created, such as 4GiB.")
+]
 DestroyData = Annotated[
     str | None,
     Parameter(
@@ -139,7 +154,7 @@ class TargetOptions:
         Say what would be done, how long it takes, how much is written and what is destroyed.
     """
 
-    size: Size = None
+    size: FileSize = None
     set_: Settings = ()
     destroy_data: DestroyData = None
     overwrite: Overwrite = None

@@ -9,12 +9,13 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+
+from fourcorners.writing import json_value
 
 # C0 without tab and line feed, DEL and C1; marks of direction; surrogates, which stand for bytes
 # that are no characters.
@@ -54,9 +55,10 @@ def tell(text: str) -> None:
         print(safe(text), file=sys.stderr, flush=True)
 
 
-def print_document(name: str, fields: Mapping[str, Any]) -> None:
-    """A document that ``schemas/NAME.schema.json`` describes, with what names it first."""
-    print_json({"schema": f"fourcorners/{name}", "schema_version": 1, **fields})
+def print_document(name: str, content: Any) -> None:
+    """A document that ``schemas/NAME.schema.json`` describes, with what names it first; ``content``
+    is a mapping or what the package's call of that name returned."""
+    print_json({"schema": f"fourcorners/{name}", "schema_version": 1, **json_value(content)})
 
 
 def print_json(document: Any) -> None:
@@ -64,16 +66,3 @@ def print_json(document: Any) -> None:
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
     # JSON itself escapes C0 only.
     print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def json_value(value: Any) -> Any:
-    """In JSON's types: NaN and infinity are null, sums of integers are numbers, times are text."""
-    if isinstance(value, float):
-        return value if value - value == 0 else None
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): json_value(item) for key, item in value.items()}
-    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fourcorners.catalog.claims import Claim, read_claims
-from fourcorners.cli.outcome import print_summary
 from fourcorners.cli.output import print_document, say
 from fourcorners.cli.progress import choose_progress
+from fourcorners.cli.show.runs import print_summary
 from fourcorners.errors import UserError
 from fourcorners.reporting.html import write_html
 from fourcorners.reporting.published import published_drives

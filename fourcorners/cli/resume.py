@@ -7,9 +7,9 @@ from typing import Any
 
 from fourcorners.cli.each import Each
 from fourcorners.cli.options import ProgressForm
-from fourcorners.cli.outcome import show_runs
 from fourcorners.cli.output import tell
 from fourcorners.cli.progress import choose_progress
+from fourcorners.cli.show.runs import show_runs
 from fourcorners.errors import UserError
 from fourcorners.running.resume import PERMISSIONS, Words, resume
 from fourcorners.store import Run, schema

@@ -10,8 +10,8 @@ from typing import Any
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.each import Each
 from fourcorners.cli.options import ProgressForm
-from fourcorners.cli.outcome import print_preview, show_runs
 from fourcorners.cli.output import print_document
+from fourcorners.cli.show.runs import print_preview, show_runs
 from fourcorners.errors import UserError
 from fourcorners.running.preview import preview
 from fourcorners.store.writer import ensure_writable

@@ -25,23 +25,28 @@ _WORKLOADS_MAX = 5_000
 """Of more the analysis and the report would take minutes."""
 
 
-def import_(paths: Sequence[Path], out: Path, logs: Sequence[Path] = ()) -> list[Run]:
+def import_(
+    *files: str | Path, log: Sequence[str | Path] = (), out: str | Path = "runs"
+) -> list[Run]:
     """Reads result files of fio or Iometer and writes a run folder for each target in them.
 
     Results of the same program and target become one run, whichever file they are in; a file that
     does not name its target has a run of its own.
 
     Args:
-        paths: what fio wrote with ``--output-format=json``, ``json+`` or ``terse``, Iometer's CSV,
+        files: what fio wrote with ``--output-format=json``, ``json+`` or ``terse``, Iometer's CSV,
             and folders of such files.
-        out: folder for the run folders.
-        logs: fio's latency, IOPS and bandwidth logs (``--write_lat_log`` ...) of the jobs of the
+        log: fio's latency, IOPS and bandwidth logs (``--write_lat_log`` ...) of the jobs of the
             only file.
+        out: folder for the run folders.
 
     Raises :class:`UserError` for a file that is none of these, or is damaged; nothing is written
     then.
     """
-    return [write_run(imported, out) for imported in read_files(paths, logs)]
+    if not files:
+        raise UserError("no file: name what fio --output-format=json+ or Iometer wrote")
+    found = read_files([Path(file) for file in files], [Path(one) for one in log])
+    return [write_run(imported, Path(out)) for imported in found]
 
 
 def read_files(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Imported]:

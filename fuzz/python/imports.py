@@ -167,7 +167,7 @@ def attempt(content: str, log: str | None = None, *, whole: bool = True) -> str:
         with no_hang():
             try:
                 if whole:
-                    import_([path], folder / "runs", logs)
+                    import_(path, out=folder / "runs", log=logs)
                 else:
                     read_files([path], logs)
             except UserError as error:

@@ -37,7 +37,7 @@ ROOMS = (
     # What is issued, to what, on which machine, and what happened.
     *("workload", "machine", "recording", "catalog", "target"),
     # What recordings show, what tests are, what is kept and shown of them.
-    *("analysis", "suites", "store", "reporting", "comparison", "importing"),
+    *("analysis", "suites", "store", "reporting", "comparison", "importing", "keeping"),
     # Who carries it out, and who holds all of it against the truth.
     *("running", "jupyter", "validation", "cli", "__main__"),
 )

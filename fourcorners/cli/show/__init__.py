@@ -1,0 +1,1 @@
+"""What the commands print for people: tables and lines of what the package's calls return."""
