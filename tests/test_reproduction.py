@@ -16,8 +16,6 @@ from fourcorners.catalog.published import Published, published, published_apart
 from fourcorners.cli.output import print_document
 from fourcorners.cli.reproduce import document
 from fourcorners.errors import UserError
-from fourcorners.suites.steps import Fill, Purge, Rest, Trim
-from fourcorners.suites.test import Measurement, Phase
 from fourcorners.validation.reproduction import SOURCES, Reproduction, reproduce
 from fourcorners.validation.reproduction.checks import PublishedCheck, check_row
 from fourcorners.validation.reproduction.experiment import (
@@ -25,22 +23,12 @@ from fourcorners.validation.reproduction.experiment import (
     Results,
     SimulatedResult,
 )
-from fourcorners.validation.reproduction.experiments import (
-    core,
-    core_checks,
-    owc_readers,
-    sata,
-    vector,
-    vector_more,
-    vertex3,
-)
 from fourcorners.validation.reproduction.figure import figure_row, fitted_parameters
 from fourcorners.validation.reproduction.markdown import render_markdown
 from fourcorners.validation.reproduction.page import render_page
 from fourcorners.validation.reproduction.run import run_experiment
-from fourcorners.workload import Stream, Workload
 
-NOTHING = Results({}, {})
+CORE, DISK, UNCACHED = "core/ocz-core-64gb", "core/wd6400aaks", "core/wd6400aaks/cache off"
 
 
 def measured(rate: float, *, second_ios: tuple[int, ...] = ()) -> SimulatedResult:
@@ -49,13 +37,27 @@ def measured(rate: float, *, second_ios: tuple[int, ...] = ()) -> SimulatedResul
     return SimulatedResult(iops, rate * 1e6, 3 / iops, 3 / iops, 3 / iops, second_ios)
 
 
+def results_of(source: str, recordings: Mapping[str, Mapping[str, SimulatedResult]]) -> Results:
+    """Of experiments and recordings by a source's names."""
+    names = SOURCES[source].names
+    return Results(
+        {
+            names.key(experiment): {
+                id: one for text, one in results.items() for id in names.all_of(text)
+            }
+            for experiment, results in recordings.items()
+        },
+        {},
+    )
+
+
 def figure_of(id: str) -> Any:
     [figure] = [f for source in SOURCES.values() for f in source.figures if f.id == id]
     return figure
 
 
 def checks_of(source: str, headline: str) -> list[PublishedCheck]:
-    return [check for check in SOURCES[source].checks if check.headline == headline]
+    return [check for check in SOURCES[source].checks if check.table.headline == headline]
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +88,12 @@ def test_what_is_not_held_against_the_simulation_says_why() -> None:
         assert all((row.value, row.source, row.reason)), said
         named = re.search(r"rule (.*?)(;|$)", row.reason)
         if named:
-            headlines = {c.headline for source in SOURCES.values() for c in source.checks}
+            headlines = {c.table.headline for source in SOURCES.values() for c in source.checks}
             assert set(named[1].split(", ")) <= headlines, said
 
 
 def test_headlines_are_all_there() -> None:
-    names = {check.headline for source in SOURCES.values() for check in source.checks}
+    names = {check.table.headline for source in SOURCES.values() for check in source.checks}
     assert {f"H{number}" for number in range(1, 37)} <= names
 
 
@@ -103,7 +105,7 @@ def test_every_experiment_that_figures_and_checks_name_exists() -> None:
         for figure in source.figures:
             assert figure_row(source.name, figure, absent).reason == "absent", figure.id
         for check in source.checks:
-            assert check_row(source.name, check, absent).reason == "absent", check.headline
+            assert check_row(source.name, check, absent).reason == "absent", check.table.headline
 
 
 def test_a_fitted_figure_is_one_that_a_source_names() -> None:
@@ -147,13 +149,12 @@ def test_errors_are_counted_from_what_was_said(
     ],
 )
 def test_figures_are_judged_by_their_standing(id: str, rate: float, verdict: str) -> None:
-    recordings = (vertex3.WRITE, vertex3.WRITE_REPEATED)
-    results = Results(
+    results = results_of(
+        "vertex3",
         {
-            vertex3.key(vertex3.SMALL): {name: measured(rate) for name in recordings},
-            vertex3.key(vertex3.LARGE): {name: measured(100.0) for name in recordings},
+            "120/6 Gb/s": {"{random_writes}": measured(rate)},
+            "240/6 Gb/s": {"{random_writes}": measured(100.0)},
         },
-        {},
     )
     row = figure_row("vertex3", figure_of(id), results)
     assert row.verdict == verdict
@@ -161,72 +162,72 @@ def test_figures_are_judged_by_their_standing(id: str, rate: float, verdict: str
 
 
 def test_more_than_over_200_is_no_error() -> None:
-    results = Results({f"vertex3/{vertex3.M4}": {vertex3.WRITE: measured(300.0)}}, {})
+    results = results_of("vertex3", {"m4": {"{write}": measured(300.0)}})
     row = figure_row("vertex3", figure_of("v3-m4-write"), results)
     assert (row.verdict, row.error) == ("met", 0.0)
-    slow = Results({f"vertex3/{vertex3.M4}": {vertex3.WRITE: measured(150.0)}}, {})
+    slow = results_of("vertex3", {"m4": {"{write}": measured(150.0)}})
     assert figure_row("vertex3", figure_of("v3-m4-write"), slow).verdict == "missed"
 
 
 def test_links_that_make_no_difference_fail_where_the_review_saw_one() -> None:
     same = {
-        **{f"{op}/{depth}": measured(100.0) for op in ("read", "write") for depth in sata.DEPTHS},
-        "read/4x1": measured(50.0),
+        "queue-depth/read/{depths}": measured(100.0),
+        "queue-depth/write/{depths}": measured(100.0),
+        "side-by-side/read/4x1": measured(50.0),
     }
-    results = Results(
-        {f"sata/{drive}/{link}": same for drive in sata.DRIVES for link in sata.LINKS}, {}
-    )
+    links = ("3 Gb/s", "6 Gb/s")
+    drives = SOURCES["sata"].names.listed("drives")
+    results = results_of("sata", {f"{drive}/{link}": same for drive in drives for link in links})
     verdicts = {
-        check.headline: check_row("sata", check, results).verdict
+        check.table.headline: check_row("sata", check, results).verdict
         for check in SOURCES["sata"].checks
     }
     assert set(verdicts.values()) == {"fails"}, verdicts
 
 
-def series_results(**levels: tuple[float, float, float]) -> Results:
+def series_results(levels: Mapping[str, tuple[float, float, float]]) -> Results:
     """Fresh rate, steady rate and its relative spread by drive, as 2000 seconds of IOPS."""
     random = np.random.default_rng(3)
     drives: dict[str, Mapping[str, SimulatedResult]] = {}
-    for name, (fresh, steady, spread) in levels.items():
+    for drive, (fresh, steady, spread) in levels.items():
         tail = steady * (1 + spread * random.uniform(-1, 1, 1950))
         ios = (*([round(fresh)] * 50), *np.round(tail).astype(int).tolist())
-        drive = getattr(vector, name)
-        drives[f"vector/{drive}"] = {vector.SERIES: measured(1.0, second_ios=ios)}
-    return Results(drives, {})
+        drives[drive] = {"{run}": measured(1.0, second_ios=ios)}
+    return results_of("vector", drives)
 
 
 AS_REVIEWED = {
-    "VECTOR": (80e3, 9e3, 0.10),
-    "VERTEX_4": (70e3, 6e3, 0.12),
-    "S840_PRO": (80e3, 5e3, 0.80),
+    "Vector": (80e3, 9e3, 0.10),
+    "Vertex 4": (70e3, 6e3, 0.12),
+    "840 Pro": (80e3, 5e3, 0.80),
     "S3700": (33e3, 32e3, 0.01),
-    "I330": (50e3, 10e3, 0.50),
+    "330": (50e3, 10e3, 0.50),
 }
 
 
 @pytest.mark.parametrize("headline", ["H11", "H12", "H13", "H14", "H15"])
 def test_consistency_rules_hold_for_what_the_review_saw(headline: str) -> None:
     [check] = checks_of("vector", headline)
-    assert check_row("vector", check, series_results(**AS_REVIEWED)).verdict == "holds"
+    assert check_row("vector", check, series_results(AS_REVIEWED)).verdict == "holds"
 
 
 @pytest.mark.parametrize(
     ("headline", "change"),
     [
         ("H11", {"S3700": (90e3, 32e3, 0.01)}),
-        ("H11", {"VECTOR": (12e3, 9e3, 0.10)}),
-        ("H12", {"VECTOR": (80e3, 6e3, 0.10)}),
-        ("H12", {"VECTOR": (80e3, 9e3, 0.20)}),
-        ("H13", {"VECTOR": (80e3, 9e3, 0.50)}),
+        ("H11", {"Vector": (12e3, 9e3, 0.10)}),
+        ("H12", {"Vector": (80e3, 6e3, 0.10)}),
+        ("H12", {"Vector": (80e3, 9e3, 0.20)}),
+        ("H13", {"Vector": (80e3, 9e3, 0.50)}),
         ("H14", {"S3700": (33e3, 32e3, 0.90)}),
-        ("H15", {"I330": (50e3, 4e3, 0.50)}),
+        ("H15", {"330": (50e3, 4e3, 0.50)}),
     ],
 )
 def test_consistency_rules_fail_for_another_drive(
     headline: str, change: dict[str, tuple[float, float, float]]
 ) -> None:
     [check] = checks_of("vector", headline)
-    results = series_results(**{**AS_REVIEWED, **change})
+    results = series_results({**AS_REVIEWED, **change})
     assert check_row("vector", check, results).verdict == "fails"
 
 
@@ -251,23 +252,26 @@ def later_results(
 ) -> Results:
     """What the later experiments would show: gains by spare area, fill data and TRIM."""
     recordings: dict[str, dict[str, SimulatedResult]] = {}
-    for drive, full in zip(vector.DRIVES, (9e3, 6e3, 5e3, 32e3, 8e3), strict=True):
-        rates = {0.75: full * spare, 0.5: full * spare * step, 0.25: full * spare * step**2}
-        for share, rate in rates.items():
-            recordings[f"vector/{drive}/{share:.0%} filled"] = {
-                vector.SERIES: measured(1.0, second_ios=plateau(0, rate, 600))
+    drives = SOURCES["vector"].names.listed("drives")
+    for drive, full in zip(drives, (9e3, 6e3, 5e3, 32e3, 8e3), strict=True):
+        rates = {75: full * spare, 50: full * spare * step, 25: full * spare * step**2}
+        for percent, rate in rates.items():
+            recordings[f"{drive}/{percent}% filled"] = {
+                f"{{filled_{percent}}}": measured(1.0, second_ios=plateau(0, rate, 600))
             }
         ios = plateau(50, full, 1550)
-        recordings[f"vector/{drive}"] = {
-            vector.SERIES: measured(1.0, second_ios=ios),
-            vector_more.HOUR: measured(1.0, second_ios=ios[50:]),
-            vector_more.HAMMERED: measured(10.0),
-            vector_more.AFTER_TRIM: measured(10.0 * trim),
+        recordings[drive] = {
+            "{run}": measured(1.0, second_ios=ios),
+            "later/write": measured(1.0, second_ios=ios[50:]),
+            "{hammered}": measured(10.0),
+            "{trimmed}": measured(10.0 * trim),
         }
-    for drive, seconds in ((vector.I330, fill), (vector.VECTOR, 50)):
+    for drive, seconds in (("330", fill), ("Vector", 50)):
         ios = (*([80_000] * seconds), *([5_000] * 500))
-        recordings[f"vector/{drive}/repeated fill"] = {vector.SERIES: measured(1.0, second_ios=ios)}
-    return Results(recordings, {})
+        recordings[f"{drive}/repeated fill"] = {
+            "consistency-fill-data/filled-with-repeated": measured(1.0, second_ios=ios)
+        }
+    return results_of("vector", recordings)
 
 
 LATER = ("H17", "Spare", "Filled", "Fill data", "TRIM")
@@ -295,14 +299,14 @@ def test_rules_of_the_later_experiments_can_fail(headline: str, change: dict[str
 
 def grid_results(capacity: float) -> Results:
     """Arrays whose IOPS saturate at a depth of ``capacity`` per drive."""
+    names = SOURCES["owc"].names
     grids = {}
-    for count, drive in enumerate(owc_readers.X25_V_ARRAYS, start=1):
-        grids[f"owc/{drive}/grid"] = {
-            owc_readers.cell(4096, depth): _busy(min(depth, capacity * count), depth)
-            for depth in owc_readers.GRID_DEPTHS
+    for count, drive in enumerate(("X25-V", "2 X25-V", "3 X25-V", "4 X25-V"), start=1):
+        grids[f"{drive}/grid"] = {
+            f"grid/read/4096/{depth}": _busy(min(depth, capacity * count), depth)
+            for depth in map(int, names.listed("depths"))
         }
-    grids[f"owc/{owc_readers.X25_M_ARRAY}/grid"] = grids[f"owc/{owc_readers.X25_V_ARRAYS[0]}/grid"]
-    return Results(grids, {})
+    return results_of("owc", grids | {"2 X25-M/grid": grids["X25-V/grid"]})
 
 
 def _busy(served: float, depth: int) -> SimulatedResult:
@@ -319,30 +323,26 @@ def test_rules_on_scaling_hold_and_fail() -> None:
     assert check_row("owc", scaling, grid_results(1000)).verdict == "fails"
     # One request at a time is all that such drives take: no queue fills them.
     flat = grid_results(10)
-    same = flat.measured[f"owc/{owc_readers.X25_V_ARRAYS[0]}/grid"]
+    same = flat.measured["owc/intel-x25-v-40gb/grid"]
     assert check_row("owc", striping, Results(dict.fromkeys(flat.measured, same), {})).verdict == (
         "fails"
     )
 
 
 def test_a_trimmed_drive_reads_without_its_flash() -> None:
-    def plan(capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
-        span = 64 * 2**20
+    def test(name: str, prepare: list[str]) -> dict[str, Any]:
+        read = {"reads": 1, "block": "4 KiB", "pattern": "random", "span": "64 MiB"}
+        return {
+            "name": name,
+            "prepare": prepare,
+            "workload": [{"id": "read", "amount": "400 KiB", **read}],
+        }
 
-        def read(id: str) -> Measurement:
-            return Measurement(
-                id, id, Workload([Stream.read("random", 4096, span_bytes=span)], ios=100)
-            )
-
-        return (
-            Phase((Purge(), Fill(span), Rest(10.0)), (read("written"),)),
-            Phase((Rest(10.0),), (read("rested"),)),
-            Phase((Trim(),), (read("trimmed"),)),
-        )
-
-    shown = run_experiment(Experiment("owc", "intel-x25-v-40gb", plan))
-    assert shown["rested"].iops == pytest.approx(shown["written"].iops, rel=0.1)
-    assert shown["trimmed"].iops > 1.5 * shown["written"].iops
+    written = test("written", ["purge", "fill 64 MiB", "idle 10 s"])
+    tests = (written, test("rested", ["idle 10 s"]), test("trimmed", ["trim"]))
+    shown = run_experiment(Experiment("owc", "intel-x25-v-40gb", tests))
+    assert shown["rested/read"].iops == pytest.approx(shown["written/read"].iops, rel=0.1)
+    assert shown["trimmed/read"].iops > 1.5 * shown["written/read"].iops
 
 
 @pytest.mark.parametrize("headline", ["H1", "H2", "H3", "H4", "H5", "H6", "H7", "H9"])
@@ -351,9 +351,9 @@ def test_core_rules_fail_for_the_other_drive(quick_core: Reproduction, headline:
     whole = quick_core.results.measured
     swapped = Results(
         {
-            core.CORE_KEY: {**whole[core.CORE_KEY], **whole[core.DISK_KEY]},
-            core.DISK_KEY: whole[core.CORE_KEY],
-            core.UNCACHED_KEY: {**whole[core.UNCACHED_KEY], **_writes(whole[core.CORE_KEY])},
+            CORE: {**whole[CORE], **whole[DISK]},
+            DISK: whole[CORE],
+            UNCACHED: {**whole[UNCACHED], **_writes(whole[CORE])},
         },
         {},
     )
@@ -367,8 +367,12 @@ def _writes(recordings: Mapping[str, SimulatedResult]) -> dict[str, SimulatedRes
 
 def test_writes_that_pay_one_penalty_only_have_no_misfit() -> None:
     model = AccessModel(0.2457, 78e6)
-    seconds = model.seconds(core_checks.SIZE_ARRAY)
-    assert not core_checks.misfit_is_in_the_middle(model, seconds).holds
+    writes = {}
+    for size in map(int, SOURCES["core"].names.listed("sizes")):
+        taken = float(model.seconds(np.array(float(size))))
+        writes[f"size/write/{size}"] = SimulatedResult(1 / taken, size / taken, taken, taken, taken)
+    [check] = checks_of("core", "H9")
+    assert check_row("core", check, results_of("core", {"Core": writes})).verdict == "fails"
 
 
 def test_page_and_document_are_complete_in_themselves(quick_core: Reproduction) -> None:

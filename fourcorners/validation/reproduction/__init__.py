@@ -1,6 +1,6 @@
 """The reviews' experiments on the catalog's drives, held against the published figures."""
 
-from fourcorners.validation.reproduction.experiments import SOURCES
 from fourcorners.validation.reproduction.run import Reproduction, reproduce
+from fourcorners.validation.reproduction.source import SOURCES
 
 __all__ = ["SOURCES", "Reproduction", "reproduce"]

@@ -1,12 +1,13 @@
 """The reviews' bars: rates of several drives in one test, on one scale."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from fourcorners.catalog.published import published
-from fourcorners.validation.reproduction.experiment import NotRunError, Results
-from fourcorners.validation.reproduction.experiments import owc, vertex3
+from fourcorners.validation.reproduction.experiment import NotRunError
 from fourcorners.validation.reproduction.figure import drive_name
+from fourcorners.validation.reproduction.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -34,93 +35,28 @@ class BarChart:
         return max(values, default=1.0)
 
 
-def charts(source: str, results: Results) -> list[BarChart]:
-    """The charts of a source; none for those that have plots only."""
-    if source == "owc":
-        return _owc(results)
-    return _vertex3(results) if source == "vertex3" else []
+class BarTable(msgspec.Struct, forbid_unknown_fields=True):
+    """A chart as a source's file says it: recordings by what they are called on the chart, and
+    the published figures that are drawn beside the first."""
+
+    title: str
+    drives: str | list[str]
+    kinds: dict[str, str]
+    figures: list[str] = []
 
 
-def _owc(results: Results) -> list[BarChart]:
-    def chart(
-        title: str, recordings: Sequence[tuple[str, str]], figures: Sequence[str]
-    ) -> BarChart:
-        rows = [
-            (drive_name(drive), [(f"owc/{drive}", recording) for _, recording in recordings], drive)
-            for drive in owc.DRIVES
-        ]
-        return _chart(title, tuple(kind for kind, _ in recordings), rows, figures, results)
-
-    return [
-        chart(
-            "4 KiB random write, queue depth 3",
-            (("aligned to 4 KiB", owc.WRITE), ("to sectors only", owc.UNALIGNED)),
-            (
-                "owc-50-write",
-                "owc-100-write",
-                "owc-le-write",
-                "owc-x25m-80-write",
-                "owc-x25m-160-write",
-                "owc-kingston-write",
-            ),
-        ),
-        chart(
-            "4 KiB random read, queue depth 3",
-            (("", owc.READ),),
-            ("owc-x25v-read", "owc-kingston-read"),
-        ),
-    ]
-
-
-def _vertex3(results: Results) -> list[BarChart]:
-    def chart(
-        title: str, recordings: Sequence[tuple[str, str]], figures: Sequence[str] = ()
-    ) -> BarChart:
-        rows = []
-        for drive in vertex3.DRIVES:
-            links = ("6 Gb/s", "3 Gb/s") if drive in (vertex3.SMALL, vertex3.LARGE) else ("",)
-            rows += [
-                (
-                    f"{drive_name(drive)}, {link}" if link else drive_name(drive),
-                    [(vertex3.key(drive, link), recording) for _, recording in recordings],
-                    drive,
-                )
-                for link in links
-            ]
-        return _chart(title, tuple(kind for kind, _ in recordings), rows, figures, results)
-
-    return [
-        chart(
-            "4 KiB random write, queue depth 3",
-            (("incompressible", vertex3.WRITE), ("repeated data", vertex3.WRITE_REPEATED)),
-            ("v3-510-write",),
-        ),
-        chart("4 KiB random read, queue depth 3", (("", vertex3.READ),)),
-        chart(
-            "128 KiB sequential write",
-            (
-                ("incompressible", vertex3.SEQUENTIAL),
-                ("repeated data", vertex3.SEQUENTIAL_REPEATED),
-            ),
-        ),
-        chart("128 KiB sequential read", (("", "sequential-read"),)),
-    ]
-
-
-def _chart(
-    title: str,
-    kinds: tuple[str, ...],
-    rows: Sequence[tuple[str, Sequence[tuple[str, str]], str]],
-    figures: Sequence[str],
-    results: Results,
-) -> BarChart:
-    known = {published()[id].drive: published()[id].value for id in figures}
+def bar_chart(table: BarTable, recorded: Recorded) -> BarChart:
+    """One chart; drives that were not run are named."""
+    known = {published()[id].drive: published()[id].value for id in table.figures}
+    ids = [id for kind in table.kinds.values() for id in recorded.names.all_of(kind)]
     bars, absent = [], []
-    for name, recordings, drive in rows:
+    for experiment in recorded.names.listed(table.drives):
+        _, drive, *variant = recorded.names.key(experiment).split("/", 2)
+        name = ", ".join([drive_name(drive), *variant])
         try:
-            rates = tuple(results(*recording).megabytes_per_second for recording in recordings)
+            rates = tuple(recorded.one(experiment, id).megabytes_per_second for id in ids)
         except NotRunError:
             absent.append(name)
         else:
             bars.append(Bar(name, rates, known.get(drive)))
-    return BarChart(title, kinds, tuple(bars), tuple(dict.fromkeys(absent)))
+    return BarChart(table.title, tuple(table.kinds), tuple(bars), tuple(dict.fromkeys(absent)))

@@ -4,9 +4,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from fourcorners.analysis import consistency
 from fourcorners.validation.reproduction.experiment import NotRunError, Results
-from fourcorners.validation.reproduction.experiments import owc, owc_readers, vector, vector_more
 from fourcorners.validation.reproduction.figure import ERROR_MAX, FigureRow, drive_name
+from fourcorners.validation.reproduction.recorded import Recorded
+from fourcorners.validation.reproduction.source import SOURCES
 
 
 @dataclass(frozen=True)
@@ -30,32 +34,34 @@ class HeatMap:
 
 def heat_maps(results: Results) -> list[HeatMap]:
     """The readers' grids, all on one logarithmic scale."""
-    drives = [drive for drive in owc_readers.GRIDS if f"owc/{drive}/grid" in results.measured]
-    cells = {
-        (drive, block, depth): owc_readers.at(results, drive, block, depth)
-        for drive in drives
-        for block in owc_readers.GRID_BLOCKS
-        for depth in owc_readers.GRID_DEPTHS
-    }
-    if not cells:
+    recorded = SOURCES["owc"].recorded(results)
+    drives = [one for one in recorded.names.listed("grids") if recorded.is_there(f"{one}/grid")]
+    if not drives:
         return []
-    lowest, highest = (limit(cell.iops for cell in cells.values()) for limit in (min, max))
+    blocks = [int(block) for block in recorded.names.listed("grid_blocks")]
+    every = [recorded.iops(f"{drive}/grid", "grid/read/{grid_blocks}/{depths}") for drive in drives]
+    lowest, highest = (float(limit(every)) for limit in (np.min, np.max))
 
-    def cell(drive: str, block: int, depth: int) -> Cell:
-        measured = cells[drive, block, depth]
+    def cell(drive: str, block: int, depth: str) -> Cell:
+        measured = recorded.one(f"{drive}/grid", f"grid/read/{block}/{depth}")
         level = math.log(measured.iops / lowest) / math.log(highest / lowest)
         return Cell(measured.iops, measured.megabytes_per_second, measured.latency_mean_s, level)
 
+    depths = recorded.names.listed("depths")
     return [
         HeatMap(
-            drive_name(drive),
+            name_of(recorded, drive),
             tuple(
-                (block, tuple(cell(drive, block, depth) for depth in owc_readers.GRID_DEPTHS))
-                for block in owc_readers.GRID_BLOCKS
+                (block, tuple(cell(drive, block, depth) for depth in depths)) for block in blocks
             ),
         )
         for drive in drives
     ]
+
+
+def name_of(recorded: Recorded, drive: str) -> str:
+    """For people, of the name in a source's file."""
+    return drive_name(recorded.names.drives[recorded.names.source][drive])
 
 
 @dataclass(frozen=True)
@@ -77,23 +83,25 @@ class Ranges:
 
 
 _RANGED = (
-    ("4 KiB random write, queue depth 3", "", owc.WRITE),
-    ("The same, aligned to sectors only", "", owc.UNALIGNED),
-    ("4 KiB random read, queue depth 3", "", owc.READ),
-    ("One 4 KiB write at a time over 1 GB (AS SSD)", "/sweep", owc_readers.ACCESS_WRITE),
-    ("One 512 B read at a time (AS SSD)", "/sweep", owc_readers.ACCESS_READ),
+    ("4 KiB random write, queue depth 3", "", "{write}"),
+    ("The same, aligned to sectors only", "", "{unaligned}"),
+    ("4 KiB random read, queue depth 3", "", "{read}"),
+    ("One 4 KiB write at a time over 1 GB (AS SSD)", "/sweep", "access/write"),
+    ("One 512 B read at a time (AS SSD)", "/sweep", "access/read"),
 )
 
 
 def latency_ranges(results: Results) -> list[Ranges]:
     """Minimum, mean and maximum latency, which the readers ask for beside IOPS; one scale."""
+    recorded = SOURCES["owc"].recorded(results)
     tests = [
         (
             title,
             [
-                (drive, results(f"owc/{drive}{variant}", recording))
-                for drive in owc.DRIVES
-                if f"owc/{drive}{variant}" in results.measured
+                (drive, recorded.one(f"{drive}{variant}", id))
+                for drive in recorded.names.listed("bars")
+                if recorded.is_there(f"{drive}{variant}")
+                for id in recorded.names.all_of(recording)
             ],
         )
         for title, variant, recording in _RANGED
@@ -114,7 +122,7 @@ def latency_ranges(results: Results) -> list[Ranges]:
         for drive, measured in rows:
             values = (measured.latency_min_s, measured.latency_mean_s, measured.latency_max_s)
             shortest, mean, longest = (place(value) for value in values)
-            ranges.append(Range(drive_name(drive), values, (shortest, mean, longest)))
+            ranges.append(Range(name_of(recorded, drive), values, (shortest, mean, longest)))
         charts.append(Ranges(title, tuple(ranges), decades))
     return charts
 
@@ -130,26 +138,26 @@ class ScoreBar:
 
 def scores(results: Results) -> list[tuple[str, list[ScoreBar]]]:
     """By drive: full for an hour, then with three quarters, a half and a quarter of it filled."""
+    recorded = SOURCES["vector"].recorded(results)
     rows = []
-    for drive in vector.DRIVES:
+    for drive in recorded.names.listed("drives"):
         try:
-            steady = [vector_more.score(results, drive, share) for share in (1.0, 0.75, 0.5, 0.25)]
+            series = [filled_series(recorded, drive, percent) for percent in (100, 75, 50, 25)]
         except NotRunError:
             continue
-        rows.append(
-            (
-                drive_name(drive),
-                [
-                    ScoreBar(
-                        one.mean_iops,
-                        vector.over(one.mean_iops, one.deviation_iops),
-                        one.worst_second_iops,
-                    )
-                    for one in steady
-                ],
-            )
-        )
+        bars = [
+            ScoreBar(one.mean_iops, one.mean_over_deviation or math.inf, one.worst_second_iops)
+            for one in map(consistency.steady, series)
+        ]
+        rows.append((name_of(recorded, drive), bars))
     return rows
+
+
+def filled_series(recorded: Recorded, drive: str, percent: int) -> consistency.Floats:
+    """IOPS of each second with a share of a drive filled; of the whole hour where that is all."""
+    if percent == 100:
+        return recorded.seconds(drive, "{hour}")
+    return recorded.seconds(f"{drive}/{percent}% filled", f"{{filled_{percent}}}")
 
 
 @dataclass(frozen=True)

@@ -1,84 +1,58 @@
 """Headline results as checks: each compares measured numbers by a stated rule, and can fail."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from fourcorners.validation.reproduction.experiment import NotRunError, Results
+from fourcorners.validation.reproduction.expressions import value_of
 from fourcorners.validation.reproduction.figure import (
     Figure,
     Standing,
+    drive_name,
     fitted_parameters,
     parameters_fitted_to,
 )
+from fourcorners.validation.reproduction.recorded import Names, Recorded
 
 CheckVerdict = Literal["holds", "fails", "not run"]
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """Whether a rule holds, and the numbers that it was decided by."""
+class Rule(msgspec.Struct, forbid_unknown_fields=True):
+    """An expression, what it is, and between which numbers it has to be.
 
-    holds: bool
-    measured: str
+    ``each`` are drives for which the rule is read in turn, as ``each`` in the expression, and
+    ``{each}`` or, by its name, ``{drive}`` in ``what``. Rules with the same ``each`` that stand
+    together are read for one drive after the other.
+    """
 
-
-def all_of(*judgements: Judgement) -> Judgement:
-    """Every one of several rules."""
-    return Judgement(
-        all(judgement.holds for judgement in judgements),
-        "; ".join(judgement.measured for judgement in judgements),
-    )
-
-
-def at_least(what: str, value: float, limit: float) -> Judgement:
-    """``value >= limit``."""
-    return Judgement(value >= limit, f"{what} {_number(value)} (at least {_number(limit)})")
+    what: str
+    value: str = msgspec.field(name="is")
+    low: float | None = msgspec.field(name="from", default=None)
+    high: float | None = msgspec.field(name="to", default=None)
+    each: str | list[str] = []
 
 
-def at_most(what: str, value: float, limit: float) -> Judgement:
-    """``value <= limit``."""
-    return Judgement(value <= limit, f"{what} {_number(value)} (at most {_number(limit)})")
+class Fitted(msgspec.Struct, forbid_unknown_fields=True):
+    """Drives, and patterns that in their parameters' sources mean a result."""
+
+    drives: list[str] = []
+    words: list[str] = []
 
 
-def between(what: str, value: float, low: float, high: float) -> Judgement:
-    """``low <= value <= high``."""
-    return Judgement(
-        low <= value <= high, f"{what} {_number(value)} ({_number(low)} to {_number(high)})"
-    )
-
-
-def in_order(what: str, *named: tuple[str, float]) -> Judgement:
-    """Values that are strictly rising, each with its name."""
-    values = [value for _, value in named]
-    rising = all(low < high for low, high in itertools.pairwise(values))
-    return Judgement(
-        rising, f"{what} " + ", ".join(f"{name} {_number(value)}" for name, value in named)
-    )
-
-
-def relative_range(values: Sequence[float]) -> float:
-    """Largest less smallest, over the mean."""
-    return (max(values) - min(values)) / (sum(values) / len(values))
-
-
-def worst_deviation(values: Sequence[float], reference: float) -> float:
-    """The largest relative distance from a reference."""
-    return max(abs(value / reference - 1) for value in values)
-
-
-@dataclass(frozen=True)
-class PublishedCheck:
-    """A headline result of a review.
+class CheckTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    """A headline result of a review, as a source's file says it.
 
     Args:
         headline: its name, H1 to H36.
         claim: what the review says.
         rule: when the simulation is taken to show it.
-        judge: the rule, on results.
+        rules: the same, on results.
         restates: figures that say the same in numbers; what they are fitted to, so is this.
-        fitted: drives, and patterns that in their parameters' sources mean this result.
+        fitted: what means that the result was fitted.
         fitted_test: the test itself, of which the review does not say all, was chosen by this.
         reason: why it fails, where that is known.
     """
@@ -86,11 +60,60 @@ class PublishedCheck:
     headline: str
     claim: str
     rule: str
-    judge: Callable[[Results], Judgement]
-    restates: tuple[Figure, ...] = ()
-    fitted: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    rules: list[Rule]
+    restates: list[str] = []
+    fitted: Fitted = msgspec.field(default_factory=Fitted)
     fitted_test: bool = False
     reason: str | None = None
+
+
+@dataclass(frozen=True)
+class PublishedCheck:
+    """A headline result, with the figures that it restates."""
+
+    names: Names
+    table: CheckTable
+    restates: tuple[Figure, ...]
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the test, a figure that says the same, or a parameter was chosen by it."""
+        drives = [self.names.drives[self.names.source][name] for name in self.table.fitted.drives]
+        return (
+            self.table.fitted_test
+            or bool(parameters_fitted_to(drives, self.table.fitted.words))
+            or any(fitted_parameters(figure) for figure in self.restates)
+        )
+
+    def judge(self, results: Results) -> tuple[bool, str]:
+        """Whether every rule holds, and the numbers that it was decided by; raises
+        :class:`NotRunError`."""
+        recorded = Recorded(self.names, results)
+        judged = [_judged(rule, each, recorded) for rule, each in self._read()]
+        return all(holds for holds, _ in judged), "; ".join(words for _, words in judged)
+
+    def _read(self) -> Iterator[tuple[Rule, str]]:
+        for each, rules in itertools.groupby(self.table.rules, key=lambda rule: rule.each):
+            group = list(rules)
+            for drive in self.names.listed(each) if each else [""]:
+                yield from ((rule, drive) for rule in group)
+
+
+def _judged(rule: Rule, each: str, recorded: Recorded) -> tuple[bool, str]:
+    value = value_of(rule.value, recorded, each=each)
+    what = rule.what
+    if each:
+        name = drive_name(recorded.names.drives[recorded.names.source][each])
+        what = what.replace("{each}", each).replace("{drive}", name)
+    low, high = rule.low, rule.high
+    holds = (low is None or value >= low) and (high is None or value <= high)
+    return holds, f"{what} {_number(value)} ({_limits(low, high)})"
+
+
+def _limits(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f"at least {_number(low)}" if low is not None else f"at most {_number(high or 0.0)}"
+    return f"{_number(low)} to {_number(high)}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +121,7 @@ class CheckRow:
     """One row of the table of checks."""
 
     source: str
-    check: PublishedCheck
+    check: CheckTable
     verdict: CheckVerdict
     measured: str
     standing: Standing
@@ -107,19 +130,14 @@ class CheckRow:
 
 def check_row(source: str, check: PublishedCheck, results: Results) -> CheckRow:
     """Judges a check."""
-    fitted = (
-        check.fitted_test
-        or parameters_fitted_to(*check.fitted)
-        or any(fitted_parameters(figure) for figure in check.restates)
-    )
-    standing: Standing = "fitted" if fitted else "predicted"
+    standing: Standing = "fitted" if check.is_fitted else "predicted"
     try:
-        judgement = check.judge(results)
+        holds, measured = check.judge(results)
     except NotRunError as absent:
-        return CheckRow(source, check, "not run", "", standing, str(absent))
-    verdict: CheckVerdict = "holds" if judgement.holds else "fails"
-    reason = None if judgement.holds else check.reason
-    return CheckRow(source, check, verdict, judgement.measured, standing, reason)
+        return CheckRow(source, check.table, "not run", "", standing, str(absent))
+    verdict: CheckVerdict = "holds" if holds else "fails"
+    reason = None if holds else check.table.reason
+    return CheckRow(source, check.table, verdict, measured, standing, reason)
 
 
 def _number(value: float) -> str:

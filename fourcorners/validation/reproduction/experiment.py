@@ -1,57 +1,34 @@
 """What is run on a drive to reproduce a review, and what came out of it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from fourcorners.recording import Recording
 from fourcorners.suites import TESTS, Subject
+from fourcorners.suites.definition import named
+from fourcorners.suites.parameters import read_parameters
+from fourcorners.suites.preparation import step
+from fourcorners.suites.terms import Scope
 from fourcorners.suites.test import Measurement, Phase
-
-LINK_3G = (("link.line_rate", "3 Gb/s"),)
-LINK_6G = (("link.line_rate", "6 Gb/s"),)
-
-
-Plan = Callable[[int, float], tuple[Phase, ...]]
-"""Phases for a drive of a capacity in bytes, with all durations times a factor."""
-
-
-def of_test(name: str, capacity_bytes: int, **parameters: Any) -> tuple[Phase, ...]:
-    """The phases of a test of the program on a simulated drive, with other parameters than its
-    own: seconds, bytes, shares and counts by their names."""
-    definition = TESTS[name]
-    subject = Subject("simulated", capacity_bytes)
-    phases = definition.plan(subject, definition.parameters(**parameters), 1).phases
-    return tuple(phase for phase in phases if isinstance(phase, Phase))
-
-
-def default(test: str, parameter: str) -> Any:
-    """What a test of the program has for a parameter where nothing else is asked for."""
-    return getattr(TESTS[test].parameters(), parameter)
-
-
-def unprepared(phase: Phase) -> Phase:
-    """What a phase measures, in the state that the drive is in."""
-    return replace(phase, preparation=())
-
-
-def under(name: str, measurements: Iterable[Measurement]) -> tuple[Measurement, ...]:
-    """A test's measurements, with ``name`` before their ids."""
-    return tuple(replace(one, id=f"{name}/{one.id}") for one in measurements)
+from fourcorners.suites.test_file import own_test
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One drive of the catalog with its settings, and the phases that it goes through in order.
+    """One drive of the catalog with its settings, and the tests that it goes through in order.
 
     ``drive`` is a catalog name, or an array of such drives (``raid0:2xNAME``).
 
-    ``plan`` is a function of a module, so that an experiment can travel to another process.
+    ``tests`` are tables as suite files have them (docs/suites.md), each with further keys:
+    ``phases`` are those that are run, counted from 1, where that is not all of them; ``prepare``
+    stands in place of what the first of them begins with; ``seed`` is another than 1; with
+    ``whole-drive`` the span of writes is not kept small for the sake of the drive's past.
     """
 
     source: str
     drive: str
-    plan: Plan
+    tests: tuple[dict[str, Any], ...]
     variant: str = ""
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -59,6 +36,36 @@ class Experiment:
     def key(self) -> str:
         """What results are found by: source, drive and, where there are several, variant."""
         return "/".join(part for part in (self.source, self.drive, self.variant) if part)
+
+    def plan(self, capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
+        """Phases for a drive of a capacity in bytes, with all durations times a factor."""
+        return tuple(
+            phase for test in self.tests for phase in self._phases(test, capacity_bytes, scale)
+        )
+
+    def _phases(
+        self, test: Mapping[str, Any], capacity_bytes: int, scale: float
+    ) -> tuple[Phase, ...]:
+        table = dict(test)
+        chosen, seed = table.pop("phases", None), table.pop("seed", 1)
+        keeps_state = not table.pop("whole-drive", False)
+        subject = Subject("simulated", capacity_bytes, keeps_state=keeps_state)
+        prepare = table.pop("prepare", None) if "use" in table else None
+        if "use" in table:
+            definition = TESTS[table.pop("use")]
+            name = table.pop("name", definition.name)
+        else:
+            definition = own_test(table, self.key, scale, self.source)
+            table, name = {}, definition.name
+        parameters: Any = read_parameters(definition.parameters, table, self.key, scale)
+        made = named(definition, definition.plan(subject, parameters, seed), name).phases
+        phases = [phase for phase in made if isinstance(phase, Phase)]
+        phases = [phases[number - 1] for number in chosen] if chosen else phases
+        if prepare is not None:
+            scope = Scope.of(subject, {})
+            steps = tuple(step(text, self.key, {})(scope) for text in prepare)
+            phases[0] = replace(phases[0], preparation=steps)
+        return tuple(phases)
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,18 @@
 """A published figure held against a simulated one, and whether that says anything."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from fourcorners import catalog
-from fourcorners.catalog.published import Published, published
+from fourcorners.catalog.published import Published, Unit, published
 from fourcorners.errors import UserError
-from fourcorners.validation.reproduction.experiment import NotRunError, Results
+from fourcorners.validation.reproduction.experiment import NotRunError, Results, SimulatedResult
+from fourcorners.validation.reproduction.expressions import farthest, value_of
+from fourcorners.validation.reproduction.recorded import MIB, Names, Recorded
 
 Standing = Literal["fitted", "predicted"]
 Verdict = Literal["met", "missed", "not run"]
@@ -20,13 +24,14 @@ ERROR_MAX: dict[Standing, float] = {"fitted": 0.05, "predicted": 0.15}
 """The largest relative error with which a figure counts as met."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """Where the simulation has a published figure.
+class FigureTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    """Where the simulation has a published figure, as a source's file says it.
 
     Args:
-        id: the figure's id in ``published.csv``.
-        simulate: the simulated value, in the published unit, from the results.
+        of: the recording on the figure's drive whose rate or mean latency it is, in the figure's
+            unit; where that are several, the one that misses it most.
+        variant: the experiment of the drive that has the recording.
+        value: in place of both, an expression that gives the figure, in its unit.
         also: further drives that the figure compares, whose parameters can be fitted to it.
         words: patterns that in a parameter's source mean this figure, besides its value.
         follows_from: the figure that this one is computed from: it is fitted when that one is.
@@ -34,13 +39,54 @@ class Figure:
         reason: why the figure is missed, where that is known.
     """
 
-    id: str
-    simulate: Callable[[Results], float]
-    also: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    of: str | None = None
+    variant: str | None = None
+    value: str | None = None
+    also: list[str] = []
+    words: list[str] = []
     follows_from: str | None = None
-    chosen: tuple[str, ...] = ()
+    chosen: list[str] = []
     reason: str | None = None
+
+
+_RATES: dict[Unit, Callable[[SimulatedResult], float]] = {
+    "IOPS": lambda one: one.iops,
+    "MB/s": lambda one: one.megabytes_per_second,
+    "MiB/s": lambda one: one.bytes_per_second / MIB,
+    "ms": lambda one: one.latency_mean_s * 1e3,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published figure of ``published.csv`` and where the simulation has it; ``reasons`` are
+    those that several figures share, by their names."""
+
+    id: str
+    names: Names
+    table: FigureTable
+    reasons: Mapping[str, str]
+
+    @property
+    def reason(self) -> str | None:
+        """Why the figure is missed, where that is known."""
+        return self.reasons.get(self.table.reason or "", self.table.reason)
+
+    @property
+    def drives(self) -> list[str]:
+        """The catalog's names of all drives that the figure compares."""
+        also = [self.names.drives[self.names.source][name] for name in self.table.also]
+        return [published()[self.id].drive, *also]
+
+    def simulate(self, results: Results) -> float:
+        """The simulated value, in the published unit; raises :class:`NotRunError`."""
+        if self.table.value is not None:
+            return value_of(self.table.value, Recorded(self.names, results))
+        row = published()[self.id]
+        assert self.table.of is not None
+        key = "/".join(part for part in (self.names.source, row.drive, self.table.variant) if part)
+        values = [_RATES[row.unit](results(key, one)) for one in self.names.all_of(self.table.of)]
+        return farthest(values, row.value)
 
 
 @dataclass(frozen=True)
@@ -92,15 +138,14 @@ def fitted_parameters(figure: Figure) -> tuple[str, ...]:
     """The parameters that were chosen by this figure: those whose source has the figure's value
     with its unit, whatever it calls itself, or that take it over from a review or a vendor; and
     those whose source says "fitted to" and has one of the figure's words."""
-    row = published()[figure.id]
-    origin = published()[figure.follows_from] if figure.follows_from else row
+    origin = published()[figure.table.follows_from or figure.id]
     said = [
         name
-        for name, source in _sources((row.drive, *figure.also))
-        if (_fitted(source) and any(re.search(pattern, source) for pattern in figure.words))
+        for name, source in _sources(figure.drives)
+        if (_fitted(source) and any(re.search(pattern, source) for pattern in figure.table.words))
         or (re.search(_value_pattern(origin), source) and _same_operation(origin.what, source))
     ]
-    return tuple(dict.fromkeys((*figure.chosen, *said)))
+    return tuple(dict.fromkeys((*figure.table.chosen, *said)))
 
 
 def parameters_fitted_to(drives: Iterable[str], words: Iterable[str]) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from fourcorners.catalog.published import published_apart
 from fourcorners.validation.reproduction import wording
 from fourcorners.validation.reproduction.checks import CheckRow
-from fourcorners.validation.reproduction.experiments import SOURCES
 from fourcorners.validation.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.validation.reproduction.run import SEED, Reproduction
+from fourcorners.validation.reproduction.source import SOURCES
 
 
 def render_markdown(reproduction: Reproduction) -> str:

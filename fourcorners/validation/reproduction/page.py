@@ -9,12 +9,11 @@ from fourcorners import wording as numbers
 from fourcorners.catalog.published import Apart, published_apart
 from fourcorners.reporting.document import asset, content_hash, embedded_json, page_script
 from fourcorners.validation.reproduction import charts, wording
-from fourcorners.validation.reproduction.bars import charts as bar_charts
-from fourcorners.validation.reproduction.experiments import SOURCES, owc_readers
+from fourcorners.validation.reproduction.bars import bar_chart
 from fourcorners.validation.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.validation.reproduction.payload import payload
 from fourcorners.validation.reproduction.run import SEED, Reproduction
-from fourcorners.validation.reproduction.source import Source
+from fourcorners.validation.reproduction.source import SOURCES, Source
 from fourcorners.wording import chosen_size
 
 _REPORT = "fourcorners.reporting"
@@ -46,7 +45,7 @@ def render_page(reproduction: Reproduction) -> str:
         failing=[row for row in reproduction.checks if row.verdict == "fails"],
         apart=_apart() if len(reproduction.sources) == len(SOURCES) else [],
         heat_maps=charts.heat_maps(reproduction.results),
-        depths=owc_readers.GRID_DEPTHS,
+        depths=SOURCES["owc"].names.listed("depths"),
         latency_ranges=charts.latency_ranges(reproduction.results),
         scores=charts.scores(reproduction.results),
         sources=[_source(source, reproduction) for source in reproduction.sources],
@@ -117,7 +116,9 @@ def _source(source: Source, reproduction: Reproduction) -> dict[str, Any]:
                 ]
             )
         ],
-        "charts": bar_charts(source.name, reproduction.results),
+        "charts": [
+            bar_chart(table, source.recorded(reproduction.results)) for table in source.bars
+        ],
         "any": any(experiment.key in measured for experiment in source.experiments),
         "absent": sorted(
             {

@@ -12,9 +12,8 @@ from fourcorners.target.open import open_target
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.reproduction.checks import CheckRow, check_row
 from fourcorners.validation.reproduction.experiment import Experiment, Results, SimulatedResult
-from fourcorners.validation.reproduction.experiments import SOURCES
 from fourcorners.validation.reproduction.figure import FigureRow, figure_row
-from fourcorners.validation.reproduction.source import Source
+from fourcorners.validation.reproduction.source import SOURCES, Source
 
 SEED = 1
 
