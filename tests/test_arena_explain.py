@@ -21,8 +21,7 @@ from fourcorners.validation.arena.explain.document import wrong
 from fourcorners.validation.arena.explain.drives import KINDS, draw
 from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
 from fourcorners.validation.arena.explain.known import known
-from fourcorners.validation.arena.explain.truth import Truth
-from fourcorners.validation.arena.explain.truths import TRUTHS, true_of
+from fourcorners.validation.arena.explain.truths import TRUTHS, Truth, true_of
 
 
 def _outcomes(

@@ -21,12 +21,12 @@ from fourcorners.validation.arena.sentences import document as told_document
 from fourcorners.validation.arena.steady.contest import StoppedTrace, by_kind, run_trace, score
 from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE
 from fourcorners.validation.arena.steady.document import (
-    departure_header,
+    DEPARTURES,
+    RECIPES,
+    SCORES,
     departure_rows,
-    recipe_header,
     recipe_rows,
     render_markdown,
-    score_header,
     score_row,
 )
 from fourcorners.validation.arena.steady.recipes import Compared, run_recipes
@@ -83,7 +83,7 @@ def explain(
     if json:
         print_document("arena-explain", explain_document(seed, scores, outcomes))
     else:
-        _print_table(hidden_document.header(), [hidden_document.row(score) for score in scores])
+        _print_table(hidden_document.HEADER, [hidden_document.row(score) for score in scores])
         say(hidden_document.LEGEND.replace("*", "") + "\n")
         said = wrong if catalog else hidden_document.goals(scores)
         for line in (*said, *hidden_document.failures(outcomes)):
@@ -196,13 +196,13 @@ def _rows(rows: Iterable[Any]) -> list[dict[str, Any]]:
 
 def _print(outcomes: Sequence[StoppedTrace], recipes: Sequence[Compared]) -> None:
     for head, rows in (
-        (score_header(), [score_row(score(name, outcomes)) for name in CONTESTANTS]),
+        (SCORES, [score_row(score(name, outcomes)) for name in CONTESTANTS]),
         (
-            ("the judge, by kind", *score_header()[1:]),
+            ("the judge, by kind", *SCORES[1:]),
             [(kind, *score_row(row)[1:]) for kind, row in by_kind(JUDGE, outcomes)],
         ),
-        (departure_header(), departure_rows(outcomes)),
-        (recipe_header(), recipe_rows(recipes)),
+        (DEPARTURES, departure_rows(outcomes)),
+        (RECIPES, recipe_rows(recipes)),
     ):
         _print_table(head, rows)
 

@@ -10,9 +10,9 @@ import numpy as np
 from fourcorners.analysis.finding import RESOLUTION
 from fourcorners.validation.arena.explain.drives import Hidden, draw
 from fourcorners.validation.arena.explain.known import known
-from fourcorners.validation.arena.explain.truth import Truth
-from fourcorners.validation.arena.explain.truths import TRUTHS, true_of
+from fourcorners.validation.arena.explain.truths import TRUTHS, Truth, true_of
 from fourcorners.validation.arena.frame import measured
+from fourcorners.validation.arena.tables import mean_of, quantile_of
 
 SUITE = "explain"
 
@@ -141,22 +141,14 @@ def score(truth: Truth, outcomes: Sequence[ProbedDrive]) -> FindingScore:
         finding=truth.finding,
         discrete=truth.discrete,
         drives=len(answers),
-        exact=_share(list(errors < EXACT)) if truth.discrete else math.nan,
-        error_median=math.nan if truth.discrete else _quantile(errors, 0.5),
-        error_95=math.nan if truth.discrete else _quantile(errors, 0.95),
-        coverage=math.nan if truth.discrete else _share(covered[False]),
+        exact=mean_of(list(errors < EXACT)) if truth.discrete else math.nan,
+        error_median=math.nan if truth.discrete else quantile_of(errors, 0.5),
+        error_95=math.nan if truth.discrete else quantile_of(errors, 0.95),
+        coverage=math.nan if truth.discrete else mean_of(covered[False]),
         intervals=0 if truth.discrete else len(covered[False]),
-        bounded=math.nan if truth.discrete else _share(covered[True]),
-        missed=_share([a.value == 0 for a in said]),
-        inapplicable=_share([not a.applies for a in answers]),
-        unidentified=_share([a.value is None for a in answers]),
-        false=_share([bool(a.value) for a in absent]),
+        bounded=math.nan if truth.discrete else mean_of(covered[True]),
+        missed=mean_of([a.value == 0 for a in said]),
+        inapplicable=mean_of([not a.applies for a in answers]),
+        unidentified=mean_of([a.value is None for a in answers]),
+        false=mean_of([bool(a.value) for a in absent]),
     )
-
-
-def _share(values: Sequence[Any]) -> float:
-    return float(np.mean(values)) if len(values) else math.nan
-
-
-def _quantile(values: np.ndarray, share: float) -> float:
-    return float(np.quantile(values, share)) if len(values) else math.nan

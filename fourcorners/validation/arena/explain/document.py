@@ -13,7 +13,8 @@ from fourcorners.validation.arena.explain.goals import (
     is_wrong,
     judge,
 )
-from fourcorners.validation.arena.explain.truth import Truth
+from fourcorners.validation.arena.explain.truths import Truth
+from fourcorners.validation.arena.tables import NUMBERS, markdown_table
 
 NAME, CATALOG_NAME = "explain-arena.md", "explain-catalog.md"
 
@@ -34,21 +35,10 @@ LEGEND = (
 )
 
 
-def header() -> tuple[str, ...]:
-    """Column heads of :func:`row`."""
-    return (
-        "finding",
-        "of",
-        "exact",
-        "error",
-        "95th",
-        "holds",
-        "bound",
-        "miss",
-        "n/a",
-        "n/i",
-        "false",
-    )
+HEADER = (
+    "finding", "of", "exact", "error", "95th", "holds", "bound", "miss", "n/a", "n/i", "false",
+)  # fmt: skip
+"""Column heads of :func:`row`."""
 
 
 def row(score: FindingScore) -> tuple[str, ...]:
@@ -119,7 +109,7 @@ def render_markdown(
         "",
         LEGEND,
         "",
-        *_table(scores),
+        markdown_table(HEADER, map(row, scores), NUMBERS),
         "",
         "The goals (fourcorners/validation/arena/explain/goals.py):",
         "",
@@ -147,7 +137,7 @@ def render_catalog(
         "",
         LEGEND,
         "",
-        *_table(scores),
+        markdown_table(HEADER, map(row, scores), NUMBERS),
         "",
         "Of these values are wrong: another number, bounds that do not hold the truth, or more "
         f"than {ERROR_95_MAX:.0%} off:",
@@ -157,11 +147,6 @@ def render_catalog(
         *failures(outcomes),
     ]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _table(scores: Sequence[FindingScore]) -> list[str]:
-    rows = [header(), ("---", *["---:"] * (len(header()) - 1)), *map(row, scores)]
-    return [f"| {' | '.join(cells)} |" for cells in rows]
 
 
 def _percent(share: float) -> str:

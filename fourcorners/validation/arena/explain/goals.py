@@ -51,46 +51,7 @@ def is_wrong(answer: GradedAnswer, *, discrete: bool) -> bool:
 
 def judge(scores: Sequence[FindingScore]) -> list[Goal]:
     """Every goal over all findings; those with nothing to count are left out of it."""
-    return [
-        _goal(
-            f"discrete: at least {100 * EXACT_MIN:.0f} % exact",
-            scores,
-            lambda s: s.exact,
-            lambda s: s.exact >= EXACT_MIN,
-        ),
-        _goal(
-            f"continuous: median error at most {100 * ERROR_MEDIAN_MAX:.0f} %",
-            scores,
-            lambda s: s.error_median,
-            lambda s: s.error_median <= ERROR_MEDIAN_MAX,
-        ),
-        _goal(
-            f"continuous: 95th percentile of the error at most {100 * ERROR_95_MAX:.0f} %",
-            scores,
-            lambda s: s.error_95,
-            lambda s: s.error_95 <= ERROR_95_MAX,
-        ),
-        _goal(
-            f"90 % intervals: {100 * COVERAGE_MIN:.0f} to {100 * COVERAGE_MAX:.0f} % hold the "
-            "truth, or so many that the difference may be chance",
-            scores,
-            lambda s: s.coverage,
-            _covers,
-        ),
-        _goal("bounds: all hold the truth", scores, lambda s: s.bounded, lambda s: s.bounded == 1),
-        _goal(
-            f"found where it is not: at most {100 * FALSE_MAX:.0f} %",
-            scores,
-            lambda s: s.false,
-            lambda s: s.false <= FALSE_MAX,
-        ),
-        _goal(
-            f"said not to be there although it is: at most {100 * FALSE_MAX:.0f} %",
-            scores,
-            lambda s: s.missed,
-            lambda s: s.missed <= FALSE_MAX,
-        ),
-    ]
+    return [_goal(wanted, scores, figure, meets) for wanted, figure, meets in _GOALS]
 
 
 def all_intervals(scores: Sequence[FindingScore]) -> tuple[int, int]:
@@ -107,17 +68,52 @@ def _covers(score: FindingScore) -> bool:
     return few > CHANCE and many > CHANCE
 
 
+_GOALS: tuple[tuple[str, str, Callable[[FindingScore], bool]], ...] = (
+    (f"discrete: at least {100 * EXACT_MIN:.0f} % exact", "exact", lambda s: s.exact >= EXACT_MIN),
+    (
+        f"continuous: median error at most {100 * ERROR_MEDIAN_MAX:.0f} %",
+        "error_median",
+        lambda s: s.error_median <= ERROR_MEDIAN_MAX,
+    ),
+    (
+        f"continuous: 95th percentile of the error at most {100 * ERROR_95_MAX:.0f} %",
+        "error_95",
+        lambda s: s.error_95 <= ERROR_95_MAX,
+    ),
+    (
+        f"90 % intervals: {100 * COVERAGE_MIN:.0f} to {100 * COVERAGE_MAX:.0f} % hold the "
+        "truth, or so many that the difference may be chance",
+        "coverage",
+        _covers,
+    ),
+    ("bounds: all hold the truth", "bounded", lambda s: s.bounded == 1),
+    (
+        f"found where it is not: at most {100 * FALSE_MAX:.0f} %",
+        "false",
+        lambda s: s.false <= FALSE_MAX,
+    ),
+    (
+        f"said not to be there although it is: at most {100 * FALSE_MAX:.0f} %",
+        "missed",
+        lambda s: s.missed <= FALSE_MAX,
+    ),
+)
+"""What is wanted, the figure of a score that it is about, and whether a score meets it."""
+
+
 def _goal(
     wanted: str,
     scores: Sequence[FindingScore],
-    figure: Callable[[FindingScore], float],
+    figure: str,
     meets: Callable[[FindingScore], bool],
 ) -> Goal:
-    asked = [score for score in scores if not math.isnan(figure(score))]
+    asked = [score for score in scores if not math.isnan(getattr(score, figure))]
     return Goal(
         wanted,
         tuple(score.finding for score in asked if meets(score)),
         tuple(
-            f"{score.finding} {100 * figure(score):.3g} %" for score in asked if not meets(score)
+            f"{score.finding} {100 * getattr(score, figure):.3g} %"
+            for score in asked
+            if not meets(score)
         ),
     )

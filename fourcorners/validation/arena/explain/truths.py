@@ -1,9 +1,11 @@
 """What is true of a hidden drive, as the drive says itself, finding by finding."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from fourcorners.analysis.internals.catalog import CATALOG, ValueKind
 from fourcorners.suites import Subject
 from fourcorners.suites.probes import burst
 from fourcorners.suites.probes.common import probed_bytes
@@ -18,8 +20,25 @@ from fourcorners.suites.probes.overwrite import (
 )
 from fourcorners.target.simulated import SimulatedTarget, Treatment
 from fourcorners.validation.arena.explain.drives import Hidden
-from fourcorners.validation.arena.explain.truth import Truth
 from fourcorners.workload import Stream, Workload
+
+
+def _value(finding: Mapping[str, Any]) -> float | None:
+    return None if finding["value"] is None else float(finding["value"])
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a finding should say, which the drive knows by the finding's name.
+
+    ``discrete`` values are right or wrong, the others are off by some percent. ``said`` gives what
+    the finding says, which is its value unless that is in words.
+    """
+
+    finding: str
+    discrete: bool
+    said: Callable[[Mapping[str, Any]], float | None] = _value
+
 
 _KINDS_TOLD = ("disk", "page-mapped", "cluster-mapped", "log-block")
 """Kinds of drives as the story has them, numbered from 1."""
@@ -89,58 +108,15 @@ def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int
     return moved * truths["mapping_unit"] / (erased * truths["block_bytes"])
 
 
+_OFF_BY_SOME = "parallel_units"
+"""A whole number that is read off a curve, and off by some percent."""
+
 TRUTHS = (
     Truth("explanation", True, _kind_told),
-    Truth("log_blocks", True),
-    Truth("read_ahead", True),
-    Truth("read_ahead_streams", True),
-    Truth("read_cache_bytes", False),
-    Truth("mapping_unit", True),
-    Truth("partial_unit_penalty", False),
-    Truth("extended_model", False),
-    Truth("stripe_bytes", True),
-    Truth("page_bytes", True),
-    Truth("dies", True),
-    Truth("channels", True),
-    Truth("parallel_units", False),
-    Truth("command_queue_depth", True),
-    Truth("link", True),
-    Truth("link_ceiling", False),
-    Truth("read_ahead_bytes", False),
-    Truth("reordering", True),
-    Truth("read_access_penalty", False),
-    Truth("read_sequential_rate", False),
-    Truth("write_access_penalty", False),
-    Truth("write_sequential_rate", False),
-    Truth("zones", True),
-    Truth("outer_rate", False),
-    Truth("inner_rate", False),
-    Truth("rotation_rpm", True),
-    Truth("seek_stroke", False),
-    Truth("seek_base", False),
-    Truth("seek_mean", False),
-    Truth("track_bytes", False),
-    Truth("track_switch", False),
-    Truth("head_switch", False),
-    Truth("heads", True),
-    Truth("over_provisioning", False),
-    Truth("op_by_cliff", False),
-    Truth("op_by_amplification", False),
-    Truth("superblock_bytes", False),
-    Truth("collection_stall_spacing", False),
-    Truth("collection_stall_length", False),
-    Truth("write_buffer_bytes", False),
-    Truth("write_drain_rate", False),
-    Truth("slc_cache_bytes", False),
-    Truth("slc_direct_rate", False),
-    Truth("slc_recovered_share", False),
-    Truth("volatile_write_cache", True),
-    Truth("power_loss_protection", True),
-    Truth("flush_cost", False),
-    Truth("compression", True),
-    Truth("compression_floor", False),
-    Truth("deduplication", True),
-    Truth("trim_effect", True),
-    Truth("trim_granularity", True),
-    Truth("idle_recovery", True),
+    *(
+        Truth(row.name, row.kind is not ValueKind.CONTINUOUS and row.name != _OFF_BY_SOME)
+        for row in CATALOG
+        if row.kind is not ValueKind.ODD
+    ),
 )
+"""What is asked: the kind of drive, and all findings of the catalog that say how much."""

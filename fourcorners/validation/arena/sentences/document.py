@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fourcorners.validation.arena.explain.drives import KINDS
 from fourcorners.validation.arena.sentences.contest import JudgedDrive, SentenceScore, false, scores
+from fourcorners.validation.arena.tables import NUMBERS, markdown_table
 
 NAME, CATALOG_NAME = "sentences-arena.md", "sentences-catalog.md"
 HEADER = ("sentence", "said", "true", "not told", "false")
@@ -48,7 +49,6 @@ def render_markdown(outcomes: Sequence[JudgedDrive], command: str, *, hidden: bo
         if hidden
         else "The drives are those of the catalog, at their full size."
     )
-    rows = [HEADER, ("---", *["---:"] * 4), *map(row, scores(outcomes))]
     lines = [
         "# Whether what is said of a drive is true",
         "",
@@ -68,6 +68,6 @@ def render_markdown(outcomes: Sequence[JudgedDrive], command: str, *, hidden: bo
         "",
         LEGEND,
         "",
-        *(f"| {' | '.join(cells)} |" for cells in rows),
+        markdown_table(HEADER, map(row, scores(outcomes)), NUMBERS),
     ]
     return "\n".join(lines).rstrip() + "\n"

@@ -11,6 +11,7 @@ from fourcorners.validation.arena.steady.departures import Watched, watch_trace
 from fourcorners.validation.arena.steady.drives import KINDS, draw
 from fourcorners.validation.arena.steady.traces import simulate
 from fourcorners.validation.arena.steady.truth import STEADY_WITHIN, TraceTruth, truth_of
+from fourcorners.validation.arena.tables import mean_of, quantile_of
 
 TAIL_CHANGE_MAX = 0.03
 """A trace whose long run still changes by more has no known steady value: another is drawn."""
@@ -99,13 +100,13 @@ def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
         contestant=contestant,
         traces=len(outcomes),
         stopped=len(stopped),
-        bias_median=_quantile(errors, 0.5),
-        error_median=_quantile(np.abs(errors), 0.5),
-        error_95=_quantile(np.abs(errors), 0.95),
-        falsely_steady=float(np.mean(false)) if false else math.nan,
-        time_median=_quantile(ratios, 0.5),
+        bias_median=quantile_of(errors, 0.5),
+        error_median=quantile_of(np.abs(errors), 0.5),
+        error_95=quantile_of(np.abs(errors), 0.95),
+        falsely_steady=mean_of(false),
+        time_median=quantile_of(ratios, 0.5),
         time_total=time / oracle if oracle else math.nan,
-        covered=float(np.mean(covered)) if covered else math.nan,
+        covered=mean_of(covered),
     )
 
 
@@ -117,7 +118,3 @@ def by_kind(contestant: str, outcomes: Sequence[StoppedTrace]) -> list[tuple[str
         if some:
             rows.append((kind, score(contestant, some)))
     return rows
-
-
-def _quantile(values: np.ndarray, share: float) -> float:
-    return float(np.quantile(values, share)) if len(values) else math.nan

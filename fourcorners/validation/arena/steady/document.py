@@ -20,9 +20,21 @@ from fourcorners.validation.arena.steady.recipes import (
     Compared,
 )
 from fourcorners.validation.arena.steady.traces import NOISE_SHARES
+from fourcorners.validation.arena.tables import markdown_table, quantile_of
 
-_SCORES = ("contestant", "stopped", "bias", "error", "95 %", "falsely steady", "time", "all time")
-_DEPARTURES = {
+SCORES = ("contestant", "stopped", "bias", "error", "95 %", "falsely steady", "time", "all time")
+DEPARTURES = (
+    "what happens",
+    "traces",
+    "noticed",
+    "rounds until then",
+    "before it",
+    "rounds watched",
+)
+RECIPES = ("preconditioning", "capacities written", "most", "off the long run", "95 %", "largest")
+"""Column heads of :func:`score_row`, :func:`departure_rows` and :func:`recipe_rows`."""
+
+_PLANTED = {
     "throttled": "throttled to 40 to 85 % of its rate, all the time or on and off",
     "used up": "the end of the first plateau: a cache or the free blocks are used up",
     "none": "nothing planted: what is noticed is a false alarm",
@@ -43,14 +55,14 @@ def render_markdown(
         redrawn=sum(outcome.attempts - 1 for outcome in outcomes),
         tail_change_max=percent(TAIL_CHANGE_MAX),
         noise=", ".join(percent(share) for share in NOISE_SHARES),
-        scores=table(_SCORES, [score_row(score(name, outcomes)) for name in CONTESTANTS]),
-        kinds=table(
-            ("kind", *_SCORES[1:]),
+        scores=markdown_table(SCORES, [score_row(score(name, outcomes)) for name in CONTESTANTS]),
+        kinds=markdown_table(
+            ("kind", *SCORES[1:]),
             [(kind, *score_row(row)[1:]) for kind, row in by_kind(JUDGE, outcomes)],
         ),
         covered=percent(score(JUDGE, outcomes).covered),
-        departures=table(departure_header(), departure_rows(outcomes)),
-        recipes=table(recipe_header(), recipe_rows(recipes)),
+        departures=markdown_table(DEPARTURES, departure_rows(outcomes)),
+        recipes=markdown_table(RECIPES, recipe_rows(recipes)),
         recipe_drives=len(recipes),
         saved=percent(1 - _capacities(recipes, "fast") / _capacities(recipes, "customary")),
         recipe_redrawn=sum(one.attempts - 1 for one in recipes),
@@ -59,11 +71,6 @@ def render_markdown(
         between=_three([one.between for one in recipes]),
         wander=_three([one.wander for one in recipes]),
     )
-
-
-def score_header() -> tuple[str, ...]:
-    """Column heads of :func:`score_row`."""
-    return _SCORES
 
 
 def score_row(row: ContestantScore) -> tuple[str, ...]:
@@ -80,15 +87,10 @@ def score_row(row: ContestantScore) -> tuple[str, ...]:
     )
 
 
-def departure_header() -> tuple[str, ...]:
-    """Column heads of :func:`departure_rows`."""
-    return ("what happens", "traces", "noticed", "rounds until then", "before it", "rounds watched")
-
-
 def departure_rows(outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ...]]:
     """What was noticed of what was planted."""
     rows: list[tuple[str, ...]] = []
-    for planted, words in _DEPARTURES.items():
+    for planted, words in _PLANTED.items():
         watched = [w for outcome in outcomes for w in outcome.watched if w.planted == planted]
         delays = [w.delay_rounds for w in watched if w.delay_rounds is not None]
         after = [delay for delay in delays if delay >= 0]
@@ -97,11 +99,6 @@ def departure_rows(outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ...]]:
         rounds = str(sum(w.rounds for w in watched))
         rows.append((words, str(len(watched)), str(len(delays)), median, early, rounds))
     return rows
-
-
-def recipe_header() -> tuple[str, ...]:
-    """Column heads of :func:`recipe_rows`."""
-    return ("preconditioning", "capacities written", "most", "off the long run", "95 %", "largest")
 
 
 def recipe_rows(recipes: Sequence[Compared]) -> list[tuple[str, ...]]:
@@ -118,7 +115,7 @@ def recipe_rows(recipes: Sequence[Compared]) -> list[tuple[str, ...]]:
                 words,
                 f"{np.median(capacities):.2f}" if recipes else "",
                 f"{max(capacities):.2f}" if recipes else "",
-                *(percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0)),
+                *(percent(quantile_of(np.abs(errors), share)) for share in (0.5, 0.95, 1.0)),
             )
         )
     return rows
@@ -128,19 +125,11 @@ def _capacities(recipes: Sequence[Compared], name: str) -> float:
     return sum(getattr(one, f"{name}_capacities") for one in recipes) or math.nan
 
 
-def _quantile(errors: Sequence[float], share: float) -> float:
-    return float(np.quantile(np.abs(errors), share)) if len(errors) else math.nan
-
-
 def _three(errors: Sequence[float]) -> str:
-    median, most, largest = (percent(_quantile(errors, share)) for share in (0.5, 0.95, 1.0))
+    median, most, largest = (
+        percent(quantile_of(np.abs(errors), share)) for share in (0.5, 0.95, 1.0)
+    )
     return f"{median} (median; 95th percentile {most}, largest {largest})"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def percent(share: float, *, sign: bool = False) -> str:

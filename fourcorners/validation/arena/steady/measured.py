@@ -5,7 +5,6 @@ for each series.
 """
 
 import csv
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series, State, ju
 from fourcorners.analysis.steady_state.series import Floats
 from fourcorners.errors import UserError
 from fourcorners.validation.arena.steady.truth import STEADY_WITHIN
+from fourcorners.validation.arena.tables import mean_of, quantile_of
 
 CUTS = 10
 """Places at which each series is cut, as if the test had been stopped there."""
@@ -190,10 +190,10 @@ def score_measured(judged: Sequence[JudgedSeries]) -> MeasuredScore:
         series=len(judged),
         cuts=sum(len(one.cuts) for one in judged),
         settled=len(settled),
-        error_median=float(np.median(errors)) if settled else math.nan,
-        error_95=float(np.quantile(errors, 0.95)) if settled else math.nan,
-        falsely_steady=float(np.mean(errors > STEADY_WITHIN)) if settled else math.nan,
-        covered=float(np.mean([cut.holds for cut in settled])) if settled else math.nan,
+        error_median=quantile_of(errors, 0.5),
+        error_95=quantile_of(errors, 0.95),
+        falsely_steady=mean_of(errors > STEADY_WITHIN),
+        covered=mean_of([cut.holds for cut in settled]),
         cliffs=sum(one.cliff is not None for one in judged),
         cliffs_found=len(off),
         cliffs_near=sum(distance <= near for distance, near in off),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fourcorners.validation.arena.steady.document import percent, table
+from fourcorners.validation.arena.steady.document import percent
 from fourcorners.validation.arena.steady.measured import (
     CUTS,
     NEAR,
@@ -11,6 +11,7 @@ from fourcorners.validation.arena.steady.measured import (
     score_measured,
 )
 from fourcorners.validation.arena.steady.truth import STEADY_WITHIN
+from fourcorners.validation.arena.tables import markdown_table
 
 NAME = "steady-state-measured.md"
 
@@ -44,7 +45,7 @@ def render_measured(judged: Sequence[JudgedSeries]) -> str:
     rows = [_row(one) for one in judged if not one.measured.is_fill]
     return _TEXT.format(
         summary="\n".join(f"- {line}" for line in measured_lines(judged)),
-        rows=table(HEADER, rows),
+        rows=markdown_table(HEADER, rows),
     )
 
 

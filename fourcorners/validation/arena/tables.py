@@ -1,0 +1,25 @@
+"""Tables of the contests' documents, and what stands in their cells."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+TEXTS, NUMBERS = "---", "---:"
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], columns: str = TEXTS) -> str:
+    """A table in Markdown, whose columns after the first are texts or numbers."""
+    lines = [head, [TEXTS, *[columns] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def quantile_of(values: Any, share: float) -> float:
+    """Of any number of values; NaN of none."""
+    return float(np.quantile(values, share)) if len(values) else math.nan
+
+
+def mean_of(values: Any) -> float:
+    """The same for the mean: of truths, the share that are so."""
+    return float(np.mean(values)) if len(values) else math.nan
