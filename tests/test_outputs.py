@@ -148,10 +148,10 @@ def test_a_link_beside_a_state_is_not_followed(tmp_path: Path) -> None:
     thesis.write_bytes(THESIS)
     (tmp_path / "worn.state.unfinished").symlink_to(thesis)
     with fc.open_target(DRIVE) as drive:
-        drive.save(tmp_path / "worn.state")  # type: ignore[attr-defined]
+        drive.save(tmp_path / "worn.state")
         assert thesis.read_bytes() == THESIS
         with pytest.raises(UserError, match="is there already"):
-            drive.save(thesis)  # type: ignore[attr-defined]
+            drive.save(thesis)
     assert thesis.read_bytes() == THESIS
 
 

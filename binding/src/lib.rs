@@ -6,6 +6,7 @@
 
 #![expect(unnameable_types, reason = "Python names them")]
 
+mod foreign;
 mod raw_recording;
 mod real;
 mod simulated;
@@ -50,6 +51,7 @@ fn tell_of_panics_when_debugging() {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tell_of_panics_when_debugging();
     module.add_function(wrap_pyfunction!(check_workload, module)?)?;
+    module.add_class::<foreign::ForeignDrive>()?;
     module.add_class::<raw_recording::RawIoLog>()?;
     module.add_class::<raw_recording::RawLatencies>()?;
     module.add_class::<raw_recording::RawOperation>()?;

@@ -354,6 +354,7 @@ def resume(
     destroy_data: DestroyData = None,
     overwrite: Overwrite = None,
     purge: Purge = None,
+    start: Repeated = (),
     json: Json = False,
     progress: ProgressOption = "auto",
     quiet: Quiet = False,
@@ -365,11 +366,14 @@ def resume(
     run
         The run folder. Finished tests are kept; the others are prepared and run. The folder permits
         nothing: what the run may write has to be named again.
+    start
+        The program that is the run's drive, as the run names it: exec:COMMAND. No folder starts
+        one. Repeatable, for the other targets of the run's command.
     """
     from fourcorners.cli import resume as resume_command
     from fourcorners.running.resume import Words
 
-    words = Words(destroy_data, overwrite, purge)
+    words = Words(destroy_data, overwrite, purge, tuple(start))
     return resume_command.run(run, words, json=json, progress=progress, quiet=quiet)
 
 

@@ -92,8 +92,8 @@ Purge = Annotated[
 IoLimit = Annotated[
     float | None,
     Parameter(
-        help="Seconds that one I/O may take before the test is given up: 120 by default. Files "
-        "and devices only."
+        help="Seconds that one I/O of a file or device may take before the test is given up: 120 "
+        "by default. Seconds that a program that is a drive may be silent: 60."
     ),
 ]
 Engine = Annotated[

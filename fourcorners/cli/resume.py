@@ -16,7 +16,7 @@ from fourcorners.store import Run, schema
 from fourcorners.store.folder import end_command, find, is_followed
 from fourcorners.store.foreign import reading
 from fourcorners.suites.suite import suite_of
-from fourcorners.target.open import is_simulated
+from fourcorners.target.open import is_simulated, may_start
 
 
 def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
@@ -74,7 +74,7 @@ def _locator(manifest: Mapping[str, Any]) -> str:
 
 def _resumed(path: Path, words: Words, *, progress: ProgressForm, quiet: bool) -> Run:
     with choose_progress(quiet, progress) as shown:
-        return resume(path, progress=shown, **words.given())
+        return resume(path, progress=shown, start=words.start, **words.given())
 
 
 def _begun(
@@ -103,11 +103,12 @@ def _begun(
 def _permitted(opening: Mapping[str, Any], words: Words) -> Mapping[str, Any] | None:
     """How a target that was to follow is opened, with what is permitted now; ``None`` where it was
     permitted more then. The folder permits nothing, nor to make a file."""
-    asked = Words(**{name: opening.get(name) for name in PERMISSIONS})
+    asked = {name for name in PERMISSIONS if opening.get(name) is not None}
     named = words.about(opening["locator"])
     kept = {name: value for name, value in opening.items() if name not in {*PERMISSIONS, "size"}}
     is_there = is_simulated(opening["locator"]) or Path(opening["locator"]).exists()
-    if is_there and asked.given().keys() == named.given().keys():
+    is_there = is_there and may_start(opening["locator"], words.start)
+    if is_there and asked == named.given().keys():
         return {**kept, **named.given()}
     tell(
         f"{opening['locator']} was to follow and is not begun, as nothing permits here what the "

@@ -17,7 +17,7 @@ from fourcorners.suites.common import MIB
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.target.identity import check_same
-from fourcorners.target.open import open_target
+from fourcorners.target.open import open_target, reopen_target
 from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 
@@ -163,10 +163,9 @@ def _reopened(run: Run) -> Target:
         raise UserError(
             f"{run.path} does not say how its target was opened: name the target itself to probe it"
         )
-    locator = opening.pop("locator")
     # A file that exists keeps its size, and none is made.
     opening.pop("size", None)
-    target = open_target(locator, **opening)
+    target = reopen_target(opening, (), "probe it by fourcorners explain")
     try:
         check_same(target, run.manifest["identity"])
     except BaseException:

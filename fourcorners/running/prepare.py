@@ -6,7 +6,7 @@ from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
-from fourcorners.target.simulated import SimulatedTarget, state_output
+from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
@@ -36,16 +36,21 @@ def prepare(
         replace: replace a file of any content; without it only an earlier state.
 
     Raises:
-        UserError: a target that is not simulated, both kinds of steady state, one that is not known
-            or not reached, a fill that fails, or a file that cannot be written.
+        UserError: a target without states that can be saved, both kinds of steady state, one that
+            is not known or not reached, a fill that fails, or a file that cannot be written.
     """
-    if not isinstance(target, SimulatedTarget):
-        raise UserError(f"only simulated drives can be saved, and {target.locator} is not one")
+    if target.no_state_reason is not None:
+        raise UserError(f"{target.locator}: {target.no_state_reason}")
     if steady_state and until_steady:
         raise UserError("--steady-state enters a steady state at once: leave out --until-steady")
-    state_output(state, replace).check()
+    target.state_output(state, replace).check()
     count = filled_bytes(target.capacity_bytes, filled_share)
     if steady_state:
+        if not isinstance(target, SimulatedTarget):
+            raise UserError(
+                f"--steady-state is for sim: and drive files, and {target.locator} is neither: use "
+                "--until-steady"
+            )
         stream = steady_state if isinstance(steady_state, Stream) else None
         target.enter_steady_state(filled_share, stream)
     else:

@@ -4,8 +4,8 @@ import calendar
 import contextlib
 import shlex
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import UnionType
@@ -22,8 +22,7 @@ from fourcorners.store.foreign import reading
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import SuitePlan, suite_of
 from fourcorners.target.identity import check_same
-from fourcorners.target.open import if_about, open_target
-from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.open import if_about, reopen_target
 from fourcorners.target.target import Target
 
 # Facts of the machine whose change between two parts of a run a reader should know.
@@ -44,6 +43,7 @@ def resume(
     destroy_data: str | None = None,
     overwrite: str | None = None,
     purge_method: str | None = None,
+    start: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Run:
     """Goes on with a run where it stopped, and returns it finished.
@@ -65,6 +65,8 @@ def resume(
         overwrite: the file whose content may be overwritten; a run needs it whose file is no longer
             known as fourcorners' own.
         purge_method: how the device may be erased; what the run began with is needed again.
+        start: the program that is the run's drive, ``exec:COMMAND`` as the run names it; a folder
+            starts none.
         progress: told what happens.
 
     Raises:
@@ -82,7 +84,7 @@ def resume(
     claim = folder.claim(found)
     if complete:
         return Run(claim.finish())
-    words = Words(destroy_data, overwrite, purge_method)
+    words = Words(destroy_data, overwrite, purge_method, tuple(start))
     with contextlib.ExitStack() as opened:
         try:
             with reading([path]):
@@ -122,7 +124,7 @@ def _runner(
 def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str, GoingOn]:
     """The tests that do not begin anew, by name."""
     found = {test["name"]: one for test in tests if (one := going_on(run, test)) is not None}
-    if isinstance(target, SimulatedTarget):
+    if target.no_state_reason is None:
         for name, one in list(found.items()):
             try:
                 target.load(run.path / str(one.resume_point.state))
@@ -157,15 +159,17 @@ def _check(path: Path, manifest: dict[str, Any]) -> None:
 @dataclass(frozen=True)
 class Words:
     """What whoever resumes a run permits, under the names of the arguments of
-    :func:`open_target`."""
+    :func:`open_target`, and the programs that may be started."""
 
     destroy_data: str | None = None
     overwrite: str | None = None
     purge_method: str | None = None
+    start: tuple[str, ...] = ()
 
     def given(self) -> dict[str, str]:
-        """Those that were said."""
-        return {name: word for name, word in asdict(self).items() if word is not None}
+        """Those that were said and are arguments of :func:`open_target`."""
+        words = {name: getattr(self, name) for name in PERMISSIONS}
+        return {name: word for name, word in words.items() if word is not None}
 
     def about(self, locator: str) -> "Words":
         """Those that name this target; how to erase a device goes with its name."""
@@ -174,10 +178,11 @@ class Words:
             destroy_data,
             if_about(self.overwrite, locator),
             None if destroy_data is None else self.purge_method,
+            tuple(program for program in self.start if program == locator),
         )
 
 
-PERMISSIONS = tuple(field.name for field in fields(Words))
+PERMISSIONS = ("destroy_data", "overwrite", "purge_method")
 
 
 # What a folder says of how its target was opened, but for what permits something.
@@ -198,12 +203,15 @@ def _open(manifest: dict[str, Any], words: Words) -> Target:
     for name, value in arguments.items():
         if not isinstance(value, _OPENING[name]):
             raise UserError(f"the run does not say how its target was opened: its {name} is wrong")
-    locator = arguments.pop("locator")
+    locator = arguments["locator"]
+    for program in words.start:
+        if program != locator:
+            raise UserError(f"the run is of {locator}: leave out --start {shlex.quote(program)}")
     size = opening.get("size")
     if isinstance(size, int) and Path(locator).is_file():
         # Of a longer file only so much is used; no file is made or grown.
         arguments["size"] = min(size, Path(locator).stat().st_size)
-    return open_target(locator, **arguments | words.given())
+    return reopen_target(arguments | words.given(), words.start, "add --start")
 
 
 def _check_permission(target: Target, manifest: dict[str, Any], words: Words) -> None:

@@ -28,7 +28,6 @@ from fourcorners.store.folder import resume_command, timestamp
 from fourcorners.suites.steps import Rest, Step
 from fourcorners.suites.suite import SuitePlan
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Test
-from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 from fourcorners.writing import OutputError
 
@@ -267,7 +266,7 @@ class Runner:
         if self._behind is not None and self._behind.resume_point.drive == DriveThen.ANEW:
             self._anew = self._behind.resume_point.to_dict()
         self._state_due_s = time.monotonic() + resume_point_module.STATE_INTERVAL_S
-        if not isinstance(self._target, SimulatedTarget):
+        if self._target.kind != "simulated":
             return
         self._target.rewind()
         self._workloads.history = WriteHistory(self._target)
@@ -288,9 +287,10 @@ class Runner:
         if not self._is_due():
             return
         begun = time.monotonic()
-        if not isinstance(self._target, SimulatedTarget):
-            # Whoever does not go on with the run has it; a test that begins anew drops it.
-            if self._known_unwritten(entry):
+        if self._target.no_state_reason is not None:
+            # Whoever does not go on with the run has it; a test that begins anew drops it, as every
+            # test of a program's drive does, whose state is the program's.
+            if self._target.kind != "simulated" and self._known_unwritten(entry):
                 self._mark(entry, DriveThen.UNWRITTEN)
             self._checkpoint()
             self._delay(begun)

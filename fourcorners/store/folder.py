@@ -20,6 +20,7 @@ from fourcorners.store import schema
 from fourcorners.store.directory import FOLLOWING, LOCK, Directory
 from fourcorners.store.document import to_json
 from fourcorners.store.reader import Run
+from fourcorners.target.foreign import is_foreign
 from fourcorners.writing import flush_directory
 
 # A process that was killed gives up its lock when the kernel has taken it apart.
@@ -234,6 +235,8 @@ def resume_command(path: Path, manifest: Mapping[str, Any]) -> str:
     for name, option in _PERMISSIONS.items():
         if opening.get(name) is not None:
             words += [option, str(opening[name])]
+    if is_foreign(opening["locator"]):
+        words += ["--start", opening["locator"]]
     return shlex.join(words)
 
 

@@ -21,8 +21,7 @@ class Kind:
     """How a value is written: ``read`` takes text or a TOML value and raises :class:`UserError`.
 
     ``scaled`` values are durations of measuring, which ``scale`` shortens; a ``pause`` is one
-    between measurements. A list is of ``items``. Values of a kind in ``takes`` are also values of
-    this one.
+    between measurements.
     """
 
     what: str
@@ -31,8 +30,7 @@ class Kind:
     schema: Mapping[str, Any]
     scaled: bool = False
     pause: bool = False
-    items: "Kind | None" = None
-    takes: tuple["Kind", ...] = ()
+    many: bool = False
 
 
 def _quantity(parse: Callable[[str], float], what: str, example: str) -> Callable[[Any], float]:
@@ -164,8 +162,7 @@ def many(kind: Kind) -> Kind:
         return ", ".join(kind.show(value) for value in values)
 
     schema = {"type": "array", "items": dict(kind.schema), "minItems": 1}
-    what = f"a list of {kind.what.removeprefix('a ')}s"
-    return Kind(what, read, show, schema, kind.scaled, kind.pause, items=kind)
+    return Kind(f"list of: {kind.what}", read, show, schema, kind.scaled, kind.pause, many=True)
 
 
 def parameter(kind: Kind, default: Any, help: str) -> Any:

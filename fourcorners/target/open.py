@@ -1,6 +1,7 @@
 """Opens a target by its locator, and says what a locator is."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,19 @@ from fourcorners import _core, catalog
 from fourcorners.catalog import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX
 from fourcorners.catalog.settings import Setting, setting_texts
 from fourcorners.errors import UserError
-from fourcorners.target.real import RealTarget, checked_method, io_limit_ns
+from fourcorners.target.foreign import ForeignTarget, is_foreign
+from fourcorners.target.real import RealTarget, checked_method
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.target.target import SEED_MAX, Target
+from fourcorners.target.target import SEED_MAX, Target, io_limit_ns
 
 
 def is_simulated(locator: str) -> bool:
-    """Whether a locator names a simulated drive: ``sim:NAME`` or a drive file."""
-    return locator.startswith(SIMULATED_PREFIX) or locator.endswith(DRIVE_FILE_SUFFIX)
+    """Whether a locator names a drive in virtual time: ``sim:NAME``, a drive file, or a command."""
+    return (
+        locator.startswith(SIMULATED_PREFIX)
+        or is_foreign(locator)
+        or locator.endswith(DRIVE_FILE_SUFFIX)
+    )
 
 
 def open_target(
@@ -33,7 +39,8 @@ def open_target(
 ) -> Target:
     """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
 
-    ``sim:raid0:4xNAME`` is RAID 0 of four drives of the catalog.
+    ``sim:raid0:4xNAME`` is RAID 0 of four drives of the catalog. ``exec:COMMAND`` starts a program
+    that is a drive in virtual time (docs/foreign-drives.md).
 
     Args:
         locator: what to open.
@@ -45,10 +52,11 @@ def open_target(
         purge_method: how :meth:`Target.purge` erases a device that ``destroy_data`` names, one of
             ``fourcorners.target.purge.METHODS``; without one it is never erased.
         seed: root of a new simulated drive's own randomness, and of written content.
-        state: a file that :meth:`SimulatedTarget.save` wrote of the same drive with the same
+        state: a file that :meth:`Target.save` wrote of the same drive with the same
             settings: the drive goes on from there, with the randomness that it was made with.
         io_limit_s: longest that one I/O of a file or device may take, in seconds, before the
-            workload is given up; 120 by default.
+            workload is given up, 120 by default; or that a program that is a drive may be silent,
+            60 by default.
         engine: how I/O of a file or device is passed to the system, ``NAME[,OPTION...]`` as
             docs/real-targets.md lists them; ``"auto"`` by default.
 
@@ -56,7 +64,10 @@ def open_target(
         UserError: one sentence that says what is wrong and what to do.
     """
     _check_seed(seed)
-    if locator.startswith(SIMULATED_PREFIX):
+    drive = None
+    if is_foreign(locator):
+        pass  # The command is all that is known of it.
+    elif locator.startswith(SIMULATED_PREFIX):
         drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
         locator = f"{SIMULATED_PREFIX}{drive.id}"
     elif locator.endswith(DRIVE_FILE_SUFFIX):
@@ -89,23 +100,55 @@ def open_target(
         ("--destroy-data", destroy_data),
         ("--overwrite", overwrite),
         ("--purge", purge_method),
-        ("--io-limit", io_limit_s),
+        ("--io-limit", None if drive is None else io_limit_s),
         ("--engine", engine),
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
     texts = setting_texts(settings)
-    target = SimulatedTarget(locator, drive, texts, seed)
+    target: Target
+    if drive is None:
+        if texts:
+            raise UserError(f"--set is for sim: and drive files, and {locator} is neither")
+        target = ForeignTarget(locator, seed, io_limit_s)
+    else:
+        target = SimulatedTarget(locator, drive, texts, seed)
     if state is not None:
-        target.load(state)
+        try:
+            target.load(state)
+        except BaseException:
+            target.close()
+            raise
         target.state = str(state)
+    is_path = drive is not None and not locator.startswith(SIMULATED_PREFIX)
     target.opening = _opening(
-        locator=locator if locator.startswith(SIMULATED_PREFIX) else _absolute(locator),
+        locator=_absolute(locator) if is_path else locator,
         settings=texts or None,
         seed=seed,
+        io_limit_s=io_limit_s,
         state=_absolute(state),
     )
     return target
+
+
+def may_start(locator: str, start: Sequence[str]) -> bool:
+    """Whether opening a target starts no program that is not among ``start``."""
+    return not is_foreign(locator) or locator in start
+
+
+def reopen_target(opening: Mapping[str, Any], start: Sequence[str], how: str) -> Target:
+    """Opens a target by the arguments that a run folder keeps.
+
+    A folder starts no program: one that is a drive is opened where a person named it in ``start``.
+    Raises :class:`UserError` as :func:`open_target`, and otherwise, which says ``how`` to name it.
+    """
+    locator = opening["locator"]
+    if not may_start(locator, start):
+        raise UserError(
+            f"its drive is a program, {locator}, which no folder starts, and nothing was started: "
+            f"{how} {shlex.quote(locator)}"
+        )
+    return open_target(**opening)
 
 
 def _opening(**arguments: Any) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from fourcorners import _core
 from fourcorners.errors import EXIT_FAILED, TargetLostError, UserError
 from fourcorners.machine.environment import describe_path
 from fourcorners.machine.observer import Observer
-from fourcorners.recording import NS, Recording
+from fourcorners.recording import Recording
 from fourcorners.target import purge
 from fourcorners.target.purge import Drive, Method
-from fourcorners.target.target import Target, Watch, run_on_core
+from fourcorners.target.target import Target, Watch, io_limit_ns, run_on_core
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
@@ -221,15 +221,6 @@ def checked_method(name: str | None, path: str, destroy_data: str | None) -> Met
     if name is not None:
         raise UserError(f"--purge {name}: use {', '.join(purge.METHODS)}")
     return None
-
-
-def io_limit_ns(io_limit_s: float | None) -> dict[str, int]:
-    """The limit as an argument of the core, which has a default; raises :class:`UserError`."""
-    if io_limit_s is None:
-        return {}
-    if not 1e-3 <= io_limit_s <= 1e6:
-        raise UserError(f"--io-limit {io_limit_s:g}: use seconds from 0.001 to 1000000")
-    return {"io_limit_ns": round(io_limit_s / NS)}
 
 
 @contextlib.contextmanager

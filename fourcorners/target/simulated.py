@@ -12,20 +12,12 @@ from fourcorners import _core, catalog
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.input_files import check_regular
 from fourcorners.recording import Recording
-from fourcorners.target.target import Target, Watch, run_on_core
+from fourcorners.target.target import Target, Watch, check_idle, run_on_core
 from fourcorners.workload import Stream, Workload
 from fourcorners.writing import Output
 
-IDLE_S_MAX = 1e6
-"""Eleven days: the simulator's times have an end."""
-
 # First bytes of a state (drive/sim/src/state.rs).
 _STATE_MAGIC = b"fourcorners drive state\n"
-
-
-def state_output(path: str | Path, replace: bool = False) -> Output:
-    """The file that a simulated drive's state is written to; an earlier state there is replaced."""
-    return Output(Path(path), replace, is_ours=_is_state)
 
 
 def _is_state(path: Path) -> bool:
@@ -52,6 +44,7 @@ class SimulatedTarget(Target):
     request_alignment_bytes = 512
     read_only_reason = None
     needs_fill = False
+    no_state_reason = None
 
     def __init__(
         self, locator: str, drive: catalog.DriveFile, settings: Mapping[str, str], seed: int
@@ -118,8 +111,7 @@ class SimulatedTarget(Target):
             self.load(self.state)
 
     def idle(self, seconds: float) -> None:
-        if not 0 <= seconds <= IDLE_S_MAX:
-            raise UserError(f"idle for {seconds:g} s: use 0 to {IDLE_S_MAX:,.0f} seconds")
+        check_idle(seconds)
         self._core.idle(round(seconds * 1e9))
 
     def trim(self, offset_bytes: int, length_bytes: int) -> None:
@@ -158,23 +150,17 @@ class SimulatedTarget(Target):
         except ValueError as error:
             raise UserError(f"{self.name}: {error}") from error
 
-    def save(self, path: str | Path, *, replace: bool = False) -> None:
-        """Writes the drive's state, so that preconditioning is done once; see :func:`open_target`.
+    def state_output(self, path: str | Path, replace: bool) -> Output:
+        return Output(Path(path), replace, is_ours=_is_state)
 
-        Raises :class:`UserError` when the file cannot be written, and without ``replace`` where
-        there is a file that is no such state.
-        """
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
         try:
-            with state_output(path, replace).replacing() as temporary:
+            with self.state_output(path, replace).replacing() as temporary:
                 self._core.save(str(temporary))
         except ValueError as error:
             raise UserError(f"cannot save the state to {path}: {error}", EXIT_FAILED) from error
 
     def load(self, path: str | Path) -> None:
-        """Takes over a state that :meth:`save` wrote: of the same drive with the same settings.
-
-        Raises :class:`UserError` when it cannot be used; the drive stays as it is.
-        """
         check_regular(Path(path), "the state")
         try:
             self._core.load(str(path))

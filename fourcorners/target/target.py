@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal, Self
 
@@ -12,6 +13,10 @@ from fourcorners.recording import NS, Recording
 from fourcorners.recording.raw import from_raw
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
+from fourcorners.writing import Output
+
+IDLE_S_MAX = 1e6
+"""Eleven days: the simulators' times have an end."""
 
 Watch = Callable[[float, int, int, float], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
@@ -44,6 +49,8 @@ class Target(ABC):
     """Why :meth:`purge` is not permitted; ``None`` where it is."""
     no_trim_reason: str | None = None
     """Why :meth:`trim` is not permitted; ``None`` where it is."""
+    no_state_reason: str | None = "only simulated drives have states that can be saved"
+    """Why :meth:`save` and :meth:`load` are not possible; ``None`` where they are."""
     purge_plan: str | None = None
     """What :meth:`purge` will do to a device, as one sentence."""
 
@@ -106,6 +113,26 @@ class Target(ABC):
 
         Raises :class:`UserError` where there is none, or none that can be used any more.
         """
+
+    def state_output(self, path: str | Path, replace: bool) -> Output:
+        """The file that :meth:`save` writes. What is there is replaced on demand, and an earlier
+        state without it, where one can be told."""
+        return Output(Path(path), replace, is_ours=lambda _: False)
+
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
+        """Writes the drive's state, so that preconditioning is done once; see :func:`open_target`.
+
+        Raises :class:`UserError` when the file cannot be written, and without ``replace`` where
+        there is a file that is no such state.
+        """
+        raise UserError(f"{self.name}: {self.no_state_reason}")
+
+    def load(self, path: str | Path) -> None:
+        """Takes over a state that :meth:`save` wrote: of the same drive with the same settings.
+
+        Raises :class:`UserError` when it cannot be used.
+        """
+        raise UserError(f"{self.name}: {self.no_state_reason}")
 
     @abstractmethod
     def rewind(self) -> None:
@@ -170,8 +197,23 @@ class Target(ABC):
         self.close()
 
 
+def check_idle(seconds: float) -> None:
+    """Raises :class:`UserError` for a pause that virtual time has no room for."""
+    if not 0 <= seconds <= IDLE_S_MAX:
+        raise UserError(f"idle for {seconds:g} s: use 0 to {IDLE_S_MAX:,.0f} seconds")
+
+
+def io_limit_ns(io_limit_s: float | None) -> dict[str, int]:
+    """The limit as an argument of the core, which has a default; raises :class:`UserError`."""
+    if io_limit_s is None:
+        return {}
+    if not 1e-3 <= io_limit_s <= 1e6:
+        raise UserError(f"--io-limit {io_limit_s:g}: use seconds from 0.001 to 1000000")
+    return {"io_limit_ns": round(io_limit_s / NS)}
+
+
 def run_on_core(
-    core: "_core.SimulatedDrive | _core.RealTarget",
+    core: "_core.SimulatedDrive | _core.RealTarget | _core.ForeignDrive",
     workload: Workload,
     watch: Watch | None,
     verification: "_core.Verification | None",

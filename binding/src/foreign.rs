@@ -1,0 +1,145 @@
+//! Drives that other programs simulate, for Python.
+
+use crate::raw_recording::RawRecording;
+use crate::verification::Verification;
+use crate::watch::run_watched;
+use crate::{io_error, value_error};
+use fourcorners_execution::execute;
+use fourcorners_foreign::{Command, SILENCE_S_MAX};
+use fourcorners_verified::{Memory, Remembering, Verified};
+use fourcorners_workload::Workload;
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// As long as the default of the crate.
+const IO_LIMIT_NS: u64 = SILENCE_S_MAX * 1_000_000_000;
+
+/// A child process that is a drive, and its virtual clock.
+#[pyclass(module = "fourcorners._core")]
+pub struct ForeignDrive {
+    drive: fourcorners_foreign::ForeignDrive,
+    /// What verified writes left; without verification nothing.
+    memory: Memory,
+}
+
+#[pymethods]
+impl ForeignDrive {
+    #[new]
+    #[pyo3(signature = (command, seed, io_limit_ns=IO_LIMIT_NS))]
+    fn new(py: Python<'_>, command: Vec<String>, seed: u64, io_limit_ns: u64) -> PyResult<Self> {
+        let mut words = command.into_iter();
+        let program = words.next().ok_or_else(|| value_error("the command is empty"))?;
+        let command = Command { program, arguments: words.collect() };
+        let drive = py
+            .detach(|| {
+                let limit = Duration::from_nanos(io_limit_ns);
+                fourcorners_foreign::ForeignDrive::start_within(&command, seed, limit)
+            })
+            .map_err(io_error)?;
+        Ok(Self { drive, memory: Memory::default() })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.drive.identity().name
+    }
+
+    #[getter]
+    fn summary(&self) -> &str {
+        &self.drive.identity().summary
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.drive.identity().capacity_bytes
+    }
+
+    #[getter]
+    fn keeps_state(&self) -> bool {
+        self.drive.identity().keeps_state
+    }
+
+    #[getter]
+    fn can_purge(&self) -> bool {
+        self.drive.identity().abilities.purge
+    }
+
+    #[getter]
+    fn can_trim(&self) -> bool {
+        self.drive.identity().abilities.trim
+    }
+
+    #[getter]
+    fn can_save(&self) -> bool {
+        self.drive.identity().abilities.save
+    }
+
+    #[getter]
+    fn truths_json(&self) -> &str {
+        &self.drive.identity().truths
+    }
+
+    #[pyo3(signature = (workload_json, watch=None, verification=None))]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        workload_json: &str,
+        watch: Option<&Bound<'_, PyAny>>,
+        verification: Option<&Bound<'_, Verification>>,
+    ) -> PyResult<RawRecording> {
+        let workload = Workload::from_json(workload_json).map_err(value_error)?;
+        let drive = &mut self.drive;
+        let memory = &mut self.memory;
+        let verification = verification.map(Bound::get);
+        let recording = run_watched(py, watch, move |progress| {
+            let Some(Verification { ledger, damages, .. }) = verification else {
+                return execute(&workload, drive, progress);
+            };
+            let (ledger, damages) = (Arc::clone(ledger), Arc::clone(damages));
+            let remembering = Remembering::new(drive, memory);
+            execute(&workload, &mut Verified::new(remembering, ledger, damages), progress)
+        })?
+        .map_err(value_error)?;
+        RawRecording::new(py, recording)
+    }
+
+    fn idle(&mut self, py: Python<'_>, idle_ns: u64) -> PyResult<()> {
+        py.detach(|| self.drive.idle(idle_ns)).map_err(io_error)
+    }
+
+    fn purge(&mut self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.drive.purge()).map_err(io_error)?;
+        self.memory.clear();
+        Ok(())
+    }
+
+    fn trim(&mut self, py: Python<'_>, offset_bytes: u64, length_bytes: u64) -> PyResult<()> {
+        py.detach(|| self.drive.trim(offset_bytes, length_bytes)).map_err(io_error)
+    }
+
+    fn power_cut(&mut self, py: Python<'_>) -> PyResult<Vec<(u64, u64)>> {
+        let lost = py.detach(|| self.drive.power_cut()).map_err(io_error)?;
+        for range in &lost {
+            self.memory.forget(range.clone());
+        }
+        Ok(lost.into_iter().map(|range| (range.start, range.end - range.start)).collect())
+    }
+
+    fn save(&mut self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| self.drive.save(path)).map_err(io_error)
+    }
+
+    fn load(&mut self, py: Python<'_>, path: &str) -> PyResult<()> {
+        py.detach(|| self.drive.load(path)).map_err(io_error)
+    }
+
+    fn close(&mut self, py: Python<'_>) {
+        py.detach(|| self.drive.close());
+    }
+
+    fn counters(&mut self, py: Python<'_>) -> PyResult<BTreeMap<String, f64>> {
+        py.detach(|| self.drive.counters()).map_err(io_error)
+    }
+}

@@ -1,0 +1,171 @@
+"""A drive that another program simulates, as a target: ``exec:COMMAND``.
+
+The program is a child process in virtual time; docs/foreign-drives.md describes what it is told and
+what it answers. A command is only ever started where a person wrote it: on the command line, or as
+the argument of a call.
+"""
+
+import hashlib
+import json
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fourcorners import _core
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.input_files import check_regular
+from fourcorners.recording import Recording
+from fourcorners.target.target import Target, Watch, check_idle, io_limit_ns, run_on_core
+from fourcorners.workload import Workload
+
+FOREIGN_PREFIX = "exec:"
+
+
+class ForeignTarget(Target):
+    """A drive in the virtual time of another program."""
+
+    kind = "simulated"
+    request_alignment_bytes = 512
+    read_only_reason = None
+    needs_fill = False
+
+    def __init__(self, locator: str, seed: int, silence_s: float | None = None) -> None:
+        """Starts the program; raises :class:`UserError` for one that is no drive.
+
+        ``silence_s`` is how long it may take for one answer, 60 seconds by default.
+        """
+        self.locator = locator
+        self._command = words_of(locator)
+        self._seed = seed
+        self._limit = io_limit_ns(silence_s)
+        self._core = self._started()
+        self.name = self._core.name
+        self.capacity_bytes = self._core.capacity_bytes
+        self.keeps_state = self._core.keeps_state
+        if not self._core.can_trim:
+            self.no_trim_reason = f"{self.name} has no TRIM"
+        self.no_state_reason = (
+            None if self._core.can_save else "the drive's program cannot save its state"
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        return ["The drive is simulated by another program."]
+
+    @property
+    def truths(self) -> dict[str, Any]:
+        """What the program says is true of its drive, by the names of findings."""
+        truths: dict[str, Any] = json.loads(self._core.truths_json)
+        return truths
+
+    def run(
+        self,
+        workload: Workload,
+        watch: Watch | None = None,
+        *,
+        verification: "_core.Verification | None" = None,
+    ) -> Recording:
+        return run_on_core(self._core, workload, watch, verification, simulated=True)
+
+    def purge(self) -> None:
+        if self._core.can_purge:
+            self._do(self._core.purge)
+        else:
+            # A drive as it was delivered holds no data, as an erased one.
+            self._core = self._started()
+
+    def filled(self) -> None:
+        pass
+
+    def restore(self) -> None:
+        if self.state is None:
+            raise UserError(f"{self.name} was not opened from a saved state")
+        self.load(self.state)
+
+    def rewind(self) -> None:
+        self._core = self._started()
+        if self.state is not None:
+            self.load(self.state)
+
+    def idle(self, seconds: float) -> None:
+        check_idle(seconds)
+        self._do(self._core.idle, round(seconds * 1e9))
+
+    def trim(self, offset: int, count: int) -> None:
+        self._do(self._core.trim, offset, count)
+
+    def power_cut(self) -> list[tuple[int, int]]:
+        """As :meth:`fourcorners.target.simulated.SimulatedTarget.power_cut`."""
+        lost: list[tuple[int, int]] = self._do(self._core.power_cut)
+        return lost
+
+    def save(self, path: str | Path, *, replace: bool = False) -> None:
+        with self.state_output(path, replace).replacing() as temporary:
+            self._do(self._core.save, str(temporary.absolute()))
+
+    def load(self, path: str | Path) -> None:
+        check_regular(Path(path), "the state")
+        self._do(self._core.load, str(Path(path).absolute()))
+
+    def counters(self) -> dict[str, float]:
+        """What the program's model counted."""
+        counters: dict[str, float] = self._do(self._core.counters)
+        return counters
+
+    def close(self) -> None:
+        self._core.close()
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "locator": self.locator,
+            "name": self.name,
+            "capacity_bytes": self.capacity_bytes,
+            "summary": self._core.summary,
+            "settings": {},
+            "specification_sha256": self._sha256(),
+        }
+
+    def environment(self) -> dict[str, Any]:
+        return {}
+
+    def _sha256(self) -> str:
+        """Of the command, of the files that it names, and of what the program says it is."""
+        digest = hashlib.sha256()
+        program = shutil.which(self._command[0])
+        for word in ([program] if program else []) + self._command:
+            digest.update(word.encode() + b"\0")
+            if Path(word).is_file():
+                with Path(word).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(f"{self.name}\0{self.capacity_bytes}".encode())
+        return digest.hexdigest()
+
+    def _started(self) -> "_core.ForeignDrive":
+        try:
+            return _core.ForeignDrive(self._command, self._seed, **self._limit)
+        except (ValueError, OSError) as error:
+            raise UserError(f"{self.locator}: {error}", EXIT_FAILED) from error
+
+    def _do(self, act: Any, *arguments: Any) -> Any:
+        try:
+            return act(*arguments)
+        except (ValueError, OSError) as error:
+            raise UserError(f"{self.locator}: {error}", EXIT_FAILED) from error
+
+
+def is_foreign(locator: str) -> bool:
+    """Whether a locator is a command that is a drive."""
+    return locator.startswith(FOREIGN_PREFIX)
+
+
+def words_of(locator: str) -> list[str]:
+    """The command's words, as a shell would split them; no shell is started."""
+    try:
+        words = shlex.split(locator.removeprefix(FOREIGN_PREFIX))
+    except ValueError as error:
+        raise UserError(f"{locator}: the command has an open quotation mark") from error
+    if not words:
+        raise UserError(f'{locator}: write a command after it, such as "exec:./drive"')
+    return words
