@@ -14,7 +14,7 @@ from test_false_sentences import flat_fill, nvme, with_consistency
 from fourcorners import characterize
 from fourcorners.analysis import advice, consistency, consistency_findings, find, traits
 from fourcorners.analysis.artefacts import medium
-from fourcorners.analysis.steadiness import Followed
+from fourcorners.analysis.steadiness import FollowedCourse
 from fourcorners.analysis.steady_state import Verdict
 from fourcorners.cli import main
 from fourcorners.validation.arena.sentences.contest import (
@@ -123,7 +123,7 @@ def test_the_old_word_about_a_level_that_never_was_is_found(
     iops = np.concatenate([[107_000.0, 94_000, 16_000], np.linspace(17_000, 27_000, 297)])
     run = with_consistency(iops, 4 * 10**9)
     assert false_names(run) == set()
-    monkeypatch.setattr(Followed, "kept", property(lambda seen: not seen.left))
+    monkeypatch.setattr(FollowedCourse, "kept", property(lambda seen: not seen.left))
     assert "kept" in false_names(run)
 
 

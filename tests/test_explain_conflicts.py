@@ -7,7 +7,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash.boundary_reads import crossings
-from fourcorners.analysis.internals.flash.channels import Waits
+from fourcorners.analysis.internals.flash.channels import ChannelWaits
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 
@@ -61,10 +61,12 @@ def test_channels_that_are_faster_than_commands_come_do_not_show(tmp_path: Path)
 
 
 def test_waits_at_all_multiples_of_a_distance_are_channels() -> None:
-    assert Waits.of({n: 1.1 if n % 4 == 0 else 1.0 for n in range(1, 16)}).period == 4
-    assert Waits.of({n: 1.1 if n in (4, 8) else 1.0 for n in range(1, 16)}).period is None
+    assert ChannelWaits.of({n: 1.1 if n % 4 == 0 else 1.0 for n in range(1, 16)}).period == 4
+    assert ChannelWaits.of({n: 1.1 if n in (4, 8) else 1.0 for n in range(1, 16)}).period is None
     assert (
-        Waits.of({n: 1.05 if n == 3 else 1.1 if n % 4 == 0 else 1.0 for n in range(1, 9)}).period
+        ChannelWaits.of(
+            {n: 1.05 if n == 3 else 1.1 if n % 4 == 0 else 1.0 for n in range(1, 9)}
+        ).period
         is None
     )
 

@@ -25,7 +25,11 @@ HALF_SPEED_GOOD_BYTES = 256 * 2**10
 """Requests that ordinary programs make: half speed at or below it is a strength."""
 
 HALF_SPEED_BAD_BYTES = 2**20
+"""What programs that move large files ask for at a time: a drive that needs more for half its speed
+is weak. A choice."""
 
+# What is worth a sentence to one who picks a drive. They are choices, in round ratios that show in
+# use; no drive was looked at to choose them.
 QUEUE_GAIN_GOOD = 1.5
 EVEN_WORST_SHARE = 0.7
 UNEVEN_WORST_SHARE = 0.25
@@ -39,6 +43,8 @@ TAIL_LONG = 10.0
 person sees as a hesitation among hundreds of requests."""
 
 TAIL_SHORT = 2.0
+"""The same up to which the slowest waited for no more than one other request."""
+
 WAIT_NOTICED_S = 0.1
 """From here on a person notices a wait (Miller, AFIPS 33, 1968): no strength, however even."""
 

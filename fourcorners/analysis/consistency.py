@@ -16,8 +16,9 @@ import scipy
 
 Floats = npt.NDArray[np.float64]
 
-STEADY_SECONDS = 400
-STEADY_SHARE = 0.2
+STEADY_SECONDS, STEADY_SHARE = 400, 0.2
+"""What the reviews' later editions score: the last 400 of 2,000 seconds, or as large a share of a
+shorter run."""
 
 CLIFF_RATIO_MIN = 1.25
 """Rate before over rate after from which a change is called a cliff."""
@@ -37,11 +38,12 @@ SAME_SHARE_MIN = 0.7
 """Slowest over usual rate of a few seconds from which a series is the same all the time: what a
 person does not notice."""
 
-_SEGMENT_SECONDS_MIN = 3
-_FIRST_SECONDS_MIN = 2
-"""A cache may be full so soon. One fast second alone is none: the lower of two decides."""
+_SEGMENT_SECONDS_MIN, _FIRST_SECONDS_MIN = 3, 2
+"""Of a level, the fewest whose median one odd second does not decide; and of the first: a cache may
+be full so soon. One fast second alone is none: the lower of two decides."""
 
 _RATE_FLOOR_IOPS = 0.5
+"""A second without a completion has no logarithm: half an I/O stands for none."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ TOLERANCE = 0.01
 """Relative deviation that is accepted, of the law and of the nominal queue depth."""
 
 _TOLD_MAX = 3
+"""Recordings that a sentence names: more are no sentence any more."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class Followed:
+class FollowedCourse:
     """What became of a recording."""
 
     left: tuple[Left, ...]
@@ -255,14 +255,14 @@ class Follower:
         self._level_iops = verdict.value
 
 
-def follow(course: Course) -> Followed:
+def follow(course: Course) -> FollowedCourse:
     """Follows a recording from its first to its last second."""
     follower = Follower(course.span_bytes, course.spare_bytes_max, course.unwritten_bytes)
     for iops, written in zip(course.iops, course.written_bytes, strict=True):
         follower.add(float(iops), float(written))
     left = tuple(_left(course, end) for end in follower.ends)
     steady_from, steady_iops = follower.steady or (None, None)
-    return Followed(left, steady_from, steady_iops, follower.level_iops, follower.words)
+    return FollowedCourse(left, steady_from, steady_iops, follower.level_iops, follower.words)
 
 
 def _left(course: Course, end: End) -> Left:
@@ -402,7 +402,7 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
     )
 
 
-def _material(seen: Followed) -> Followed:
+def _material(seen: FollowedCourse) -> FollowedCourse:
     """Without the levels that were left for hardly another, which is then the level."""
     left = tuple(end for end in seen.left if abs(end.share - 1) >= CHANGE_MIN)
     if seen.left and not left and seen.level_iops is None:
@@ -410,7 +410,7 @@ def _material(seen: Followed) -> Followed:
     return replace(seen, left=left)
 
 
-def _kept(kept: list[Followed], *, alone: bool) -> str:
+def _kept(kept: list[FollowedCourse], *, alone: bool) -> str:
     """Of recordings that had a level at their end; some came to it later than at their start."""
     since = max(seen.steady_from_s or 0 for seen in kept)
     who = "the rate" if alone else wording.count(len(kept), "recording")
@@ -419,7 +419,7 @@ def _kept(kept: list[Followed], *, alone: bool) -> str:
     return f"{text[0].upper()}{text[1:]}, within 10 % by more than chance."
 
 
-def _without_level(course: Course, seen: Followed, *, alone: bool) -> str:
+def _without_level(course: Course, seen: FollowedCourse, *, alone: bool) -> str:
     """Of a recording whose rate changed from its beginning on, and had no level to keep."""
     first, last = course.iops[:AFTER_S].mean(), course.iops[-AFTER_S:].mean()
     judged = f": by the judge of steady state it is {seen.words}" if seen.words else ""
@@ -429,7 +429,7 @@ def _without_level(course: Course, seen: Followed, *, alone: bool) -> str:
     )
 
 
-def _sentence(course: Course, seen: Followed, *, alone: bool) -> str:
+def _sentence(course: Course, seen: FollowedCourse, *, alone: bool) -> str:
     who = "It" if alone else course.label
     told, more = seen.left[:_TOLD_MAX], len(seen.left) - _TOLD_MAX
     text = f"{who} {', then '.join(_change(end) for end in told)}"

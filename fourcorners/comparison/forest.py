@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from fourcorners.comparison.comparison import Difference
 
+# Pixels of a row in a table, and of what is left beside the axis for half a label.
 WIDTH, HEIGHT = 300, 20
 _EDGE = 10
 _LIMIT_MAX = math.log(1000)
 """Ratios beyond are drawn as arrows at the edge: one drive may be a million times as fast."""
 
+# Ratios that a reader knows; those are drawn that have room.
 _TICKS = (1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000)
 
 

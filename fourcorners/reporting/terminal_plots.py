@@ -17,6 +17,7 @@ from fourcorners.analysis.source import every_operation
 from .payload import consistency_series
 from .run import Run
 
+# Of a terminal of 80 columns and 24 rows: a plot leaves room for what it is about.
 ROWS = 7
 BAR_COLUMNS = 20
 BARS_MAX = 12

@@ -122,6 +122,7 @@ CREATE VIEW artefacts AS
 
 MEMORY_BYTES_MIN = 64 * 2**20
 """Of a database: with less, the tables of a few runs find no room."""
+# See default_memory_bytes: a query is not the only program of a machine.
 _MEMORY_BYTES_MAX, _MEMORY_SHARE = 2 * 2**30, 0.25
 # Of what is free on the disk, for what a query has no memory for.
 _SPILL_SHARE = 0.5

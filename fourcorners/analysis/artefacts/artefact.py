@@ -8,6 +8,11 @@ from typing import Any, Literal
 
 from fourcorners.sentences import Said, sentence
 
+SHARE_NOTED = 0.05
+"""Share of a measurement's time, bytes, I/Os or blocks from which what else happened is told: less
+moves a figure by less than a reader compares drives by. A choice; how often the detectors are wrong
+with it is counted by ``benches/artefact_alarms.py`` (docs/artefacts.md)."""
+
 Severity = Literal["severe", "moderate", "slight"]
 """``severe``: the figure is not the drive's. ``moderate``: the drive's figure is off by more than
 the thresholds of docs/artefacts.md. ``slight``: it holds for less than a reader would think."""

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fourcorners.analysis.artefacts.artefact import Artefact
+from fourcorners.analysis.artefacts.artefact import SHARE_NOTED, Artefact
 from fourcorners.analysis.artefacts.case import Case
 from fourcorners.sentences import say
 
-FOREIGN_SHARE_MIN = 0.05
-FOREIGN_BYTES_MIN = 2**20
+FOREIGN_BYTES_MIN, FOREIGN_IOS_MIN = 2**20, 50
 """A journal and a few log lines are less."""
 
-FOREIGN_IOS_MIN = 50
 UNSPLIT_BYTES_MAX = 64 * 2**10
 """Requests up to this size pass every block layer in one piece, so that I/Os can be compared."""
 
@@ -50,8 +48,8 @@ def _foreign_load(case: Case) -> Iterator[Artefact]:
     ios = _foreign_ios(case)
     total_ios = (at.disk_reads or 0) + (at.disk_writes or 0)
     ios_share = ios / total_ios if total_ios else 0.0
-    by_bytes = share >= FOREIGN_SHARE_MIN and foreign >= FOREIGN_BYTES_MIN
-    by_ios = ios_share >= FOREIGN_SHARE_MIN and ios >= FOREIGN_IOS_MIN
+    by_bytes = share >= SHARE_NOTED and foreign >= FOREIGN_BYTES_MIN
+    by_ios = ios_share >= SHARE_NOTED and ios >= FOREIGN_IOS_MIN
     if not by_bytes and not by_ios:
         return
     yield Artefact(

@@ -29,6 +29,7 @@ SIDE_SHARE_MIN = 0.9
 """Seconds before and after that must lie on their side of the middle."""
 
 SECONDS_MIN = 6
+"""Of a series: two levels of three seconds, the fewest that have a median and a scatter."""
 
 _PROBE = "probe-"
 """How the ids of recordings of probes begin: what they show says itself what a cache took."""
@@ -45,9 +46,10 @@ themselves how much of it they wrote."""
 CAP_TOLERANCE = 0.01
 """Points at a cap agree within the bucket's depth; points of a drive differ by its physics."""
 
-CAP_POINTS_MIN = 4
-CAP_RANGE_MIN = 4
-"""Largest over smallest block size, for an IOPS cap and a rate cap alike, and queue depth."""
+CAP_POINTS_MIN, CAP_RANGE_MIN = 4, 4
+"""Points at a cap, and largest over smallest block size and queue depth among them, for an IOPS cap
+and a rate cap alike: four points over two doublings do not agree by chance within
+:data:`CAP_TOLERANCE`."""
 
 
 def write_caches(cases: Sequence[Case]) -> Iterator[tuple[Case, Artefact]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fourcorners.analysis.artefacts.artefact import Artefact
+from fourcorners.analysis.artefacts.artefact import SHARE_NOTED, Artefact
 from fourcorners.analysis.artefacts.case import Case
 from fourcorners.machine.conditions import Conditions
 from fourcorners.sentences import say
@@ -13,18 +13,12 @@ BUSY_SHARE_MIN = 0.9
 """A worker that computes or waits for a processor for more of its time than this has none left to
 wait for the drive."""
 
-WAIT_SHARE_MIN = 0.05
-"""Time that an issuing thread was ready and had no processor, of all its time: that much of the
-latency at queue depth 1 is not the drive's."""
-
-STEAL_SHARE_MIN = 0.05
-
-KERNEL_WORKERS_SHARE_MIN = 0.05
-"""Of the CPU time."""
-
 KERNEL_WORKERS_CPU_S_MIN = 0.01
+"""One tick of the clock that the kernel counts processor time by."""
 
 POLLERS_WAIT_SHARE_MIN = 0.1
+"""Twice :data:`~.artefact.SHARE_NOTED`: a thread that polls now and then waits for the very threads
+that serve it."""
 
 UNSTABLE_CLOCK_SOURCES = frozenset(["acpi_pm", "hpet", "jiffies", "pit", "refined-jiffies"])
 """What Linux falls back to where the processor's counter is not to be trusted: a microsecond or
@@ -34,13 +28,14 @@ CLOCK_DRIFT_MIN = 1e-3
 """Time services adjust the clock by 500 ppm at most (``adjtimex``)."""
 
 FREQUENCY_SHARE_MIN = 0.7
-IDLE_EXIT_SHARE_MIN = 0.1
-"""Of the mean latency, with less than two I/Os outstanding: deeper queues keep processors awake."""
+"""Of the highest: below it what a host does for an I/O takes half as long again. A choice."""
+
+SHALLOW_QUEUE, IDLE_EXIT_SHARE_MIN = 2.0, 0.1
+"""Outstanding I/Os, below which a processor may fall asleep between two of them, and the share of
+their mean latency that waking up has to be."""
 
 IDLE_EXIT_S_MIN = 5e-6
 """The lightest idle states take a microsecond or two to leave, and no drive answers as fast."""
-
-SHALLOW_QUEUE = 2.0
 
 _SLOW_GOVERNORS = frozenset(["conservative", "powersave"])
 _SLEEPING_LINKS = frozenset(["med_power_with_dipm", "min_power", "min_power_with_partial"])
@@ -78,7 +73,7 @@ def _contention(case: Case) -> Iterator[Artefact]:
     at = case.conditions
     waited = _wait_share(case)
     steal = at.steal_share or 0.0
-    if not _kept_waiting(at, waited) and steal < STEAL_SHARE_MIN:
+    if not _kept_waiting(at, waited) and steal < SHARE_NOTED:
         return
     shares = {"waited": waited, "others": at.other_cpu_share, "stolen": steal or None}
     parts = [
@@ -102,7 +97,7 @@ def _contention(case: Case) -> Iterator[Artefact]:
 def _kept_waiting(at: Conditions, waited: float | None) -> bool:
     """Whether others did: they ran for as long as an issuing thread waited. Else it waited for
     threads of its own process, or for the kernel's, which served it."""
-    if waited is None or waited < WAIT_SHARE_MIN:
+    if waited is None or waited < SHARE_NOTED:
         return False
     if at.other_cpu_share is None or at.cores is None:
         return True
@@ -122,7 +117,7 @@ def _kernel_workers(case: Case) -> Iterator[Artefact]:
     if not cpu_s or cpu_s < KERNEL_WORKERS_CPU_S_MIN or not case.cpu_s:
         return
     share = min(cpu_s / case.cpu_s, 1.0)
-    if share < KERNEL_WORKERS_SHARE_MIN:
+    if share < SHARE_NOTED:
         return
     count = case.conditions.kernel_workers or 0
     yield Artefact(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fourcorners.analysis.artefacts.artefact import Artefact
+from fourcorners.analysis.artefacts.artefact import SHARE_NOTED, Artefact
 from fourcorners.analysis.artefacts.case import Case
 from fourcorners.sentences import say
 
@@ -15,13 +15,7 @@ passed on to the byte; five percent cover what happens while counters are read."
 HOLE_SHARE_MIN = 0.01
 """A file that was filled has none. From a hundredth on the mean of its reads moves."""
 
-ZERO_SHARE_MIN = 0.05
-REPEATED_SHARE_MIN = 0.05
-"""Of 64 sampled blocks four are more than that, so that one block of zeros, as file systems and
-partition tables have them, is no alarm."""
-
-FLUSH_S_MIN = 0.5
-FLUSH_SHARE_MIN = 0.1
+FLUSH_S_MIN, FLUSH_SHARE_MIN = 0.5, 0.1
 """A flush that takes a tenth of the time that the writes took says that a tenth of them were not
 done. Below half a second a busy disk or a journal explains it."""
 
@@ -105,9 +99,11 @@ def _content(case: Case) -> Iterator[Artefact]:
         "zero_share": at.zero_share,
         "repeated_share": at.repeated_share,
     }
-    if at.zero_share >= ZERO_SHARE_MIN:
+    # Of 64 sampled blocks four are more than that: a block of zeros, as file systems and partition
+    # tables have one, is no alarm.
+    if at.zero_share >= SHARE_NOTED:
         yield Artefact("zero_blocks", "severe", say("artefact_zero_blocks.seen"), evidence)
-    if at.repeated_share >= REPEATED_SHARE_MIN:
+    if at.repeated_share >= SHARE_NOTED:
         said = say("artefact_repeated_blocks.seen")
         yield Artefact("repeated_blocks", "moderate", said, evidence)
 

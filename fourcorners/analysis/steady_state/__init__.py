@@ -8,7 +8,8 @@ the judge works, how well, and where it fails.
 """
 
 from fourcorners.analysis.steady_state.departure import Departure, DepartureWatch
-from fourcorners.analysis.steady_state.judge import SPARE_SHARE_MAX, OnlineJudge, judge
+from fourcorners.analysis.steady_state.judge import SPARE_SHARE_MAX, judge
+from fourcorners.analysis.steady_state.online_judge import OnlineJudge
 from fourcorners.analysis.steady_state.series import Series
 from fourcorners.analysis.steady_state.verdict import State, Verdict
 from fourcorners.analysis.steady_state.window_rules import SniaWindow, snia_window

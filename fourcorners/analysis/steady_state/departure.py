@@ -10,10 +10,10 @@ from fourcorners.analysis.steady_state.series import Floats
 ALLOWANCE = 0.10
 """Change of the level, as a share, that is not yet a departure: half of SNIA's range."""
 
-THRESHOLD_MIN = 0.30
-DEVIATIONS = 8.0
+THRESHOLD_MIN, DEVIATIONS = 0.30, 8.0
 """Threshold of the sum: a share of the level, or so many standard deviations of a batch, whichever
-is more."""
+is more: in the contest of steady state (docs/steady-state.md) they give the false alarms and the
+delays that it shows."""
 
 ROUND_SHARE_MAX = 0.45
 """Of the threshold, how much a round may add that is outside of what the steady stretch had: one or

@@ -14,7 +14,11 @@ AMPLITUDE_MIN = 0.10
 range of 20 % is no oscillation."""
 
 _EXPLAINED_MIN = 0.5
+"""Of the variance, from which the profile is the larger part of what happens."""
+
 _PHASES = 8
+"""Of a period: enough for a profile with one rise and one fall, and few enough that each is a mean
+of several parts."""
 
 
 @dataclass(frozen=True)

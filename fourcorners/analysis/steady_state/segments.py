@@ -14,7 +14,10 @@ SAME_LEVEL = 0.04
 drive's rate wanders by a few percent."""
 
 _NOISE_MIN = 0.003
+"""Least standard deviation: a series may repeat the same value, and then has none of its own."""
+
 _PENALTY = 4.0
+"""Variances per change point, times log n: twice BIC's, as neighbours resemble each other."""
 
 
 def change_points(value_log: Floats) -> list[int]:

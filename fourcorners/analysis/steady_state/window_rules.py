@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
+# Of the specification, as :func:`snia_window` has it.
 SNIA_ROUNDS = 5
 SNIA_RANGE_MAX = 0.20
 SNIA_SLOPE_MAX = 0.10

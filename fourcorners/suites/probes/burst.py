@@ -19,8 +19,9 @@ AT_ONCE_IOPS = 1e9
 BURST_IOS_MAX = 2**20
 WAITING_IOPS = 20.0
 """Of the reads that pass the time: a drive that is asked something now and then is not idle."""
-WAITING_S = 4.0
-LONGEST_S = 120.0
+WAITING_S, LONGEST_S = 4.0, 120.0
+"""Of those reads, in which a buffer of 64 MiB is empty at 16 MiB/s, and of a burst: a choice that
+bounds what a slow drive takes."""
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ PART_BYTES_MAX = 2**30
 LARGE_PARTS = 160
 """A part is at most one of so many of a drive that all probes may write only twice."""
 LONGEST_S = 60.0
+"""Of a burst: a choice that bounds what a drive below 18 MB/s takes."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,12 @@ from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, fixed_rate
 
 FILLED_BYTES_MAX = 2**30
+"""More than a drive keeps in memory, and filled in seconds."""
 ROUNDS = 3
+"""The fewest whose scatter says how well a round is repeated."""
 LONGEST_S, FLUSHED_S = 10.0, 0.5
+"""Of a round of plain writes, ten times what its pace needs; and of flushed ones, tens of them on
+a disk, hundreds on flash."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ AGAIN, AGAIN_MAX = 4, 24
 AFTER_TRIM = 12
 """Parts overwritten at random after TRIM."""
 LOGGED_IOS = 2**19
+"""Of one recording: some ten megabytes of a run folder."""
 WAITING_IOPS = 500.0
 """Of the reads that keep a drive from being idle."""
 ENDS = 1.001

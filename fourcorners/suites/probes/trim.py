@@ -15,6 +15,7 @@ from fourcorners.workload import Stream, Workload, strided
 READ_BYTES = 4 * KIB
 REGION_BYTES_MAX = 32 * MIB
 PARTS_MAX = 64
+"""Of each size, so that their mean is known to an eighth of their scatter."""
 TAIL_BYTES = 32 * MIB
 """Written last, and not read: more than a small cache keeps of what was written."""
 LONGEST_S = 1.0

@@ -11,9 +11,9 @@ from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.workload import Stream, Workload
 
-DEPTH = 32
-RUN_S = 2000.0
-"""A little over 2000 s in the review."""
+DEPTH, RUN_S = 32, 2000.0
+"""As in the review, which wrote for a little over 2000 s."""
+# What a computer does between two jobs: a moment, a few, a minute, a break.
 IDLES_S = (1.0, 10.0, 60.0, 600.0)
 MINUTE_S = 60.0
 HAMMERED = "hammered"

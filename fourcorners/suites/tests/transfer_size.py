@@ -10,6 +10,7 @@ from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Chart, Measurement, Phase
 from fourcorners.wording import chosen_size
 
+# The study's: of a sector, the least that a drive reads, to as much as its system read at once.
 SMALLEST_BYTES = 512
 LARGEST_BYTES = 512 * MIB
 SIZES = tuple(SMALLEST_BYTES * 2**step for step in range(21))

@@ -48,14 +48,14 @@ _LONGER = 1.25
 
 
 @dataclass(frozen=True)
-class Waits:
+class ChannelWaits:
     """Of pairs by their distance in stripes: how much longer than the quickest pair, in its
     latencies."""
 
     share: Mapping[int, float]
 
     @classmethod
-    def of(cls, latency_s: Mapping[int, float]) -> Waits:
+    def of(cls, latency_s: Mapping[int, float]) -> ChannelWaits:
         """From the mean latencies of pairs."""
         quickest = min(latency_s.values())
         return cls({apart: seconds / quickest - 1 for apart, seconds in latency_s.items()})
@@ -107,7 +107,9 @@ def channels(view: View) -> Answer | None:
     apart = [p for p, single_s in both if p and min(p.values()) <= _ONE_BY_ONE * single_s]
     if not apart:
         return unknown(say("one_by_one"), detail=detail)
-    told = [waits for p in apart if (waits := Waits.of(p)).period or waits.longest > _WAIT_LONG]
+    told = [
+        waits for p in apart if (waits := ChannelWaits.of(p)).period or waits.longest > _WAIT_LONG
+    ]
     if not told:
         return _alone(view, found, dies, alone_s, detail)
     waits = max(told, key=lambda waits: waits.longest)
@@ -132,5 +134,5 @@ def _alone(
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s:
         return unknown(say("hidden"), detail=detail)
-    goodness = {"longest_wait": Waits.of(seen.together).longest}
+    goodness = {"longest_wait": ChannelWaits.of(seen.together).longest}
     return known(dies, say("one_each"), detail={**detail, "goodness": goodness})

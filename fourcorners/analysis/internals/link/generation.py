@@ -24,8 +24,7 @@ from fourcorners.sentences import say
 LARGE = pick("probe-depth", "read", PointAxis.OF)
 """Large reads of two sizes, of what was erased, what is cached, and what was written."""
 
-_SATA_SHARE = 8192 / (8192 + 600)
-_PCIE_SHARE = 256 / (256 + 24)
+_SATA_SHARE, _PCIE_SHARE = 8192 / (8192 + 600), 256 / (256 + 24)
 """What frames and packets leave for data; see above."""
 
 _BYPASS_TOLERANCE = 0.015

@@ -44,6 +44,7 @@ _LONGER_IOS_MAX = 3e6
 """Writes of the longer run that shows whether a drive slows down later: seconds of simulation."""
 
 _ROLL_S, _LEVEL_S = 3, 30
+"""Seconds whose mean one odd second does not decide, and in which a reader sees a level."""
 
 
 def _rolling(iops: Floats, seconds: int) -> Floats:

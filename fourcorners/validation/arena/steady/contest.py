@@ -17,6 +17,7 @@ TAIL_CHANGE_MAX = 0.03
 """A trace whose long run still changes by more has no known steady value: another is drawn."""
 
 ATTEMPTS_MAX = 8
+"""Of a kind of which every other case has no steady value, one in 256 ends without."""
 
 
 @dataclass(frozen=True)

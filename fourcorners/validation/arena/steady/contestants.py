@@ -15,11 +15,11 @@ from fourcorners.analysis.steady_state.window_rules import (
 )
 from fourcorners.validation.arena.steady.traces import Floats, Trace
 
-FIO_DEVIATION_MAX = 0.10
-FIO_SLOPE_MAX = 0.01
+FIO_DEVIATION_MAX, FIO_SLOPE_MAX = 0.10, 0.01
 """Both limits are those of fio's own example, examples/steadystate.fio."""
 
 MSER_BATCHES_MIN = 10
+"""Of five values each: of fewer it is chance in which half the rule sees the transient end."""
 
 
 @dataclass(frozen=True)
