@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from made_recordings import made
 
+from fourcorners.analysis import find
 from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
 Floats = npt.NDArray[np.float64]
@@ -168,3 +169,10 @@ def named(findings: list[dict[str, Any]], name: str) -> dict[str, Any]:
     """The one finding of that name."""
     (finding,) = [f for f in findings if f["name"] == name]
     return finding
+
+
+def codes(run: FakeRun, name: str) -> set[str]:
+    """What the one finding of that name says, by the codes of its sentences."""
+    (finding,) = [one for one in find(run) if one.name == name]
+    assert finding.said is not None
+    return set(finding.said.codes)

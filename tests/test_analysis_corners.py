@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis_fixture import FakeRun, named
+from analysis_fixture import FakeRun, codes, named
 
 from fourcorners.analysis import analyze
 
@@ -44,8 +44,7 @@ def test_the_shallow_incompressible_variant_stands_for_a_corner() -> None:
     assert finding["value"] == 10_000 * 4096
     assert finding["unit"] == "B/s"
     assert len(finding["detail"]["variants"]) == 3
-    assert "41.0 MB/s, 10,000 IOPS, latency 300 µs on average" in finding["text"]
-    assert "49.2 MB/s at queue depth 32" in finding["text"]
+    assert {"corner.latency", "corner.others"} <= codes(run, "corner_random_write")
 
 
 def test_the_interval_of_a_corner_follows_its_series() -> None:
@@ -66,14 +65,13 @@ def test_compression_is_seen() -> None:
     finding = compression(10_000, 43_000)
     assert finding["value"] == pytest.approx(4.3)
     assert finding["detail"]["seen"] is True
-    assert "4.30 times as fast" in finding["text"]
     assert len(finding["evidence"]) == 2
 
 
 def test_equal_rates_are_not_compression() -> None:
     finding = compression(10_000, 10_500)
     assert finding["detail"]["seen"] is False
-    assert finding["text"].startswith("Not seen")
+    assert "content.not_seen" in codes(write_pair(10_000, 10_500), "compression")
 
 
 def test_a_few_slow_ios_are_not_compression() -> None:
@@ -84,7 +82,7 @@ def test_a_few_slow_ios_are_not_compression() -> None:
 def test_slower_repeated_data_is_not_called_compression() -> None:
     finding = compression(10_000, 5_000)
     assert finding["detail"]["seen"] is False
-    assert "does not explain" in finding["text"]
+    assert "content.slower" in codes(write_pair(10_000, 5_000), "compression")
 
 
 def test_compression_is_not_identifiable_without_a_pair() -> None:
@@ -93,32 +91,38 @@ def test_compression_is_not_identifiable_without_a_pair() -> None:
     assert named(analyze(run), "compression")["verdict"] == "not identifiable"
 
 
-def queue_finding(iops: dict[int, float]) -> dict[str, Any]:
+def queue_run(iops: dict[int, float]) -> FakeRun:
     run = FakeRun()
     run.add_queue_depths("read", iops)
-    return named(analyze(run), "queue_depth_read")
+    return run
+
+
+def queue_finding(iops: dict[int, float]) -> dict[str, Any]:
+    return named(analyze(queue_run(iops)), "queue_depth_read")
+
+
+def queue_codes(iops: dict[int, float]) -> set[str]:
+    return codes(queue_run(iops), "queue_depth_read")
 
 
 def test_queueing_gain_and_the_depth_that_suffices() -> None:
     finding = queue_finding({1: 5000, 4: 18_000, 7: 28_000, 31: 30_000})
     assert finding["value"] == pytest.approx(6)
     assert finding["detail"]["nearly_all_queue_depth"] == 7
-    assert "6.00 times as fast" in finding["text"]
+    assert finding["detail"]["effect"] == "gain"
 
 
 def test_queueing_that_does_nothing() -> None:
-    assert "does nothing" in queue_finding({1: 2220, 31: 2221})["text"]
+    assert "queue_depth.none" in queue_codes({1: 2220, 31: 2221})
 
 
 def test_queueing_that_hurts_and_the_depth_that_was_best() -> None:
-    finding = queue_finding({1: 1000, 4: 2000, 31: 500})
-    assert "slow down" in finding["text"]
-    assert "2,000 IOPS, is at queue depth 4" in finding["text"]
+    assert {"queue_depth.loss", "queue_depth.highest"} <= queue_codes({1: 1000, 4: 2000, 31: 500})
+    assert queue_finding({1: 1000, 4: 2000, 31: 500})["detail"]["highest_queue_depth"] == 4
 
 
 def test_a_change_within_chance_is_not_told_as_one() -> None:
-    text = queue_finding({1: 1.0, 31: 0.7})["text"]
-    assert "does not show in so few I/Os (60 and 42)" in text
+    assert "queue_depth.unclear" in queue_codes({1: 1.0, 31: 0.7})
 
 
 def test_one_depth_says_nothing() -> None:
@@ -134,4 +138,3 @@ def test_power_is_of_the_recording_that_stands_for_a_corner() -> None:
     assert (finding["value"], finding["unit"]) == (3.0, "W")
     # 10,000 times 4096 B a second for 180 s.
     assert finding["detail"]["corners"][0]["energy_per_gb_j"] == pytest.approx(540 / 7.3728)
-    assert "3.00 W in random writes (73.2 J/GB)" in finding["text"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest.mock import ANY
+
 import numpy as np
 import pytest
 from analysis_fixture import FakeRun
 
 from fourcorners.analysis import hammering, rounds, snia_recovery
 from fourcorners.analysis.finding import Finding
+from fourcorners.sentences import say
 
 
 def _run(fresh_iops: float, hammered_iops: float, after_iops: dict[float, float]) -> FakeRun:
@@ -44,20 +47,25 @@ def test_the_gain_and_the_pause_that_brings_the_drive_back() -> None:
     assert found["recovery_after-idle-60"].verdict == "measured"
     time = found["recovery_time"]
     assert (time.value, time.interval) == (10.0, (1.0, 10.0))
-    assert "between the pauses of 1 s (1.11 %) and 10 s (55.6 %)" in time.text
+    assert time.said is not None
+    assert time.said.code == "recovery.between"
     slower = _found(_run(10_000, 1_000, {1.0: 1_100, 10.0: 4_600}))
     assert slower["recovery_time"].value is None
-    assert "the most is 40.0 %, after 10 s" in slower["recovery_time"].text
+    assert slower["recovery_time"].said == say(
+        "recovery.never", half=0.5, longest_s=10.0, idle_s=10.0, share=(pytest.approx(0.4), ANY)
+    )
 
 
 def test_a_drive_that_stays_where_it_was_has_not_come_back() -> None:
     time = _found(_run(10_000, 7_000, {1: 7_000, 10: 7_000, 60: 7_000}))["recovery_time"]
     assert (time.value, time.interval) == (None, None)
-    assert "No pause up to 60 s" in time.text
+    assert time.said is not None
+    assert time.said.code == "recovery.never"
     # Nor has one that a longer pause finds slow.
     time = _found(_run(10_000, 1_000, {1: 9_000, 10: 2_000}))["recovery_time"]
     assert time.value is None
-    assert "not in all longer ones" in time.text
+    assert time.said is not None
+    assert time.said.code == "recovery.not_lasting"
 
 
 def test_what_varies_by_the_second_has_an_interval_of_its_recovery() -> None:
@@ -78,7 +86,9 @@ def test_where_the_hammering_slowed_nothing_there_is_nothing_to_come_back_from()
     found = _found(_run(10_000, 9_500, {1.0: 10_000}))
     assert set(found) == {"recovery_after-idle-1"}
     assert found["recovery_after-idle-1"].verdict == "not identifiable"
-    assert "had not slowed the drive" in found["recovery_after-idle-1"].text
+    said = found["recovery_after-idle-1"].said
+    assert said is not None
+    assert said.code == "recovery.not_slowed"
 
 
 def test_of_a_loss_that_may_be_chance_nothing_tells_how_much_came_back() -> None:

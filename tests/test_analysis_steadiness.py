@@ -40,7 +40,6 @@ def _steadiness(
 def test_a_level_that_is_kept_is_said_to_be(operation: str, seed: int) -> None:
     finding = _steadiness(_noisy(np.full(1000, RATE), seed), operation)
     assert finding["verdict"] == "holds"
-    assert "The rate kept its level to the end" in finding["text"]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.7, 1.4])
@@ -53,7 +52,6 @@ def test_a_change_is_found_when_it_happens_and_as_large_as_it_is(share: float) -
     assert end["noticed_second"] < 730
     assert end["change"] == pytest.approx(share - 1, abs=0.03)
     assert end["written_bytes"] == pytest.approx(700 * RATE * 4096, rel=0.02)
-    assert ("fell by" if share < 1 else "rose by") in finding["text"]
 
 
 def test_a_steady_state_that_is_left_after_a_cliff_is_told_apart_from_it() -> None:
@@ -69,7 +67,6 @@ def test_a_steady_state_that_is_left_after_a_cliff_is_told_apart_from_it() -> No
     assert throttled["iops"] == pytest.approx(RATE, rel=0.03)
     assert throttled["second"] == pytest.approx(1500, abs=40)
     assert throttled["change"] == pytest.approx(-0.4, abs=0.03)
-    assert "was steady at" in finding["text"]
 
 
 def test_short_recordings_and_those_at_a_given_rate_are_left_out() -> None:
@@ -128,8 +125,7 @@ def test_a_cache_that_fills_is_noticed_in_a_run(tmp_path: Path) -> None:
     assert first["change"] < -0.5
     # While it fills some of it is written on already.
     assert 64 * 2**20 <= first["written_bytes"] <= 128 * 2**20
-    assert "began at" in finding["text"]
-    assert "of writes: it fell by" in finding["text"]
+    assert first["steady_from_s"] is None
 
 
 def test_a_test_keeps_its_findings_under_the_name_that_a_suite_gives_it(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def writes_only() -> FakeRun:
 
 
 DRIVES = {
-    "cluster-mapped": core_run,
+    "block-mapped": core_run,
     "disk": disk,
     "page-mapped": page_mapped,
     "memory": memory,
@@ -151,9 +151,9 @@ def test_where_the_access_model_fails_what_was_measured_is_told() -> None:
     [remark] = [
         one
         for one in named(findings, "summary")["detail"]["remarks"]["avoid"]
-        if "Half the write rate" in one["text"]
+        if one["name"] == "avoid_small_writes"
     ]
-    assert "requests of 64 MiB as measured, since the access model fails here" in remark["text"]
+    assert "64 MiB (as measured" in remark["text"]
     assert remark["evidence"] == ["transfer-size/write/4096"]
     low, high = remark["interval"]
     assert low < remark["value"] < high

@@ -160,9 +160,9 @@ def test_a_cluster_that_is_rewritten_in_no_time_is_found(monkeypatch: pytest.Mon
     run = FakeRun(capacity_bytes=10**9)
     run.add_queue_depths("read", {1: 3_760.0, 31: 19_500.0})
     run.add_queue_depths("write", {1: 168.0, 31: 20_900.0})
-    assert not {"kind_cluster-mapped", "small_writes_cost"} & {c.name for c in page_of(run).claims}
+    assert not {"kind_block-mapped", "small_writes_cost"} & {c.name for c in page_of(run).claims}
     monkeypatch.setattr(traits, "_quickest_s", lambda *_: None)
-    assert "kind_cluster-mapped" in false_names(run)
+    assert "kind_block-mapped" in false_names(run)
 
 
 @pytest.mark.parametrize(("first_mb", "true"), [(50, True), (33, False)])

@@ -51,7 +51,7 @@ def test_a_drive_that_was_only_read_is_told_by_what_does_not_move() -> None:
 def test_small_writes_tell_how_a_drive_maps() -> None:
     logs = {"rewrites": True, "read_s": 1e-4}
     block = _found("mapping_unit", 2.0 * 2**20, "B")
-    for there, kind in ((1.0, "log-block"), (0.0, "cluster-mapped")):
+    for there, kind in ((1.0, "log-block"), (0.0, "block-mapped")):
         told = explanation.tell([block, _found("log_blocks", there, PRESENCE, **logs)])
         assert told.detail["kind"] == kind
     for read_s, kind in ((1e-4, "page-mapped"), (5e-6, "unknown")):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis_fixture import KIB, MIB, SIZES, FakeRun, Floats, access_seconds, named
+from analysis_fixture import KIB, MIB, SIZES, FakeRun, Floats, access_seconds, codes, named
 from test_artefacts import artefacts, case
 
 from fourcorners.analysis import Finding, advice, analyze
@@ -188,7 +188,7 @@ def test_what_one_pair_of_writes_has_alone_is_not_the_content() -> None:
             )
     run.add("queue-depth/read/1", "read", iops=100.0, pattern="random", block_bytes=4096)
     assert "does not compress" not in text_of(run)
-    assert "content is not needed to explain it" in named(analyze(run), "compression")["text"]
+    assert "content.not_in_all" in codes(run, "compression")
 
 
 @pytest.mark.parametrize(("scatter", "told"), [(0.02, True), (0.9, False)])
@@ -249,7 +249,7 @@ def test_a_drive_that_stands_still_after_its_cliff_maps_no_pages() -> None:
     run = with_consistency(iops, 8 * 10**9)
     run.add_queue_depths("write", {1: 2_700.0})
     summary = named(analyze(run), "summary")
-    assert summary["detail"]["kind"] == "cluster-mapped"
+    assert summary["detail"]["kind"] == "block-mapped"
     assert "Small random writes: 2,700 a second" not in text_of(run)
 
 
@@ -317,7 +317,7 @@ def test_that_queued_writes_gain_nothing_is_said_of_what_was_written_before() ->
     run = FakeRun()
     run.add_queue_depths("read", {1: 7_000.0, 31: 70_000.0})
     run.add_queue_depths("write", {1: 52_779.0, 4: 57_403.0, 7: 57_210.0, 31: 57_211.0})
-    told = "Random writes gain nothing from 31 outstanding requests, once 41.1 GB are written: 1.08"
+    told = "Random writes gain nothing from 31 outstanding requests once 41.1 GB are written: 1.08"
     assert told in text_of(run)
 
 

@@ -112,54 +112,6 @@ def test_sentences_are_well_formed() -> None:
                 assert template[0].isupper() or template[0] == "{", (section, name)
 
 
-PLAIN = say("durability.times", plain=1e-5, forced=1.1e-5, read=9e-5)
-WRITTEN = say("durability.times_written", written=2e-5, times=PLAIN)
-DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
-
-
-@pytest.mark.parametrize(
-    ("said", "words"),
-    [
-        (
-            say("mapping_unit.measured", value=4096.0, cost=1.93),
-            "The drive maps 4 KiB at a time: a small write across a multiple of that costs 1.93 "
-            "times as much as one beside it, and no more across larger powers of two.",
-        ),
-        (
-            say(
-                "parallel_units.conflicts_alone",
-                value=8.0,
-                gain=7.5,
-                why=say("parallel_units.station"),
-            ),
-            "By conflicts alone: 8 dies conflict, and so many reads are served at the same time "
-            "where nothing else limits them. That reads gain 7.50 times from a queue does not "
-            "contradict it, and would not tell it: something that every command passes, or several "
-            "share, is busy before the units are: how many these are does not show.",
-        ),
-        (
-            say(
-                "durability.kept", shown=say("durability.times_written", written=2e-5, times=PLAIN)
-            ),
-            "A plain write takes 10.0 µs, a forced one 11.0 µs, a read 90.0 µs, and one of what "
-            "was just written 20.0 µs: writes are durable in a buffer that keeps its content.",
-        ),
-        (
-            say("track_switch.no_turns", times=[1e-3, 1.5e-3]),
-            "At the end of a track the disk needs 1.00 ms or 1.50 ms, but these do not come in "
-            "turn as switches of heads and cylinders do.",
-        ),
-        (
-            say("any.under_load", text="It is so.", doubt=DOUBT),
-            "Other load disturbed 3 of 4 probes that only read, and this one cannot tell. Under it "
-            "this came out: It is so.",
-        ),
-    ],
-)
-def test_sentences_read_like_this(said: sentences.Said, words: str) -> None:
-    assert sentence(said) == words
-
-
 def test_a_sentence_that_is_not_there_is_an_error() -> None:
     with pytest.raises(KeyError):
         sentence(say("mapping_unit.never_said"))

@@ -181,7 +181,7 @@ def test_status_errors_and_notes_are_on_top() -> None:
 
 def test_an_explanation_begins_with_its_figures_and_their_intervals() -> None:
     run = made_up.make_run(seconds=100)
-    told = {"kind": "cluster-mapped", "figures": ["mapping_unit"]}
+    told = {"kind": "block-mapped", "figures": ["mapping_unit"]}
     run.findings += [
         Finding("explanation", "", "measured", "It maps clusters.", detail=told).to_dict(),
         Finding("mapping_unit", "Mapping unit", "measured", "", 2**22, "B", (2e6, 5e6)).to_dict(),

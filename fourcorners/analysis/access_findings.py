@@ -10,10 +10,11 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis import access_model
-from fourcorners.analysis.access_model import AccessFit, AccessModel, Floats
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.access_model import AccessModel, Floats
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import Said, say, together
 
 TEST = "transfer-size"
 
@@ -28,10 +29,10 @@ _FEW_IOS = 10
 factor of two."""
 
 _TAX_NOTED = 1.3
-"""Penalties per write from which the cluster story is told: clearly more than the model's one."""
+"""Penalties per write from which the sentence says so: clearly more than the model's one."""
 
-_CLUSTER_PENALTY_RATIO = 20
-"""Write over read penalty from which rewritten clusters are the likely cause: no other mechanism
+_REWRITE_PENALTY_RATIO = 20
+"""Write over read penalty from which rewritten blocks are the likely cause: no other mechanism
 makes a small write cost tens of reads."""
 
 
@@ -62,21 +63,15 @@ def _finding(
         "measured_bytes_per_second": [m.bytes_per_second for m in points],
     }
 
-    def unidentified(reason: str) -> Finding:
-        return Finding(name, title, "not identifiable", reason, evidence=evidence, detail=detail)
+    def unidentified(said: Said) -> Finding:
+        return worded(name, title, "not identifiable", said, evidence=evidence, detail=detail)
 
+    sizes = {"smallest": block_bytes[0], "largest": block_bytes[-1]}
     if len(np.unique(block_bytes)) < 2:
-        return unidentified(
-            f"Only {wording.size(block_bytes[0])} {operation}s were measured; the model needs "
-            "small and large requests."
-        )
+        return unidentified(say("access_model.one_size", only=block_bytes[0], operation=operation))
     blog = access_model.two_point_model(block_bytes, seconds_per_io)
     if blog.access_penalty_s <= 0:
-        return unidentified(
-            f"The smallest {operation}s ({wording.size(block_bytes[0])}) take no longer than their "
-            f"share of the rate of the largest ({wording.size(block_bytes[-1])}): there is no "
-            "access penalty to see, or the largest requests are slowed by something else."
-        )
+        return unidentified(say("access_model.no_penalty", operation=operation, **sizes))
     models[operation] = blog
     fitted = access_model.fit(block_bytes, seconds_per_io)
     misfit = block_bytes / seconds_per_io / blog.bytes_per_second(block_bytes) - 1
@@ -98,25 +93,33 @@ def _finding(
             "interval_method": "covariance of the M-estimator, 90 %",
         },
     }
-    reach = "reach" if np.abs(misfit).max() <= MISFIT_NOTED else "would reach"
-    text = [
-        f"Every {operation} costs {wording.duration(blog.access_penalty_s)} plus its transfer at "
-        f"{wording.binary_rate(blog.sequential_rate_bytes_per_second)}; requests of "
-        f"{wording.size(blog.half_speed_bytes)} {reach} half that rate.",
-        _fit_sentence(fitted, len(points)),
+    holds = np.abs(misfit).max() <= MISFIT_NOTED
+    sentences = [
+        say(
+            "access_model.measured",
+            operation=operation,
+            reach="reach" if holds else "would reach",
+            **_model_detail(blog),
+        ),
+        say(
+            "access_model.fit",
+            sizes=len(points),
+            penalty_s=fitted.model.access_penalty_s,
+            rate=fitted.model.sequential_rate_bytes_per_second,
+        ),
         _misfit_sentence(block_bytes, misfit, detail),
         *_largest_sentence(points, detail),
         *_circularity_sentence(block_bytes, seconds_per_io, blog, detail),
     ]
     if operation == "write":
         read = models.get("read")
-        text += _penalties_sentence(block_bytes, seconds_per_io, blog, read, detail)
-        text += _cluster_sentence(blog, read, detail)
-    return Finding(
+        sentences += _penalties_sentence(block_bytes, seconds_per_io, blog, read, detail)
+        sentences += _block_sentence(blog, read, detail)
+    return worded(
         name,
         title,
         "measured",
-        " ".join(text),
+        together(sentences),
         value=blog.access_penalty_s,
         unit="s",
         interval=interval,
@@ -144,15 +147,7 @@ def _penalty_interval(
     return blog.access_penalty_s - error, blog.access_penalty_s + error
 
 
-def _fit_sentence(fitted: AccessFit, sizes: int) -> str:
-    return (
-        f"A robust fit over all {sizes} sizes gives "
-        f"{wording.duration(fitted.model.access_penalty_s)} and "
-        f"{wording.binary_rate(fitted.model.sequential_rate_bytes_per_second)}."
-    )
-
-
-def _misfit_sentence(block_bytes: Floats, misfit: Floats, detail: dict[str, Any]) -> str:
+def _misfit_sentence(block_bytes: Floats, misfit: Floats, detail: dict[str, Any]) -> Said:
     """Where the blog's prediction fails, and by how much."""
     worst = int(np.argmax(np.abs(misfit)))
     off = block_bytes[np.abs(misfit) > MISFIT_NOTED]
@@ -162,22 +157,22 @@ def _misfit_sentence(block_bytes: Floats, misfit: Floats, detail: dict[str, Any]
         "largest_misfit_block_bytes": block_bytes[worst],
         "misfit_range_block_bytes": size_range,
     }
-    direction = "less" if misfit[worst] < 0 else "more"
-    amount = f"{wording.percent(abs(float(misfit[worst])))} {direction} than predicted"
+    words = {
+        "amount": abs(float(misfit[worst])),
+        "how": "less" if misfit[worst] < 0 else "more",
+        "worst": block_bytes[worst],
+    }
     if size_range is None:
-        return f"The prediction holds at every size (worst: {amount})."
-    return (
-        f"The prediction fails for requests {_range(off)}: those of "
-        f"{wording.size(block_bytes[worst])} reach {amount}."
-    )
+        return say("access_model.holds", **words)
+    return say("access_model.fails", range=_range(off), **words)
 
 
-def _range(block_bytes: Floats) -> str:
-    low, high = wording.size(block_bytes.min()), wording.size(block_bytes.max())
-    return f"of {low}" if low == high else f"of {low} to {high}"
+def _range(block_bytes: Floats) -> Said:
+    low, high = block_bytes.min(), block_bytes.max()
+    return say("access_model.one" if low == high else "access_model.range", low=low, high=high)
 
 
-def _largest_sentence(points: Sequence[Measured], detail: dict[str, Any]) -> list[str]:
+def _largest_sentence(points: Sequence[Measured], detail: dict[str, Any]) -> list[Said]:
     """Says when the largest requests are a poor witness of the sequential rate."""
     largest = points[-1]
     fastest = max(points, key=lambda m: m.bytes_per_second)
@@ -187,23 +182,16 @@ def _largest_sentence(points: Sequence[Measured], detail: dict[str, Any]) -> lis
     detail["fastest_bytes_per_second"] = fastest.bytes_per_second
     sentences = []
     if outpaced:
-        sentences.append(
-            f"Requests of {wording.size(fastest.block_bytes or 0)} reached "
-            f"{wording.binary_rate(fastest.bytes_per_second)}, more than the largest, which the "
-            "model rules out: the state of the drive changed while it was measured, or a cache "
-            "served the smaller ones."
-        )
+        rate = fastest.bytes_per_second
+        sentences.append(say("access_model.outpaced", fastest=fastest.block_bytes, rate=rate))
     if largest.ios < _FEW_IOS:
-        sentences.append(
-            f"The rate rests on {wording.count(largest.ios, 'request')} of "
-            f"{wording.size(largest.block_bytes or 0)}."
-        )
+        sentences.append(say("access_model.few", ios=largest.ios, largest=largest.block_bytes))
     return sentences
 
 
 def _circularity_sentence(
     block_bytes: Floats, seconds_per_io: Floats, blog: AccessModel, detail: dict[str, Any]
-) -> list[str]:
+) -> list[Said]:
     """Says when the rate taken as sequential still contains penalties, and corrects it."""
     largest, seconds = float(block_bytes[-1]), float(seconds_per_io[-1])
     share = blog.access_penalty_s / seconds
@@ -219,11 +207,7 @@ def _circularity_sentence(
     if share < _PENALTY_SHARE_NOTED:
         return []
     rates = " or ".join(wording.binary_rate(rate) for rate in corrected if math.isfinite(rate))
-    return [
-        f"The rate is taken from {wording.size(largest)} requests, which still spend "
-        f"{wording.percent(share)} of their time on each penalty they pay: without one or two of "
-        f"them it would be {rates}."
-    ]
+    return [say("access_model.circular", largest=largest, share=share, rates=rates)]
 
 
 def _penalties_sentence(
@@ -232,7 +216,7 @@ def _penalties_sentence(
     blog: AccessModel,
     read: AccessModel | None,
     detail: dict[str, Any],
-) -> list[str]:
+) -> list[Said]:
     """How many penalties a write of each size pays; told where the model fails for it."""
     rate = access_model.marginal_rate(block_bytes, seconds_per_io)
     rate = rate or blog.sequential_rate_bytes_per_second
@@ -246,24 +230,24 @@ def _penalties_sentence(
     # Beside requests that outpace the largest, B is not the rate that transfers run at.
     if not taxed.any() or misfit[taxed].max() <= MISFIT_NOTED or detail["largest_is_outpaced"]:
         return []
-    most = wording.number(float(penalties[taxed].max()), 2)
-    paid = f"Writes {_range(block_bytes[taxed])} pay up to {most} penalties each"
-    if read is None or _penalty_ratio(blog, read) < _CLUSTER_PENALTY_RATIO:
-        return [f"{paid}; what else they wait for does not show here."]
-    return [
-        f"{paid}, small ones {wording.number(float(penalties[0]), 2)}: a drive that rewrites whole "
-        "clusters pays for a partly written first and a partly written last one."
-    ]
+    paid = {
+        "range": _range(block_bytes[taxed]),
+        "most": float(penalties[taxed].max()),
+        "small": float(penalties[0]),
+    }
+    blocks = read is not None and _penalty_ratio(blog, read) >= _REWRITE_PENALTY_RATIO
+    return [say("access_model.taxed_by_blocks" if blocks else "access_model.taxed", **paid)]
 
 
 def _penalty_ratio(write: AccessModel, read: AccessModel) -> float:
     return write.access_penalty_s / read.access_penalty_s
 
 
-def _cluster_sentence(
+def _block_sentence(
     write: AccessModel, read: AccessModel | None, detail: dict[str, Any]
-) -> list[str]:
-    """The blog's cluster estimate, told where clusters are the likely cause of the penalty."""
+) -> list[Said]:
+    """The blog's estimate of the block (its "cluster"), where rewriting whole blocks is the likely
+    cause of the penalty."""
     if read is None:
         return []
     cluster = access_model.cluster_bytes(
@@ -273,11 +257,7 @@ def _cluster_sentence(
     )
     ratio = _penalty_ratio(write, read)
     detail["write_to_read_penalty_ratio"] = ratio
-    if ratio < _CLUSTER_PENALTY_RATIO:
+    if ratio < _REWRITE_PENALTY_RATIO:
         return []
     detail["cluster_bytes_estimate"] = cluster
-    return [
-        f"A small write costs as much as {ratio:,.0f} reads. If that is one cluster "
-        f"read and written back, the cluster has about {wording.size(cluster)}, an over-estimate "
-        "because the copy is taken to run at the full sequential rates."
-    ]
+    return [say("access_model.block", reads=ratio, size=cluster)]

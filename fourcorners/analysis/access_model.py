@@ -209,7 +209,7 @@ def penalties_per_io(
 ) -> Floats:
     """How many access penalties an I/O of each size pays: (t - s/B) / a, shape (sizes,).
 
-    The blog's story for a cluster-mapped drive: tiny writes 1, large ones 2 for their partial
+    The blog's story for a block-mapped drive: tiny writes 1, large ones 2 for their partial
     first and last clusters. NaN where a penalty is less than 2 % of the time, so that a small
     error of B would decide.
     """

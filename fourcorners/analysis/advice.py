@@ -9,17 +9,18 @@ worth a sentence is a named constant here; a gain or a loss whose interval inclu
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.consistency_findings import SLUGGISH_IOPS
 from fourcorners.analysis.estimate import averaged, of_point, of_series
 from fourcorners.analysis.quantity import IOPS, QUANTILES, THROUGHPUT
-from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of, spread
+from fourcorners.analysis.remark import Ratio, Remark, of_estimate, ratio_of
 from fourcorners.analysis.source import RunData, measured
-from fourcorners.analysis.traits import Operation, Pauses, Traits, busiest
+from fourcorners.analysis.traits import Operation, Traits, busiest
+from fourcorners.sentences import Said, say
 
 HALF_SPEED_GOOD_BYTES = 256 * 2**10
 """Requests that ordinary programs make: half speed at or below it is a strength."""
@@ -54,7 +55,7 @@ SETTLED_GOOD_IOPS = SLUGGISH_IOPS
 FRESH_SECONDS_MIN = 5
 """Seconds of the fresh rate below which their scatter is not known: no interval then."""
 
-CLUSTER_WRITE_MIN_S = 5e-3
+REWRITE_MIN_S = 5e-3
 """Time of a small write from which only the rewriting of much more explains it."""
 
 LASTING_MIN = 0.5
@@ -94,36 +95,23 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
     write, read_s = traits.write, traits.read.cost_s
     if write.cost_s is None:
         return
-    cost = spread(wording.duration(write.cost_s), write.cost_interval_s, "s")
-    if kind == "cluster-mapped" and read_s is not None:
-        if write.cost_s < CLUSTER_WRITE_MIN_S:
-            return  # Of what writes become, the sustained ones tell.
-        own_reads = "the drive's own random reads"
-        advice.weaknesses.append(
-            _of_cost(
-                "small_writes_cost",
-                write,
-                f"Small random writes: {wording.number(1 / write.cost_s)} a second, {cost} each, "
-                f"as long as {wording.number(write.cost_s / read_s)} of its own reads.",
-                own_reads,
-            )
-        )
-        half = (
-            f" Half the write rate takes requests of {_half(write)}."
-            if write.half_speed_bytes is not None
-            else ""
-        )
-        advice.avoid.append(
-            _of_cost(
-                "avoid_small_writes",
-                write,
-                "Avoid small random writes, as databases, mail and system files make them; "
-                f"collect them into large, aligned ones.{half}",
-                own_reads,
-            )
-        )
-    elif _lasts(traits):
-        _half_speed(write, "write", cost, advice)
+    if kind != "block-mapped" or read_s is None:
+        if _lasts(traits):
+            _half_speed(write, "write", advice)
+        return
+    if write.cost_s < REWRITE_MIN_S:
+        return  # What becomes of the writes is said of the sustained ones.
+    cost = say(
+        "advice.small_writes_cost",
+        iops=1 / write.cost_s,
+        cost=(write.cost_s, write.cost_interval_s),
+        reads=write.cost_s / read_s,
+    )
+    avoid = say("advice.avoid_small_writes")
+    if write.half_speed_bytes is not None:
+        avoid = say("advice.avoid_small_writes_below", half=_half(write))
+    advice.weaknesses.append(_of_cost("small_writes_cost", write, cost, "reads"))
+    advice.avoid.append(_of_cost("avoid_small_writes", write, avoid, "reads"))
 
 
 def _lasts(traits: Traits) -> bool:
@@ -140,38 +128,28 @@ def _small_reads(traits: Traits, advice: Advice) -> None:
     read = traits.read
     if read.cost_s is None or read.half_speed_bytes is None:
         return
-    cost = spread(wording.duration(read.cost_s), read.cost_interval_s, "s")
-    _half_speed(read, "read", cost, advice)
+    _half_speed(read, "read", advice)
     if _needs_large(read):
-        advice.avoid.append(
-            _of_cost(
-                "avoid_small_reads",
-                read,
-                "Avoid scattered small reads; read pieces well above "
-                f"{wording.size(read.half_speed_bytes)}.",
-                "half of the drive's own rate of large reads",
-            )
-        )
+        said = say("advice.avoid_small_reads", half_bytes=read.half_speed_bytes)
+        advice.avoid.append(_of_cost("avoid_small_reads", read, said, "large_reads"))
 
 
-def _half_speed(seen: Operation, operation: str, cost: str, advice: Advice) -> None:
+def _half_speed(seen: Operation, operation: str, advice: Advice) -> None:
     """How large a request must be for half of what large ones reach."""
     if seen.half_speed_bytes is None:
         return
-    yardstick = f"half of the drive's own rate of large {operation}s"
-    half = _half(seen)
+    words = {
+        "operation": operation,
+        "cost": (seen.cost_s, seen.cost_interval_s),
+        "half": _half(seen),
+    }
+    yardstick = "large_reads" if operation == "read" else "large_writes"
     if seen.half_speed_bytes <= HALF_SPEED_GOOD_BYTES:
-        text = (
-            f"Random {operation}s are cheap: {cost} each, and half the {operation} rate takes "
-            f"requests of {half}."
-        )
-        advice.strengths.append(_of_cost(f"cheap_{operation}s", seen, text, yardstick))
+        said = say("advice.cheap", **words)
+        advice.strengths.append(_of_cost(f"cheap_{operation}s", seen, said, yardstick))
     elif _needs_large(seen):
-        text = (
-            f"Random {operation}s cost {cost} each; half the {operation} rate takes requests of "
-            f"{half}."
-        )
-        advice.weaknesses.append(_of_cost(f"dear_{operation}s", seen, text, yardstick))
+        said = say("advice.dear", **words)
+        advice.weaknesses.append(_of_cost(f"dear_{operation}s", seen, said, yardstick))
 
 
 def _needs_large(seen: Operation) -> bool:
@@ -185,13 +163,21 @@ def _needs_large(seen: Operation) -> bool:
     return seen.half_speed_bytes / max(1.0, seen.queue_gain or 1.0) >= HALF_SPEED_BAD_BYTES
 
 
-def _half(seen: Operation) -> str:
-    measured_only = " as measured, since the access model fails here" if seen.model_fails else ""
-    return f"{wording.size(seen.half_speed_bytes)}{measured_only}"
+def _half(seen: Operation) -> Said:
+    code = "advice.half_as_measured" if seen.model_fails else "advice.half"
+    return say(code, bytes=seen.half_speed_bytes)
 
 
-def _of_cost(name: str, seen: Operation, text: str, yardstick: str) -> Remark:
-    return Remark(name, text, yardstick, seen.cost_s, "s", seen.cost_interval_s, seen.cost_evidence)
+def _of_cost(name: str, seen: Operation, said: Said, yardstick: str) -> Remark:
+    return Remark(
+        name,
+        said,
+        f"yardstick.{yardstick}",
+        seen.cost_s,
+        "s",
+        seen.cost_interval_s,
+        seen.cost_evidence,
+    )
 
 
 def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
@@ -205,49 +191,28 @@ def _sustained(run: RunData, traits: Traits, advice: Advice) -> None:
     left = _left(run, traits)
     if left is None:
         return
-    yardstick = "the drive's own rate before the cliff"
-    amount = wording.amount(seen["bytes_until_cliff"])
+    written = seen["bytes_until_cliff"]
+
+    def remark(name: str) -> Remark:
+        said = say(f"advice.{name}", share=left.spread, written=written)
+        return left.remark(name, said, "yardstick.before_cliff", "fraction")
+
     if left.value < CLIFF_LEFT_BAD:
-        advice.weaknesses.append(
-            left.remark(
-                "sustained_writes_fall",
-                f"Sustained random writes fall to {left.share} of the fresh rate after {amount}.",
-                yardstick,
-                "fraction",
-            )
-        )
-        advice.avoid.append(
-            left.remark(
-                "avoid_long_writes",
-                f"Avoid more than {amount} of random writes at a stretch.",
-                yardstick,
-                "fraction",
-            )
-        )
+        advice.weaknesses.append(remark("sustained_writes_fall"))
+        advice.avoid.append(remark("avoid_long_writes"))
     elif left.value >= SUSTAINED_GOOD:
-        advice.strengths.append(
-            left.remark(
-                "sustained_writes_last",
-                f"Sustained random writes keep {left.share} of the fresh rate.",
-                yardstick,
-                "fraction",
-            )
-        )
+        advice.strengths.append(remark("sustained_writes_last"))
 
 
 def _no_cliff(traits: Traits, advice: Advice) -> None:
     """A rate that never fell, over enough writes to have met the end of any spare area."""
     seen, capacities = traits.consistency, traits.consistency.get("capacities_written")
     if traits.consistency_level and seen.get("steady_iops") and (capacities or 0) >= 1:
-        text = (
-            "Random writes do not slow down: no cliff in "
-            f"{wording.amount(seen['bytes_written'])}, {wording.times(capacities)} the capacity."
-        )
         advice.strengths.append(
             Remark(
                 "no_slowing_down",
-                text,
-                "the drive's own rate at the start",
+                say("advice.no_slowing_down", written=seen["bytes_written"], capacities=capacities),
+                "yardstick.start",
                 seen["steady_iops"],
                 "IOPS",
                 None,
@@ -261,20 +226,13 @@ def _pauses(traits: Traits, advice: Advice) -> None:
     pauses = traits.pauses
     if pauses is None or traits.consistency.get("cliff_s") is None:
         return
-    if pauses.help:
-        name = "pauses_help"
-        text = f"After long random writes a pause{_of(pauses)} brings much of the rate back."
-    else:
-        name = "pauses_do_not_help"
-        text = f"After long random writes a pause{_of(pauses)} does not bring the rate back."
-    yardstick = "what the writes took of the drive's own rate"
+    name = "pauses_help" if pauses.help else "pauses_do_not_help"
+    length = [] if pauses.seconds is None else [say("advice.length", seconds=pauses.seconds)]
+    said = say(f"advice.{name}", length=length)
+    value = float(pauses.help)
     advice.avoid.append(
-        Remark(name, text, yardstick, float(pauses.help), "presence", None, pauses.evidence)
+        Remark(name, said, "yardstick.lost", value, "presence", None, pauses.evidence)
     )
-
-
-def _of(pauses: Pauses) -> str:
-    return "" if pauses.seconds is None else f" of {wording.duration(pauses.seconds)}"
 
 
 def _left(run: RunData, traits: Traits) -> Ratio | None:
@@ -297,24 +255,21 @@ def _evenness(traits: Traits, advice: Advice) -> None:
     seen = traits.consistency
     if not traits.consistency_level or not seen.get("steady_iops"):
         return
-    yardstick = "the mean of the drive's own last seconds"
     worst = seen["worst_second_iops"] / seen["steady_iops"]
     # A worst case has no interval: another run has another one.
     ratio = Ratio(worst, None, traits.consistency_evidence)
-    share = f"{wording.percent(worst)} of the mean"
+
+    def remark(name: str, code: str, **words: Any) -> Remark:
+        said = say(f"advice.{code}", **words)
+        return ratio.remark(name, said, "yardstick.last_seconds", "fraction")
+
     if worst >= EVEN_WORST_SHARE and seen["steady_iops"] >= SETTLED_GOOD_IOPS:
-        text = f"Even under load: the worst of the last seconds delivers {share}."
-        advice.strengths.append(ratio.remark("even_at_the_end", text, yardstick, "fraction"))
+        advice.strengths.append(remark("even_at_the_end", "even_at_the_end", share=worst))
     elif worst < UNEVEN_WORST_SHARE:
         stall = seen["longest_stall_s"]
-        stalled = f", and it stood still for {wording.count(stall, 'second')}" if stall else ""
-        text = f"Uneven under load: the worst of the last seconds delivers {share}{stalled}."
-        advice.weaknesses.append(ratio.remark("uneven_at_the_end", text, yardstick, "fraction"))
-        text = (
-            "Avoid programs that wait for each write while others keep the drive busy: they meet "
-            "its worst seconds."
-        )
-        advice.avoid.append(ratio.remark("avoid_waiting", text, yardstick, "fraction"))
+        code = "uneven_and_stalled" if stall else "uneven_at_the_end"
+        advice.weaknesses.append(remark("uneven_at_the_end", code, share=worst, stall=stall))
+        advice.avoid.append(remark("avoid_waiting", "avoid_waiting"))
 
 
 def _tails(run: RunData, advice: Advice) -> None:
@@ -327,17 +282,24 @@ def _tails(run: RunData, advice: Advice) -> None:
         slow = deepest.latency_percentile_s(99.9)
         if ratio is None or slow is None or ratio.interval is None:
             continue
-        yardstick = "the median of the same recording"
-        text = (
-            f"at queue depth {deepest.queue_depth} one random {operation} in a thousand takes "
-            f"{wording.duration(slow)} or more, {ratio.times} the median."
+        waits = say(
+            "advice.waits",
+            depth=deepest.queue_depth,
+            operation=operation,
+            slow=slow,
+            gain=ratio.spread,
         )
-        if ratio.value >= TAIL_LONG:
-            name = f"long_waits_{operation}"
-            advice.weaknesses.append(ratio.remark(name, f"Long waits: {text}", yardstick, "1"))
-        elif ratio.value <= TAIL_SHORT and slow < WAIT_NOTICED_S:
-            name = f"no_long_waits_{operation}"
-            advice.strengths.append(ratio.remark(name, f"No long waits: {text}", yardstick, "1"))
+        for side, name, applies in (
+            (advice.weaknesses, "long_waits", ratio.value >= TAIL_LONG),
+            (
+                advice.strengths,
+                "no_long_waits",
+                ratio.value <= TAIL_SHORT and slow < WAIT_NOTICED_S,
+            ),
+        ):
+            if applies:
+                said = say(f"advice.{name}", waits=waits)
+                side.append(ratio.remark(f"{name}_{operation}", said, "yardstick.median", "1"))
 
 
 def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
@@ -351,22 +313,25 @@ def _queueing(run: RunData, traits: Traits, advice: Advice) -> None:
         gain = ratio_of(points[-1], points[0], IOPS)
         if gain is None:
             continue
-        depth, yardstick = points[-1].queue_depth, "the drive's own rate of one request at a time"
-        if seen.queue_effect == "gain" and gain.value >= QUEUE_GAIN_GOOD:
-            text = f"Random {operation}s become {gain.times} as fast with {depth} outstanding."
-            advice.strengths.append(
-                gain.remark(f"queueing_gains_{operation}", text, yardstick, "1")
-            )
-        elif seen.queue_effect != "gain":
+        words = {
+            "operation": operation,
+            "depth": points[-1].queue_depth,
+            "gain": gain.spread,
             # Depth by depth writes fill a cache, whose own rate may gain.
-            wrote = sum(one.bytes for one in points[:-1])
-            then = f", once {wording.amount(wrote)} are written" if operation == "write" else ""
-            text = (
-                f"Random {operation}s gain nothing from {depth} outstanding requests{then}: "
-                f"{gain.times} the rate of one."
-            )
+            "written": sum(one.bytes for one in points[:-1]),
+        }
+        if seen.queue_effect == "gain" and gain.value >= QUEUE_GAIN_GOOD:
+            said, side = say("advice.queueing_gains", **words), advice.strengths
+            name = f"queueing_gains_{operation}"
+        elif seen.queue_effect != "gain":
             name = f"queueing_gains_nothing_{operation}"
-            advice.weaknesses.append(gain.remark(name, text, yardstick, "1"))
+            more = (
+                "queueing_gains_nothing_more" if operation == "write" else "queueing_gains_nothing"
+            )
+            said, side = say(f"advice.{more}", **words), advice.weaknesses
+        else:
+            continue
+        side.append(gain.remark(name, said, "yardstick.one_at_a_time", "1"))
 
 
 def _content(run: RunData, traits: Traits, advice: Advice) -> None:
@@ -376,12 +341,9 @@ def _content(run: RunData, traits: Traits, advice: Advice) -> None:
     share = ratio_of(hard, easy, THROUGHPUT)
     if share is None or share.value > 1 / CONTENT_BAD or not share.differs:
         return
-    text = (
-        "Data that does not compress, such as pictures, films and encrypted files, is written "
-        f"at {share.share} of the rate of repeated data."
-    )
+    said = say("advice.content_matters", share=share.spread)
     advice.weaknesses.append(
-        share.remark("content_matters", text, "the drive's own rate with repeated data", "fraction")
+        share.remark("content_matters", said, "yardstick.repeated", "fraction")
     )
 
 
@@ -393,11 +355,14 @@ def _straddling(run: RunData, advice: Advice) -> None:
     share = ratio_of(writes[1], writes[0], THROUGHPUT)
     if share is None or share.value > STRADDLING_BAD or not share.differs:
         return
-    yardstick = "the drive's own aligned writes"
-    text = f"Writes that straddle 4 KiB reach {share.share} of the rate of aligned ones."
-    advice.weaknesses.append(share.remark("straddling_is_slow", text, yardstick, "fraction"))
-    text = "Avoid partitions and records that do not begin at multiples of 4 KiB."
-    advice.avoid.append(share.remark("avoid_straddling", text, yardstick, "fraction"))
+    _both(share, ("straddling_is_slow", "avoid_straddling"), "yardstick.aligned", advice)
+
+
+def _both(share: Ratio, names: tuple[str, str], yardstick: str, advice: Advice) -> None:
+    """A weakness, and what to avoid for it."""
+    for name, side in zip(names, (advice.weaknesses, advice.avoid), strict=True):
+        said = say(f"advice.{name}", share=share.spread)
+        side.append(share.remark(name, said, yardstick, "fraction"))
 
 
 def _positions(run: RunData, advice: Advice) -> None:
@@ -420,8 +385,4 @@ def _positions(run: RunData, advice: Advice) -> None:
         averaged(last).minus(averaged(first)), tuple(one.recording for one in points)
     )
     if share.value <= LAST_THIRD_BAD and share.differs:
-        yardstick = "the first third of the drive"
-        text = f"The last third of the drive is read at {share.share} of the rate of the first."
-        advice.weaknesses.append(share.remark("end_is_slow", text, yardstick, "fraction"))
-        text = "Avoid the end of the drive for what has to be fast: put that at its start."
-        advice.avoid.append(share.remark("avoid_the_end", text, yardstick, "fraction"))
+        _both(share, ("end_is_slow", "avoid_the_end"), "yardstick.first_third", advice)

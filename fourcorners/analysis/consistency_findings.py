@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis import consistency
 from fourcorners.analysis.consistency import Floats, Steady
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import batch_means_interval
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
 from fourcorners.analysis.steadiness import known_of
-from fourcorners.sentences import say
+from fourcorners.sentences import Said, say
 
 TEST = "consistency"
 
@@ -45,17 +44,14 @@ def _finding(run: RunData, write: Measured) -> Finding:
     elapsed_s = write.elapsed_s
     iops = consistency.full_seconds(np.asarray(series.ios, dtype=np.float64), elapsed_s)
     if len(iops) < SECONDS_MIN:
-        too_short = (
-            f"The run has {wording.count(len(iops), 'full second')}; nothing about consistency "
-            f"can be said from fewer than {SECONDS_MIN}."
-        )
-        return Finding(
+        too_short = say("consistency.too_short", seconds=len(iops), least=SECONDS_MIN)
+        return worded(
             name,
             title,
             "not identifiable",
             too_short,
             evidence=[write.recording],
-            detail={"seconds": len(iops), "reason": too_short},
+            detail={"seconds": len(iops), "reason": too_short.text},
         )
     of_second = np.asarray(series.bytes, dtype=np.float64)[: len(iops)]
     written = np.cumsum(of_second)
@@ -65,23 +61,22 @@ def _finding(run: RunData, write: Measured) -> Finding:
     detail = _detail(iops, written, capacity_bytes(run), cliff, last) | {
         "steady_reached": judged.settled,
         "level": judged.settled or (cliff is not None and not judged.moving),
-        "reason": None if judged.settled else judged.reason,
+        "reason": None if judged.settled else judged.reason.text,
         "latency_max_s": write.latency_max_s,
     }
     sentences = [
-        Sentence("no_cliff" if cliff is None else "cliff", _cliff_sentence(cliff, detail)),
-        Sentence("last_seconds", _last_sentence(last, len(iops), detail)),
+        _cliff_sentence(cliff, detail),
+        _last_sentence(len(iops) - last.first_second, detail),
     ]
-    if detail["longest_stall_s"]:
-        stalled = wording.count(detail["longest_stall_s"], "second")
-        text = f"The longest stall lasted {stalled} without a single completion."
-        sentences.append(Sentence("longest_stall", text))
-    sentences.append(_feels_like(iops, last, cliff))
-    detail["feels_like"] = asdict(sentences[-1])
+    if stall := detail["longest_stall_s"]:
+        sentences.append(Sentence("longest_stall", say("consistency.longest_stall", stall=stall)))
+    felt = _feels_like(iops, last, cliff)
+    detail["feels_like"] = {"name": felt.name, "text": felt.text}
+    sentences.append(felt)
     if not judged.settled:
-        text = f"By the judge of steady state it is {judged.reason}."
-        sentences.append(Sentence("not_steady", text))
-    return Finding(
+        said = say("consistency.not_steady", reason=judged.reason)
+        sentences.append(Sentence("not_steady", said))
+    return worded(
         name,
         title,
         "measured" if judged.settled else "not identifiable",
@@ -94,6 +89,19 @@ def _finding(run: RunData, write: Measured) -> Finding:
     )
 
 
+def feels_like(finding: Finding) -> Sentence | None:
+    """The sentence of this module's finding on what a person at the machine would notice."""
+    parts = [] if finding.said is None else finding.said.parameters.get("sentences", [])
+    return next(
+        (
+            Sentence(finding.detail["feels_like"]["name"], said)
+            for said in parts
+            if said.code.startswith("feels.")
+        ),
+        None,
+    )
+
+
 @dataclass(frozen=True)
 class _Judged:
     """What the judge of steady state says of a series."""
@@ -101,7 +109,7 @@ class _Judged:
     settled: bool
     moving: bool
     """It still falls or rises."""
-    reason: str
+    reason: Said
 
 
 def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: Steady) -> _Judged:
@@ -114,14 +122,14 @@ def _judged(run: RunData, write: Measured, iops: Floats, written: Floats, last: 
         span, spare, unwritten = 1.0, 0.0, 0.0
         written = np.zeros(len(iops))
     elif capacity is None:
-        return _Judged(settled=False, moving=False, reason=say("judge.no_capacity").text)
+        return _Judged(settled=False, moving=False, reason=say("judge.no_capacity"))
     else:
         span, spare, unwritten = known_of(write.of.workload, write.of.conditions, capacity)
     verdict = judge(
         Series.of_seconds(iops, written), span, spare_bytes_max=spare, unwritten_bytes=unwritten
     )
     moving = verdict.state in (State.FALLING, State.RISING) and verdict.is_seen_to_move
-    return _Judged(verdict.settled, moving, verdict.text)
+    return _Judged(verdict.settled, moving, verdict.said)
 
 
 def _detail(
@@ -149,32 +157,19 @@ def _detail(
     }
 
 
-def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> str:
+def _cliff_sentence(cliff: int | None, detail: dict[str, Any]) -> Sentence:
     if cliff is None:
-        return f"The rate shows no cliff within {wording.amount(detail['bytes_written'])} written."
+        return Sentence("no_cliff", say("consistency.no_cliff", **detail))
     capacities = detail["capacities_until_cliff"]
-    share = f", {wording.percent(capacities)} of the capacity" if capacities else ""
-    return (
-        f"The drive starts at {wording.number(detail['fresh_iops'])} writes a second and drops "
-        f"after {wording.count(cliff, 'second')} and "
-        f"{wording.amount(detail['bytes_until_cliff'])} written{share}."
-    )
+    share = [say("consistency.share", capacities=capacities)] if capacities else []
+    return Sentence("cliff", say("consistency.cliff", **detail, share=share))
 
 
-def _last_sentence(last: Steady, seconds: int, detail: dict[str, Any]) -> str:
-    variation = detail["coefficient_of_variation"]
-    spread = (
-        ""
-        if variation is None
-        else f" with a coefficient of variation of {wording.number(variation)}"
-    )
-    return (
-        f"Over the last {wording.count(seconds - last.first_second, 'second')} it completes "
-        f"{wording.number(last.mean_iops)} a second{spread}; the worst second has "
-        f"{wording.number(last.worst_second_iops)}, and "
-        f"{wording.percent(last.below_half_median_share)} of the seconds lie below half the "
-        "median."
-    )
+def _last_sentence(window: int, detail: dict[str, Any]) -> Sentence:
+    scatter = detail["coefficient_of_variation"]
+    variation = [] if scatter is None else [say("consistency.variation", variation=scatter)]
+    said = say("consistency.last_seconds", **detail, window=window, variation=variation)
+    return Sentence("last_seconds", said)
 
 
 def _feels_like(iops: Floats, last: Steady, cliff: int | None) -> Sentence:
@@ -183,45 +178,30 @@ def _feels_like(iops: Floats, last: Steady, cliff: int | None) -> Sentence:
     "All the time" is from the first second on. Where the rate was another one before, the sentence
     is about the end, and says how far that is from the fastest seconds.
     """
+
+    def feels(name: str, **words: Any) -> Sentence:
+        same_ends = {"begins": say(f"feels.{begins}"), "ends": ends}
+        return Sentence(f"feels_{name}", say(f"feels.{name}", **same_ends, **words))
+
+    begins, ends = "at_the_end", list[Said]()
     if last.mean_iops == 0:
-        return Sentence("feels_stopped", "At its end it feels like a drive that has stopped.")
+        return feels("stopped")
     same = cliff is None and consistency.is_same_throughout(iops, last.mean_iops)
     share = last.mean_iops / consistency.fastest_iops(iops)
-    begins = "It feels" if same else "At its end it feels"
-    fell = share < consistency.SAME_SHARE_MIN
-    ends = f" It is then {wording.percent(share)} as fast as at its fastest." if fell else ""
+    begins = "throughout" if same else "at_the_end"
+    if share < consistency.SAME_SHARE_MIN:
+        ends.append(say("feels.fell", share=share))
     if last.mean_iops < SLUGGISH_IOPS:
-        text = (
-            f"{begins} stuck: {wording.number(last.mean_iops)} small writes a second, fewer than "
-            "a disk without a cache manages."
-        )
-        return Sentence("feels_stuck", text + ends)
+        return feels("stuck", iops=last.mean_iops)
     worst = last.worst_second_iops / last.mean_iops
     variation = last.coefficient_of_variation or 0.0
     if variation > UNEVEN_VARIATION and last.below_half_median_share < 0.01:
-        text = (
-            f"{begins} restless: its rate keeps changing, by "
-            f"{wording.percent(variation)} of the mean as a rule."
-        )
-        return Sentence("feels_restless", text + ends)
-    if same and float(iops.min()) >= consistency.SAME_SHARE_MIN * last.mean_iops:
-        least = float(iops.min()) / last.mean_iops
-        text = (
-            f"It feels like the same drive all the time: the worst of all {len(iops):,} seconds "
-            f"still delivers {wording.percent(least)} of the usual rate."
-        )
-        return Sentence("feels_the_same", text)
+        return feels("restless", variation=variation)
+    least = float(iops.min()) / last.mean_iops
+    if same and least >= consistency.SAME_SHARE_MIN:
+        return feels("the_same", seconds=len(iops), least=least)
     if worst >= consistency.SAME_SHARE_MIN:
-        text = f"At its end it feels even: the worst second delivers {wording.percent(worst)}"
-        return Sentence("feels_even_at_the_end", f"{text} of the mean.{ends}")
+        return feels("even_at_the_end", worst=worst)
     if last.below_half_median_share < 0.01:
-        text = (
-            f"{begins} even but for rare dips, the worst of which leaves "
-            f"{wording.percent(worst)} of the mean."
-        )
-        return Sentence("feels_even_but_for_dips", text + ends)
-    text = (
-        f"{begins} uneven: about one second in {round(1 / last.below_half_median_share)} "
-        f"delivers less than half the usual rate, the worst {wording.percent(worst)} of the mean."
-    )
-    return Sentence("feels_uneven", text + ends)
+        return feels("even_but_for_dips", worst=worst)
+    return feels("uneven", one_in=round(1 / last.below_half_median_share), worst=worst)

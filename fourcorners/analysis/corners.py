@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import batch_means_interval, chance_log_ratio
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import Said, say
 
 TEST = "four-corners"
 CORNERS = (
@@ -53,22 +53,30 @@ def corner_points(run: RunData, pattern: str, operation: str) -> list[Measured]:
 
 def _corner(run: RunData, pattern: str, operation: str, points: Sequence[Measured]) -> Finding:
     chosen = points[0]
-    conditions = _conditions(chosen)
-    text = (
-        f"{pattern.capitalize()} {operation}s{conditions}: "
-        f"{wording.rate(chosen.bytes_per_second)}, {wording.number(chosen.iops)} IOPS"
-        f"{_latency(chosen)}."
-    )
+    latency, others = [], []
+    if chosen.latency_mean_s is not None and chosen.latency_max_s is not None:
+        times = {"mean": chosen.latency_mean_s, "worst": chosen.latency_max_s}
+        latency.append(say("corner.latency", **times))
     if len(points) > 1:
-        others = [
-            f"{wording.rate(m.bytes_per_second)}{_conditions(m, beside=chosen)}" for m in points[1:]
+        rates = [
+            say("corner.other", rate=m.bytes_per_second, conditions=_conditions(m, beside=chosen))
+            for m in points[1:]
         ]
-        text += f" Also {wording.sentence_list(others)}."
-    return Finding(
-        name=f"corner_{pattern}_{operation}",
-        title=f"{pattern.capitalize()} {operation}s",
-        verdict="measured",
-        text=text,
+        others.append(say("corner.others", rates=rates))
+    title = f"{pattern.capitalize()} {operation}s"
+    return worded(
+        f"corner_{pattern}_{operation}",
+        title,
+        "measured",
+        say(
+            "corner.measured",
+            title=title,
+            conditions=_conditions(chosen),
+            rate=chosen.bytes_per_second,
+            iops=chosen.iops,
+            latency=latency,
+            others=others,
+        ),
         value=chosen.bytes_per_second,
         unit="B/s",
         interval=_rate_interval(run, chosen),
@@ -77,24 +85,17 @@ def _corner(run: RunData, pattern: str, operation: str, points: Sequence[Measure
     )
 
 
-def _conditions(point: Measured, beside: Measured | None = None) -> str:
+def _conditions(point: Measured, beside: Measured | None = None) -> list[Said]:
     """What a rate was measured with; only what differs from ``beside``, if given."""
     parts = []
     if point.block_bytes and beside is None:
-        parts.append(f"of {wording.size(point.block_bytes)}")
+        parts.append(say("corner.block", bytes=point.block_bytes))
     if point.queue_depth and (beside is None or point.queue_depth != beside.queue_depth):
-        parts.append(f"at queue depth {point.queue_depth}")
+        parts.append(say("corner.depth", depth=point.queue_depth))
     content = point.point.get("content")
     if content and point.operation == "write":
-        parts.append(f"with {content} data")
-    return "".join(f" {part}" for part in parts)
-
-
-def _latency(point: Measured) -> str:
-    mean, worst = point.latency_mean_s, point.latency_max_s
-    if mean is None or worst is None:
-        return ""
-    return f", latency {wording.duration(mean)} on average and {wording.duration(worst)} at worst"
+        parts.append(say("corner.content", content=content))
+    return [say("corner.conditions", parts=parts)] if parts else []
 
 
 def _variant(point: Measured) -> dict[str, Any]:
@@ -126,47 +127,28 @@ def _compression(run: RunData) -> Finding:
     """
     pairs = _content_pairs(run)
     if not pairs:
-        return Finding(
-            "compression",
-            "Compression",
-            "not identifiable",
-            "Repeated and incompressible data were not both written: whether the drive compresses "
-            "or deduplicates is not known.",
-        )
+        said = say("content.not_both")
+        return worded("compression", "Compression", "not identifiable", said)
     ratios = [easy.bytes_per_second / hard.bytes_per_second for hard, easy in pairs]
     noted = [_is_noted(pair, ratio) for pair, ratio in zip(pairs, ratios, strict=True)]
     strongest = max(range(len(pairs)), key=lambda i: (noted[i], abs(math.log(ratios[i]))))
     agree = _agree(ratios, noted)
     ratio = ratios[strongest]
     hard = pairs[strongest][0]
-    where = f"{hard.point.get('pattern')} writes{_depth(hard)}"
+    depth = hard.queue_depth
+    where = say("content.where" if depth is None else "content.where_at",
+                pattern=hard.point.get("pattern"), depth=depth)  # fmt: skip
     if not noted[strongest]:
-        text = (
-            f"Not seen: repeated data is written as fast as incompressible data "
-            f"(ratio {wording.number(ratio)} in {where})."
-        )
+        code = "content.not_seen"
     elif not agree:
-        text = (
-            f"Repeated data is written {wording.times(ratio)} as fast as incompressible data in "
-            f"{where}, but not so in the other writes: what was written before changes the drive, "
-            "too, and the content is not needed to explain it."
-        )
-    elif ratio > 1:
-        text = (
-            f"Repeated data is written {wording.times(ratio)} as fast as incompressible data "
-            f"({where}): the drive compresses or deduplicates, so its speed depends on the data."
-        )
+        code = "content.not_in_all"
     else:
-        text = (
-            f"Repeated data is written at {wording.number(ratio)} of the rate of incompressible "
-            f"data ({where}), which compression does not explain; the state of the drive may have "
-            "changed between the two."
-        )
-    return Finding(
-        name="compression",
-        title="Compression",
-        verdict="measured",
-        text=text,
+        code = "content.faster" if ratio > 1 else "content.slower"
+    return worded(
+        "compression",
+        "Compression",
+        "measured",
+        say(code, ratio=ratio, where=where),
         value=ratio,
         unit="1",
         evidence=[m.recording for pair in pairs for m in pair],
@@ -204,7 +186,3 @@ def _content_pairs(run: RunData) -> list[tuple[Measured, Measured]]:
 def _is_noted(pair: tuple[Measured, Measured], ratio: float) -> bool:
     chance = chance_log_ratio(pair[0].ios, pair[1].ios)
     return abs(math.log(ratio)) > max(math.log(CONTENT_RATIO_NOTED), chance)
-
-
-def _depth(point: Measured) -> str:
-    return f" at queue depth {point.queue_depth}" if point.queue_depth else ""

@@ -6,16 +6,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.estimate import of_series
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.remark import spread
 from fourcorners.analysis.source import Array, Measured, RunData, measured
+from fourcorners.sentences import say
 
 HAMMERED_MAX = 0.9
 """Share of the fresh drive's rate above which a drive counts as not slowed by hammering."""
@@ -67,25 +67,23 @@ def find(run: RunData) -> list[Finding]:
             pauses.append(_Pause(float(idle_s), share, bounds, evidence))
         gain = float(after_s.mean()) / reference if reference and slowed else None
         interval = _ratio_interval(after_s, hammered_s) if gain is not None else None
-        said = f"{variant[0].upper()}{variant[1:]}: {wording.number(float(after_s.mean()))} IOPS"
+        words = {
+            "variant": f"{variant[0].upper()}{variant[1:]}",
+            "iops": float(after_s.mean()),
+            "hammered": reference,
+            "fresh": fresh,
+            "gain": (gain, interval),
+        }
         if gain is not None:
-            times = spread(wording.times(gain), interval, "1")
-            said += f", {times} the hammered drive's {wording.number(reference)}."
-        elif slowed:
-            said += "; hammered, the drive stalls."
+            said = say("recovery.times", **words)
         else:
-            said += (
-                "; the hammering had not slowed the drive for sure "
-                f"({wording.number(reference)} IOPS at its end, {wording.number(fresh)} fresh), so "
-                "that there is nothing to come back from. Hammer it longer if that was not the "
-                "drive's own doing (hammer)."
-            )
+            said = say("recovery.stalls" if slowed else "recovery.not_slowed", **words)
         findings.append(
-            Finding(
-                name=f"recovery_{one.recording.partition('/')[2]}",
-                title=f"Recovery {variant}",
-                verdict="measured" if gain is not None else "not identifiable",
-                text=said,
+            worded(
+                f"recovery_{one.recording.partition('/')[2]}",
+                f"Recovery {variant}",
+                "measured" if gain is not None else "not identifiable",
+                said,
                 value=gain,
                 unit="1",
                 interval=interval,
@@ -101,30 +99,22 @@ def _time(pauses: Sequence[_Pause]) -> list[Finding]:
         return []
     back = _from_which_on(pauses, [pause.share >= BACK_SHARE for pause in pauses])
     most = max(pauses, key=lambda pause: pause.share)
-    half = wording.percent(BACK_SHARE)
-    lost = "the rate that the hammering took"
+    words: dict[str, Any] = {"half": BACK_SHARE, "longest_s": pauses[-1].idle_s}
     if back is None:
         comes = any(pause.share >= BACK_SHARE for pause in pauses)
-        text = (
-            f"{_said(most)} come back in a pause of {most.idle_s:g} s, but not in all longer ones: "
-            "the pauses do not tell how fast the drive comes back."
-            if comes
-            else f"No pause up to {pauses[-1].idle_s:g} s gives back {half} of {lost}: the most is "
-            f"{_said(most)}, after {most.idle_s:g} s."
-        )
+        said = say("recovery.not_lasting" if comes else "recovery.never", **words, **_words(most))
     elif back == 0:
-        text = f"A pause of {pauses[0].idle_s:g} s gives back {_said(pauses[0])} of {lost}."
+        said = say("recovery.at_once", **words, **_words(pauses[0]))
     else:
-        text = (
-            f"{half} of {lost} come back between the pauses of {pauses[back - 1].idle_s:g} s "
-            f"({_said(pauses[back - 1])}) and {pauses[back].idle_s:g} s ({_said(pauses[back])})."
-        )
+        shorter = _words(pauses[back - 1])
+        words |= {"shorter_s": shorter["idle_s"], "shorter": shorter["share"]}
+        said = say("recovery.between", **words, **_words(pauses[back]))
     return [
-        Finding(
-            name="recovery_time",
-            title="How fast the drive comes back",
-            verdict="measured",
-            text=text,
+        worded(
+            "recovery_time",
+            "How fast the drive recovers",
+            "measured",
+            said,
             value=None if back is None else pauses[back].idle_s,
             unit="s",
             interval=_time_interval(pauses),
@@ -161,11 +151,11 @@ def _time_interval(pauses: Sequence[_Pause]) -> tuple[float, float] | None:
     return max(not_back, default=0.0), pauses[surely].idle_s
 
 
-def _said(pause: _Pause) -> str:
-    """The share that came back; less than nothing is nothing."""
+def _words(pause: _Pause) -> dict[str, Any]:
+    """A pause and the share that came back, for a sentence; less than nothing is nothing."""
     low, high = pause.interval or (pause.share, pause.share)
-    bounds = max(0.0, low), max(0.0, high)
-    return spread(wording.percent(max(0.0, pause.share)), bounds, "fraction")
+    share = (max(0.0, pause.share), (max(0.0, low), max(0.0, high)))
+    return {"idle_s": pause.idle_s, "share": share}
 
 
 def _share_back(

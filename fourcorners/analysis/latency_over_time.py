@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
 from fourcorners.recording import NS, IoLog, LatencyOverTime, Recording
+from fourcorners.sentences import Said, say
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -171,31 +171,35 @@ def _finding(recording: Recording, operation: str, log: IoLog) -> Finding:
     slowest = int(np.argmax(latency_s))
     low, high = float(np.nanmin(found.median_s)), float(np.nanmax(found.median_s))
     at_s = float(log.completed_ns[slowest] * NS)
-    text = (
-        f"{recording.label}: {wording.count(len(log), operation)} are on record, "
-        + ("all of them" if log.one_in == 1 else f"one in {log.one_in}, drawn at random")
-        + f"; the slowest on record took {wording.duration(float(latency_s[slowest]))}, "
-        f"{wording.duration(at_s)} after the start"
-    )
-    if worst_s > latency_s[slowest]:
-        text += f" (of all {wording.duration(worst_s)})"
-    stretch_s = float(2 * found.at_s[0])
+    slowest_s, stretch_s = float(latency_s[slowest]), float(2 * found.at_s[0])
+    parts: dict[str, list[Said]] = {"of_all": [], "median": [], "p99": []}
+    if worst_s > slowest_s:
+        parts["of_all"].append(say("latency_over_time.of_all", worst_s=worst_s))
     if len(found.at_s) > 1:
-        text += (
-            f"; by stretches of {wording.duration(stretch_s)} the median lies between "
-            f"{wording.duration(low)} and {wording.duration(high)}"
-        )
+        between = {"stretch_s": stretch_s, "low": low, "high": high}
+        parts["median"].append(say("latency_over_time.median", **between))
         if np.isfinite(found.p99_s).any():
-            text += (
-                f", the 99th percentile between {wording.duration(float(np.nanmin(found.p99_s)))} "
-                f"and {wording.duration(float(np.nanmax(found.p99_s)))}"
-            )
-    return Finding(
-        name=f"latency_over_time_{recording.id}_{operation}",
-        title=f"Latency of single I/Os, {operation}s",
-        verdict="measured",
-        text=f"{text}.",
-        value=float(latency_s[slowest]),
+            ends = {"low": float(np.nanmin(found.p99_s)), "high": float(np.nanmax(found.p99_s))}
+            parts["p99"].append(say("latency_over_time.p99", **ends))
+    kept = "all" if log.one_in == 1 else "some"
+    return worded(
+        f"latency_over_time_{recording.id}_{operation}",
+        f"Latency of single I/Os, {operation}s",
+        "measured",
+        say(
+            "latency_over_time.measured",
+            label=recording.label,
+            kept=say(
+                f"latency_over_time.{kept}",
+                ios=len(log),
+                operation=operation,
+                one_in=log.one_in,
+            ),
+            slowest_s=slowest_s,
+            slowest_at_s=at_s,
+            **parts,
+        ),
+        value=slowest_s,
         unit="s",
         evidence=[recording.id],
         detail={

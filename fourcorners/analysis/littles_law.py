@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import Said, say, together
 
 TOLERANCE = 0.01
 """Relative deviation that is accepted, of the law and of the nominal queue depth."""
@@ -52,15 +51,15 @@ def find(run: RunData) -> list[Finding]:
     broken = [b for b in balances if not b.holds]
     worst = max(balances, key=lambda b: (not b.holds, abs(b.deviation)))
     off_nominal = [b for b in balances if b.fill is not None and abs(b.fill - 1) > TOLERANCE]
-    text = [_law_sentence(balances, broken, worst)]
+    sentences = _law_sentences(balances, broken, worst)
     if off_nominal:
-        text.append(_nominal_sentence(off_nominal))
+        sentences.append(_nominal_sentence(off_nominal))
     return [
-        Finding(
-            name="littles_law",
-            title="Little's law",
-            verdict="violated" if broken else "holds",
-            text=" ".join(text),
+        worded(
+            "littles_law",
+            "Little's law",
+            "violated" if broken else "holds",
+            together(sentences),
             value=worst.deviation,
             unit="fraction",
             evidence=[b.recording for b in balances],
@@ -119,38 +118,40 @@ def _edge(operations: Sequence[Measured]) -> float:
     return worst_s / elapsed_s if elapsed_s else 0.0
 
 
-def _law_sentence(balances: list[_Balance], broken: list[_Balance], worst: _Balance) -> str:
-    deviation = wording.percent(abs(worst.deviation))
-    if not broken:
-        return (
-            "Rate times mean latency equals the mean queue depth in "
-            f"{wording.count(len(balances), 'recording')} of {len(balances)} (worst deviation "
-            f"{deviation}, {worst.recording}): no I/O was lost or miscounted."
+def _law_sentences(balances: list[_Balance], broken: list[_Balance], worst: _Balance) -> list[Said]:
+    sentences = [
+        say(
+            "littles_law.violated" if broken else "littles_law.holds",
+            recordings=len(balances),
+            broken=len(broken),
+            worst=worst.recording,
+            from_latency=worst.from_latency,
+            integrated=worst.integrated,
+            deviation=abs(worst.deviation),
         )
-    sentence = (
-        f"Rate times mean latency misses the mean queue depth in {len(broken)} of "
-        f"{wording.count(len(balances), 'recording')}: in {worst.recording} "
-        f"{wording.number(worst.from_latency)} against {wording.number(worst.integrated)} "
-        f"({deviation}). Rates or latencies of these recordings are not to be trusted."
-    )
+    ]
     failed = sum(b.errors for b in broken)
     if failed:
-        sentence += (
-            f" {wording.count(failed, 'I/O')} failed in them: failed I/Os queue but have no "
-            "latency, which may be all of it."
-        )
-    return sentence
+        sentences.append(say("littles_law.failed", failed=failed))
+    return sentences
 
 
-def _nominal_sentence(off_nominal: list[_Balance]) -> str:
+def _nominal_sentence(off_nominal: list[_Balance]) -> Said:
     ranked = sorted(off_nominal, key=lambda b: -abs((b.fill or 1) - 1))
-    told: list[Any] = [
-        f"{b.recording} {wording.number(b.integrated)} of {b.nominal}" for b in ranked[:_TOLD_MAX]
+    examples = [
+        say(
+            "littles_law.example",
+            recording=b.recording,
+            integrated=b.integrated,
+            nominal=b.nominal,
+        )
+        for b in ranked[:_TOLD_MAX]
     ]
-    more = f" and {len(ranked) - _TOLD_MAX} more" if len(ranked) > _TOLD_MAX else ""
-    return (
-        f"In {wording.count(len(ranked), 'recording')} the mean queue depth differs from the "
-        f"nominal one by more than {wording.percent(TOLERANCE, 1)}, as in short runs whose tail "
-        "drains, and where the host takes its time to make the data of a large write: "
-        f"{', '.join(told)}{more}."
+    more = len(ranked) - _TOLD_MAX
+    return say(
+        "littles_law.nominal",
+        recordings=len(ranked),
+        tolerance=TOLERANCE,
+        examples=examples,
+        more=[say("littles_law.more", more=more)] if more > 0 else [],
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import Said, say
 
 KEEPS_UP = 0.98
 """Share of the offered rate that is completed, from which a drive is said to keep up: below it a
@@ -58,35 +58,24 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
     percent = float(points[0].point["limit_percentile"])
     loads = sorted(_loads(points).values(), key=lambda load: load.offered_iops)
     best, failed = bracket(loads, limit_s)
-    limit = f"{percent:g} % of the I/Os within {wording.chosen_time(limit_s)}"
+    limit = say("sustained_rate.limit", percent=percent, limit_s=limit_s)
+    words = {"arrival": arrival, "limit": limit}
     if best is None:
-        lowest = loads[0]
-        text = (
-            f"With {arrival} arrivals not even {wording.number(lowest.offered_iops)} I/Os a second "
-            f"keep {limit}: it takes {wording.duration(lowest.latency_s)}."
-        )
+        lowest = {"offered": loads[0].offered_iops, "latency_s": loads[0].latency_s}
+        said = say("sustained_rate.none", **words, **lowest)
     else:
-        text = (
-            f"With {arrival} arrivals the drive sustains {wording.number(best.offered_iops)} I/Os "
-            f"a second with {limit} ({wording.duration(best.latency_s)})"
+        said = say(
+            "sustained_rate.sustains",
+            **words,
+            offered=best.offered_iops,
+            latency_s=best.latency_s,
+            beyond=_beyond(failed, limit_s),
         )
-        text += (
-            "; no higher rate was offered."
-            if failed is None
-            else f"; at {wording.number(failed.offered_iops)} "
-            + (
-                f"it falls behind, and {failed.unissued} I/Os were never issued."
-                if failed.unissued
-                else f"it takes {wording.duration(failed.latency_s)}."
-                if failed.latency_s > limit_s
-                else f"it completes only {wording.number(failed.completed_iops)}."
-            )
-        )
-    return Finding(
-        name=f"sustained_rate_{arrival}",
-        title=f"Sustained rate, {arrival} arrivals",
-        verdict="not identifiable" if best is None or failed is None else "measured",
-        text=text,
+    return worded(
+        f"sustained_rate_{arrival}",
+        f"Sustained rate, {arrival} arrivals",
+        "not identifiable" if best is None or failed is None else "measured",
+        said,
         value=None if best is None else best.offered_iops,
         unit="IOPS",
         interval=None
@@ -101,6 +90,23 @@ def _finding(arrival: str, points: Sequence[Measured]) -> Finding:
             "latency_s": [load.latency_s for load in loads],
             "unissued": [load.unissued for load in loads],
         },
+    )
+
+
+def _beyond(failed: Load | None, limit_s: float) -> Said:
+    """What happened at the rate that was not sustained."""
+    if failed is None:
+        return say("sustained_rate.no_higher")
+    if failed.unissued:
+        code = "sustained_rate.unissued"
+    else:
+        code = f"sustained_rate.{'late' if failed.latency_s > limit_s else 'incomplete'}"
+    return say(
+        code,
+        offered=failed.offered_iops,
+        unissued=failed.unissued,
+        latency_s=failed.latency_s,
+        completed=failed.completed_iops,
     )
 
 

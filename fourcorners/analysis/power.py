@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fourcorners import wording
 from fourcorners.analysis.corners import CORNERS, corner_points
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.sentences import say
 
 
 def find(run: RunData) -> list[Finding]:
@@ -33,17 +33,12 @@ def find(run: RunData) -> list[Finding]:
         )
     if not corners:
         return []
-    said = [
-        f"{wording.number(corner['mean_power_w'])} W in {corner['corner']} "
-        f"({wording.number(corner['energy_per_gb_j'])} J/GB)"
-        for corner in corners
-    ]
     return [
-        Finding(
-            name="power",
-            title="Power",
-            verdict="measured",
-            text=f"The drive takes {wording.sentence_list(said)} on average.",
+        worded(
+            "power",
+            "Power",
+            "measured",
+            say("power.measured", corners=[say("power.corner", **corner) for corner in corners]),
             value=max(corner["mean_power_w"] for corner in corners),
             unit="W",
             evidence=[corner["recording"] for corner in corners],

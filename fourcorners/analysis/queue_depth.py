@@ -13,13 +13,13 @@ from typing import Literal
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import chance_log_ratio
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.remark import Ratio, ratio_of
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import say, together
 
 TEST = "queue-depth"
 
@@ -60,14 +60,8 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
     }
     shallow, deep = points[0], points[-1]
     if shallow.queue_depth == deep.queue_depth:
-        return Finding(
-            name,
-            title,
-            "not identifiable",
-            f"Only queue depth {shallow.queue_depth} was measured.",
-            evidence=evidence,
-            detail=detail,
-        )
+        said = say("queue_depth.only", depth=shallow.queue_depth)
+        return worded(name, title, "not identifiable", said, evidence=evidence, detail=detail)
     ratio = ratio_of(deep, shallow, IOPS)
     assert ratio is not None  # both have I/Os
     gain, effect = ratio.value, _effect(ratio, chance_log_ratio(shallow.ios, deep.ios))
@@ -78,40 +72,30 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
         effect = None
     highest = max(points, key=lambda m: m.iops)
     nearly = next(m for m in points if m.iops >= NEARLY_ALL * highest.iops)
-    change = (
-        f"from {wording.number(shallow.iops)} IOPS at queue depth {shallow.queue_depth} to "
-        f"{wording.number(deep.iops)} at {deep.queue_depth}"
-    )
-    if changed:
-        text = (
-            f"What queueing does for {operation}s does not show: the rate changed by itself while "
-            f"they were measured, {change}."
-        )
-    elif effect is None:
-        text = (
-            f"What queueing does for {operation}s does not show in so few I/Os ({shallow.ios} and "
-            f"{deep.ios}) or such uneven ones: {ratio.times} the rate, {change}."
-        )
-    elif effect == "gain":
-        text = (
-            f"Queueing makes {operation}s {ratio.times} as fast, {change}; "
-            f"{wording.percent(NEARLY_ALL, 1)} of the highest rate is reached at queue depth "
-            f"{nearly.queue_depth}."
-        )
-    elif effect == "none":
-        text = f"Queueing does nothing for {operation}s: {change}."
-    else:
-        text = f"{operation.capitalize()}s slow down as the queue deepens, {change}."
+    words = {
+        "operation": operation,
+        "shallow": shallow.ios,
+        "deep": deep.ios,
+        "gain": ratio.spread,
+        "nearly_all": NEARLY_ALL,
+        "nearly": nearly.queue_depth,
+        "change": say(
+            "queue_depth.change",
+            from_iops=shallow.iops,
+            from_depth=shallow.queue_depth,
+            to_iops=deep.iops,
+            to_depth=deep.queue_depth,
+        ),
+    }
+    sentences = [say(f"queue_depth.{'changed' if changed else effect or 'unclear'}", **words)]
+    peak = {"highest_iops": highest.iops, "highest_queue_depth": highest.queue_depth}
     if highest is not deep and highest.iops > GAIN_NOTED * deep.iops:
-        text += (
-            f" The highest rate, {wording.number(highest.iops)} IOPS, is at queue depth "
-            f"{highest.queue_depth}."
-        )
-    return Finding(
-        name=name,
-        title=title,
-        verdict="measured",
-        text=text,
+        sentences.append(say("queue_depth.highest", **peak))
+    return worded(
+        name,
+        title,
+        "measured",
+        together(sentences),
         value=gain,
         unit="1",
         interval=ratio.interval,
@@ -120,8 +104,7 @@ def _finding(run: RunData, operation: str, points: Sequence[Measured]) -> Findin
         | {
             "gain": gain,
             "effect": effect,
-            "highest_iops": highest.iops,
-            "highest_queue_depth": highest.queue_depth,
+            **peak,
             "nearly_all_queue_depth": nearly.queue_depth,
         },
     )

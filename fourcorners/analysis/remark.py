@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from fourcorners import wording
 from fourcorners.analysis.estimate import Estimate, of_point
 from fourcorners.analysis.quantity import Quantity
 from fourcorners.analysis.source import Measured
+from fourcorners.sentences import Said, say, together
 
 
 @dataclass(frozen=True)
@@ -18,23 +18,29 @@ class Sentence:
     it the check of sentences finds the rule (:mod:`fourcorners.validation.arena.sentences`)."""
 
     name: str
-    text: str
+    said: Said
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return self.said.text
 
 
 def sentences_detail(sentences: Sequence[Sentence]) -> dict[str, Any]:
     """What a finding's ``detail`` holds of the sentences that its text is made of."""
-    return {"sentences": [asdict(sentence) for sentence in sentences]}
+    return {"sentences": [{"name": one.name, "text": one.text} for one in sentences]}
 
 
-def joined(sentences: Sequence[Sentence]) -> str:
-    """A finding's text."""
-    return " ".join(sentence.text for sentence in sentences)
+def joined(sentences: Sequence[Sentence]) -> Said:
+    """What a finding says that is made of them."""
+    return together([sentence.said for sentence in sentences])
 
 
 @dataclass(frozen=True)
 class Remark(Sentence):
     """One sentence with what it rests on. ``value`` and ``interval`` (90 %; ``None`` where the
-    recordings cannot tell) carry ``unit``, as in a finding."""
+    recordings cannot tell) carry ``unit``, as in a finding; ``yardstick`` is the code of what the
+    value is compared with."""
 
     yardstick: str
     value: float | None
@@ -48,7 +54,7 @@ class Remark(Sentence):
         return {
             "name": self.name,
             "text": self.text,
-            "yardstick": self.yardstick,
+            "yardstick": say(self.yardstick).text,
             "value": self.value,
             "unit": self.unit,
             "interval": self.interval,
@@ -71,25 +77,13 @@ class Ratio:
         return self.interval is None or not self.interval[0] <= 1 <= self.interval[1]
 
     @property
-    def share(self) -> str:
-        """As a share of the yardstick, with the interval."""
-        return spread(wording.percent(self.value), self.interval, "fraction")
+    def spread(self) -> tuple[float, tuple[float, float] | None]:
+        """Value and interval, as a sentence takes them."""
+        return self.value, self.interval
 
-    @property
-    def times(self) -> str:
-        """As a multiple of the yardstick, with the interval."""
-        return spread(wording.times(self.value), self.interval, "1")
-
-    def remark(self, name: str, text: str, yardstick: str, unit: str) -> Remark:
+    def remark(self, name: str, said: Said, yardstick: str, unit: str) -> Remark:
         """A sentence about it."""
-        return Remark(name, text, yardstick, self.value, unit, self.interval, self.evidence)
-
-
-def spread(value: str, interval: tuple[float, float] | None, unit: str) -> str:
-    """A value with its interval, if that is seen in as many digits as the value has."""
-    if interval is None or len({wording.quantity(bound, unit) for bound in interval}) == 1:
-        return value
-    return f"{value} ({wording.interval(interval, unit)})"
+        return Remark(name, said, yardstick, self.value, unit, self.interval, self.evidence)
 
 
 def ratio_of(

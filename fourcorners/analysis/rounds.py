@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding, Verdict
+from fourcorners.analysis.finding import Finding, Verdict, worded
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
+from fourcorners.sentences import Said, say
 
 if TYPE_CHECKING:
     from fourcorners.analysis.steady_state.window_rules import SniaWindow
@@ -102,28 +102,24 @@ def _saturation(run: RunData) -> list[Finding]:
             earlier = snia_window(values[:end])
             if earlier is not None and earlier.steady:
                 last, window = end, earlier
-        verdict: Verdict
-        if window is None:
-            verdict = "not identifiable"
-            told = f"ended after {wording.count(count, 'round')} of 31 minutes, no window of five"
-        elif window.steady:
-            verdict = "holds"
-            told = (
-                f"is steady by SNIA's rule in rounds {window.first_round + 1} to {last} of 31 "
-                f"minutes, where the specification lets it end: {_told(window, 'iops')}"
-            )
-        else:
-            verdict = "violated"
-            told = (
-                f"is not steady by SNIA's rule in {wording.count(count, 'round')} of 31 minutes: "
-                f"{_told(window, 'iops')}"
+        verdict: Verdict = "not identifiable"
+        said = say("rounds.saturation_short", rounds=count)
+        if window is not None:
+            verdict = "holds" if window.steady else "violated"
+            code = "saturation_steady" if window.steady else "saturation_not_steady"
+            said = say(
+                f"rounds.{code}",
+                first=window.first_round + 1,
+                last=last,
+                rounds=count,
+                window=_said(window, "iops"),
             )
         findings.append(
-            Finding(
+            worded(
                 f"{NAME}{one.test}_last minutes",
                 "Steady state: write saturation",
                 verdict,
-                f"Write saturation {told}.",
+                said,
                 value=None if window is None else window.average,
                 unit="IOPS",
                 evidence=[one.recording],
@@ -142,10 +138,12 @@ def _saturation(run: RunData) -> list[Finding]:
     return findings
 
 
-def _told(window: SniaWindow, metric: str) -> str:
-    return (
-        f"{_amount(window.average, metric)} on average, range "
-        f"{wording.percent(window.range_share)}, slope {wording.percent(window.slope_share)} of it"
+def _said(window: SniaWindow, metric: str) -> Said:
+    return say(
+        f"rounds.{metric}",
+        average=window.average,
+        range_share=window.range_share,
+        slope_share=window.slope_share,
     )
 
 
@@ -196,44 +194,27 @@ def _tracked(
     evidence = [total.recording for total in series]
     name, title = f"{NAME}{test}_{variable}", f"Steady state: {variable}"
     capacity = capacity_bytes(run)
-    opinion = ""
+    words: dict[str, Any] = {"variable": variable, "rounds": len(values), "judged": []}
     if capacity and len(values) >= 2:
         verdict = judge(Series(values, duration, written), capacity)
         detail["judge"] = {"state": str(verdict.state), "text": verdict.text}
-        opinion = (
-            f" The judge of steady state, which looks at bytes written as well: {verdict.text}."
-        )
+        words["judged"].append(say("rounds.judged", words=verdict.said))
     if window is None:
-        text = f"{variable}: {wording.count(len(values), 'round')} are no window of five.{opinion}"
-        return Finding(name, title, "not identifiable", text, evidence=evidence, detail=detail)
-    detail["window"] = _window(window, rounds[window.first_round], rounds[-1])
-    told = _told(window, metric)
-    if window.steady:
-        text = (
-            f"{variable} is steady by SNIA's rule in rounds {rounds[window.first_round]} to "
-            f"{rounds[-1]}: {told}.{opinion}"
-        )
-    else:
-        text = (
-            f"{variable} is not steady by SNIA's rule after "
-            f"{wording.count(len(values), 'round')}: {told}.{opinion}"
-        )
-    return Finding(
+        said = say("rounds.too_few", **words)
+        return worded(name, title, "not identifiable", said, evidence=evidence, detail=detail)
+    first = rounds[window.first_round]
+    detail["window"] = _window(window, first, rounds[-1])
+    words |= {"first": first, "last": rounds[-1], "window": _said(window, metric)}
+    return worded(
         name,
         title,
         "holds" if window.steady else "violated",
-        text,
+        say("rounds.steady" if window.steady else "rounds.not_steady", **words),
         value=window.average,
         unit=unit,
         evidence=evidence,
         detail=detail,
     )
-
-
-def _amount(value: float, metric: str) -> str:
-    if metric == "iops":
-        return f"{wording.number(value)} IOPS"
-    return wording.rate(value) if metric == "bytes_per_second" else wording.duration(value)
 
 
 def _averages(test: str, by_variable: dict[str, list[_Total]]) -> Finding:

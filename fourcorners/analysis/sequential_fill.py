@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData, measured
+from fourcorners.sentences import say
 
 TEST = "sequential-fill"
 
@@ -26,26 +26,25 @@ def find(run: RunData) -> list[Finding]:
     if len(rates) < TENTHS:
         return []
     tenths = _rate_of_tenths(rates)
-    mean = fill.bytes_per_second
-    text = (
-        f"{wording.amount(fill.bytes)} were written in "
-        f"{wording.clock(float(fill.elapsed_s))} at {wording.rate(mean)} on average: the "
-        f"first tenth at {wording.rate(tenths[0])}, the last at {wording.rate(tenths[-1])}, the "
-        f"slowest second at {wording.rate(float(rates.min()))}."
-    )
+    slowest = float(rates.min())
     return [
-        Finding(
-            name="sequential_fill",
-            title="Sequential fill",
-            verdict="measured",
-            text=text,
-            value=mean,
+        worded(
+            "sequential_fill",
+            "Sequential fill",
+            "measured",
+            say(
+                "sequential_fill.measured",
+                elapsed_s=float(fill.elapsed_s),
+                first=tenths[0],
+                last=tenths[-1],
+            ),
+            value=fill.bytes_per_second,
             unit="B/s",
             evidence=[fill.recording],
             detail={
                 "bytes": fill.bytes,
                 "rate_of_tenths_bytes_per_second": tenths,
-                "slowest_second_bytes_per_second": float(rates.min()),
+                "slowest_second_bytes_per_second": slowest,
             },
         )
     ]

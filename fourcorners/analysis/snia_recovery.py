@@ -4,14 +4,14 @@ sequential writes come back after random ones."""
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis.estimate import of_series
-from fourcorners.analysis.finding import Finding
-from fourcorners.analysis.remark import spread
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Array, Measured, RunData, measured
+from fourcorners.sentences import say
 
 IDLE, CROSS = "snia-host-idle-recovery", "snia-cross-stimulus-recovery"
 
@@ -50,15 +50,20 @@ def _pauses(run: RunData) -> list[Finding]:
         interval = _ratio_interval(
             np.array([burst.iops for burst in mine]), _seconds(one, "ios")[-LEVEL_S:]
         )
-        times = spread(wording.times(iops / level), interval, "1")
+        said = say(
+            "snia_recovery.pauses",
+            bursts=len(mine),
+            idle_s=idle_s,
+            iops=iops,
+            gain=(iops / level, interval),
+            level=level,
+        )
         findings.append(
-            Finding(
-                name=f"host_idle_{idle_s:g}",
-                title=f"Bursts with pauses of {idle_s:g} s",
-                verdict="measured",
-                text=f"{wording.count(len(mine), 'burst')} with pauses of {idle_s:g} s: "
-                f"{wording.number(iops)} IOPS, {times} the "
-                f"{wording.number(level)} without a pause.",
+            worded(
+                f"host_idle_{idle_s:g}",
+                f"Bursts with pauses of {idle_s:g} s",
+                "measured",
+                said,
                 value=iops / level,
                 unit="1",
                 interval=interval,
@@ -80,26 +85,28 @@ def _stimuli(run: RunData) -> list[Finding]:
         return []
     minutes = np.convolve(course, np.full(LOOK_S, 1 / LOOK_S), mode="valid")
     back = np.flatnonzero(minutes >= BACK_SHARE * level)
-    first = f"The first minute after the random writes has {wording.rate(float(minutes[0]))}, "
-    first += f"{wording.percent(float(minutes[0]) / level)} of the {wording.rate(level)} before"
-    share = wording.percent(BACK_SHARE)
+    words: dict[str, Any] = {
+        "first": float(minutes[0]),
+        "share": float(minutes[0]) / level,
+        "level": level,
+        "back": BACK_SHARE,
+        "bounds": [],
+    }
     interval = None
     if len(back):
         interval = _back_interval(course, minutes, _seconds(before, "bytes")[-LEVEL_S:])
-        told = f"{share} are reached again after {wording.clock(float(back[0]))}"
         if interval is not None and interval[0] < interval[1]:
-            told += " ({} to {})".format(*(wording.clock(bound) for bound in interval))
+            words["bounds"].append(say("snia_recovery.bounds", low=interval[0], high=interval[1]))
+        said = say("snia_recovery.back", **words, after_s=float(back[0]))
     else:
-        told = (
-            f"{share} are not reached again in {wording.clock(len(course))}: the most is "
-            f"{wording.rate(float(minutes.max()))}"
-        )
+        most = float(minutes.max())
+        said = say("snia_recovery.not_back", **words, seconds=len(course), most=most)
     return [
-        Finding(
-            name="cross_stimulus",
-            title="Sequential writes after random ones",
-            verdict="measured",
-            text=f"{first}; {told}.",
+        worded(
+            "cross_stimulus",
+            "Sequential writes after random ones",
+            "measured",
+            said,
             value=float(back[0]) if len(back) else None,
             unit="s",
             interval=interval,

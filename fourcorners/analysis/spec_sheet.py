@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from fourcorners import wording
 from fourcorners.analysis.estimate import of_point
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.highest import highest
 from fourcorners.analysis.quantity import (
     IOPS,
@@ -36,6 +36,7 @@ from fourcorners.analysis.traits import (
     small_random,
 )
 from fourcorners.catalog.claims import Claim, claims_about
+from fourcorners.sentences import Said, say
 from fourcorners.workload import INCOMPRESSIBLE
 
 REACHED = 0.98
@@ -141,7 +142,8 @@ def claim_words(rows: Sequence[Beside], outcome: str) -> str:
     if claim is None:
         return ""
     ratio = ratio_words(rows)
-    return f"claimed {claim.words}: {ratio}{', ' if ratio else ''}{outcome}"
+    code = "spec_sheet.claimed_ratio" if ratio else "spec_sheet.claimed"
+    return say(code, claim=claim.words, ratio=ratio, outcome=outcome).text
 
 
 def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
@@ -160,11 +162,11 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
     order = list(TITLES)
     rows.sort(key=lambda row: order.index(row.quantity))
     return [
-        Finding(
-            name="spec_sheet",
-            title="Spec sheet",
-            verdict="measured",
-            text="; ".join(_said(row) for row in rows) + ".",
+        worded(
+            "spec_sheet",
+            "Spec sheet",
+            "measured",
+            say("spec_sheet.rows", rows=[_said(row) for row in rows]),
             evidence=tuple(dict.fromkeys(id for row in rows for id in row.evidence)),
             detail={"rows": [asdict(row) for row in rows]},
         )
@@ -233,11 +235,9 @@ def _beside(
     )
 
 
-def _said(row: Row) -> str:
-    value = wording.quantity(row.value, row.unit)
-    bounds = wording.interval(row.interval, row.unit)
-    spread = f" ({bounds})" if " to " in bounds else ""
-    return f"{row.title}: {value}{spread}"
+def _said(row: Row) -> Said:
+    value = (row.value, row.interval)
+    return say("spec_sheet.row", title=row.title, value=value, unit=row.unit)
 
 
 def _row(
@@ -261,13 +261,13 @@ def _row(
 def _conditions(one: Measured) -> str:
     parts = []
     if one.block_bytes is not None and one.block_bytes != SMALL_BYTES:
-        parts.append(wording.size(one.block_bytes))
+        parts.append(say("spec_sheet.block", bytes=one.block_bytes))
     if one.queue_depth is not None:
-        parts.append(f"queue depth {one.queue_depth}")
+        parts.append(say("spec_sheet.depth", depth=one.queue_depth))
     content = one.point.get("content")
     if content and one.operation == "write":
-        parts.append(f"{content} data")
-    return ", ".join(parts)
+        parts.append(say("spec_sheet.content", content=content))
+    return say("spec_sheet.conditions", parts=parts).text
 
 
 def _rates(run: RunData, turns: bool) -> list[Row]:
@@ -330,7 +330,7 @@ def _flushes(run: RunData) -> list[Row]:
         return []
     one = flushed[0]
     rows = [
-        _row(run, key, one, column, "s", conditions="after each write, queue depth 1")
+        _row(run, key, one, column, "s", conditions=say("spec_sheet.flush").text)
         for key, column in (("flush", MEAN_LATENCY), ("flush_p99", P99_LATENCY))
         if column is MEAN_LATENCY or one.ios >= FLUSHES_MIN
     ]
@@ -342,17 +342,27 @@ def _consistency(finding: Finding | None) -> list[Row]:
     if finding is None or not finding.detail.get("steady_iops"):
         return []
     seen, evidence = finding.detail, tuple(finding.evidence)
-    window = wording.count(seen["seconds"] - seen["steady_from_s"], "second")
+    window = seen["seconds"] - seen["steady_from_s"]
     steady = finding.value is not None
-    said = f"last {window}" + ("" if steady else f"; {seen['reason']}")
-
     level = "random_write_steady" if steady else "random_write_last"
-    figures: list[tuple[str, float | None, str, str]] = [
-        (level, seen["steady_iops"], "IOPS", said),
-        ("worst_second", seen["worst_second_iops"], "IOPS", f"of the last {window}"),
-        ("below_half_median", seen["below_half_median_share"], "fraction", "share of the seconds"),
-        ("variation", seen["coefficient_of_variation"], "fraction", "deviation over mean"),
-        ("longest_stall", seen["longest_stall_s"], "s", "of the whole test"),
+    of_level = say("spec_sheet.steady" if steady else "spec_sheet.not_steady", window=window,
+                   reason=seen["reason"])  # fmt: skip
+    figures: list[tuple[str, float | None, str, Said]] = [
+        (level, seen["steady_iops"], "IOPS", of_level),
+        (
+            "worst_second",
+            seen["worst_second_iops"],
+            "IOPS",
+            say("spec_sheet.of_the_last", window=window),
+        ),
+        *(
+            (quantity, seen[key], unit, say(f"spec_sheet.{quantity}"))
+            for quantity, key, unit in (
+                ("below_half_median", "below_half_median_share", "fraction"),
+                ("variation", "coefficient_of_variation", "fraction"),
+                ("longest_stall", "longest_stall_s", "s"),
+            )
+        ),
     ]
     return [
         Row(
@@ -361,7 +371,7 @@ def _consistency(finding: Finding | None) -> list[Row]:
             value=float(value),
             unit=unit,
             interval=finding.interval if key == level else None,
-            conditions=conditions,
+            conditions=conditions.text,
             evidence=evidence,
         )
         for key, value, unit, conditions in figures

@@ -12,17 +12,17 @@ import math
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, capacity_bytes
 from fourcorners.machine.conditions import Conditions
 from fourcorners.recording import Recording
+from fourcorners.sentences import Said, say
 from fourcorners.workload import Workload
 
 if TYPE_CHECKING:
@@ -85,13 +85,12 @@ class End:
     @property
     def text(self) -> str:
         """What happened, in words."""
-        level = "the level of its start" if self.steady_from is None else "its steady state"
-        verb = "fell" if self.level_share < 1 else "rose"
-        return (
-            f"after {wording.count(self.second, 'second')} it left {level} of "
-            f"{wording.number(self.iops)} IOPS: it {verb} by "
-            f"{wording.percent(abs(self.level_share - 1))}"
-        )
+        return say(
+            f"steadiness.{'left_steady' if self.steady else 'left_start'}",
+            second=self.second,
+            iops=self.iops,
+            **_moved(self.level_share),
+        ).text
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class FollowedCourse:
     steady_iops: float | None
     level_iops: float | None
     """Of the level that it had at its end; ``None`` where it had none, or none that was seen."""
-    words: str
+    judged: Said | None
     """What the judge says of the end, where it was asked."""
 
     @property
@@ -180,10 +179,10 @@ class Follower:
         return None if self._watch is None else self._level_iops
 
     @property
-    def words(self) -> str:
+    def judged(self) -> Said | None:
         """What the judge says, where it was asked."""
         verdict = None if self._judge is None else self._judge.verdict
-        return "" if verdict is None else verdict.text
+        return None if verdict is None else verdict.said
 
     def _begin(self) -> bool:
         """Whether there are enough seconds to see whether the start has a level."""
@@ -262,7 +261,7 @@ def follow(course: Course) -> FollowedCourse:
         follower.add(float(iops), float(written))
     left = tuple(_left(course, end) for end in follower.ends)
     steady_from, steady_iops = follower.steady or (None, None)
-    return FollowedCourse(left, steady_from, steady_iops, follower.level_iops, follower.words)
+    return FollowedCourse(left, steady_from, steady_iops, follower.level_iops, follower.judged)
 
 
 def _left(course: Course, end: End) -> Left:
@@ -349,27 +348,21 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
         (str(t.get("title") or test) for t in run.manifest["tests"] if t["name"] == test), test
     )
     alone = len(followed) == 1
-    sentences = [Sentence("left", _sentence(course, seen, alone=alone)) for course, seen in left]
+    sentences = [_left_sentence(course, seen, alone=alone) for course, seen in left]
     level = [seen for _, seen in followed if seen.kept]
     if level:
-        sentences.append(Sentence("kept", _kept(level, alone=alone)))
+        sentences.append(_kept(level, alone=alone))
     levelless = [pair for pair in followed if not pair[1].left and not pair[1].kept]
     sentences += [
-        Sentence("no_level", _without_level(course, seen, alone=alone))
-        for course, seen in levelless[:_TOLD_MAX]
+        _without_level(course, seen, alone=alone) for course, seen in levelless[:_TOLD_MAX]
     ]
-    if len(levelless) > _TOLD_MAX:
-        more = wording.count(len(levelless) - _TOLD_MAX, "more recording")
-        sentences.append(Sentence("no_level_more", f"So had {more} no level."))
-    return Finding(
-        name=f"steadiness_{test}",
-        title=f"Keeping its level: {title}",
-        verdict="violated"
-        if left
-        else "holds"
-        if len(level) == len(followed)
-        else "not identifiable",
-        text=joined(sentences),
+    if (more := len(levelless) - _TOLD_MAX) > 0:
+        sentences.append(Sentence("no_level_more", say("steadiness.no_level_more", more=more)))
+    return worded(
+        f"steadiness_{test}",
+        f"Keeping its level: {title}",
+        "violated" if left else "holds" if len(level) == len(followed) else "not identifiable",
+        joined(sentences),
         value=float(len(left)),
         unit="recordings",
         evidence=[course.recording for course, _ in followed],
@@ -382,7 +375,7 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
                     "seconds": len(course.iops),
                     "steady_from_s": seen.steady_from_s,
                     "steady_iops": seen.steady_iops,
-                    "judge": seen.words,
+                    "judge": "" if seen.judged is None else seen.judged.text,
                     "left": [
                         {
                             "steady_from_s": end.steady_from,
@@ -410,50 +403,60 @@ def _material(seen: FollowedCourse) -> FollowedCourse:
     return replace(seen, left=left)
 
 
-def _kept(kept: list[FollowedCourse], *, alone: bool) -> str:
+def _kept(kept: list[FollowedCourse], *, alone: bool) -> Sentence:
     """Of recordings that had a level at their end; some came to it later than at their start."""
     since = max(seen.steady_from_s or 0 for seen in kept)
-    who = "the rate" if alone else wording.count(len(kept), "recording")
-    begins = "" if not since else f"From second {since:,} on " if alone else "Once level, "
-    text = f"{begins}{who} kept {'its' if len(kept) == 1 else 'their'} level to the end"
-    return f"{text[0].upper()}{text[1:]}, within 10 % by more than chance."
+    if alone:
+        code = "kept_from" if since else "kept"
+    else:
+        code = "several_kept_later" if since else "several_kept"
+    whose = "its" if len(kept) == 1 else "their"
+    words = {"since": since, "recordings": len(kept), "whose": whose}
+    return Sentence("kept", say(f"steadiness.{code}", **words))
 
 
-def _without_level(course: Course, seen: FollowedCourse, *, alone: bool) -> str:
+def _without_level(course: Course, seen: FollowedCourse, *, alone: bool) -> Sentence:
     """Of a recording whose rate changed from its beginning on, and had no level to keep."""
-    first, last = course.iops[:AFTER_S].mean(), course.iops[-AFTER_S:].mean()
-    judged = f": by the judge of steady state it is {seen.words}" if seen.words else ""
-    return (
-        f"{'It' if alone else course.label} had no level to keep, with {wording.number(first)} "
-        f"IOPS in its first {AFTER_S} seconds and {wording.number(last)} in its last{judged}."
+    said = say(
+        "steadiness.no_level",
+        who="It" if alone else course.label,
+        seconds=AFTER_S,
+        first=course.iops[:AFTER_S].mean(),
+        last=course.iops[-AFTER_S:].mean(),
+        judged=[] if seen.judged is None else [say("steadiness.judged", words=seen.judged)],
     )
+    return Sentence("no_level", said)
 
 
-def _sentence(course: Course, seen: FollowedCourse, *, alone: bool) -> str:
-    who = "It" if alone else course.label
-    told, more = seen.left[:_TOLD_MAX], len(seen.left) - _TOLD_MAX
-    text = f"{who} {', then '.join(_change(end) for end in told)}"
-    text += f", and so on {wording.count(more, 'more time')}." if more > 0 else "."
+def _left_sentence(course: Course, seen: FollowedCourse, *, alone: bool) -> Sentence:
+    more, ends = len(seen.left) - _TOLD_MAX, []
     if seen.steady_from_s is not None:
-        text += (
-            f" It ends in a steady state of {wording.number(seen.steady_iops or 0.0)} IOPS, from "
-            f"second {seen.steady_from_s:,} on."
-        )
-    elif seen.words:
-        text += f" At its end it is {seen.words}."
-    return text
+        steady = {"iops": seen.steady_iops or 0.0, "second": seen.steady_from_s}
+        ends.append(say("steadiness.ends_steady", **steady))
+    elif seen.judged is not None:
+        ends.append(say("steadiness.ends", judged=seen.judged))
+    said = say(
+        "steadiness.left",
+        who="It" if alone else course.label,
+        changes=[_change(end) for end in seen.left[:_TOLD_MAX]],
+        more=[say("steadiness.more", more=more)] if more > 0 else [],
+        ends=ends,
+    )
+    return Sentence("left", said)
 
 
-def _change(end: Left) -> str:
-    level = (
-        f"began at {wording.number(end.iops)} IOPS and left that level"
-        if end.steady_from is None
-        else f"was steady at {wording.number(end.iops)} IOPS from second {end.steady_from:,} on "
-        "and left its steady state"
+def _change(end: Left) -> Said:
+    return say(
+        f"steadiness.{'began' if end.steady_from is None else 'was_steady'}",
+        iops=end.iops,
+        steady_from=end.steady_from,
+        second=end.second,
+        wrote=[say("steadiness.wrote", written=end.written_bytes)] if end.written_bytes else [],
+        after_iops=end.after_iops,
+        **_moved(end.share),
     )
-    wrote = f" and {wording.amount(end.written_bytes)} of writes" if end.written_bytes else ""
-    return (
-        f"{level} after {wording.count(end.second, 'second')}{wrote}: it "
-        f"{'fell' if end.share < 1 else 'rose'} by {wording.percent(abs(end.share - 1))}, and the "
-        f"mean from there on is {wording.number(end.after_iops)}"
-    )
+
+
+def _moved(share: float) -> dict[str, Any]:
+    """A level over the one before, for a sentence."""
+    return {"moved": "fell" if share < 1 else "rose", "change": abs(share - 1)}

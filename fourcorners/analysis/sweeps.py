@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fourcorners import wording
 from fourcorners.analysis import consistency
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.sentences import say
 
 EXCEEDED_S = (0.001, 0.01, 0.1, 1.0)
 """What a reader notices: a disk's access, ten of them, a hesitation, a hang."""
@@ -34,23 +34,23 @@ def _exceedances(run: RunData) -> list[Finding]:
             continue
         low, _, count = one.histogram
         counts = {limit: int(count[low * 1e-9 >= limit].sum()) for limit in EXCEEDED_S}
-        counted = f"{one.ios:,} {one.operation}s"
-        told = [
-            f"{counts[limit]:,} took more than {wording.chosen_time(limit)}"
+        slow = [
+            say("exceedance.slow", count=counts[limit], limit=limit)
             for limit in EXCEEDED_S
             if counts[limit]
         ]
-        text = (
-            f"of {counted} {wording.sentence_list(told)}."
-            if told
-            else f"none of {counted} took more than {wording.chosen_time(EXCEEDED_S[0])}."
-        )
+        what = {
+            "what": one.recording.partition("/")[2],
+            "ios": one.ios,
+            "operation": one.operation,
+        }
+        said = say("exceedance.some", **what, slow=slow)
         findings.append(
-            Finding(
-                name=f"exceedance_{one.recording}_{one.operation}",
-                title=f"Slow {one.operation}s",
-                verdict="measured",
-                text=f"{one.recording.partition('/')[2]}: {text}",
+            worded(
+                f"exceedance_{one.recording}_{one.operation}",
+                f"Slow {one.operation}s",
+                "measured",
+                said if slow else say("exceedance.none", **what, limit=EXCEEDED_S[0]),
                 value=counts[EXCEEDED_S[1]] / one.ios,
                 unit="fraction",
                 evidence=[one.recording],
@@ -73,14 +73,17 @@ def _scores(run: RunData) -> list[Finding]:
             continue
         last = consistency.steady(iops)
         score = last.mean_over_deviation
-        window = wording.count(len(iops) - last.first_second, "second")
+        window = len(iops) - last.first_second
+        parts = [] if score is None else [say("score.score", score=score)]
+        said = say(
+            "score.measured", variant=variant, iops=last.mean_iops, window=window, score=parts
+        )
         findings.append(
-            Finding(
-                name=f"score_{one.recording}",
-                title=f"Last {window}, {variant}",
-                verdict="measured",
-                text=f"{variant}: {wording.number(last.mean_iops)} IOPS in the last {window}"
-                + ("." if score is None else f", mean over deviation {wording.number(score)}."),
+            worded(
+                f"score_{one.recording}",
+                say("score.title", variant=variant, window=window).text,
+                "measured",
+                said,
                 value=last.mean_iops,
                 unit="IOPS",
                 evidence=[one.recording],
@@ -97,13 +100,15 @@ def _alignment(run: RunData) -> list[Finding]:
     aligned, unaligned = writes
     share = unaligned.bytes_per_second / aligned.bytes_per_second
     return [
-        Finding(
-            name="unaligned_share",
-            title="Unaligned writes",
-            verdict="measured",
-            text=f"Writes at any sector reach {wording.rate(unaligned.bytes_per_second)}, "
-            f"{wording.percent(share)} of the {wording.rate(aligned.bytes_per_second)} of those "
-            "aligned to 4 KiB.",
+        worded(
+            "unaligned_share",
+            "Unaligned writes",
+            "measured",
+            say(
+                "unaligned_share.measured",
+                unaligned=unaligned.bytes_per_second,
+                aligned=aligned.bytes_per_second,
+            ),
             value=share,
             unit="fraction",
             evidence=[aligned.recording, unaligned.recording],
@@ -127,12 +132,11 @@ def _profile(run: RunData) -> list[Finding]:
     if accesses:
         mean = float(np.mean([one.latency_mean_s for one in accesses]))
         findings.append(
-            Finding(
-                name="access_time",
-                title="Access time",
-                verdict="measured",
-                text=f"A single read takes {wording.duration(mean)} on average over "
-                f"{wording.count(len(accesses), 'place')}.",
+            worded(
+                "access_time",
+                "Access time",
+                "measured",
+                say("transfer_rate.access_time", places=len(accesses)),
                 value=mean,
                 unit="s",
                 evidence=[one.recording for one in accesses],
@@ -145,13 +149,11 @@ def _profile_finding(operation: str, points: Sequence[Measured]) -> Finding:
     rates = [one.bytes_per_second for one in points]
     third = len(rates) // 3
     outer, inner = float(np.mean(rates[:third])), float(np.mean(rates[-third:]))
-    return Finding(
-        name=f"transfer_rate_{operation}",
-        title=f"Transfer rate, {operation}s",
-        verdict="measured",
-        text=f"Sequential {operation}s run at {wording.rate(float(np.mean(rates)))}, from "
-        f"{wording.rate(min(rates))} to {wording.rate(max(rates))}; the last third of the drive "
-        f"has {wording.percent(inner / outer)} of the rate of the first.",
+    return worded(
+        f"transfer_rate_{operation}",
+        f"Transfer rate, {operation}s",
+        "measured",
+        say("transfer_rate.measured", operation=operation, least=min(rates), most=max(rates)),
         value=float(np.mean(rates)),
         unit="B/s",
         evidence=[one.recording for one in points],
@@ -169,12 +171,17 @@ def _cache(run: RunData) -> list[Finding]:
     shallow = on[depths[0]].iops / off[depths[0]].iops
     deep = on[depths[-1]].iops / off[depths[-1]].iops
     return [
-        Finding(
-            name="write_cache_gain",
-            title="Write cache",
-            verdict="measured",
-            text=f"With its cache the drive writes {wording.times(shallow)} as fast at queue depth "
-            f"{depths[0]}, and {wording.times(deep)} at {depths[-1]}.",
+        worded(
+            "write_cache_gain",
+            "Write cache",
+            "measured",
+            say(
+                "write_cache_gain.measured",
+                shallow=shallow,
+                shallow_depth=depths[0],
+                deep=deep,
+                deep_depth=depths[-1],
+            ),
             value=shallow,
             unit="1",
             evidence=[one.recording for one in writes],

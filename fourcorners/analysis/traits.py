@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.consistency import longest_stall_s
+from fourcorners.analysis.consistency_findings import feels_like
 from fourcorners.analysis.estimate import SECOND_IOS_MIN, of_point
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.collection.recovery import UNCHANGED_MAX
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY
 from fourcorners.analysis.queue_depth import Effect
+from fourcorners.analysis.remark import Sentence
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.workload import INCOMPRESSIBLE
 
@@ -96,6 +98,8 @@ class Traits:
     """Whether random writes had come to a level after the cliff, if there was one: their steady
     state, or what looks like it so far."""
     consistency_evidence: tuple[str, ...] = ()
+    felt: Sentence | None = None
+    """How that level feels to a person; ``None`` without a level."""
     pauses: Pauses | None = None
     """``None`` where nothing measured it."""
     compression: tuple[Measured, Measured] | None = None
@@ -139,13 +143,15 @@ def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
     write_model = _detail(by_name, "access_model_write")
     consistency = by_name.get("consistency_write")
     compression = by_name.get("compression")
+    level = consistency is not None and bool(consistency.detail.get("level"))
     return Traits(
         read=_operation(run, by_name, "read"),
         write=_operation(run, by_name, "write"),
         cluster_bytes=write_model.get("cluster_bytes_estimate"),
         consistency={} if consistency is None else consistency.detail,
-        consistency_level=consistency is not None and bool(consistency.detail.get("level")),
+        consistency_level=level,
         consistency_evidence=() if consistency is None else tuple(consistency.evidence),
+        felt=feels_like(consistency) if consistency is not None and level else None,
         pauses=_pauses(by_name),
         compression=None if compression is None else _contents(run, compression),
         evidence=tuple(dict.fromkeys(id for f in by_name.values() for id in f.evidence)),

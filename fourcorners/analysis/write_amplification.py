@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fourcorners import wording
-from fourcorners.analysis.finding import Finding
+from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.analysis.traits import SMALL_BYTES
+from fourcorners.sentences import say
 
 
 def find(run: RunData) -> list[Finding]:
@@ -41,17 +41,15 @@ def find(run: RunData) -> list[Finding]:
         }
         for kind, one in kinds.items()
     ]
-    said = [
-        f"{wording.number(row['write_amplification'])} for {row['writes']} ({row['recording']})"
-        for row in rows
-    ]
     return [
-        Finding(
-            name="write_amplification",
-            title="Write amplification",
-            verdict="measured",
-            text="For each byte that the host writes the drive programs so many bytes of flash: "
-            f"{wording.sentence_list(said)}, each over the whole recording.",
+        worded(
+            "write_amplification",
+            "Write amplification",
+            "measured",
+            say(
+                "write_amplification_of.measured",
+                kinds=[say("write_amplification_of.kind", **row) for row in rows],
+            ),
             value=max(row["write_amplification"] for row in rows),
             unit="1",
             evidence=[row["recording"] for row in rows],
@@ -89,8 +87,12 @@ def _of_usual_size(writes: list[Measured]) -> list[Measured]:
 
 def _kind(one: Measured) -> str:
     """What is written, as a person says it: "sequential writes of 128 KiB"."""
-    size = f" of {wording.size(one.block_bytes)}" if one.block_bytes else ""
     content = one.point.get("content")
-    data = f", {content} data" if content and content != "incompressible" else ""
-    flushed = ", each flushed" if one.point.get("flush_every_writes") == 1 else ""
-    return f"{one.point['pattern']} writes{size}{data}{flushed}"
+    parts = []
+    if one.block_bytes:
+        parts.append(say("writes.size", bytes=one.block_bytes))
+    if content and content != "incompressible":
+        parts.append(say("writes.content", content=content))
+    if one.point.get("flush_every_writes") == 1:
+        parts.append(say("writes.flushed"))
+    return say("writes.kind", pattern=one.point["pattern"], parts=parts).text

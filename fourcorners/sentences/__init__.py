@@ -75,6 +75,16 @@ _WRITERS: Mapping[str, Callable[[Any, str], str]] = {
     "whole": lambda value, _: f"{round(value):,}",
 }
 
+_JOINS: Mapping[str, Callable[[list[str]], str]] = {
+    "commas": ", ".join,
+    "run": "".join,
+    "said": " ".join,
+    "list": wording.sentence_list,
+    "semicolons": "; ".join,
+    "then": ", then ".join,
+}
+"""How several sentences become one."""
+
 
 def sentence(said: Said, known: Mapping[str, Any] | None = None) -> str:
     """The words for a code.
@@ -112,10 +122,9 @@ class _Writer(string.Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         name, _, argument = format_spec.partition(" ")
-        if name in ("said", "list"):
+        if name in _JOINS:
             texts = [sentence(said) for said in (value if isinstance(value, list) else [value])]
-            texts = [text for text in texts if text]
-            text = " ".join(texts) if name == "said" else wording.sentence_list(texts)
+            text = _JOINS[name]([text for text in texts if text])
             first = {"lower": str.lower, "upper": str.upper}.get(argument, str)
             return f"{first(text[:1])}{text[1:]}"
         if name in _WRITERS:

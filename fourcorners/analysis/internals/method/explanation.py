@@ -1,7 +1,7 @@
 """Finding ``explanation``: what kind of drive the probes met.
 
 The kind follows from the first of these that was measured: rotation (a disk), log blocks, a mapping
-unit of at least 256 KiB (a drive that maps clusters), a smaller one, spare area or that small
+unit of at least 256 KiB (a block-mapped drive), a smaller one, spare area or that small
 writes have no block rewritten (a drive that maps pages), dies, or that nothing rotates (a
 solid-state drive).
 Then each finding that tells something adds a sentence: how it reads and writes, what is inside, how
@@ -16,8 +16,8 @@ from typing import Any
 from fourcorners.analysis.finding import ODD, Finding, worded
 from fourcorners.sentences import Said, say
 
-CLUSTER_MIN_BYTES = 256 * 2**10
-"""Least unit that is a cluster: pages and rows of them, which drives map at a time, are smaller."""
+BLOCK_MAPPED_MIN_BYTES = 256 * 2**10
+"""Least unit of a block-mapped drive: pages and rows of them, which others map, are smaller."""
 
 FLASH_READ_S = 10e-6
 """Time of a small read below which it comes out of memory: flash takes 20 us for a page."""
@@ -178,8 +178,8 @@ def _kind(measured: _Measured) -> tuple[str, Said]:
         return "disk", _told("disk")
     if value("log_blocks"):
         return "log-block", _told("log_block_of" if unit else "log_block", unit=unit)
-    if unit >= CLUSTER_MIN_BYTES:
-        return "cluster-mapped", _told("cluster_mapped", unit=unit)
+    if unit >= BLOCK_MAPPED_MIN_BYTES:
+        return "block-mapped", _told("block_mapped", unit=unit)
     if unit:
         return "page-mapped", _told("page_mapped", unit=unit)
     if value("over_provisioning"):

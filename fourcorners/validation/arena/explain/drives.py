@@ -24,7 +24,7 @@ KINDS = (
     "NVMe SSD",
     "compressing SSD",
     "SLC-cached SSD",
-    "cluster-mapped SSD",
+    "block-mapped SSD",
     "log-block SSD",
     "disk",
 )
@@ -49,8 +49,8 @@ def draw(seed: int, index: int) -> Hidden:
     match kind:
         case "disk":
             file_kind, sections = "disk", _disk(chance)
-        case "cluster-mapped SSD":
-            file_kind, sections = "block-mapped-ssd", _cluster_mapped(chance)
+        case "block-mapped SSD":
+            file_kind, sections = "block-mapped-ssd", _block_mapped(chance)
         case "log-block SSD":
             file_kind, sections = "log-block-ssd", _log_block(chance)
         case _:
@@ -170,9 +170,9 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     return sections
 
 
-def _cluster_mapped(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
+def _block_mapped(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
     page = int(chance.choice([2, 4])) * KIB
-    cluster_pages = 128
+    block_pages = 128
     channels, planes = int(chance.choice([2, 4])), int(chance.choice([1, 2]))
     ways = int(chance.choice([1, 2, 4]))
     return {
@@ -189,7 +189,7 @@ def _cluster_mapped(chance: np.random.Generator) -> dict[str, dict[str, Any]]:
             "ways": ways,
             "planes": planes,
             "page_size": Bytes(page),
-            "pages_per_block": cluster_pages,
+            "pages_per_block": block_pages,
             "read_time": Seconds(_between(chance, 40, 80) * _US),
             "program_time": Seconds(_between(chance, 0.6, 1.6) * _MS),
             "erase_time": Seconds(_between(chance, 1.5, 3) * _MS),

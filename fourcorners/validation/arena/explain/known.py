@@ -22,7 +22,7 @@ def _kind(drive: catalog.DriveFile) -> str:
         case "disk":
             return "disk"
         case "block-mapped-ssd":
-            return "cluster-mapped SSD"
+            return "block-mapped SSD"
         case "log-block-ssd":
             return "log-block SSD"
     sections = tomllib.loads(drive.text)

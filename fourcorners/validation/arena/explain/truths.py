@@ -40,7 +40,7 @@ class Truth:
     said: Callable[[Mapping[str, Any]], float | None] = _value
 
 
-_KINDS_TOLD = ("disk", "page-mapped", "cluster-mapped", "log-block")
+_KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
 """Kinds of drives as the story has them, numbered from 1."""
 
 _FLUSHED_BYTES = 4096
@@ -69,7 +69,7 @@ def true_of(hidden: Hidden) -> dict[str, float]:
 def _kind(kind: str) -> float:
     told = {
         "disk": "disk",
-        "block-mapped-ssd": "cluster-mapped",
+        "block-mapped-ssd": "block-mapped",
         "log-block-ssd": "log-block",
     }.get(kind, "page-mapped")
     return 1.0 + _KINDS_TOLD.index(told)

@@ -39,7 +39,7 @@ must at least not be another order, twice as much or half."""
 _SMALL_BYTES = 4096
 
 _REWRITTEN_MIN_S = 3e-3
-"""A little below what the analysis takes for the rewriting of a cluster."""
+"""A little below what the analysis takes for the rewriting of a block."""
 
 _MERGED_AFTER_S = 10.0
 """Seconds after which the logs of a drive that merges them are full."""
@@ -108,7 +108,7 @@ def _rewrites_for_each(page: Page) -> Ruling:
 def _kind(kind: str) -> Rule:
     def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         rulings = [drop(claim, page, drive)] if kind == "page-mapped" else []
-        if "rewrites a large cluster for each small write" in claim.text:
+        if "rewrites a large block for each small write" in claim.text:
             rulings.append(_rewrites_for_each(page))
         if drive is not None:
             of = drive.hidden.kind
@@ -116,7 +116,7 @@ def _kind(kind: str) -> Rule:
                 "unknown": True,
                 "memory": False,
                 "disk": drive.is_disk,
-                "cluster-mapped": of in ("cluster-mapped SSD", "log-block SSD"),
+                "block-mapped": of in ("block-mapped SSD", "log-block SSD"),
                 "page-mapped": drive.maps_pages,
                 "solid-state": not drive.is_disk,
             }[kind]
@@ -204,7 +204,7 @@ def _small_writes(claim: PageSentence, page: Page, drive: KnownDrive | None) -> 
     if drive is not None:
         rulings.append(
             require(
-                drive.hidden.kind in ("cluster-mapped SSD", "log-block SSD"),
+                drive.hidden.kind in ("block-mapped SSD", "log-block SSD"),
                 f"a {drive.hidden.kind} rewrites nothing large for a small write",
             )
         )
@@ -394,7 +394,7 @@ RULES: dict[str, Rule] = {
     **COURSE_RULES,
     **{
         f"kind_{kind}": _kind(kind)
-        for kind in ("unknown", "memory", "disk", "cluster-mapped", "page-mapped", "solid-state")
+        for kind in ("unknown", "memory", "disk", "block-mapped", "page-mapped", "solid-state")
     },
     "fastest": _fastest,
     "small_writes_cost": _small_writes,
