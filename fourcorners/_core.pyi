@@ -16,6 +16,7 @@ __all__ = [
     "SimulatedDrive",
     "Verification",
     "check_workload",
+    "foreign_conformance",
 ]
 
 _Array = npt.NDArray[np.uint64]
@@ -128,6 +129,10 @@ class RawRecording:
     def operations(self) -> dict[str, RawOperation]: ...
     @property
     def log(self) -> RawIoLog | None: ...
+
+def foreign_conformance(
+    command: list[str], seed: int, folder: str, io_limit_ns: int = ...
+) -> list[tuple[str, bool | None, str]]: ...
 
 @final
 class ForeignDrive:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fault_runs import validate
 
 import fourcorners as fc
 from fourcorners.cli import main
@@ -170,6 +171,24 @@ def test_options_of_other_drives_are_refused(drive: str) -> None:
         fc.open_target(drive, settings={"cache.write_back": False})
     with pytest.raises(UserError, match="--size is for files and devices"):
         fc.open_target(drive, size=2**30)
+
+
+def test_a_program_is_held_against_the_protocol(
+    drive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", drive, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("conformance", document)
+    assert {check["holds"] for check in document["checks"]} == {True}
+    assert main(["verify", drive, "--span", "1GB"]) == 2
+    assert "--span is for targets that keep data" in capsys.readouterr().err
+    silent = tmp_path / "silent.sh"
+    silent.write_text("exit 3\n")
+    assert main(["verify", f"exec:sh {silent}"]) == 1
+    said = capsys.readouterr().out
+    assert "WRONG it greets" in said
+    assert "exit status: 3" in said
+    assert "0 of 13 checks hold" in said
 
 
 WRONG = {

@@ -5,11 +5,12 @@ use crate::verification::Verification;
 use crate::watch::run_watched;
 use crate::{io_error, value_error};
 use fourcorners_execution::execute;
-use fourcorners_foreign::{Command, SILENCE_S_MAX};
+use fourcorners_foreign::{Command, Outcome, SILENCE_S_MAX, conformance};
 use fourcorners_verified::{Memory, Remembering, Verified};
 use fourcorners_workload::Workload;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,9 +30,7 @@ impl ForeignDrive {
     #[new]
     #[pyo3(signature = (command, seed, io_limit_ns=IO_LIMIT_NS))]
     fn new(py: Python<'_>, command: Vec<String>, seed: u64, io_limit_ns: u64) -> PyResult<Self> {
-        let mut words = command.into_iter();
-        let program = words.next().ok_or_else(|| value_error("the command is empty"))?;
-        let command = Command { program, arguments: words.collect() };
+        let command = command_of(command)?;
         let drive = py
             .detach(|| {
                 let limit = Duration::from_nanos(io_limit_ns);
@@ -142,4 +141,33 @@ impl ForeignDrive {
     fn counters(&mut self, py: Python<'_>) -> PyResult<BTreeMap<String, f64>> {
         py.detach(|| self.drive.counters()).map_err(io_error)
     }
+}
+
+/// Each check: what is wanted, whether it is so (`None` where the drive does not offer it), and why not.
+#[pyfunction]
+#[pyo3(signature = (command, seed, folder, io_limit_ns=IO_LIMIT_NS))]
+pub fn foreign_conformance(
+    py: Python<'_>,
+    command: Vec<String>,
+    seed: u64,
+    folder: PathBuf,
+    io_limit_ns: u64,
+) -> PyResult<Vec<(&'static str, Option<bool>, String)>> {
+    let command = command_of(command)?;
+    let limit = Duration::from_nanos(io_limit_ns);
+    let checks = py.detach(|| conformance(&command, seed, limit, &folder));
+    Ok(checks
+        .into_iter()
+        .map(|check| match check.outcome {
+            Outcome::Passed => (check.wanted, Some(true), String::new()),
+            Outcome::Failed(why) => (check.wanted, Some(false), why),
+            Outcome::NotOffered => (check.wanted, None, String::new()),
+        })
+        .collect())
+}
+
+fn command_of(words: Vec<String>) -> PyResult<Command> {
+    let mut words = words.into_iter();
+    let program = words.next().ok_or_else(|| value_error("the command is empty"))?;
+    Ok(Command { program, arguments: words.collect() })
 }

@@ -51,6 +51,7 @@ fn tell_of_panics_when_debugging() {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tell_of_panics_when_debugging();
     module.add_function(wrap_pyfunction!(check_workload, module)?)?;
+    module.add_function(wrap_pyfunction!(foreign::foreign_conformance, module)?)?;
     module.add_class::<foreign::ForeignDrive>()?;
     module.add_class::<raw_recording::RawIoLog>()?;
     module.add_class::<raw_recording::RawLatencies>()?;

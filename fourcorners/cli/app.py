@@ -642,6 +642,7 @@ def reproduce(
     help_epilogue=examples(
         "verify test.bin --size 8GiB",
         "verify /dev/nvme1n1 --destroy-data /dev/nvme1n1 --state before",
+        "verify exec:./mysim",
     ),
 )
 def verify(
@@ -663,12 +664,13 @@ def verify(
     progress: ProgressOption = "auto",
     quiet: Silent = False,
 ) -> int:
-    """Find out whether a target keeps what is written to it.
+    """Find out whether a target keeps what is written to it, or a program to the protocol.
 
     Parameters
     ----------
     target
-        What to verify, as in "characterize".
+        What to verify, as in "characterize"; of exec:COMMAND, whether the program simulates a drive
+        as docs/foreign-drives.md wants it.
     seconds
         Duration of the mixed load between the fill and the pass over everything.
     span

@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from fourcorners.cli import conformance
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.output import print_json, say
 from fourcorners.cli.progress import choose_progress
-from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.errors import EXIT_DAMAGED, EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.running import interrupt
 from fourcorners.running.interrupt import InterruptRequest
+from fourcorners.target.foreign import is_foreign
 from fourcorners.target.open import open_target
 from fourcorners.target.purge import Method
 from fourcorners.target.verification import BLOCK_BYTES, Verification, check, verify
 from fourcorners.wording import chosen_size
 
+_OF_DATA = ("span", "state", "again", "size", "destroy_data", "overwrite", "purge", "engine")
 # Of more damages than this the rest is in --json.
 _SHOWN_MAX = 20
 
@@ -40,6 +43,8 @@ class Options:
 
 def run(locator: str, options: Options) -> int:
     """Verifies one target and returns the exit code."""
+    if is_foreign(locator):
+        return _run_program(locator, options)
     # Opening may make a file.
     check(
         seconds=options.seconds,
@@ -83,6 +88,21 @@ def run(locator: str, options: Options) -> int:
     if found.failure is not None:
         return EXIT_FAILED
     return EXIT_INTERRUPTED if found.interrupted else 0
+
+
+def _run_program(locator: str, options: Options) -> int:
+    """A program that is a drive keeps no data: whether it keeps to the protocol."""
+    for option in _OF_DATA:
+        if getattr(options, option):
+            name = option.replace("_", "-")
+            raise UserError(f"--{name} is for targets that keep data, and {locator} is a program")
+    return conformance.run(
+        locator,
+        seed=options.seed,
+        silence_s=options.io_limit_s,
+        json=options.json,
+        quiet=options.quiet,
+    )
 
 
 def _show(found: Verification) -> None:

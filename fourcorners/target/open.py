@@ -12,7 +12,7 @@ from fourcorners.errors import UserError
 from fourcorners.target.foreign import ForeignTarget, is_foreign
 from fourcorners.target.real import RealTarget, checked_method
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners.target.target import SEED_MAX, Target, io_limit_ns
+from fourcorners.target.target import Target, check_seed, io_limit_ns
 
 
 def is_simulated(locator: str) -> bool:
@@ -63,7 +63,7 @@ def open_target(
     Raises:
         UserError: one sentence that says what is wrong and what to do.
     """
-    _check_seed(seed)
+    check_seed(seed)
     drive = None
     if is_foreign(locator):
         pass  # The command is all that is known of it.
@@ -182,7 +182,7 @@ def examine_new_file(
 ) -> None:
     """Raises :class:`UserError` where :func:`open_target` would, for a file that it would make, and
     makes none."""
-    _check_seed(seed)
+    check_seed(seed)
     _refuse_real_mistakes(locator, size, settings, state)
     io_limit_ns(io_limit_s)
     if checked_method(purge_method, locator, destroy_data) is not None:
@@ -197,11 +197,6 @@ def examine_new_file(
         )
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
-
-
-def _check_seed(seed: int) -> None:
-    if not 0 <= seed <= SEED_MAX:
-        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
 
 
 def _refuse_real_mistakes(locator: str, size: int | None, settings: Any, state: Any) -> None:

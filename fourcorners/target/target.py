@@ -203,6 +203,12 @@ def check_idle(seconds: float) -> None:
         raise UserError(f"idle for {seconds:g} s: use 0 to {IDLE_S_MAX:,.0f} seconds")
 
 
+def check_seed(seed: int) -> None:
+    """Raises :class:`UserError` for what generators cannot be seeded with."""
+    if not 0 <= seed <= SEED_MAX:
+        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
+
+
 def io_limit_ns(io_limit_s: float | None) -> dict[str, int]:
     """The limit as an argument of the core, which has a default; raises :class:`UserError`."""
     if io_limit_s is None:

@@ -16,7 +16,7 @@ from typing import Any
 from fourcorners import _core
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.recording import Recording
-from fourcorners.target.target import SEED_MAX, Target, Watch
+from fourcorners.target.target import Target, Watch, check_seed
 from fourcorners.workload import SECONDS_MAX, Stream, Workload
 
 SCHEMA = "fourcorners/verification"
@@ -205,8 +205,7 @@ def check(
     be created, before the target is opened. Raises :class:`UserError`."""
     if not 0 < seconds <= SECONDS_MAX:
         raise UserError(f"--seconds {seconds:g}: use more than 0, and at most {SECONDS_MAX:g}")
-    if not 0 <= seed <= SEED_MAX:
-        raise UserError(f"seed {seed}: use 0 to {SEED_MAX}")
+    check_seed(seed)
     for count in (span, size):
         if count is not None:
             _check_size(count)

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod conformance;
 mod drive;
 mod hello;
 mod link;
@@ -8,6 +9,7 @@ mod process;
 mod record;
 mod rings;
 
+pub use conformance::{Check, Outcome, conformance};
 pub use drive::{ForeignDrive, SILENCE_S_MAX};
 pub use hello::{Abilities, Identity};
 pub use process::Command;

@@ -1,6 +1,6 @@
 //! Programs that are drives, and programs that are none.
 
-use fourcorners_foreign::{Command, ForeignDrive, ForeignError};
+use fourcorners_foreign::{Command, ForeignDrive, ForeignError, Outcome, conformance};
 use fourcorners_target::Target;
 use fourcorners_workload::{Content, Operation, Request};
 use std::path::{Path, PathBuf};
@@ -142,6 +142,46 @@ fn a_child_that_hangs_is_not_waited_for_any_longer() {
     let error = ForeignDrive::start_within(&command, 1, Duration::from_secs(1)).unwrap_err();
     assert!(error.to_string().contains("has not answered for 1 s"), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(20));
+}
+
+fn failures(words: &[&str]) -> Vec<(&'static str, String)> {
+    let folder = std::env::temp_dir().join(format!("fourcorners-{}-states", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let checks = conformance(&command(words), 1, Duration::from_secs(60), &folder);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(checks.len(), 13);
+    let failed = checks.into_iter().filter_map(|check| match check.outcome {
+        Outcome::Passed => None,
+        Outcome::NotOffered => panic!("{} is not offered", check.wanted),
+        Outcome::Failed(why) => Some((check.wanted, why)),
+    });
+    failed.collect()
+}
+
+#[test]
+fn the_reference_children_conform_and_what_breaks_one_is_found() {
+    let program = compiled("conform");
+    assert_eq!(failures(&[program.to_str().unwrap()]), []);
+    std::fs::remove_file(program).unwrap();
+    let mut text = std::fs::read_to_string(reference("drive.py")).unwrap();
+    for (from, to) in [
+        ("import sys\n", "import sys, time\n"),
+        ("service_ns = 60_000", "service_ns = 50_000 + time.time_ns() % 9_999"),
+        (r#""lost": []"#, r#""lost": [[0, 512]]"#),
+        ("if kind in (TRIM,", "if kind == TRIM: sys.exit('no TRIM')\n        if kind in (TRIM,"),
+        ("                return\n", "                time.sleep(60)\n"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let found = failures(&["python3", "-c", &text]);
+    let wanted = ["same seed", "TRIM", "loss of power", "a state", "it ends"];
+    assert_eq!(found.len(), wanted.len(), "{found:?}");
+    for ((check, why), part) in found.iter().zip(wanted) {
+        assert!(check.contains(part), "{check}: {why}");
+    }
+    assert!(found[1].1.contains("its last words: no TRIM"), "{}", found[1].1);
+    assert!(found[2].1.contains("lost bytes 0 to 512"), "{}", found[2].1);
 }
 
 #[test]

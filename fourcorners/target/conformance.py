@@ -1,0 +1,37 @@
+"""Whether a program is a drive as the protocol wants it (docs/foreign-drives.md)."""
+
+import tempfile
+from dataclasses import dataclass
+
+from fourcorners import _core
+from fourcorners.target.foreign import words_of
+from fourcorners.target.target import check_seed, io_limit_ns
+
+
+@dataclass(frozen=True)
+class ProtocolCheck:
+    """One check: what is ``wanted``, as a sentence without its end; whether it ``holds``, ``None``
+    where the drive does not say that it can; and ``why`` not."""
+
+    wanted: str
+    holds: bool | None
+    why: str
+
+
+def conformance(
+    locator: str, *, seed: int = 1, silence_s: float | None = None
+) -> list[ProtocolCheck]:
+    """Starts the program of ``exec:COMMAND`` anew for each check of everything that it says it can.
+
+    Args:
+        locator: the program.
+        seed: root of the drive's randomness.
+        silence_s: how long the program may take for one answer, 60 seconds by default.
+
+    Raises :class:`UserError` for a locator that is no command, and for a seed or time that is none.
+    """
+    check_seed(seed)
+    limit = io_limit_ns(silence_s)
+    with tempfile.TemporaryDirectory() as folder:
+        checks = _core.foreign_conformance(words_of(locator), seed, folder, **limit)
+    return [ProtocolCheck(*check) for check in checks]
