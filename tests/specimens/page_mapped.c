@@ -339,20 +339,15 @@ static void begin_flush(uint32_t slot) {
     flushes[flushes_held++] = (struct flush){slot, orders++, cached_pages};
 }
 
-static struct record *arrivals; /* of requests on their way from the host, by slot */
-static uint32_t arrivals_room;
-
-static void arrive(uint64_t slot_number, uint64_t b) {
-    (void)b;
-    uint32_t slot = (uint32_t)slot_number;
-    struct record request = arrivals[slot];
-    uint64_t begin = request.offset_bytes, end = begin + request.length_bytes, size = with.page_bytes;
-    bool reads = request.kind == READ;
-    if (request.kind == FLUSH) {
+static void arrive(const struct record *request) {
+    uint32_t slot = request->slot;
+    uint64_t begin = request->offset_bytes, end = begin + request->length_bytes, size = with.page_bytes;
+    bool reads = request->kind == READ;
+    if (request->kind == FLUSH) {
         begin_flush(slot);
         return;
     }
-    if (request.kind == TRIM) { /* pages of which a part remains, keep it */
+    if (request->kind == TRIM) { /* pages of which a part remains, keep it */
         for (uint64_t page = (begin + size - 1) / size; (page + 1) * size <= end; page++) forget(&planes[plane_of((uint32_t)page)], (uint32_t)page);
         complete_at(now_ns + (uint64_t)host.overhead_ns, slot);
         return;
@@ -362,29 +357,13 @@ static void arrive(uint64_t slot_number, uint64_t b) {
     for (uint64_t page = first; page <= last; page++) {
         uint64_t from = later(begin, page * size), to = end < (page + 1) * size ? end : (page + 1) * size;
         uint32_t number = (uint32_t)page, bytes = (uint32_t)(to - from);
-        if (!reads) write_page(slot, number, bytes, request.flags & FUA);
+        if (!reads) write_page(slot, number, bytes, request->flags & FUA);
         else if ((with.cache_pages && (queued[number] || in_flight[number])) || (where[number] == NONE && !with.erased_reads)) page_to_host(slot, bytes);
         else enqueue(slot, number, bytes, true);
     }
     /* All pieces wait before any die chooses, so that they can be merged. */
     uint64_t dies_in_turn = last - first + 1 < all_planes ? last - first + 1 : all_dies;
     for (uint64_t i = 0; i < dies_in_turn; i++) go(dies_in_turn == all_dies ? (uint32_t)i : plane_of((uint32_t)(first + i)) / with.planes);
-}
-
-static void cross_link(uint64_t slot, uint64_t from_ns) {
-    bool writes = arrivals[slot].kind == WRITE;
-    at(writes ? over_link(false, later(now_ns, from_ns), arrivals[slot].length_bytes) : from_ns, arrive, slot, 0);
-}
-
-static void submit(const struct record *request) {
-    if (request->slot >= arrivals_room) {
-        arrivals_room = 2 * request->slot + 64;
-        if (!(arrivals = realloc(arrivals, arrivals_room * sizeof *arrivals))) fail("There is no memory for requests.");
-    }
-    arrivals[request->slot] = *request;
-    uint64_t taken_ns = taken_by_controller(), held_ns = request->kind == WRITE ? throttled(request->length_bytes) : 0;
-    if (held_ns) at(now_ns + held_ns, cross_link, request->slot, taken_ns);
-    else cross_link(request->slot, taken_ns);
 }
 
 /* ---- The drive. ---- */
@@ -523,7 +502,7 @@ int main(int count, char **values) {
     serve(&(struct drive){
         .name = name,
         .summary = "Static allocation of pages to channel, way, die and plane; each plane collects by itself.",
-        .capacity_bytes = with.capacity_bytes, .can_trim = true, .begin = begin, .submit = submit,
+        .capacity_bytes = with.capacity_bytes, .can_trim = true, .begin = begin, .arrive = arrive,
         .programmed_bytes = programmed_bytes, .truths = truths, .counters = counters,
         .power_cut = with.cache_pages ? power_cut : NULL});
 }

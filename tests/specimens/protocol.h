@@ -37,6 +37,7 @@ struct drive {
     bool can_trim, keeps_nothing;               /* keeps_nothing: earlier writes change no later speed */
     void (*begin)(void);                        /* makes all state new, at the start and at a purge */
     void (*submit)(const struct record *);      /* lies within the capacity; call complete_at for it once */
+    void (*arrive)(const struct record *);      /* instead: it has passed controller and link (model.h) */
     uint64_t (*programmed_bytes)(void);         /* into flash since it was made, or NULL */
     void (*truths)(void);                       /* calls `item` for each, or NULL */
     void (*counters)(void);                     /* calls `item` for each, or NULL */
@@ -149,6 +150,30 @@ static inline char *receive(struct record *record) {
     }
 }
 
+/* ---- Requests on their way from the host, by slot: the controller, throttling, the link. ---- */
+
+static struct record *arrivals;
+static uint32_t arrivals_room;
+static void (*arrive_at_drive)(const struct record *);
+
+static inline void arrival(uint64_t slot, uint64_t b) { (void)b, arrive_at_drive(&arrivals[slot]); }
+
+static inline void cross_link(uint64_t slot, uint64_t from_ns) {
+    if (from_ns < now_ns) from_ns = now_ns;
+    at(arrivals[slot].kind == WRITE ? over_link(false, from_ns, arrivals[slot].length_bytes) : from_ns, arrival, slot, 0);
+}
+
+static inline void send_to_drive(const struct record *request) {
+    if (request->slot >= arrivals_room) {
+        arrivals_room = 2 * request->slot + 64;
+        if (!(arrivals = realloc(arrivals, arrivals_room * sizeof *arrivals))) fail("There is no memory for requests.");
+    }
+    arrivals[request->slot] = *request;
+    uint64_t taken_ns = taken_by_controller(), held_ns = request->kind == WRITE ? throttled(request->length_bytes) : 0;
+    if (held_ns) at(now_ns + held_ns, cross_link, request->slot, taken_ns);
+    else cross_link(request->slot, taken_ns);
+}
+
 /* ---- The conversation. ---- */
 
 static const char *comma = "";
@@ -230,6 +255,7 @@ static inline _Noreturn void serve(const struct drive *drive) {
     say_list(",\"truths\":{", drive->truths, "}}\n");
     send_output();
     drive->begin();
+    arrive_at_drive = drive->arrive;
     for (;;) {
         if ((line = receive(&record))) {
             grant(drive, line);
@@ -241,7 +267,7 @@ static inline _Noreturn void serve(const struct drive *drive) {
                                             record.length_bytes > drive->capacity_bytes - record.offset_bytes)) {
             at(now_ns, NULL, record.slot, EINVAL);
         } else {
-            drive->submit(&record);
+            (drive->arrive ? send_to_drive : drive->submit)(&record);
         }
     }
 }
