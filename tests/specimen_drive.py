@@ -1,4 +1,4 @@
-"""A specimen of tests/specimens as a child process, driven over the pipes of docs/foreign-drives.md."""
+"""A specimen as a child process, driven over the pipes of docs/foreign-drives.md."""
 
 import functools
 import json
@@ -46,7 +46,8 @@ class SpecimenDrive:
     def __init__(self, name: str, *arguments: str, seed: int = 7) -> None:
         command = [program(name), *arguments]
         self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._child.stdin is not None and self._child.stdout is not None
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
         self._to, self._from = self._child.stdin, self._child.stdout
         self.greeting = self._line({"fourcorners_drive": 1, "seed": seed, "rings": ""})
         self.capacity_bytes: int = self.greeting["capacity_bytes"]

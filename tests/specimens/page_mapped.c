@@ -5,7 +5,8 @@
  * through the channels first, then ways, dies and planes. Within its plane a page goes where the
  * plane writes next. Each plane has free blocks of its own and collects greedily, the block with
  * the fewest valid pages first, when they run out; a die takes commands for reads first, and commands
- * that wait for different planes of a die at once are merged (multi-plane commands, SSDSim).
+ * that wait for different planes of a die at once are merged (multi-plane commands, SSDSim); an idle
+ * die begins at the end of the instant in which a command comes, or `merge_wait` later.
  * A die is busy until its data have left over the channel. There is no buffer unless `cache` asks. */
 #include "protocol.h"
 
@@ -26,6 +27,7 @@ struct die {
     uint32_t commands, command[MOST_PLANES];
     uint32_t erasing[MOST_PLANES];      /* planes */
     uint32_t pages_in;                  /* to be programmed */
+    bool chooses;                       /* what to do next, by an event that is planned */
     uint64_t bytes_out, sense_ns, cell_ns;
 };
 struct flush { uint32_t slot; uint64_t order, left; };
@@ -33,7 +35,7 @@ struct flush { uint32_t slot; uint64_t order, left; };
 static struct {
     uint64_t capacity_bytes, page_bytes, block_pages, cache_pages;
     uint32_t channels, ways, dies, planes, streams, gc_blocks;
-    double spare, read_ns, erase_ns, program_ns[3], ns_per_byte, command_ns;
+    double spare, read_ns, erase_ns, program_ns[3], ns_per_byte, command_ns, merge_wait_ns;
     bool multiplane, copyback, read_first, erased_reads;
     const char *order;
 } with;
@@ -228,9 +230,10 @@ static void end_of_sensing(uint64_t number, uint64_t b) {
 
 /* Chooses what an idle die does next: reads (where they go first, or are older), collection that
  * cannot wait, writes, collection that can. */
-static void go(uint32_t number) {
+static void choose(uint64_t die_number, uint64_t b) {
+    uint32_t number = (uint32_t)die_number;
     struct die *die = &dies[number];
-    if (die->kind != IDLE) return;
+    die->chooses = false;
     uint64_t read = oldest_order(number, true);
     if (read != UINT64_MAX && (with.read_first || read < oldest_order(number, false))) {
         take(number, true);
@@ -256,8 +259,14 @@ static void go(uint32_t number) {
         }
     }
     uint64_t sensed_ns = after_housekeeping(now_ns) + die->sense_ns;
-    if (sensed_ns == now_ns) end_of_sensing(number, 0);
-    else at(sensed_ns, end_of_sensing, number, 0);
+    if (sensed_ns == now_ns) end_of_sensing(number, b);
+    else at(sensed_ns, end_of_sensing, number, b);
+}
+
+static void go(uint32_t number, double wait_ns) {
+    if (dies[number].kind != IDLE || dies[number].chooses) return;
+    dies[number].chooses = true;
+    at(now_ns + (uint64_t)wait_ns, choose, number, 0);
 }
 
 static void admit_waiting(void);
@@ -293,7 +302,7 @@ static void end_of_command(uint64_t number, uint64_t b) {
     die->commands = die->pages_in = 0;
     die->bytes_out = die->sense_ns = die->cell_ns = 0;
     if (kind == PROGRAMMING && with.cache_pages) admit_waiting();
-    go((uint32_t)number);
+    go((uint32_t)number, 0);
 }
 
 /* ---- Requests. ---- */
@@ -326,7 +335,7 @@ static void admit_waiting(void) {
         struct command command = pool[first];
         free_command(first);
         write_page(command.slot, command.page, command.bytes, false);
-        go(plane_of(command.page) / with.planes);
+        go(plane_of(command.page) / with.planes, 0);
     }
 }
 
@@ -361,9 +370,8 @@ static void arrive(const struct record *request) {
         else if ((with.cache_pages && (queued[number] || in_flight[number])) || (where[number] == NONE && !with.erased_reads)) page_to_host(slot, bytes);
         else enqueue(slot, number, bytes, true);
     }
-    /* All pieces wait before any die chooses, so that they can be merged. */
     uint64_t dies_in_turn = last - first + 1 < all_planes ? last - first + 1 : all_dies;
-    for (uint64_t i = 0; i < dies_in_turn; i++) go(dies_in_turn == all_dies ? (uint32_t)i : plane_of((uint32_t)(first + i)) / with.planes);
+    for (uint64_t i = 0; i < dies_in_turn; i++) go(dies_in_turn == all_dies ? (uint32_t)i : plane_of((uint32_t)(first + i)) / with.planes, with.merge_wait_ns);
 }
 
 /* ---- The drive. ---- */
@@ -450,6 +458,7 @@ static void read_parameters(void) {
     with.ns_per_byte = 1e9 / number("channel_rate", "400e6"); /* bytes a second */
     with.command_ns = number("command", "0.2us");            /* on the channel, with each transfer */
     with.multiplane = number("multiplane", "1") != 0;
+    with.merge_wait_ns = number("merge_wait", "0ns");        /* of an idle die for commands of other planes */
     with.copyback = number("copyback", "0") != 0;            /* collection moves pages inside the plane */
     with.read_first = number("read_first", "1") != 0;
     with.erased_reads = number("erased_reads", "1") != 0;    /* pages never written are read from flash too */
