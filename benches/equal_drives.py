@@ -40,7 +40,7 @@ def pairs(runs: list[fc.Run], size: int) -> Iterator[Comparison]:
     for first in range(0, len(runs) - 2 * size + 1, 2 * size):
         middle = first + size
         sides = (runs[first:middle], runs[middle : middle + size])
-        yield compare([ComparedRuns(label, side) for label, side in zip("AB", sides, strict=True)])
+        yield compare(*[ComparedRuns(label, side) for label, side in zip("AB", sides, strict=True)])
 
 
 def row(drive: str, size: int, comparisons: list[Comparison]) -> str:

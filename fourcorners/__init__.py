@@ -44,11 +44,20 @@ if TYPE_CHECKING:
     from fourcorners.running.gating import Gated, gate
     from fourcorners.running.observing import Observed, observe
     from fourcorners.running.prepare import prepare
+    from fourcorners.running.report import Report, report
     from fourcorners.running.resume import resume
     from fourcorners.store import Run
+    from fourcorners.suites.listing import list_tests
+    from fourcorners.target.drives import drives
     from fourcorners.target.open import open_target
     from fourcorners.target.target import Target
     from fourcorners.target.verification import Damage, Verification, verify
+    from fourcorners.validation.arena.studies import (
+        arena_explain,
+        arena_sentences,
+        arena_steady,
+    )
+    from fourcorners.validation.reproduction import reproduce
     from fourcorners.workload import (
         CLOSED_LOOP,
         INCOMPRESSIBLE,
@@ -87,10 +96,15 @@ _MODULES = {
     "running.begin": ("characterize", "run"),
     "running.explanation": ("Explanation", "explain"),
     "running.prepare": ("prepare",),
+    "running.report": ("Report", "report"),
     "running.resume": ("resume",),
+    "suites.listing": ("list_tests",),
+    "target.drives": ("drives",),
     "target.open": ("open_target",),
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
+    "validation.arena.studies": ("arena_explain", "arena_sentences", "arena_steady"),
+    "validation.reproduction": ("reproduce",),
     "workload": (
         *("CLOSED_LOOP", "INCOMPRESSIBLE", "REPEATED", "Stream", "Workload", "bursts"),
         *("compressible", "duplicated", "fixed_rate", "hot_cold", "partly_random"),
@@ -116,6 +130,7 @@ __all__ = [
     "Offered",
     "OperationRecording",
     "Recording",
+    "Report",
     "Run",
     "Stream",
     "Target",
@@ -123,10 +138,14 @@ __all__ = [
     "Verification",
     "Workload",
     "__version__",
+    "arena_explain",
+    "arena_sentences",
+    "arena_steady",
     "bursts",
     "characterize",
     "compare",
     "compressible",
+    "drives",
     "duplicated",
     "explain",
     "export",
@@ -134,6 +153,7 @@ __all__ = [
     "gate",
     "hot_cold",
     "import_",
+    "list_tests",
     "note",
     "observe",
     "open_run",
@@ -143,6 +163,8 @@ __all__ = [
     "poisson_rate",
     "prepare",
     "query",
+    "report",
+    "reproduce",
     "resume",
     "run",
     "runs",

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 from fault_runs import validate
 
+import fourcorners as fc
 from fourcorners.catalog import names
-from fourcorners.cli.arena import explain, explain_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
 from fourcorners.validation.arena.explain.contest import (
@@ -22,6 +22,7 @@ from fourcorners.validation.arena.explain.drives import KINDS, draw
 from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
 from fourcorners.validation.arena.explain.known import known
 from fourcorners.validation.arena.explain.truths import TRUTHS, Truth, true_of
+from fourcorners.validation.arena.studies import ProbingStudy
 
 
 def _outcomes(
@@ -73,7 +74,7 @@ def test_what_cannot_be_counted_is_null_in_json(capsys: pytest.CaptureFixture[st
     outcomes = _outcomes((4, 4, None), (4, None, None), (10, 11, (9, math.inf)))
     counted = score(Truth("x", True), outcomes)
     assert math.isnan(counted.coverage)
-    print_document("arena-explain", explain_document(3, [counted], outcomes))
+    print_document("arena-explain", ProbingStudy(3, (counted,), tuple(outcomes), of_catalog=False))
     document = json.loads(capsys.readouterr().out)
     validate("arena-explain", document)
     assert document["scores"][0]["coverage"] is None
@@ -112,7 +113,7 @@ def test_drives_of_the_catalog_have_truths_in_numbers() -> None:
 
 def test_all_drives_of_the_catalog_are_probed_or_none() -> None:
     with pytest.raises(UserError, match="leave out --drives"):
-        explain(3, catalog=True, seed=1, jobs=1, write=None, replace=False, json=False)
+        fc.arena_explain(drives=3, catalog=True)
 
 
 def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:

@@ -8,7 +8,6 @@ import pytest
 from fault_runs import validate
 
 from fourcorners.cli import main
-from fourcorners.cli.arena import steady_document
 from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_USAGE
 from fourcorners.validation.arena.steady.contest import StoppedTrace, run_trace, score
@@ -17,6 +16,7 @@ from fourcorners.validation.arena.steady.document import render_markdown
 from fourcorners.validation.arena.steady.recipes import compare
 from fourcorners.validation.arena.steady.traces import Trace
 from fourcorners.validation.arena.steady.truth import TraceTruth, truth_of
+from fourcorners.validation.arena.studies import SteadyStudy
 
 
 def trace_of(rate: np.ndarray) -> Trace:
@@ -84,7 +84,7 @@ def test_a_trace_repeats_itself_and_the_judge_is_near_its_truth(
     assert "| the judge | 1 of 1 |" in render_markdown([outcome], [compared], seed=4)
     assert compared.fast_capacities < 0.6 * compared.customary_capacities
     assert abs(compared.between) < 0.06
-    print_document("arena-steady", steady_document(4, [outcome], [compared]))
+    print_document("arena-steady", SteadyStudy(4, (outcome,), (compared,)))
     validate("arena-steady", json.loads(capsys.readouterr().out))
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import fourcorners as fc
-from fourcorners.cli import main, report
-from fourcorners.running import explanation
+from fourcorners.cli import main
+from fourcorners.running import explanation, report
 from fourcorners.running.runner import Runner
 from fourcorners.store import schema
 
@@ -197,7 +197,7 @@ def test_a_mistake_of_the_program_is_not_put_down_to_the_folder(
     monkeypatch.setattr(explanation, "run_suite", mistaken)
     assert main(["explain", str(folder), "--quiet"]) == 70
     assert "a mistake of the program" in capsys.readouterr().err
-    monkeypatch.setattr(report, "reference", mistaken)
+    monkeypatch.setattr(report, "run_reference", mistaken)
     assert main(["report", str(folder), "--reference", "ocz-core-64gb", "--quiet"]) == 70
     manifest = json.loads((folder / schema.MANIFEST).read_text())
     del manifest["sha256"]

@@ -114,7 +114,7 @@ def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> No
         assert row[column] * 1e9 <= max(one[above] for one in told) * (1 + 1e-9)
     assert len(run.recording("fio/mixed").operations["read"].second_ios) == 0
     other = import_(fio_folder / "json+.out", out=tmp_path)
-    comparison = compare([ComparedRuns("json", [run]), ComparedRuns("json+", other)])
+    comparison = compare(ComparedRuns("json", [run]), ComparedRuns("json+", other))
     assert {d.recording for d in comparison.differences} == {"fio/mixed"}
 
 
@@ -178,7 +178,7 @@ def test_results_without_percentiles_are_compared_without_intervals(tmp_path: Pa
         path = tmp_path / f"{name}.csv"
         path.write_text(IOMETER.replace("9000.5", rate))
         sides.append(ComparedRuns(name, import_(path, out=tmp_path)))
-    throughput = compare(sides).differences[0]
+    throughput = compare(*sides).differences[0]
     assert throughput.value / throughput.baseline == pytest.approx(8000.5 / 9000.5)
     assert throughput.ratio is None
     assert not throughput.told

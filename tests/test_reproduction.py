@@ -14,9 +14,8 @@ from fourcorners import catalog
 from fourcorners.analysis.access_model import AccessModel
 from fourcorners.catalog.published import Published, published, published_apart
 from fourcorners.cli.output import print_document
-from fourcorners.cli.reproduce import document
 from fourcorners.errors import UserError
-from fourcorners.validation.reproduction import SOURCES, Reproduction, reproduce
+from fourcorners.validation.reproduction import SOURCES, Reproduction, run_sources
 from fourcorners.validation.reproduction.checks import PublishedCheck, check_row
 from fourcorners.validation.reproduction.experiment import (
     Experiment,
@@ -63,7 +62,7 @@ def checks_of(source: str, headline: str) -> list[PublishedCheck]:
 @pytest.fixture(scope="module")
 def quick_core() -> Reproduction:
     with ThreadPoolExecutor(1) as executor:
-        return reproduce(executor, sources=["core"], scale=0.1)
+        return run_sources(executor, sources=["core"], scale=0.1)
 
 
 def test_published_figures_are_well_formed_and_all_used() -> None:
@@ -239,7 +238,7 @@ def test_core_is_reproduced(quick_core: Reproduction, capsys: pytest.CaptureFixt
             assert row.verdict == "met", (row.published.id, row.simulated)
     assert {row.check.headline for row in quick_core.checks if row.verdict == "fails"} == set()
     assert quick_core.unexplained == 0
-    print_document("reproduction", document(quick_core))
+    print_document("reproduction", quick_core)
     validate("reproduction", json.loads(capsys.readouterr().out))
 
 
@@ -391,7 +390,7 @@ def test_a_drive_that_is_not_in_the_catalog_is_said_to_be_so(
 ) -> None:
     monkeypatch.setattr(catalog, "names", list)
     with ThreadPoolExecutor(1) as executor:
-        reproduction = reproduce(executor)
+        reproduction = run_sources(executor)
     assert {row.verdict for row in reproduction.figures} == {"not run"}
     assert {row.verdict for row in reproduction.checks} == {"not run"}
     assert all("is not in the catalog" in (row.reason or "") for row in reproduction.figures)
@@ -401,4 +400,4 @@ def test_a_drive_that_is_not_in_the_catalog_is_said_to_be_so(
 
 def test_unknown_sources_are_refused() -> None:
     with ThreadPoolExecutor(1) as executor, pytest.raises(UserError, match="no source named"):
-        reproduce(executor, sources=["core", "cores"])
+        run_sources(executor, sources=["core", "cores"])

@@ -3,7 +3,7 @@
 import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,10 @@ class DriveFile:
     text: str
     folder: Path | None = None
     """Where the file lies; ``None`` in the catalog."""
+
+    def to_dict(self) -> dict[str, object]:
+        """The drive as ``drive.schema.json`` has it."""
+        return {k: v for k, v in asdict(self).items() if k not in ("text", "folder")}
 
 
 def names() -> list[str]:

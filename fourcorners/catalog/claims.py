@@ -14,7 +14,7 @@ Such a file is TOML (docs/spec-sheet.md)::
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -137,6 +137,11 @@ def _of_catalog(manifest: Mapping[str, Any]) -> list[Claim]:
 
 def _settings(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return (manifest.get("target") or {}).get("settings") or {}
+
+
+def claims_in(given: Sequence[Claim] | str | Path) -> list[Claim]:
+    """Claims that were given, or those in the file that was; raises as :func:`read_claims` does."""
+    return read_claims(Path(given)) if isinstance(given, str | Path) else list(given)
 
 
 def read_claims(path: Path) -> list[Claim]:

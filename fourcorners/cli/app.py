@@ -6,19 +6,17 @@ What carries a command out is loaded when it is given: help, completion and mist
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
-from fourcorners.cli import keeping
+from fourcorners.cli import catalog, keeping, reporting, studies
 from fourcorners.cli.options import (
     DEFAULTS,
     Claims,
     DestroyData,
-    Drawn,
     Engine,
     FileSize,
     Flag,
     IoLimit,
-    Jobs,
     Json,
     Overwrite,
     ProgressOption,
@@ -32,6 +30,7 @@ from fourcorners.cli.options import (
     Silent,
     TargetOptions,
     examples,
+    names,
 )
 from fourcorners.cli.root import app
 from fourcorners.units import parse_bytes
@@ -43,112 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUPS", "app"]
 
-GROUPS = (keeping,)
+GROUPS = (catalog, keeping, reporting, studies)
 """The modules whose commands the program has."""
-
-arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
-app.command(arena)
-
-
-@arena.command(
-    name="steady",
-    help_epilogue=examples(
-        "arena steady --traces 20 --json",
-    ),
-)
-def arena_steady(
-    *,
-    traces: Drawn = 240,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
-    write: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
-) -> int:
-    """Let judges of steady state stop tests of random simulated drives, and say how they did.
-
-    Parameters
-    ----------
-    traces
-        How many drives are drawn; kinds take turns.
-    write
-        Folder to write steady-state.md to.
-    """
-    from fourcorners.cli import arena as arena_command
-
-    return arena_command.steady(traces, seed, jobs, write, replace, json)
-
-
-@arena.command(
-    name="explain",
-    help_epilogue=examples(
-        "arena explain --drives 4 --json",
-        "arena explain --catalog",
-    ),
-)
-def arena_explain(
-    *,
-    drives: Drawn | None = None,
-    catalog: Flag = False,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
-    write: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
-) -> int:
-    """Let the probes find out what is in random simulated drives, and say how right they were.
-
-    Parameters
-    ----------
-    drives
-        How many drives are drawn: 100 by default; kinds take turns.
-    catalog
-        All drives of the catalog instead, and what was said of them and is wrong.
-    write
-        Folder to write explain-arena.md to, or explain-catalog.md.
-    """
-    from fourcorners.cli import arena as arena_command
-
-    return arena_command.explain(drives, catalog, seed, jobs, write, replace, json)
-
-
-@arena.command(
-    name="sentences",
-    help_epilogue=examples(
-        "arena sentences --drives 4",
-        "arena sentences --catalog",
-        "arena sentences --runs runs",
-    ),
-)
-def arena_sentences(
-    *,
-    drives: Drawn | None = None,
-    catalog: Flag = False,
-    runs: Path | None = None,
-    seed: Seed = 1,
-    jobs: Jobs = 2,
-    write: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
-) -> int:
-    """Hold every sentence that is said of random simulated drives against what is true of them.
-
-    The exit code is 1 where one is false.
-
-    Parameters
-    ----------
-    drives
-        How many drives are drawn: 200 by default; kinds take turns.
-    catalog
-        All drives of the catalog instead.
-    runs
-        The run folders in this folder instead, of whatever target: what their recordings tell.
-    write
-        Folder to write sentences-arena.md to, or sentences-catalog.md.
-    """
-    from fourcorners.cli import arena as arena_command
-
-    return arena_command.sentences(drives, catalog, runs, seed, jobs, write, replace, json)
 
 
 def _run(
@@ -191,10 +86,6 @@ def _options(
     )
 
 
-def _names(tests: str | None) -> list[str] | None:
-    return None if tests is None else [name.strip() for name in tests.split(",")]
-
-
 @app.command(
     help_epilogue=examples(
         "characterize sim:ocz-vector-256gb --profile quick",
@@ -227,7 +118,7 @@ def characterize(
     """
     from fourcorners.running.begin import choose_suite, reviews
 
-    suite = choose_suite(reviews(profile), tests=_names(tests))
+    suite = choose_suite(reviews(profile), tests=names(tests))
     return _run(suite, targets, options, claims, jobs)
 
 
@@ -280,7 +171,7 @@ def run(
         parameters=run_command.parse_parameters(with_),
         scale=scale,
         quick=quick,
-        tests=_names(tests),
+        tests=names(tests),
         log_ios=log_ios,
     )
     return _run(suite, targets, options, claims, jobs)
@@ -322,26 +213,6 @@ def explain(
 
 
 @app.command(
-    name="tests",
-    help_epilogue=examples(
-        "tests",
-        "tests queue-depth",
-    ),
-)
-def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
-    """List the tests and suites, or show one test's parameters.
-
-    Parameters
-    ----------
-    name
-        The test to show.
-    """
-    from fourcorners.cli import tests as tests_command
-
-    return tests_command.run(name, json)
-
-
-@app.command(
     help_epilogue=examples(
         "resume runs/20261121-101500-my-drive",
         "resume runs/20261121-101500-nvme1n1 --destroy-data /dev/nvme1n1",
@@ -375,39 +246,6 @@ def resume(
 
     words = Words(destroy_data, overwrite, purge, tuple(start))
     return resume_command.run(run, words, json=json, progress=progress, quiet=quiet)
-
-
-@app.command(
-    help_epilogue=examples(
-        "drives",
-        "drives vector --json",
-        "drives vector --toml",
-        "drives --check mine.toml",
-    ),
-)
-def drives(
-    name: str | None = None,
-    /,
-    *,
-    check: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    toml: Flag = False,
-    json: Json = False,
-) -> int:
-    """List the simulated drives, or show one drive's parameters with units and sources.
-
-    Parameters
-    ----------
-    name
-        The drive to show; a part of its name is enough. raid0:4xNAME shows an array, and
-        ./mydrive.toml a drive file of your own, once it is right.
-    check
-        A drive file: only say whether it is right; - reads it from the input.
-    toml
-        Print the drive file, to begin one of your own from.
-    """
-    from fourcorners.cli import drives as drives_command
-
-    return drives_command.run(name, check=check, toml=toml, json=json)
 
 
 @app.command(
@@ -472,90 +310,6 @@ def prepare(
 
 @app.command(
     help_epilogue=examples(
-        "report runs/A runs/B --out both.html",
-        "report runs/A --claims claims.toml",
-        "report runs/A --published samsung-840-pro-256gb --json",
-    ),
-)
-def report(
-    *runs: Path,
-    out: Path | None = None,
-    published: Repeated = (),
-    reference: Repeated = (),
-    claims: Claims = None,
-    replace: Replace = False,
-    json: Json = False,
-    quiet: Quiet = False,
-) -> int:
-    """Write the report of a run again, or one report that shows several runs side by side.
-
-    Parameters
-    ----------
-    runs
-        Run folders.
-    out
-        The HTML file to write. By default report.html in the run folder, or for several runs
-        a new file beside the first one.
-    published
-        A drive of the catalog whose published figures are laid beside every run, such as
-        samsung-840-pro-256gb. Repeatable. A simulated drive's own are there without it.
-    reference
-        A drive of the catalog to be measured in virtual time as the first run was, and shown beside
-        it, such as samsung-840-pro-256gb. Repeatable. Its run folder is kept beside the first one.
-    """
-    from fourcorners.cli import report as report_command
-
-    return report_command.run(
-        runs, out, published, claims, reference, replace=replace, json=json, quiet=quiet
-    )
-
-
-@app.command(
-    help_epilogue=examples(
-        "compare runs/A runs/B",
-        "compare old=runs/A,runs/B new=runs/C,runs/D --html compared.html",
-        "compare runs/A runs/B --fail-if 'p99_read_latency > 1.1 * baseline'",
-    ),
-)
-def compare(
-    *runs: str,
-    fail_if: Repeated = (),
-    junit: Path | None = None,
-    markdown: Path | None = None,
-    html: Path | None = None,
-    replace: Replace = False,
-    json: Json = False,
-    quiet: Silent = False,
-) -> int:
-    """Compare runs with the first one: what differs, by how much, and how sure that is.
-
-    Parameters
-    ----------
-    runs
-        Run folders, the baseline first. Runs that repeat each other are joined by commas, and a
-        label may stand before them: before=runs/A,runs/B after=runs/C,runs/D.
-    fail_if
-        A condition that must not hold, such as "p99_read_latency > 1.1 * baseline" or
-        "four-corners/*: read_iops < 50000": the exit code is 4 where it surely does. Repeatable.
-    junit
-        File to write the conditions to as JUnit XML.
-    markdown
-        File to write a short summary to.
-    html
-        File to write the comparison to as a page, with the differences as plots.
-    """
-    from fourcorners.cli import compare as compare_command
-    from fourcorners.store.foreign import reading
-
-    with reading(runs):
-        return compare_command.run(
-            runs,
-            compare_command.Options(tuple(fail_if), junit, markdown, html, replace, json, quiet),
-        )
-
-
-@app.command(
-    help_epilogue=examples(
         "gate t.bin --size 2GiB --baseline base --write-baseline",
         "gate t.bin --overwrite t.bin --baseline base",
         "gate sim:samsung-840-pro-256gb --baseline base --tolerance 0.05",
@@ -601,40 +355,6 @@ def gate(
         tolerance,
         _options(choose_suite(suite), options),
         write_baseline=write_baseline,
-    )
-
-
-@app.command(
-    help_epilogue=examples(
-        "reproduce --only core",
-        "reproduce --write docs --jobs 4",
-    ),
-)
-def reproduce(
-    *,
-    only: str | None = None,
-    write: Path | None = None,
-    replace: Replace = False,
-    jobs: Jobs = 2,
-    json: Json = False,
-) -> int:
-    """Run the reviews' experiments on the simulated drives and compare with what was published.
-
-    Parameters
-    ----------
-    only
-        Only these sources, separated by commas: core, owc, vertex3, sata, vector, pages.
-    write
-        Folder to write reproduction.html and reproduction.md to.
-    """
-    from fourcorners.cli import reproduce as reproduce_command
-
-    return reproduce_command.run(
-        None if only is None else [name.strip() for name in only.split(",")],
-        write,
-        replace,
-        jobs,
-        json,
     )
 
 
@@ -701,21 +421,3 @@ def verify(
             quiet=quiet,
         ),
     )
-
-
-@app.command(
-    help_epilogue=examples(
-        "completion bash",
-    ),
-)
-def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print what makes a shell complete commands and options: source <(fourcorners completion bash)
-
-    Parameters
-    ----------
-    shell
-        bash, zsh or fish.
-    """
-    from fourcorners.cli import completion as completion_command
-
-    return completion_command.run(app, shell)

@@ -1,4 +1,4 @@
-"""``fourcorners completion``: what makes a shell complete commands, options and names."""
+"""What makes a shell complete commands, options and names."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,6 @@ from typing import Literal
 from cyclopts import App
 
 from fourcorners import catalog
-from fourcorners.cli.output import say
 
 Names = Literal["tests", "targets", "drives"]
 
@@ -104,14 +103,13 @@ end
 """
 
 
-def run(app: App, shell: Literal["bash", "zsh", "fish"]) -> int:
-    """Prints the script for a shell."""
+def script(app: App, shell: Literal["bash", "zsh", "fish"]) -> str:
+    """The script for a shell."""
     complete: dict[str, Callable[[App, str], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
-    script = complete[shell](app, app.generate_completion(shell=shell))
+    text = complete[shell](app, app.generate_completion(shell=shell))
     drives = catalog.names()
-    script = script.replace("@DRIVES@", " ".join(drives))
-    say(script.replace("@TARGETS@", " ".join(f"sim:{name}" for name in drives)))
-    return 0
+    text = text.replace("@DRIVES@", " ".join(drives))
+    return text.replace("@TARGETS@", " ".join(f"sim:{name}" for name in drives))
 
 
 def _bash(app: App, script: str) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from fourcorners import wording
 from fourcorners.cli import run as run_command
-from fourcorners.cli.compare import rendered
 from fourcorners.cli.each import Each
 from fourcorners.cli.output import new_console, print_json, say
+from fourcorners.cli.show.comparison import rendered
 from fourcorners.cli.show.runs import show_runs
 from fourcorners.comparison.documents import to_dict
 from fourcorners.errors import EXIT_FAILED
@@ -48,9 +48,9 @@ def run(
     if gated.comparison is None:
         return show_runs(gated.runs, None, json=options.json, quiet=options.quiet)
     if options.json:
-        print_json(to_dict(gated.comparison, gated.checks))
+        print_json(to_dict(gated.comparison))
     elif not options.quiet:
-        new_console().print(rendered(gated.comparison, gated.checks))
+        new_console().print(rendered(gated.comparison))
         say()
         say(_verdict(gated, tolerance))
         for one in gated.runs:

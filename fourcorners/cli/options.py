@@ -130,6 +130,11 @@ Jobs = Annotated[
 Drawn = Annotated[int, Parameter(validator=Number(gte=1, lte=1_000_000))]
 
 
+def names(listed: str | None) -> list[str] | None:
+    """Names that are separated by commas."""
+    return None if listed is None else [name.strip() for name in listed.split(",")]
+
+
 def examples(*commands: str) -> str:
     """What a command's help ends with."""
     return "  \n".join(["Examples:", *(f"fourcorners {command}" for command in commands)])

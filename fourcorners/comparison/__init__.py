@@ -4,8 +4,10 @@ It compares what was measured, recording by recording, of anything that has run 
 firmware, links, file systems, kernels, before and after. docs/compare.md says how.
 """
 
-from fourcorners.comparison.comparison import Comparison, Difference, compare
-from fourcorners.comparison.gate import Check, Gate, parse_gate
+from fourcorners.comparison.check import Check, Gate
+from fourcorners.comparison.comparing import compare
+from fourcorners.comparison.comparison import Comparison, Difference
+from fourcorners.comparison.gate import check_gate, parse_gate
 from fourcorners.comparison.subject import ComparedRuns, parse_subject
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Gate",
+    "check_gate",
     "compare",
     "parse_gate",
     "parse_subject",

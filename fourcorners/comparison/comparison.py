@@ -10,6 +10,7 @@ from fourcorners.analysis.estimate import Estimate
 from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.catalog.claims import left_out
+from fourcorners.comparison.check import Check
 from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
@@ -75,6 +76,8 @@ class Comparison:
     claims: tuple[Claimed, ...]
     """What is claimed of each subject's drive, and how much of it its runs reach."""
     measured: Mapping[str, Mapping[Key, list[Measured]]] = field(repr=False)
+    checks: tuple[Check, ...] = ()
+    """How the conditions ended that it was held against."""
 
     @property
     def baseline(self) -> ComparedRuns:
@@ -92,16 +95,9 @@ class Comparison:
         ]
 
 
-def compare(sides: Sequence[ComparedRuns | str]) -> Comparison:
-    """Compares every later side with the first, in every recording that all have.
-
-    Args:
-        sides: two or more, each as :class:`ComparedRuns` or as the command line spells it:
-            ``[LABEL=]RUN[,RUN...]``.
-
-    Raises :class:`UserError` with fewer than two, for a path that is no run folder, and where they
-    share nothing.
-    """
+def compared(sides: Sequence[ComparedRuns | str]) -> Comparison:
+    """Compares every later side with the first, in every recording that all have; see
+    :func:`fourcorners.comparison.comparing.compare`."""
     if len(sides) < 2:
         raise UserError("one run has nothing to be compared with: name two or more")
     subjects = unique_labels([parse_subject(s) if isinstance(s, str) else s for s in sides])

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from fourcorners.comparison.check import by_gate
 from fourcorners.comparison.comparison import Comparison
-from fourcorners.comparison.gate import Check, by_gate
 from fourcorners.comparison.verdict import NOTHING_SHOWN, verdicts
 
 SCHEMA = "fourcorners/compare"
 SCHEMA_VERSION = 1
 
 
-def to_dict(comparison: Comparison, checks: Sequence[Check]) -> dict[str, Any]:
+def to_dict(comparison: Comparison) -> dict[str, Any]:
     """The document that ``compare.schema.json`` describes."""
     return {
         "schema": SCHEMA,
@@ -51,12 +50,13 @@ def to_dict(comparison: Comparison, checks: Sequence[Check]) -> dict[str, Any]:
         ],
         "differences": [difference.to_dict() for difference in comparison.differences],
         "left_out": list(comparison.left_out),
-        "gates": [check.to_dict() for check in checks],
+        "gates": [check.to_dict() for check in comparison.checks],
     }
 
 
-def junit(checks: Sequence[Check]) -> str:
+def junit(comparison: Comparison) -> str:
     """JUnit XML, a test case for each check; one that is undecided passes and says so."""
+    checks = comparison.checks
     failed = sum(check.outcome == "failed" for check in checks)
     suite = ElementTree.Element(
         "testsuite", name="fourcorners compare", tests=str(len(checks)), failures=str(failed)
@@ -76,7 +76,7 @@ def junit(checks: Sequence[Check]) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def markdown(comparison: Comparison, checks: Sequence[Check]) -> str:
+def markdown(comparison: Comparison) -> str:
     """A short summary: verdicts, cautions and gates."""
     lines: list[str] = []
     for verdict in verdicts(comparison):
@@ -92,13 +92,13 @@ def markdown(comparison: Comparison, checks: Sequence[Check]) -> str:
         told = "; ".join(setting.words for setting in comparison.settings)
         lines.append(f"- What differs between the runs: {_cell(told)}.")
     lines += [f"- {_cell(f'{one.subject}: {one.words}')}" for one in comparison.claims]
-    if checks:
+    if comparison.checks:
         lines += [
             "",
             "| gate | recording | subject | measured | |",
             "| --- | --- | --- | --- | --- |",
         ]
-        for tried in by_gate(checks):
+        for tried in by_gate(comparison.checks):
             lines += [
                 f"| `{check.gate.text}` | {check.recording} | {_cell(check.subject)} "
                 f"| {check.words} | **{check.outcome}** |"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -12,7 +11,6 @@ from fourcorners import wording
 from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.forest import axis_of
-from fourcorners.comparison.gate import Check
 from fourcorners.comparison.verdict import change, verdicts
 from fourcorners.reporting.document import asset
 
@@ -24,7 +22,7 @@ _HEADINGS = {
 }
 
 
-def render_page(comparison: Comparison, checks: Sequence[Check]) -> str:
+def render_page(comparison: Comparison) -> str:
     """The page's text: verdicts, what differs between the runs, ranking, differences, gates."""
     from importlib.metadata import version
 
@@ -38,7 +36,7 @@ def render_page(comparison: Comparison, checks: Sequence[Check]) -> str:
         verdicts=verdicts(comparison),
         rankings=_rankings(comparison),
         figures=[_figure(comparison, quantity) for quantity in COMPARED],
-        checks=checks,
+        checks=comparison.checks,
         style=Markup(asset("assets/report.css", _REPORT) + asset("page.css", __package__)),
     )
 

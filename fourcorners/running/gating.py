@@ -20,7 +20,7 @@ import scipy
 from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.quantity import Quantity
 from fourcorners.analysis.source import Measured
-from fourcorners.comparison import Check, ComparedRuns, Comparison, compare, parse_gate
+from fourcorners.comparison import Check, ComparedRuns, Comparison, check_gate, compare, parse_gate
 from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.running.begin import choose_suite
@@ -51,7 +51,11 @@ class Gated:
 
     runs: tuple[Run, ...]
     comparison: Comparison | None = None
-    checks: Sequence[Check] = ()
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """What was held against the tolerance."""
+        return () if self.comparison is None else self.comparison.checks
 
     @property
     def failed(self) -> list[Check]:
@@ -163,20 +167,18 @@ def judge(runs: Sequence[Run], baseline: Sequence[Run], tolerance: float) -> Gat
 
     Raises :class:`UserError` for runs that have nothing in common with them.
     """
-    comparison = compare([ComparedRuns("baseline", baseline), ComparedRuns("this build", runs)])
+    comparison = compare(ComparedRuns("baseline", baseline), ComparedRuns("this build", runs))
     operations = {key[1] for group in comparison.groups for key in group.keys}
     slower, longer = 1 - tolerance, 1 + tolerance
     texts = [
         *(f"{one}_iops < {slower:.6g} * baseline" for one in sorted(operations)),
         *(f"p99_{one}_latency > {longer:.6g} * baseline" for one in sorted(operations)),
     ]
-    checks = [check for text in texts for check in parse_gate(text).check(comparison)]
+    checks = [check for text in texts for check in check_gate(parse_gate(text), comparison)]
     level = FALSE_ALARMS_MAX / len(checks)
-    return Gated(
-        tuple(runs),
-        replace(comparison, cautions=_cautions(comparison)),
-        [_decided(check, comparison, level) for check in checks],
-    )
+    decided = tuple(_decided(check, comparison, level) for check in checks)
+    cautions = _cautions(comparison)
+    return Gated(tuple(runs), replace(comparison, cautions=cautions, checks=decided))
 
 
 def _cautions(comparison: Comparison) -> tuple[str, ...]:

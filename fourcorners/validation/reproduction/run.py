@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
+from typing import Any
 
 from fourcorners import catalog
 from fourcorners.errors import UserError
@@ -14,12 +15,13 @@ from fourcorners.validation.reproduction.checks import CheckRow, check_row
 from fourcorners.validation.reproduction.experiment import Experiment, Results, SimulatedResult
 from fourcorners.validation.reproduction.figure import FigureRow, figure_row
 from fourcorners.validation.reproduction.source import SOURCES, Source
+from fourcorners.validation.study import Written
 
 SEED = 1
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Written):
     """All that was asked for: measured numbers, and the two tables drawn from them."""
 
     sources: tuple[Source, ...]
@@ -34,8 +36,22 @@ class Reproduction:
             row.verdict == "fails" and not row.reason for row in self.checks
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """The tables as ``reproduction.schema.json`` has them."""
+        checks = [
+            {
+                **{name: getattr(row.check, name) for name in ("headline", "claim", "rule")},
+                **{
+                    name: getattr(row, name)
+                    for name in ("source", "measured", "standing", "verdict", "reason")
+                },
+            }
+            for row in self.checks
+        ]
+        return {"figures": self.figures, "checks": checks}
 
-def reproduce(
+
+def run_sources(
     executor: Executor,
     *,
     sources: Sequence[str] = tuple(SOURCES),

@@ -1,8 +1,6 @@
-"""``fourcorners compare``: runs against each other."""
+"""Runs against each other."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 from rich.bar import Bar
 from rich.console import Group, RenderableType
@@ -11,18 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners.analysis.quantity import THROUGHPUT
-from fourcorners.cli.output import new_console, print_json
-from fourcorners.comparison import Check, Comparison, compare, parse_gate
-from fourcorners.comparison.documents import junit, markdown, to_dict
+from fourcorners.comparison import Check, Comparison
+from fourcorners.comparison.check import by_gate
 from fourcorners.comparison.forest import axis_of
-from fourcorners.comparison.gate import by_gate
-from fourcorners.comparison.page import render_page
 from fourcorners.comparison.ranking import Rank
 from fourcorners.comparison.strip import labels, row, span
 from fourcorners.comparison.verdict import NOTHING_SHOWN, change, extent, verdicts
-from fourcorners.errors import EXIT_GATE, UserError
 from fourcorners.wording import mbps, number
-from fourcorners.writing import Output, sealed
 
 # A sweep of more points than this has one row.
 _POINTS_SHOWN_MAX = 8
@@ -30,43 +23,7 @@ _NAME_COLUMNS, _BAR_COLUMNS = 34, 30
 _OUTCOME_STYLES = {"failed": "bold red", "undecided": "yellow"}
 
 
-@dataclass(frozen=True)
-class Options:
-    """The options of the command, parsed."""
-
-    fail_if: Sequence[str]
-    junit: Path | None
-    markdown: Path | None
-    html: Path | None
-    replace: bool
-    json: bool
-    quiet: bool
-
-
-def run(spellings: Sequence[str], options: Options) -> int:
-    """Compares, tries the gates, and returns the exit code."""
-    outputs = [path for path in (options.junit, options.markdown, options.html) if path is not None]
-    for path in outputs:
-        Output(path, options.replace).check()
-    if len({path.resolve() for path in outputs}) < len(outputs):
-        raise UserError("--html, --junit and --markdown name one file twice: name another for each")
-    gates = [parse_gate(text) for text in options.fail_if]
-    comparison = compare(spellings)
-    checks = [check for gate in gates for check in gate.check(comparison)]
-    if options.junit is not None:
-        Output(options.junit, options.replace).write(sealed(junit(checks)))
-    if options.markdown is not None:
-        Output(options.markdown, options.replace).write(sealed(markdown(comparison, checks)))
-    if options.html is not None:
-        Output(options.html, options.replace).write(sealed(render_page(comparison, checks)))
-    if options.json:
-        print_json(to_dict(comparison, checks))
-    elif not options.quiet:
-        new_console().print(rendered(comparison, checks))
-    return EXIT_GATE if any(check.outcome == "failed" for check in checks) else 0
-
-
-def rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
+def rendered(comparison: Comparison) -> Group:
     """What differs and how sure that is, and how the gates ended."""
     parts: list[RenderableType] = []
     for verdict in verdicts(comparison):
@@ -74,29 +31,16 @@ def rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
         for heading, phrases in verdict.statements:
             parts += [
                 Text(heading),
-                *(Padding(Text(phrase), (0, 0, 0, 2), expand=False) for phrase in phrases),
+                *map(_indented, map(Text, phrases)),
             ]
         if not verdict.statements:
             parts.append(Text(NOTHING_SHOWN))
         parts.append(Text(""))
-    if comparison.settings:
-        parts += [
-            Text("What differs between the runs", style="bold"),
-            *(
-                Padding(Text(setting.words), (0, 0, 0, 2), expand=False)
-                for setting in comparison.settings
-            ),
-            Text(""),
-        ]
-    if comparison.claims:
-        parts += [
-            Text("What is claimed", style="bold"),
-            *(
-                Padding(Text(f"{one.subject}: {one.words}"), (0, 0, 0, 2), expand=False)
-                for one in comparison.claims
-            ),
-            Text(""),
-        ]
+    settings = [setting.words for setting in comparison.settings]
+    claims = [f"{one.subject}: {one.words}" for one in comparison.claims]
+    for title, lines in (("What differs between the runs", settings), ("What is claimed", claims)):
+        if lines:
+            parts += [Text(title, style="bold"), *map(_indented, map(Text, lines)), Text("")]
     parts += [Text(caution, style="yellow") for caution in comparison.cautions]
     if comparison.left_out:
         count = len(comparison.left_out)
@@ -109,9 +53,13 @@ def rendered(comparison: Comparison, checks: Sequence[Check]) -> Group:
         for subject in comparison.subjects[1:]
         for part in (Text(""), _throughput(comparison, subject.label))
     ]
-    if checks:
-        parts += [Text(""), *_gates(checks)]
+    if comparison.checks:
+        parts += [Text(""), *_gates(comparison.checks)]
     return Group(*parts)
+
+
+def _indented(text: Text) -> Padding:
+    return Padding(text, (0, 0, 0, 2), expand=False)
 
 
 def _ranking(comparison: Comparison) -> Group:
@@ -190,5 +138,5 @@ def _gates(checks: Sequence[Check]) -> list[RenderableType]:
             for check in tried.worst
         ]
         told += [Text(tried.rest, style="dim")] if tried.rest else []
-        lines += [Padding(line, (0, 0, 0, 2), expand=False) for line in told]
+        lines += map(_indented, told)
     return lines

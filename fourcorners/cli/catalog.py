@@ -1,0 +1,121 @@
+"""``drives``, ``tests`` and ``completion``: what there is to be run, and on what."""
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from fourcorners.cli.options import Flag, Json, examples
+from fourcorners.cli.root import app
+
+
+@app.command(
+    help_epilogue=examples(
+        "drives",
+        "drives vector --json",
+        "drives vector --toml",
+        "drives --check mine.toml",
+    ),
+)
+def drives(
+    name: str | None = None,
+    /,
+    *,
+    check: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    toml: Flag = False,
+    json: Json = False,
+) -> int:
+    """List the simulated drives, or show one drive's parameters with units and sources.
+
+    Parameters
+    ----------
+    name
+        The drive to show; a part of its name is enough. raid0:4xNAME shows an array, and
+        ./mydrive.toml a drive file of your own, once it is right.
+    check
+        A drive file: only say whether it is right; - reads it from the input.
+    toml
+        Print the drive file, to begin one of your own from.
+    """
+    from fourcorners.cli.output import print_document, say
+    from fourcorners.cli.show.drives import show_drive, show_drives
+    from fourcorners.errors import UserError
+    from fourcorners.target import drives as known
+    from fourcorners.wording import chosen_size
+
+    if check is not None and (name is not None or toml or json):
+        raise UserError("--check names a drive file: leave out everything else")
+    if toml and (json or name is None):
+        raise UserError("--toml prints a drive's own file: name the drive, and leave out --json")
+    if check is not None:
+        target = known.made_of(known.drives(check), check)
+        size = chosen_size(target.capacity_bytes)
+        say(f"{check}: nothing is wrong: {target.name}, {size}")
+    elif name is None:
+        listed = known.drives()
+        if json:
+            keys = ("id", "name", "kind", "summary")
+            rows = [{key: getattr(drive, key) for key in keys} for drive in listed]
+            print_document("drives", {"drives": rows})
+        else:
+            show_drives(listed)
+    else:
+        drive = known.drives(name)
+        if toml:
+            say(drive.text.rstrip("\n"))
+        elif json:
+            print_document("drive", drive)
+        else:
+            show_drive(drive)
+    return 0
+
+
+@app.command(
+    name="tests",
+    help_epilogue=examples(
+        "tests",
+        "tests queue-depth",
+    ),
+)
+def list_tests(name: str | None = None, /, *, json: Json = False) -> int:
+    """List the tests and suites, or show one test's parameters.
+
+    Parameters
+    ----------
+    name
+        The test to show.
+    """
+    from fourcorners.cli.output import print_document
+    from fourcorners.cli.show.tests import show_test, show_tests
+    from fourcorners.suites import listing
+
+    if name is None:
+        known = listing.list_tests()
+        if json:
+            print_document("tests", known)
+        else:
+            show_tests(known)
+    elif json:
+        print_document("test", listing.list_tests(name))
+    else:
+        show_test(listing.list_tests(name))
+    return 0
+
+
+@app.command(
+    help_epilogue=examples(
+        "completion bash",
+    ),
+)
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
+    """Print what makes a shell complete commands and options: source <(fourcorners completion bash)
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish.
+    """
+    from fourcorners.cli.completion import script
+    from fourcorners.cli.output import say
+
+    say(script(app, shell))
+    return 0

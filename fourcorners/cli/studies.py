@@ -1,0 +1,229 @@
+"""``reproduce`` and ``arena``: the product held against what was published and what is true."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import App
+
+from fourcorners.cli.options import Drawn, Flag, Jobs, Json, Replace, Seed, examples
+from fourcorners.cli.root import app
+
+if TYPE_CHECKING:
+    from fourcorners.validation.arena.studies import ArenaStudy
+    from fourcorners.validation.reproduction import Reproduction
+
+arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
+app.command(arena)
+
+
+@arena.command(
+    name="steady",
+    help_epilogue=examples(
+        "arena steady --traces 20 --json",
+    ),
+)
+def arena_steady(
+    *,
+    traces: Drawn = 240,
+    seed: Seed = 1,
+    jobs: Jobs = 2,
+    write: Path | None = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> int:
+    """Let judges of steady state stop tests of random simulated drives, and say how they did.
+
+    Parameters
+    ----------
+    traces
+        How many drives are drawn; kinds take turns.
+    write
+        Folder to write steady-state.md to.
+    """
+    from fourcorners.cli.output import tell
+    from fourcorners.validation.arena import studies
+
+    show = partial(_show_contest, "arena-steady", json)
+    with _shown_if_unwritten(show):
+        study = studies.arena_steady(
+            traces=traces, seed=seed, jobs=jobs, write=write, replace=replace, tell=tell
+        )
+    show(study)
+    return 0
+
+
+@arena.command(
+    name="explain",
+    help_epilogue=examples(
+        "arena explain --drives 4 --json",
+        "arena explain --catalog",
+    ),
+)
+def arena_explain(
+    *,
+    drives: Drawn | None = None,
+    catalog: Flag = False,
+    seed: Seed = 1,
+    jobs: Jobs = 2,
+    write: Path | None = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> int:
+    """Let the probes find out what is in random simulated drives, and say how right they were.
+
+    Parameters
+    ----------
+    drives
+        How many drives are drawn: 100 by default; kinds take turns.
+    catalog
+        All drives of the catalog instead, and what was said of them and is wrong.
+    write
+        Folder to write explain-arena.md to, or explain-catalog.md.
+    """
+    from fourcorners.cli.output import tell
+    from fourcorners.validation.arena import studies
+
+    show = partial(_show_contest, "arena-explain", json)
+    with _shown_if_unwritten(show):
+        study = studies.arena_explain(
+            drives=drives,
+            catalog=catalog,
+            seed=seed,
+            jobs=jobs,
+            write=write,
+            replace=replace,
+            tell=tell,
+        )
+    show(study)
+    return 0
+
+
+@arena.command(
+    name="sentences",
+    help_epilogue=examples(
+        "arena sentences --drives 4",
+        "arena sentences --catalog",
+        "arena sentences --runs runs",
+    ),
+)
+def arena_sentences(
+    *,
+    drives: Drawn | None = None,
+    catalog: Flag = False,
+    runs: Path | None = None,
+    seed: Seed = 1,
+    jobs: Jobs = 2,
+    write: Path | None = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> int:
+    """Hold every sentence that is said of random simulated drives against what is true of them.
+
+    The exit code is 1 where one is false.
+
+    Parameters
+    ----------
+    drives
+        How many drives are drawn: 200 by default; kinds take turns.
+    catalog
+        All drives of the catalog instead.
+    runs
+        The run folders in this folder instead, of whatever target: what their recordings tell.
+    write
+        Folder to write sentences-arena.md to, or sentences-catalog.md.
+    """
+    from fourcorners.cli.output import tell
+    from fourcorners.errors import EXIT_FAILED
+    from fourcorners.validation.arena import studies
+
+    show = partial(_show_contest, "arena-sentences", json)
+    with _shown_if_unwritten(show):
+        study = studies.arena_sentences(
+            drives=drives,
+            catalog=catalog,
+            runs=runs,
+            seed=seed,
+            jobs=jobs,
+            write=write,
+            replace=replace,
+            tell=tell,
+        )
+    show(study)
+    return EXIT_FAILED if study.false else 0
+
+
+@app.command(
+    help_epilogue=examples(
+        "reproduce --only core",
+        "reproduce --write docs --jobs 4",
+    ),
+)
+def reproduce(
+    *,
+    only: str | None = None,
+    write: Path | None = None,
+    replace: Replace = False,
+    jobs: Jobs = 2,
+    json: Json = False,
+) -> int:
+    """Run the reviews' experiments on the simulated drives and compare with what was published.
+
+    Parameters
+    ----------
+    only
+        Only these sources, separated by commas: core, owc, vertex3, sata, vector, pages.
+    write
+        Folder to write reproduction.html and reproduction.md to.
+    """
+    from fourcorners.cli.options import names
+    from fourcorners.cli.output import tell
+    from fourcorners.errors import EXIT_FAILED
+    from fourcorners.validation import reproduction
+
+    show = partial(_show_reproduction, json)
+    with _shown_if_unwritten(show):
+        found = reproduction.reproduce(
+            only=names(only), write=write, replace=replace, jobs=jobs, tell=tell
+        )
+    show(found)
+    return EXIT_FAILED if found.unexplained else 0
+
+
+@contextmanager
+def _shown_if_unwritten(show: Callable[[Any], None]) -> Iterator[None]:
+    """Hours of work are not lost because a disk is full."""
+    from fourcorners.validation.study import UnwrittenError
+
+    try:
+        yield
+    except UnwrittenError as error:
+        show(error.study)
+        raise
+
+
+def _show_contest(document: str, json: bool, study: "ArenaStudy") -> None:
+    from fourcorners.cli.output import print_document, say
+    from fourcorners.cli.show.studies import show_table
+
+    if json:
+        print_document(document, study)
+        return
+    for head, rows in study.tables:
+        show_table(head, rows)
+    for line in (*study.lines, *(f"Written: {path}" for path in study.written)):
+        say(line)
+
+
+def _show_reproduction(json: bool, found: "Reproduction") -> None:
+    from fourcorners.cli.output import print_document, say
+    from fourcorners.cli.show.studies import show_reproduction
+
+    if json:
+        print_document("reproduction", found)
+        return
+    show_reproduction(found)
+    for path in found.written:
+        say(f"Written: {path}")

@@ -1,0 +1,83 @@
+"""The tests and suites that can be run, described."""
+
+from dataclasses import dataclass
+from typing import Any, overload
+
+from fourcorners.errors import UserError
+from fourcorners.suites.catalog import TESTS
+from fourcorners.suites.definition import Definition
+from fourcorners.suites.parameters import declared, shown_default, unknown
+from fourcorners.suites.suite import find_suite, suite_names
+
+
+@dataclass(frozen=True)
+class DescribedTest:
+    """A test: ``parameters`` has by name what each is by default, as text, and what it means."""
+
+    name: str
+    title: str
+    source: str
+    purpose: str
+    does: str
+    """What it does, in a sentence."""
+    parameters: dict[str, dict[str, str]]
+
+    @classmethod
+    def of(cls, definition: Definition) -> "DescribedTest":
+        """The description of a test of the program."""
+        return cls(
+            definition.name,
+            definition.title,
+            definition.source,
+            definition.purpose,
+            " ".join((definition.plan.__doc__ or "").split()),
+            {
+                name: {"default": shown_default(field), "help": field.metadata["help"]}
+                for name, field in declared(definition.parameters).items()
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The test as ``test.schema.json`` has it."""
+        return {key: value for key, value in vars(self).items() if key != "does"}
+
+
+@dataclass(frozen=True)
+class DescribedSuite:
+    """A suite and the names of its tests."""
+
+    name: str
+    title: str
+    tests: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TestsAndSuites:
+    """Everything that can be run by name."""
+
+    tests: tuple[DescribedTest, ...]
+    suites: tuple[DescribedSuite, ...]
+
+
+@overload
+def list_tests() -> TestsAndSuites: ...
+
+
+@overload
+def list_tests(name: str, /) -> DescribedTest: ...
+
+
+def list_tests(name: str | None = None, /) -> TestsAndSuites | DescribedTest:
+    """All tests and suites, or one test by its name; raises :class:`UserError` for another name."""
+    if name is None:
+        suites = [find_suite(known) for known in suite_names()]
+        return TestsAndSuites(
+            tuple(map(DescribedTest.of, TESTS.values())),
+            tuple(
+                DescribedSuite(one.name, one.title, tuple(entry.name for entry in one.entries))
+                for one in suites
+            ),
+        )
+    if name not in TESTS:
+        raise UserError(unknown("test", name, list(TESTS)))
+    return DescribedTest.of(TESTS[name])

@@ -1,0 +1,59 @@
+"""What the studies have in common: processes that work, and documents that are tried before hours
+of work and written after them."""
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from dataclasses import replace as replace_fields
+from pathlib import Path
+from typing import TypeVar
+
+from fourcorners.errors import UserError
+from fourcorners.writing import Output, OutputError, sealed
+
+
+class UnwrittenError(OutputError):
+    """The documents of a study could not be written; ``study`` is what it found."""
+
+    def __init__(self, error: OutputError, study: object) -> None:
+        super().__init__(str(error), error.exit_code)
+        self.study = study
+
+
+def workers(jobs: int) -> ProcessPoolExecutor:
+    """So many processes, spawned, not forked: nothing of this one is shared by accident."""
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def outputs(folder: str | Path | None, names: Sequence[str], replace: bool) -> list[Output]:
+    """The documents to write into a folder, if there is one; raises :class:`UserError` for what
+    cannot be written."""
+    if folder is None:
+        return []
+    if not Path(folder).is_dir():
+        raise UserError(f"cannot write to {folder}: it is not a folder")
+    found = [Output(Path(folder) / name, replace) for name in names]
+    for output in found:
+        output.check()
+    return found
+
+
+StudyKind = TypeVar("StudyKind", bound="Written")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What a study found, and the documents that were written of it."""
+
+    written: tuple[Path, ...] = ()
+
+
+def write(study: StudyKind, texts: Sequence[Callable[[], str]], to: Sequence[Output]) -> StudyKind:
+    """The study with the documents that were written of it; raises :class:`UnwrittenError`."""
+    for render, output in zip(texts, to, strict=False):
+        try:
+            output.write(sealed(render()))
+        except OutputError as error:
+            raise UnwrittenError(error, study) from error
+    return replace_fields(study, written=tuple(output.path for output in to))
