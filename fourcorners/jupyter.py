@@ -43,7 +43,7 @@ def _finding(finding: Finding) -> str:
 def _explanation(explanation: Explanation) -> str:
     from fourcorners.reporting.notebook import findings_html
 
-    name = str(explanation.runs[-1].manifest["target"]["name"])
+    name = explanation.runs[-1].manifest.target.name
     return findings_html([finding.to_dict() for finding in explanation.findings], name)
 
 

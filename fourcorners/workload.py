@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from fourcorners.documents import Count, Part, plain
 from fourcorners.errors import UserError
 
 INCOMPRESSIBLE = "incompressible"
@@ -142,7 +143,17 @@ class Stream:
 
     def to_json(self) -> str:
         """The stream as the core reads it, as JSON text."""
-        return json.dumps(_stream_to_dict(self))
+        return json.dumps(plain(self.document()))
+
+    def document(self) -> "StreamDocument":
+        """The stream as the core reads it."""
+        fields = dataclasses.asdict(self)
+        kind, _, percent = self.content.partition(":")
+        if percent:
+            fields["content"] = {kind: int(percent)}
+        fields["arrival"] = _arrival_to_json(self.arrival)
+        fields["pattern"] = _pattern_to_json(self.pattern)
+        return StreamDocument(**fields)
 
 
 @dataclass(frozen=True)
@@ -163,40 +174,39 @@ class Workload:
     seed: int = 1
     log_ios: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def document(self) -> "WorkloadDocument":
         """The workload as the core reads it and as a run folder keeps it: times in nanoseconds."""
-        return {
-            "streams": [_stream_to_dict(stream) for stream in self.streams],
-            "stop": {
-                "time_ns": None if self.seconds is None else _ns("seconds", self.seconds),
-                "ios": self.ios,
-                "bytes": self.transfer_bytes,
-            },
-            "ramp_ns": _ns("ramp_s", self.ramp_s),
-            "seed": self.seed,
-            "log_ios": self.log_ios,
-        }
+        return WorkloadDocument(
+            streams=[stream.document() for stream in self.streams],
+            stop=StopDocument(
+                time_ns=None if self.seconds is None else _ns("seconds", self.seconds),
+                ios=self.ios,
+                bytes=self.transfer_bytes,
+            ),
+            ramp_ns=_ns("ramp_s", self.ramp_s),
+            seed=self.seed,
+            log_ios=self.log_ios,
+        )
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as JSON text."""
-        return json.dumps(self.to_dict())
+        """:meth:`document` as JSON text."""
+        return json.dumps(plain(self.document()))
 
     @classmethod
-    def from_document(cls, document: "WorkloadDocument") -> "Workload":
-        """The workload that :meth:`to_dict` wrote."""
-        stop = document.stop
+    def from_document(cls, document: "WorkloadDocument") -> "Workload | None":
+        """The workload of :meth:`document`; ``None`` of another program's, which has options."""
+        if document.streams is None:
+            return None
+        stop = document.stop or StopDocument()
         return cls(
             streams=[_stream_from_document(stream) for stream in document.streams],
             seconds=None if stop.time_ns is None else stop.time_ns / 1e9,
             ios=stop.ios,
             transfer_bytes=stop.bytes,
-            ramp_s=document.ramp_ns / 1e9,
-            seed=document.seed,
-            log_ios=document.log_ios,
+            ramp_s=(document.ramp_ns or 0) / 1e9,
+            seed=1 if document.seed is None else document.seed,
+            log_ios=document.log_ios or 0,
         )
-
-
-Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StreamDocument(msgspec.Struct, kw_only=True):
@@ -216,6 +226,11 @@ class StreamDocument(msgspec.Struct, kw_only=True):
     flush_every_writes: Count | None = None
     fua: bool = False
 
+    def __post_init__(self) -> None:
+        for value in (self.pattern, self.arrival, self.content):
+            if isinstance(value, dict) and len(value) != 1:
+                raise ValueError("a name with parameters is an object with one field")
+
 
 class StopDocument(msgspec.Struct, kw_only=True):
     """What ends a workload."""
@@ -225,30 +240,22 @@ class StopDocument(msgspec.Struct, kw_only=True):
     bytes: Count | None = None
 
 
-class WorkloadDocument(msgspec.Struct, kw_only=True):
-    """A :class:`Workload` as the core reads it and as a run folder keeps it."""
+class WorkloadDocument(Part, kw_only=True):
+    """A :class:`Workload` as the core reads it and as a run folder keeps it; of another program
+    that measured, only the ``options`` that it was given."""
 
-    streams: list[StreamDocument]
-    stop: StopDocument = msgspec.field(default_factory=StopDocument)
-    ramp_ns: Count = 0
-    seed: Count = 1
-    log_ios: Count = 0
+    streams: list[StreamDocument] | None = None
+    stop: StopDocument | None = None
+    ramp_ns: Count | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    log_ios: Count | None = None
+    options: dict[str, str] | None = None
 
 
 def _ns(name: str, seconds: float) -> int:
     if not 0 <= seconds <= SECONDS_MAX:
         raise UserError(f"{name} of a workload is {seconds:g}: use 0 to {SECONDS_MAX:g}")
     return round(seconds * 1e9)
-
-
-def _stream_to_dict(stream: Stream) -> dict[str, Any]:
-    fields = dataclasses.asdict(stream)
-    kind, _, percent = stream.content.partition(":")
-    if percent:
-        fields["content"] = {kind: int(percent)}
-    fields["arrival"] = _arrival_to_json(stream.arrival)
-    fields["pattern"] = _pattern_to_json(stream.pattern)
-    return fields
 
 
 def _arrival_to_json(arrival: str) -> str | dict[str, Any]:

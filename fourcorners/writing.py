@@ -142,6 +142,11 @@ def json_value(value: Any) -> Any:
         return value if value - value == 0 else None
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
+    if hasattr(value, "__struct_fields__"):
+        # Loaded for it: help texts have no documents.
+        from fourcorners.documents import plain
+
+        return json_value(plain(value))
     if isinstance(value, list | tuple):
         return [json_value(item) for item in value]
     if isinstance(value, dict):

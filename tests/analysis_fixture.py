@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from made_manifest import entry_of_test, made_manifest
 from made_recordings import made
 
 from fourcorners.analysis import find
+from fourcorners.manifest import Manifest
 from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
 Floats = npt.NDArray[np.float64]
@@ -35,16 +37,13 @@ class FakeRun:
     environment: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         tests = {point["id"].split("/")[0] for point in self.points}
-        return {
-            "target": {"capacity_bytes": self.capacity_bytes},
-            "environment": self.environment,
-            "tests": [
-                {"name": test, "recordings": [p for p in self.points if p["id"].startswith(test)]}
-                for test in sorted(tests)
-            ],
-        }
+        return made_manifest(
+            *(entry_of_test(test) for test in sorted(tests)),
+            target={"capacity_bytes": self.capacity_bytes},
+            environment=self.environment,
+        )
 
     @property
     def recordings(self) -> list[Recording]:

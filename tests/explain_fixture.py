@@ -82,5 +82,5 @@ def probed(
     path.write_text(drive_file("drive", "page-mapped-ssd", sections).text, "utf-8")
     with fc.open_target(str(path)) as target:
         run = fc.run(probe, target, tests=tests, out=folder / "runs")
-    assert {test["status"] for test in run.manifest["tests"]} == {"complete"}
+    assert {test.status for test in run.manifest.tests} == {"complete"}
     return {finding["name"]: finding for finding in run.findings}

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from made_manifest import entry_of_test, made_manifest, recording_entry
 from made_recordings import made
 
 from fourcorners.analysis import latency_over_time
+from fourcorners.documents import changed, plain
+from fourcorners.manifest import Chart, LoggedIos, Manifest, TestEntry
 from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
 Series = dict[str, Any]
@@ -32,7 +35,7 @@ MIB = 2**20
 class FakeRun:
     """A run in memory, with the attributes of `fourcorners.store.Run` that a report uses."""
 
-    manifest: dict[str, Any]
+    manifest: Manifest
     rows: list[dict[str, Any]] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
     path: Path = Path("runs/fake")
@@ -43,9 +46,7 @@ class FakeRun:
     @property
     def recordings(self) -> list[Recording]:
         """What was measured."""
-        described = {
-            one["id"]: one for test in self.manifest["tests"] for one in test["recordings"]
-        }
+        described = {one.id: plain(one) for test in self.manifest.tests for one in test.recordings}
         # Made anew when a test has changed something.
         state = repr((self.rows, described, [(id(s), id(h)) for s, h in self.tables.values()]))
         if self._made[0] != state:
@@ -119,61 +120,46 @@ class Builder:
         self.random = np.random.default_rng(seed)
         slug = drive.name.lower().replace(" ", "-")
         self.run = FakeRun(
-            {
-                "schema": "fourcorners/run",
-                "schema_version": 1,
-                "status": "complete",
-                "id": f"20261121-120000-{slug}",
-                "created": "2026-11-21T12:00:00Z",
-                "version": "0.1.0",
-                "suite": "reviews",
-                "profile": "standard",
-                "seed": seed,
-                "command": f"fourcorners characterize sim:{slug} --profile standard",
-                "target": {
-                    "kind": "simulated",
+            made_manifest(
+                id=f"20261121-120000-{slug}",
+                seed=seed,
+                command=f"fourcorners characterize sim:{slug} --profile standard",
+                target={
                     "locator": f"sim:{slug}",
                     "name": drive.name,
                     "capacity_bytes": 64_023_257_088,
-                    "summary": "A made-up drive.",
-                    "settings": {},
                     "specification_sha256": "ab" * 32,
                 },
-                "environment": {
+                environment={
                     "kernel": "Linux 6.12",
                     "cpu": "2 cores",
                     "device_model": None,
                     "link": "SATA 3 Gb/s",
                     "scheduler": "none",
                 },
-                "notes": [],
-                "tests": [],
-            },
+            ),
             path=Path(f"runs/20261121-120000-{slug}"),
         )
 
     def test(
         self, name: str, title: str, source: str, preparation: list[str], parameters: dict[str, str]
-    ) -> dict[str, Any]:
+    ) -> TestEntry:
         """Add a test to the manifest."""
-        test = {
-            "name": name,
-            "title": title,
-            "source": source,
-            "status": "complete",
-            "reason": None,
-            "purpose": f"What {title.lower()} shows.",
-            "preparation": preparation,
-            "parameters": parameters,
-            "wall_s": 2.1,
-            "recordings": [],
-        }
-        self.run.manifest["tests"].append(test)
+        test = entry_of_test(
+            name,
+            title=title,
+            source=source,
+            purpose=f"What {title.lower()} shows.",
+            preparation=preparation,
+            parameters=parameters,
+            wall_s=2.1,
+        )
+        self.run.manifest.tests.append(test)
         return test
 
     def record(
         self,
-        test: dict[str, Any],
+        test: TestEntry,
         identifier: str,
         label: str,
         point: dict[str, Any],
@@ -191,7 +177,7 @@ class Builder:
         operation = point["operation"]
         row = {
             "recording": identifier,
-            "test": test["name"],
+            "test": test.name,
             "operation": operation,
             "ios": ios,
             "bytes": ios * point["block_bytes"],
@@ -214,7 +200,7 @@ class Builder:
         even = np.full(len(second), ios // len(second))
         series = {"second": second, "ios": even, "bytes": even * point["block_bytes"]}
         self.run.tables[(identifier, operation)] = (series, (low, low, count))
-        test["recordings"].append({"id": identifier, "label": label, "point": point})
+        test.recordings.append(recording_entry(identifier, label=label, point=point))
 
     def rates(self, operation: str, depth: int, block: int) -> tuple[float, float]:
         """IOPS and latency of the made-up drive."""
@@ -262,19 +248,11 @@ class Builder:
                     self.record(test, identifier, f"{block} at {depth}", point, latency, iops, 30)
                     series, _ = self.run.tables[identifier, operation]
                     series["ios"] = self.random.poisson(iops, 30)
-        series_of = {"series": ["operation"], "ids": "matrix/"}
-        heat = {"kind": "heat", "x": "queue_depth", "rows": "block_bytes", **series_of}
-        test["charts"] = [
-            {
-                "kind": "lines",
-                "title": "Rate",
-                "y": "mbps",
-                "x": "block_bytes",
-                "log": "xy",
-                "series": ["operation", "queue_depth"],
-            },
-            {"kind": "dots", "title": "Mean", "y": "latency_mean", "x": "place", **series_of},
-            {"title": "IOPS map", "y": "iops", **heat},
+        both, own, by = ("operation", "queue_depth"), ("operation",), "matrix/"
+        test.charts = [
+            Chart("lines", "Rate", "mbps", "block_bytes", series=both, log="xy"),
+            Chart("dots", "Mean", "latency_mean", "place", series=own, ids=by),
+            Chart("heat", "IOPS map", "iops", "queue_depth", "block_bytes", series=own, ids=by),
         ]
         sizes = [4096, 65536, 2**20]
         seconds = [1 / self.rates("write", 1, size)[0] for size in sizes]
@@ -312,11 +290,11 @@ class Builder:
             series, _ = self.run.tables[identifier, "write"]
             series["ios"] = self.random.poisson(3200 - 8 * share, 80)
             series["latency_max_s"] = np.full(80, 0.02)
-        seconds = {"kind": "seconds", "series": ["variant"], "log": "y"}
-        test["charts"] = [
-            {**seconds, "title": "IOPS by the second", "y": "iops", "x": ""},
-            {**seconds, "title": "Longest", "y": "latency_max", "x": "elapsed"},
-            {"kind": "percentiles", "title": "Percentiles", "y": "latency", "series": ["variant"]},
+        variants = ("variant",)
+        test.charts = [
+            Chart("seconds", "IOPS by the second", series=variants, log="y"),
+            Chart("seconds", "Longest", "latency_max", "elapsed", series=variants, log="y"),
+            Chart("percentiles", "Percentiles", "latency", series=variants),
         ]
         ios = 4000
         due = np.arange(ios) * 20_000_000
@@ -325,7 +303,7 @@ class Builder:
         due, completed, zeros = due[order], completed[order], np.zeros(ios, dtype=np.int64)
         log = IoLog(ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, zeros)
         self.run.logs["held/filled-75"] = log
-        test["recordings"][1]["logged"] = {"ios": ios, "of": ios, "one_in": 1}
+        test.recordings[1].logged = LoggedIos(ios=ios, of=ios, one_in=1)
         self.run.findings += [f.to_dict() for f in latency_over_time.find(self.run)]
 
     def _rounds(self) -> None:
@@ -334,7 +312,7 @@ class Builder:
         for turn in range(6):
             point = {"operation": "write", "block_bytes": 4096, "queue_depth": 32, "round": turn}
             self.record(test, f"turns/{turn}", f"round {turn}", point, 0.01, 3000, 5)
-        test["charts"] = [{"kind": "rounds", "title": "Rounds", "y": "value", "x": "round"}]
+        test.charts = [Chart("rounds", "Rounds", "value", "round")]
         window = {
             "first_round": 2,
             "last_round": 6,
@@ -465,10 +443,10 @@ class Builder:
             ["secure erase", "sequential fill of the whole drive, 128 KiB"],
             {"block size": "4 KiB", "queue depth": "32", "time": f"{self.seconds} s"},
         )
-        seconds = {"kind": "seconds", "x": "", "series": ["variant"], "log": "y"}
-        test["charts"] = [
-            {**seconds, "title": "IOPS by the second", "y": "iops"},
-            {**seconds, "title": "Longest latency by the second", "y": "latency_max"},
+        longest = "Longest latency by the second"
+        test.charts = [
+            Chart("seconds", "IOPS by the second", series=("variant",), log="y"),
+            Chart("seconds", longest, "latency_max", series=("variant",), log="y"),
         ]
         drive, second = self.drive, np.arange(self.seconds)
         cliff = self.seconds * 0.12
@@ -632,19 +610,19 @@ def hostile_run() -> FakeRun:
     """Names and texts that try to become HTML or to end a script."""
     run = whole_run(X25M, seconds=60)
     bad = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=2">'
-    run.manifest["target"]["name"] = f"Evil {bad}"
-    run.manifest["target"]["summary"] = bad
-    run.manifest["command"] = bad
-    run.manifest["notes"] = [bad, "<!-- <script>"]
-    run.manifest["environment"]["device_model"] = bad
-    run.manifest["tests"][0]["parameters"][bad] = bad
-    run.manifest["tests"][0]["recordings"][0]["label"] = bad
-    for test in run.manifest["tests"][4:]:
-        test["title"] = test["purpose"] = bad
-        for chart in test["charts"]:
-            chart["title"] = bad
-        for recording in test["recordings"]:
-            recording["label"] = recording["point"]["variant"] = bad
+    run.manifest.target.name = f"Evil {bad}"
+    run.manifest.target.summary = bad
+    run.manifest.command = bad
+    run.manifest.notes = [bad, "<!-- <script>"]
+    run.manifest.environment = {**run.manifest.environment, "device_model": bad}
+    run.manifest.tests[0].parameters = {bad: bad}
+    run.manifest.tests[0].recordings[0].label = bad
+    for test in run.manifest.tests[4:]:
+        test.title = test.purpose = bad
+        test.charts = [changed(chart, title=bad) for chart in test.charts]
+        for recording in test.recordings:
+            recording.label = bad
+            recording.point = {**recording.point, "variant": bad}
     for finding in run.findings:
         finding["title"] = bad
         finding["detail"]["variable"] = bad
@@ -656,10 +634,10 @@ def hostile_run() -> FakeRun:
 def broken_run() -> FakeRun:
     """Nulls, NaN, infinities, zeros and empty tables wherever the contract lets them in."""
     run = whole_run(WD, seconds=40)
-    run.manifest["status"] = "interrupted"
-    run.manifest["notes"] = ["O_DIRECT is not available on tmpfs: results include the page cache"]
-    run.manifest["tests"][2]["status"] = "interrupted"
-    run.manifest["tests"][2]["reason"] = "stopped by Ctrl-C"
+    run.manifest.status = "interrupted"
+    run.manifest.notes = ["O_DIRECT is not available on tmpfs: results include the page cache"]
+    run.manifest.tests[2].status = "interrupted"
+    run.manifest.tests[2].reason = "stopped by Ctrl-C"
     # A run folder holds no others: what is not finite or above all measure is refused.
     nothing = [None, 0.0, 1e24]
     for position, row in enumerate(run.rows):
@@ -699,5 +677,5 @@ def broken_run() -> FakeRun:
 def empty_run() -> FakeRun:
     """A run that ended before its first recording."""
     run = Builder(CORE, 10, 1).run
-    run.manifest["status"] = "failed"
+    run.manifest.status = "failed"
     return run

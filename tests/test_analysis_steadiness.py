@@ -135,6 +135,6 @@ def test_a_test_keeps_its_findings_under_the_name_that_a_suite_gives_it(tmp_path
         '[[test]]\nuse = "consistency"\nname = "soak"\ntime = "15 s"\n'
     )
     run = fc.run(str(suite), "sim:ocz-core-64gb", out=tmp_path / "runs")
-    assert run.manifest["tests"][0]["definition"] == "consistency"
+    assert run.manifest.tests[0].definition == "consistency"
     [finding] = [f for f in run.findings if f["name"] == "consistency_write"]
     assert finding["evidence"] == ["soak/write"]

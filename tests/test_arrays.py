@@ -52,8 +52,8 @@ def test_settings_reach_the_array_and_its_members(tmp_path: Path) -> None:
     path = tmp_path / json.loads(done.stdout)["runs"][0]["path"]
     assert "raid-0" in (path / "drive.toml").read_text()
     assert 'kind = "disk"' in (path / "member-1-wd6400aaks.toml").read_text()
-    model = fc.open_run(str(path)).manifest["target"]
-    assert model["settings"]["member.cache.write_back"] == "false"
+    model = fc.open_run(str(path)).manifest.target
+    assert model.settings["member.cache.write_back"] == "false"
 
 
 def test_a_member_from_a_file_beside_the_array(tmp_path: Path) -> None:
@@ -62,9 +62,8 @@ def test_a_member_from_a_file_beside_the_array(tmp_path: Path) -> None:
     (tmp_path / "pair.toml").write_text(OWN.replace("MEMBER", DISK))
     pair = fc.open_target(str(tmp_path / "pair.toml"))
     assert list(pair.member_texts) == ["1-wd6400aaks", "2-mine"]
-    assert (
-        pair.describe()["specification_sha256"]
-        != (fc.open_target(f"sim:{DISK}").describe()["specification_sha256"])
+    assert pair.describe().specification_sha256 != (
+        fc.open_target(f"sim:{DISK}").describe().specification_sha256
     )
 
 

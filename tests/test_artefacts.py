@@ -15,6 +15,7 @@ from rich.console import Console
 import fourcorners as fc
 from fourcorners.analysis import find
 from fourcorners.analysis.artefacts import PREFIX, Artefact, Case, detect
+from fourcorners.documents import part, plain
 from fourcorners.machine import medium
 from fourcorners.machine import observer as observing
 from fourcorners.machine.conditions import Conditions
@@ -85,7 +86,7 @@ def case(conditions: dict[str, Any] | None = None, **fields: Any) -> Case:
         "capacity_bytes": 64 * 10**9,
         **fields,
     }
-    return Case(**values, conditions=Conditions.from_dict({**GOOD, **(conditions or {})}))
+    return Case(**values, conditions=part(Conditions, {**GOOD, **(conditions or {})}))
 
 
 def artefacts(*cases: Case) -> list[Artefact]:
@@ -419,8 +420,9 @@ def test_the_observer_reads_another_machine(tmp_path: Path) -> None:
 
 
 def test_conditions_survive_the_run_folder() -> None:
-    conditions = Conditions.from_dict({**GOOD, "of_another_version": 1})
-    assert Conditions.from_dict(conditions.to_dict()) == conditions
+    conditions = part(Conditions, {**GOOD, "of_another_version": 1})
+    assert part(Conditions, plain(conditions)) == conditions
+    assert plain(conditions)["of_another_version"] == 1
 
 
 def test_fast_cells_of_a_simulated_drive() -> None:
@@ -439,10 +441,10 @@ def test_a_run_keeps_and_shows_what_may_mislead(tmp_path: Path) -> None:
     [finding] = [f for f in run.findings if f["name"].startswith(PREFIX)]
     assert finding["name"] == "artefact_preconditioning"
     assert finding["detail"]["severity"] == "slight"
-    recordings = run.manifest["tests"][0]["recordings"]
-    fresh = next(r for r in recordings if r["id"] == finding["evidence"][0])
+    recordings = run.manifest.tests[0].recordings
+    fresh = next(r for r in recordings if r.id == finding["evidence"][0])
     # Purged, then filled with 8 GB.
-    assert fresh["conditions"] == {"purged": True, "written_before_bytes": 8 * 10**9}
+    assert plain(fresh.conditions) == {"purged": True, "written_before_bytes": 8 * 10**9}
     console = Console(file=io.StringIO(), width=100)
     console.print(render_summary(run))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
@@ -461,9 +463,10 @@ def test_a_file_is_observed_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
         run = fc.run("four-corners", target, parameters=short, out=tmp_path)
     found = {finding["name"]: finding for finding in run.findings}
     assert found["artefact_page_cache"]["detail"]["severity"] == "severe"
-    conditions = run.manifest["tests"][0]["recordings"][0]["conditions"]
-    assert conditions["direct"] is False
-    assert conditions["observed_s"] > 0
+    conditions = run.manifest.tests[0].recordings[0].conditions
+    assert conditions is not None
+    assert conditions.direct is False
+    assert (conditions.observed_s or 0) > 0
 
 
 def test_a_target_that_hangs_does_not_take_the_run_with_it(

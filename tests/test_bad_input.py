@@ -201,8 +201,8 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     assert not path.name.startswith(".")
     assert path.name in output
     run = fc.open_run(str(path))
-    assert run.manifest["status"] == "interrupted"
-    assert [(t["name"], t["status"]) for t in run.manifest["tests"]] == [
+    assert run.manifest.status == "interrupted"
+    assert [(t.name, t.status) for t in run.manifest.tests] == [
         ("queue-depth", "interrupted"),
         ("consistency", "skipped"),
     ]
@@ -330,9 +330,9 @@ def test_a_panic_is_a_failed_test_and_one_sentence(
     said = capsys.readouterr()
     assert "Traceback" not in said.err
     [path] = tmp_path.iterdir()
-    [test] = fc.open_run(str(path)).manifest["tests"]
-    assert test["status"] == "failed"
-    assert test["reason"].startswith("unexpected PanicException: index out of bounds")
+    [test] = fc.open_run(str(path)).manifest.tests
+    assert test.status == "failed"
+    assert str(test.reason).startswith("unexpected PanicException: index out of bounds")
     monkeypatch.setattr("fourcorners.target.simulated.SimulatedTarget.run", panics)
     assert main(["verify", CORE, "--span", "1MiB"]) == 70
     [line] = capsys.readouterr().err.splitlines()[-1:]

@@ -28,7 +28,7 @@ def test_characterize_two_drives_side_by_side(tmp_path: Path) -> None:
     for run in result["runs"]:
         assert run["findings"]
         assert (tmp_path / run["report"]).stat().st_size > 10_000
-        assert fc.open_run(str(tmp_path / run["path"])).manifest["profile"] == "quick"
+        assert fc.open_run(str(tmp_path / run["path"])).manifest.profile == "quick"
     assert (tmp_path / result["comparison"]).stat().st_size > 10_000
     assert "OCZ Core 64GB: 1 test, about" in done.stderr
     assert "Transfer size: complete" in done.stderr
@@ -44,8 +44,8 @@ def test_the_summary_names_the_drive_and_the_folder(tmp_path: Path) -> None:
     assert "OCZ Core 64GB" in done.stdout
     assert f"Run folder: runs/{run_path.name}" in done.stdout
     manifest = fc.open_run(str(run_path)).manifest
-    assert manifest["target"]["settings"] == {"link.line_rate": "1.5 Gb/s"}
-    assert manifest["seed"] == 5
+    assert manifest.target.settings == {"link.line_rate": "1.5 Gb/s"}
+    assert manifest.seed == 5
 
 
 def test_quiet_prints_the_path_alone(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_document_that_somebody_changed_says_how_to_keep_the_change(folder: Pa
         Run(folder)
     # Neither layout nor the order of fields is content.
     path.write_text(json.dumps(dict(reversed(json.loads(text).items())), indent=None))
-    assert Run(folder).manifest["seed"] == 1
+    assert Run(folder).manifest.seed == 1
 
 
 def test_a_damaged_state_is_named_before_a_run_goes_on(folder: Path) -> None:
@@ -144,10 +144,10 @@ def test_rows_are_in_the_same_order_after_a_disk_was_full(
 
     monkeypatch.setattr(RunWriter, "add", full)
     stopped = fc.run(str(file), DRIVE, out=tmp_path / "full")
-    assert [test["status"] for test in stopped.manifest["tests"]] == ["failed", "complete"]
+    assert [test.status for test in stopped.manifest.tests] == ["failed", "complete"]
     monkeypatch.setattr(RunWriter, "add", add)
     run = fc.resume(stopped.path)
-    assert run.manifest["status"] == "complete"
+    assert run.manifest.status == "complete"
     for name in (*schema.TABLES, schema.FINDINGS):
         assert (run.path / name).read_bytes() == (whole.path / name).read_bytes(), name
 

@@ -53,18 +53,18 @@ def test_each_test_runs_by_itself_from_python(name: str, tmp_path: Path) -> None
     run = fc.run(
         name, SMALL, parameters=given, scale=0.0005, filled_share=0.002, out=tmp_path, seed=2
     )
-    [test] = run.manifest["tests"]
-    assert (test["name"], test["status"]) == (name, "complete"), test["reason"]
-    assert test["recordings"]
-    assert test["parameters"]
+    [test] = run.manifest.tests
+    assert (test.name, test.status) == (name, "complete"), test.reason
+    assert test.recordings
+    assert test.parameters
     # Rows of a table that say the same cannot be told apart; those of bursts are hundreds alike.
-    recordings = [one for one in test["recordings"] if "burst" not in one["point"]]
-    labels = [recording["label"] for recording in recordings]
+    recordings = [one for one in test.recordings if "burst" not in one.point]
+    labels = [recording.label for recording in recordings]
     probes = name.startswith("probe-")
     assert probes or name == "transfer-rate" or len(set(labels)) == len(labels)
-    assert run.manifest["profile"] == "shortened"
+    assert run.manifest.profile == "shortened"
     page = (run.path / "report.html").read_text()
-    assert test["title"] in page
+    assert test.title in page
     found = [finding["name"] for finding in run.findings]
     assert name not in FOUND or any(one.startswith(FOUND[name]) for one in found), found
     # The same words plan it for a file; what TRIM does there is the file system's.

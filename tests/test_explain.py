@@ -42,7 +42,7 @@ def test_a_run_is_explained_by_the_probes_that_it_lacks(tmp_path: Path) -> None:
     explanation = fc.explain(run, reads_only=True, out=tmp_path)
     first, second = explanation.runs
     assert first.path == run.path
-    assert "probe-depth" not in [test["name"] for test in second.manifest["tests"]]
+    assert "probe-depth" not in [test.name for test in second.manifest.tests]
     assert explanation.missing == ()
     names = {finding.name for finding in explanation.findings}
     # From the first run, and from the second.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from analysis_fixture import FakeRun
+from made_manifest import made_manifest
 from rich.console import Console
 
 import fourcorners as fc
@@ -129,7 +130,7 @@ def test_probes_that_cannot_identify_anything_are_not_run(
     read = FakeRun()
     for probe in READS:
         read.add(probe, "read", iops=1.0)
-    manifest = {"target": {"kind": kind}}
+    manifest = made_manifest(target={"kind": kind})
     run: Any = types.SimpleNamespace(manifest=manifest, recordings=read.recordings)
     probes = ["probe-positions", "probe-sizes", *WRITING, *UNAFFECTED]
     assert [probe for probe in probes if futile.reason(run, probe)] == skipped
@@ -162,7 +163,7 @@ def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
     document = json.loads(capsys.readouterr().out)
     run = fc.open_run(document["runs"][0])
     expected = ["complete", "complete" if all_probes else "skipped"]
-    assert [test["status"] for test in run.manifest["tests"]] == expected
+    assert [test.status for test in run.manifest.tests] == expected
     missing = [] if all_probes else [{"probe": "probe-second", "reason": "skipped: it is in vain"}]
     assert document["missing"] == missing
     for findings in (document["findings"], run.findings):
@@ -198,7 +199,7 @@ def test_a_probe_ends_once_its_findings_would_not_be_taken(
     doubts = Doubts(drifts, ["probe-depth", "probe-sizes", "probe-x"])
     monkeypatch.setattr(Doubts, "of", lambda view, misleading: doubts)
     for kind in ("file", "simulated"):
-        run: Any = types.SimpleNamespace(manifest={"target": {"kind": kind}})
+        run: Any = types.SimpleNamespace(manifest=made_manifest(target={"kind": kind}))
         assert bool(futile.reason_to_stop(run, probe)) == (stops and kind == "file")
 
 
@@ -214,8 +215,8 @@ def test_what_a_probe_measured_until_it_was_stopped_is_kept(
             for name in ("probe-first", "probe-second")
         ]
         [run] = explained.runs
-        assert run.manifest["status"] == "complete"
-        assert [len(test["recordings"]) for test in run.manifest["tests"]] == [1, 1]
+        assert run.manifest.status == "complete"
+        assert [len(test.recordings) for test in run.manifest.tests] == [1, 1]
         everything = fc.explain(file, out=tmp_path, all_probes=True)
     assert everything.missing == ()
 
@@ -243,8 +244,8 @@ def test_an_explanation_that_is_resumed_skips_what_an_uninterrupted_one_does(
     [folder] = (tmp_path / "runs").iterdir()
     run = fc.resume(folder)
     expected = ["complete", "complete" if all_probes else "skipped"]
-    assert [test["status"] for test in run.manifest["tests"]] == expected
-    assert [test["reason"] for test in run.manifest["tests"]][1] == (
+    assert [test.status for test in run.manifest.tests] == expected
+    assert [test.reason for test in run.manifest.tests][1] == (
         None if all_probes else "it is in vain"
     )
 
@@ -254,7 +255,7 @@ def test_what_a_run_lacks_and_is_probed_later_counts(two_probes: Suite, tmp_path
         first = fc.explain(file, out=tmp_path).runs[0]
     later = fc.explain(first, out=tmp_path, all_probes=True)
     assert later.missing == ()
-    assert [run.manifest["tests"][-1]["status"] for run in later.runs] == ["skipped", "complete"]
+    assert [run.manifest.tests[-1].status for run in later.runs] == ["skipped", "complete"]
     assert not [f for f in later.findings if f.name.startswith("not_probed_")]
     recordings = Joined(later.runs).recordings
     assert {one.test for one in recordings} == {"probe-first", "probe-second"}

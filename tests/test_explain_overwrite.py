@@ -110,7 +110,7 @@ def test_a_data_path_slower_than_flash_leaves_the_amplification_unknown(tmp_path
 def test_a_disk_is_not_asked(tmp_path: Path) -> None:
     with fc.open_target("sim:wd6400aaks") as target:
         run = fc.run(PROBE, target, out=tmp_path)
-    assert run.manifest["tests"][0]["status"] == "skipped"
+    assert run.manifest.tests[0].status == "skipped"
     assert not [f for f in run.findings if f["name"] == "over_provisioning"]
 
 

@@ -10,6 +10,7 @@ from report_fixture import make_run
 from test_artefacts import artefacts, case, machine
 
 import fourcorners as fc
+from fourcorners.documents import plain
 from fourcorners.machine.health import HealthReader, from_nvme, from_smartctl
 from fourcorners.machine.observer import Observer
 from fourcorners.reporting.view import report_view
@@ -163,7 +164,7 @@ def test_a_drive_that_throttles_while_it_is_measured_is_found(tools: Path, tmp_p
     seen = observer.end(fc.Workload([fc.Stream.read("random", 4096)], seconds=1), 1 << 20)
     assert (seen.drive_temperature_before_c, seen.drive_temperature_after_c) == (38, 85)
     assert (seen.drive_temperature_c, seen.drive_throttled, seen.drive_throttled_s) == (85, 3, 30)
-    heat = {name: value for name, value in seen.to_dict().items() if name.startswith("drive_")}
+    heat = {name: value for name, value in plain(seen).items() if name.startswith("drive_")}
     [artefact] = artefacts(case(heat))
     assert (artefact.name, artefact.severity) == ("thermal_throttling", "severe")
     assert artefact.seen == (
@@ -175,8 +176,8 @@ def test_a_drive_that_throttles_while_it_is_measured_is_found(tools: Path, tmp_p
 
 def test_the_report_shows_it_before_and_after() -> None:
     run = make_run()
-    after = from_nvme({**NVME, "temperature": 350}).to_dict()
-    run.manifest["health"] = {"before": from_nvme(NVME).to_dict(), "after": after}
+    after = from_nvme({**NVME, "temperature": 350})
+    run.manifest.health = {"before": from_nvme(NVME), "after": after}
     rows = dict(report_view([run])["environment"]["rows"])
     assert rows["drive temperature"] == ["38 °C before, 77 °C after"]
     assert rows["endurance used"] == ["3 %"]

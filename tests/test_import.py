@@ -13,6 +13,7 @@ from command import fourcorners
 from fault_runs import validate
 
 from fourcorners.comparison import ComparedRuns, compare
+from fourcorners.documents import plain
 from fourcorners.errors import UserError
 from fourcorners.importing import import_
 
@@ -71,8 +72,8 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
     path = fio_folder / "json+.out"
     logs = tuple(fio_folder / f"lat_lat.{number}.log" for number in (1, 2))
     (run,) = import_(path, out=tmp_path, log=logs)
-    validate("run", run.manifest)
-    kinds = [chart["kind"] for chart in run.manifest["tests"][0]["charts"]]
+    validate("run", plain(run.manifest))
+    kinds = [chart.kind for chart in run.manifest.tests[0].charts]
     assert kinds == ["seconds", "percentiles"]
     told = json.loads(path.read_text())["jobs"]
     for operation in ("read", "write"):
@@ -101,7 +102,7 @@ def test_fios_json_plus_is_taken_over_whole(fio_folder: Path, tmp_path: Path) ->
 def test_fios_plain_json_has_what_it_has(fio_folder: Path, tmp_path: Path) -> None:
     path = fio_folder / "json.out"
     (run,) = import_(path, out=tmp_path)
-    assert any("interpolated" in note for note in run.manifest["notes"])
+    assert any("interpolated" in note for note in run.manifest.notes)
     jobs = json.loads(path.read_text())["jobs"]
     told = [job["read"]["clat_ns"]["percentile"] for job in jobs]
     row = run.table("recordings").to_pylist()[0]
@@ -188,16 +189,16 @@ def test_iometers_rows_of_all_workers_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
     path.write_text(IOMETER)
     (run,) = import_(path, out=tmp_path / "runs")
-    validate("run", run.manifest)
+    validate("run", plain(run.manifest))
     (row,) = run.table("recordings").to_pylist()
     assert row["recording"] == "iometer/4K random write"
     assert (row["operation"], row["ios"], row["bytes"]) == ("write", 900_050, 3_686_604_800)
     assert row["iops"] == pytest.approx(9000.5)
     assert (row["latency_mean_s"], row["latency_max_s"]) == pytest.approx((3.55e-3, 120.25e-3))
     assert row["latency_p99_s"] is None
-    assert run.manifest["created"] == "2012-11-27T20:15:01Z"
-    assert run.manifest["target"]["name"] == "PHYSICALDRIVE:1"
-    point = run.manifest["tests"][0]["recordings"][0]["point"]
+    assert run.manifest.created == "2012-11-27T20:15:01Z"
+    assert run.manifest.target.name == "PHYSICALDRIVE:1"
+    point = run.manifest.tests[0].recordings[0].point
     assert point == {
         "job": "4K random write",
         "operation": "write", "pattern": "random", "block_bytes": 4096, "queue_depth": 32,

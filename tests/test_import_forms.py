@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from fault_runs import validate
 
+from fourcorners.documents import plain
 from fourcorners.errors import UserError
 from fourcorners.importing import import_
+from fourcorners.manifest import RecordingEntry
 from fourcorners.reporting.charts import tests as charts_of_tests
 from fourcorners.store import Run
 
@@ -22,14 +24,14 @@ DATA = Path(__file__).parent / "data" / "fio"
 def imported(name: str, tmp_path: Path) -> Run:
     """The only run in a file of the test data."""
     (run,) = import_(DATA / name, out=tmp_path)
-    validate("run", run.manifest)
+    validate("run", plain(run.manifest))
     return run
 
 
-def entry(run: Run, name: str) -> dict[str, Any]:
+def entry(run: Run, name: str) -> RecordingEntry:
     """A recording in the manifest."""
-    (found,) = (one for one in run.manifest["tests"][0]["recordings"] if one["id"] == name)
-    return dict(found)
+    (found,) = (one for one in run.manifest.tests[0].recordings if one.id == name)
+    return found
 
 
 def quantities(run: Run) -> set[str]:
@@ -51,12 +53,12 @@ def test_results_of_clients_without_that_of_all_together(tmp_path: Path) -> None
     run = imported("clients.json", tmp_path)
     told = json.loads((DATA / "clients.json").read_text())["client_stats"]
     assert [job["jobname"] for job in told] == ["a", "b", "a", "b", "All clients"]
-    assert run.manifest["target"]["name"] == "127.0.0.1:/tmp/fioim/data.bin"
+    assert run.manifest.target.name == "127.0.0.1:/tmp/fioim/data.bin"
     assert {row.id for row in run.recordings} == {"fio/a", "fio/b"}
     # Two clients ran the same job at the same time.
     (row,) = rows(run, recording="fio/a")
     assert row["ios"] == told[0]["read"]["total_ios"] + told[2]["read"]["total_ios"]
-    assert entry(run, "fio/a")["point"]["queue_depth"] == 2
+    assert entry(run, "fio/a").point["queue_depth"] == 2
 
 
 def test_unified_reporting_is_not_taken_for_reads(tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_unified_reporting_is_not_taken_for_reads(tmp_path: Path) -> None:
     run = imported("unified-mixed.json", tmp_path)
     (row,) = run.table("recordings").to_pylist()
     assert (row["operation"], row["ios"]) == ("mixed", told["total_ios"])
-    assert any("what each of them did is not known" in note for note in run.manifest["notes"])
+    assert any("what each of them did is not known" in note for note in run.manifest.notes)
     both = imported("unified-both.json", tmp_path)
     assert [row["operation"] for row in both.table("recordings").to_pylist()] == ["read", "write"]
 
@@ -79,12 +81,12 @@ def test_of_a_status_each_interval_the_last_is_taken(tmp_path: Path) -> None:
     last = json.loads(text[text.rindex("\n{") :])["jobs"][0]["read"]
     run = imported("status-interval.out", tmp_path)
     assert run.table("recordings").to_pylist()[0]["ios"] == last["total_ios"]
-    assert any("one after the other" in note for note in run.manifest["notes"])
+    assert any("one after the other" in note for note in run.manifest.notes)
     cut = tmp_path / "cut.out"
     cut.write_text(text[: text.rindex('"jobs"')])
     (run,) = import_(cut, out=tmp_path)
     assert 0 < run.table("recordings").to_pylist()[0]["ios"] < last["total_ios"]
-    assert any("in the midst of a result" in note for note in run.manifest["notes"])
+    assert any("in the midst of a result" in note for note in run.manifest.notes)
 
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5])
@@ -98,8 +100,8 @@ def test_terse_output(version: int, tmp_path: Path) -> None:
     percentile = next(f for f in line if f.startswith("99.000000%=")).partition("=")[2]
     assert row["latency_p99_s"] == pytest.approx(float(percentile) * 1e-6, rel=0.02)
     assert len(run.table("recordings").to_pylist()) == (2 if version == 5 else 1)
-    assert entry(run, row["recording"])["point"]["block_bytes"] == 4096
-    assert any("neither request size" in note for note in run.manifest["notes"])
+    assert entry(run, row["recording"]).point["block_bytes"] == 4096
+    assert any("neither request size" in note for note in run.manifest.notes)
 
 
 def test_syncs_are_kept_shown_and_named(tmp_path: Path) -> None:
@@ -110,7 +112,7 @@ def test_syncs_are_kept_shown_and_named(tmp_path: Path) -> None:
     assert flush["latency_mean_s"] == pytest.approx(told["mean"] * 1e-9)
     percentile = told["percentile"]["99.000000"] * 1e-9
     assert flush["latency_p99_s"] == pytest.approx(percentile, rel=0.02)
-    assert "fdatasync after every write" in entry(run, flush["recording"])["label"]
+    assert "fdatasync after every write" in entry(run, flush["recording"]).label
     # The rate of writes that wait for syncs in between is no figure of the drive's writes.
     assert quantities(run) == {"flush", "flush_p99"}
     assert not any("random write costs" in one["text"] for one in run.findings)
@@ -124,37 +126,37 @@ def test_threads_are_one_workload(tmp_path: Path) -> None:
     run = imported("numjobs.json", tmp_path)
     (row,) = run.table("recordings").to_pylist()
     assert row["iops"] == pytest.approx(sum(job["read"]["iops"] for job in told), rel=0.01)
-    assert entry(run, "fio/thr")["point"]["queue_depth"] == 4
+    assert entry(run, "fio/thr").point["queue_depth"] == 4
     assert "read_access" not in quantities(run)  # nothing was alone
 
 
 def test_the_queue_of_a_synchronous_engine_is_one_deep(tmp_path: Path) -> None:
     run = imported("psync-depth-32.json", tmp_path)
-    assert entry(run, "fio/psq")["point"]["queue_depth"] == 1
-    assert any("never had more than one" in note for note in run.manifest["notes"])
+    assert entry(run, "fio/psq").point["queue_depth"] == 1
+    assert any("never had more than one" in note for note in run.manifest.notes)
 
 
 def test_jobs_put_together_by_fio_are_not_taken_for_the_first(tmp_path: Path) -> None:
     run = imported("grouped.json", tmp_path)
-    point = entry(run, "fio/a")["point"]
+    point = entry(run, "fio/a").point
     assert not {"pattern", "block_bytes", "queue_depth"} & point.keys()
     assert quantities(run) == set()
 
 
 def test_jobs_at_the_same_time_are_said_and_in_no_spec_sheet(tmp_path: Path) -> None:
     run = imported("beside.json", tmp_path)
-    assert entry(run, "fio/reader")["point"]["apart"] == "beside writer"
-    assert any("ran at the same time as writer" in note for note in run.manifest["notes"])
+    assert entry(run, "fio/reader").point["apart"] == "beside writer"
+    assert any("ran at the same time as writer" in note for note in run.manifest.notes)
     assert quantities(run) == set()
 
 
 def test_a_job_with_an_error_is_marked(tmp_path: Path) -> None:
     run = imported("error.json", tmp_path)
-    test = run.manifest["tests"][0]
-    assert (run.manifest["status"], test["status"]) == ("failed", "failed")
-    assert test["reason"] == "failing ended with error 28 (No space left on device)"
-    assert entry(run, "fio/failing")["partial"]
-    assert not entry(run, "fio/sound")["partial"]
+    test = run.manifest.tests[0]
+    assert (run.manifest.status, test.status) == ("failed", "failed")
+    assert test.reason == "failing ended with error 28 (No space left on device)"
+    assert entry(run, "fio/failing").partial
+    assert not entry(run, "fio/sound").partial
     assert quantities(run) == {"sequential_read"}
 
 
@@ -190,9 +192,9 @@ def test_files_of_several_targets_are_several_runs(tmp_path: Path) -> None:
     with (tmp_path / "data.bin").open("wb") as file:
         file.truncate(1 << 30)
     runs = import_(tmp_path, out=tmp_path / "runs")
-    assert [run.manifest["target"]["name"] for run in runs] == ["/dev/nvme0n1", "/dev/nvme1n1"]
+    assert [run.manifest.target.name for run in runs] == ["/dev/nvme0n1", "/dev/nvme1n1"]
     assert [len(run.table("recordings").to_pylist()) for run in runs] == [2, 1]
-    assert runs[0].manifest["target"]["kind"] == "device"
+    assert runs[0].manifest.target.kind == "device"
 
 
 def _with_logs(folder: Path) -> Path:
@@ -248,7 +250,7 @@ def test_fio_itself_with_everything_at_once(tmp_path: Path) -> None:
     )
     (run,) = import_(tmp_path / "out", out=tmp_path / "runs")
     assert {row["operation"] for row in run.table("recordings").to_pylist()} == {"write", "flush"}
-    point = entry(run, "fio/w")["point"]
+    point = entry(run, "fio/w").point
     assert (point["block_bytes"], point["queue_depth"]) == (8192, 2)
     write, flush = rows(run, operation="write")[0], rows(run, operation="flush")[0]
     assert flush["ios"] == pytest.approx(write["ios"] / 4, rel=0.1)

@@ -121,8 +121,8 @@ def test_many_tables_take_no_long_time(tmp_path: Path) -> None:
 
 def test_a_time_of_no_calendar_is_noted(tmp_path: Path) -> None:
     (run,) = import_(result(tmp_path, timestamp=1e20), out=tmp_path / "runs")
-    assert any("has a time that cannot be" in note for note in run.manifest["notes"])
-    assert run.manifest["created"].startswith("20")
+    assert any("has a time that cannot be" in note for note in run.manifest.notes)
+    assert run.manifest.created.startswith("20")
 
 
 def test_a_name_that_no_file_can_hold(tmp_path: Path) -> None:

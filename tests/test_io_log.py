@@ -9,6 +9,7 @@ import pytest
 import fourcorners as fc
 from fourcorners.analysis import latency_over_time
 from fourcorners.cli import main
+from fourcorners.documents import plain
 from fourcorners.reporting.charts import tests as charted
 from fourcorners.store import schema
 
@@ -73,8 +74,8 @@ def test_of_more_than_there_is_room_for_a_share_is_kept_the_same_every_time(tmp_
     assert np.isin(log.completed_ns, every.completed_ns).all()
     # From the whole of the time.
     assert log.completed_ns[-1] > 0.8 * every.completed_ns[-1]
-    [recording] = [r for r in once.manifest["tests"][0]["recordings"] if "/0-" in r["id"]]
-    assert recording["logged"] == {"ios": len(log), "of": log.of, "one_in": log.one_in}
+    [recording] = [r for r in once.manifest.tests[0].recordings if "/0-" in r.id]
+    assert plain(recording.logged) == {"ios": len(log), "of": log.of, "one_in": log.one_in}
     name = "latency_over_time_latency/0-percent-reads_write"
     [text] = [finding["text"] for finding in once.findings if finding["name"] == name]
     assert f"one in {log.one_in}, drawn at random" in text

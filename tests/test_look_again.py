@@ -70,10 +70,10 @@ def test_a_second_target_that_changes_while_the_first_one_runs(
         out = ["--out", str(tmp_path / "runs")]
         assert main([*COMMAND, str(first), second.device, *named, *out]) == 1
         assert digests == [digest(second.image)]
-        runs = {r.manifest["target"]["locator"]: r.manifest for r in _runs(tmp_path / "runs")}
-        assert runs[str(first)]["status"] == "complete"
-        [test] = runs[second.device]["tests"]
-        assert "nothing was written" in test["reason"]
+        runs = {r.manifest.target.locator: r.manifest for r in _runs(tmp_path / "runs")}
+        assert runs[str(first)].status == "complete"
+        [test] = runs[second.device].tests
+        assert "nothing was written" in str(test.reason)
 
 
 def test_nobody_formats_a_second_target_through_its_device(
@@ -190,7 +190,7 @@ def test_every_test_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             scale=0.001,
             out=tmp_path / "runs",
         )
-    assert [test["status"] for test in run.manifest["tests"]] == ["complete"] * 2
+    assert [test.status for test in run.manifest.tests] == ["complete"] * 2
     assert len(looks) == 2
 
 

@@ -44,7 +44,7 @@ def test_a_finding_shows_value_and_interval() -> None:
 
 def test_names_of_drives_stay_text() -> None:
     run = make_run(CORE)
-    run.manifest["target"]["name"] = "<script>alert(1)</script>"
+    run.manifest.target.name = "<script>alert(1)</script>"
     html = run_html(run)
     assert "Good at" in html
     assert "<script" not in html

@@ -49,7 +49,7 @@ def test_a_measurement_outlives_whoever_reads_of_it(tmp_path: Path) -> None:
     command = f"{FC} run tiny.toml sim:ocz-core-64gb 2>&1 | true"
     assert shell(command, tmp_path).returncode == 0
     [path] = (tmp_path / "runs").iterdir()
-    assert fc.open_run(str(path)).manifest["status"] == "complete"
+    assert fc.open_run(str(path)).manifest.status == "complete"
     assert (path / "report.html").exists()
 
 

@@ -91,8 +91,8 @@ def test_one_grammar_of_quantities_for_settings() -> None:
 
 def test_settings_from_python_are_text_numbers_or_truths(tmp_path: Path) -> None:
     drive = fc.open_target("sim:wd6400aaks", settings={"cache.write_back": False})
-    assert drive.describe()["settings"] == {"cache.write_back": "false"}
-    assert drive.opening["settings"] == {"cache.write_back": "false"}
+    assert drive.describe().settings == {"cache.write_back": "false"}
+    assert drive.opening.settings == {"cache.write_back": "false"}
     fc.open_target(VECTOR, settings={"flash.dies": 32, "translation.spare_area": 0.02})
     fc.open_target(
         VECTOR,

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from fourcorners.documents import changed
 from fourcorners.errors import UserError
+from fourcorners.manifest import Chart
 from fourcorners.suites import Subject
 from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.steps import Fill, Purge
 from fourcorners.suites.suite import find_suite, suite_of_text
-from fourcorners.suites.test import Chart, Phase
+from fourcorners.suites.test import Phase
 
 DRIVE = Subject("simulated", 256_060_514_304)
 HEAD = 'schema_version = 1\nname = "mine"\n'
@@ -42,7 +44,7 @@ def test_the_example_of_the_documents_does_what_they_say() -> None:
     assert write.stream.span_bytes == DRIVE.share_bytes(0.5)
     assert most.measurements[0].id == "cliff/filled-90"
     chart = Chart("seconds", "IOPS by the second", "iops", series=("variant",), log="y")
-    assert test.charts == (dataclasses.replace(chart, ids="cliff/"),)
+    assert test.charts == (changed(chart, ids="cliff/"),)
 
 
 def test_a_phase_that_continues_keeps_what_was_left() -> None:

@@ -93,10 +93,10 @@ def test_a_suite_asks_for_it(drive_file: Path, tmp_path: Path) -> None:
     path.write_text(SUITE)
     with fc.open_target(str(drive_file)) as drive:
         run = fc.run(str(path), drive, out=tmp_path)
-    [test] = run.manifest["tests"]
-    assert test["status"] == "complete"
-    assert test["preparation"][2].startswith("4 KiB random writes to the whole drive until steady:")
-    assert test["preparation"][2].endswith("times over")
+    [test] = run.manifest.tests
+    assert test.status == "complete"
+    assert test.preparation[2].startswith("4 KiB random writes to the whole drive until steady:")
+    assert test.preparation[2].endswith("times over")
 
 
 def test_prepare_saves_a_drive_that_was_written_until_steady(

@@ -310,17 +310,17 @@ def test_the_run_says_whether_it_purged(
         # A loop device may call itself a disk, which no purge changes.
         target.keeps_state = True
         manifest = run_suite(suite, target, out=tmp_path / "runs").manifest
-    [entry] = manifest["tests"]
+    [entry] = manifest.tests
     if method == "nvme-format":
         [line] = runs
-        assert any(f"runs `{line}`" in note for note in manifest["notes"])
-        assert (entry["status"], entry["reason"]) == ("failed", "the drive said no")
-        assert manifest["status"] == "failed"
+        assert any(f"runs `{line}`" in note for note in manifest.notes)
+        assert (entry.status, entry.reason) == ("failed", "the drive said no")
+        assert manifest.status == "failed"
         return
     said = "discards all blocks" if method else "name --purge"
-    assert any(said in note for note in manifest["notes"])
-    assert entry["status"] == "complete"
-    assert entry["preparation"][0].startswith("purge of the drive" if method else "not purged")
+    assert any(said in note for note in manifest.notes)
+    assert entry.status == "complete"
+    assert entry.preparation[0].startswith("purge of the drive" if method else "not purged")
 
 
 def test_the_device_is_free_during_the_erase_and_compared_after_it(

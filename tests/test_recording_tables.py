@@ -3,10 +3,10 @@
 import errno
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
+from made_manifest import entry_of_test, made_manifest
 
 import fourcorners as fc
 from fourcorners.recording import Recording, columns
@@ -29,35 +29,6 @@ def recording() -> Recording:
     return measured.placed(id="t/mixed", test="t", label="Mixed", workload=WORKLOAD)
 
 
-def _manifest(recording: Recording) -> dict[str, Any]:
-    test: dict[str, Any] = {
-        "name": "t",
-        "title": "T",
-        "source": None,
-        "status": "complete",
-        "reason": None,
-    }
-    test |= {"purpose": "", "preparation": [], "parameters": {}, "wall_s": None}
-    target: dict[str, Any] = {
-        "kind": "simulated",
-        "locator": "sim:x",
-        "name": "X",
-        "capacity_bytes": 1,
-    }
-    target |= {"summary": "", "settings": {}, "specification_sha256": None}
-    manifest: dict[str, Any] = {
-        "created": "2026-11-22T12:00:00Z",
-        "status": "complete",
-        "version": "0",
-    }
-    manifest |= {"command": None, "suite": "t", "profile": "p", "seed": 1, "environment": {}}
-    return manifest | {
-        "target": target,
-        "notes": [],
-        "tests": [{**test, "recordings": [entry_of(recording)]}],
-    }
-
-
 def test_each_table_has_the_columns_of_the_run_folder(recording: Recording) -> None:
     for name, schema in columns.TABLES.items():
         table = recording.to_arrow(name)
@@ -77,12 +48,12 @@ def test_a_folder_gives_back_the_recording_that_was_written(
     failed = replace(recording, operations={"read": read}, failure="the target failed")
     writer = RunWriter.create(tmp_path, "a")
     writer.add(failed)
-    writer.checkpoint(_manifest(failed))
+    writer.checkpoint(made_manifest(entry_of_test("t", entry_of(failed))))
     [found] = writer.finish().recordings
     for name in columns.TABLES:
         assert found.to_arrow(name).equals(failed.to_arrow(name)), name
     assert found.read.errors == {errno.EIO: 3}
     assert (found.failure, found.label, found.id) == ("the target failed", "Mixed", "t/mixed")
     assert found.workload is not None
-    assert found.workload.to_dict() == WORKLOAD.to_dict()
+    assert found.workload.to_json() == WORKLOAD.to_json()
     assert isinstance(found.in_memory().to_arrow("series"), pa.Table)

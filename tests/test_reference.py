@@ -27,10 +27,11 @@ def test_a_reference_runs_what_the_run_ran(
     assert "Intel X25-V 40GB" in page.read_text()
     assert "WD6400AAKS" in page.read_text()
     [beside] = [Run(path) for path in tmp_path.iterdir() if path.is_dir() and path != run.path]
-    assert beside.manifest["target"]["locator"] == "sim:wd6400aaks"
+    assert beside.manifest.target.locator == "sim:wd6400aaks"
     for key in ("suite", "seed", "profile", "scale"):
-        assert beside.manifest[key] == run.manifest[key]
-    assert beside.manifest["request"]["subject"]["filled_share"] == 0.5
+        assert getattr(beside.manifest, key) == getattr(run.manifest, key)
+    assert beside.manifest.request is not None
+    assert beside.manifest.request.subject["filled_share"] == 0.5
     assert [row.id for row in beside.recordings] == [row.id for row in run.recordings]
 
 

@@ -19,6 +19,7 @@ from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import measured
+from fourcorners.manifest import Chart
 from fourcorners.reporting import charts
 from fourcorners.reporting.document import D3
 from fourcorners.reporting.html import render_html, write_html
@@ -149,7 +150,7 @@ def test_says_what_is_missing() -> None:
 
 def test_a_note_of_what_was_to_come_is_in_the_past() -> None:
     run = made_up.make_run(seconds=100)
-    run.manifest["notes"] = ["the content of a.img will be overwritten"]
+    run.manifest.notes = ["the content of a.img will be overwritten"]
     [drive] = report_view([run])["drives"]
     assert drive["notes"] == ["the content of a.img was overwritten"]
 
@@ -201,10 +202,10 @@ def test_size() -> None:
 
 def test_heat_maps_write_numbers_for_people() -> None:
     run = made_up.make_run(made_up.CORE, 30)
-    chart = {"kind": "heat", "title": "IOPS", "y": "iops", "x": "queue_depth"}
-    test = {**run.manifest["tests"][1], "name": "mine"}
-    test["charts"] = [{**chart, "rows": "block_bytes", "series": ["operation"]}]
-    run.manifest["tests"][1] = test
+    run.manifest.tests[1].name = "mine"
+    run.manifest.tests[1].charts = [
+        Chart("heat", "IOPS", "iops", "queue_depth", "block_bytes", ("operation",))
+    ]
     for row in run.rows:
         row["test"] = row["test"].replace("queue-depth", "mine")
     [reads, writes] = next(t for t in charts.tests([run]) if t["name"] == "mine")["charts"]
@@ -257,9 +258,9 @@ def test_the_table_of_the_access_model_says_where_it_fails() -> None:
 def test_same_drive_twice_gets_two_names() -> None:
     runs = [made_up.make_run(seed=1), made_up.make_run(seed=2)]
     assert drive_names(runs[:1]) == ["OCZ Core 64GB"]
-    runs[1].manifest["id"] = "other"
+    runs[1].manifest.id = "other"
     assert len(set(drive_names(runs))) == 2
-    runs[1].manifest["target"]["settings"] = {"cache.write_back": "false"}
+    runs[1].manifest.target.settings = {"cache.write_back": "false"}
     assert drive_names(runs) == ["OCZ Core 64GB", "OCZ Core 64GB (cache.write_back=false)"]
 
 
@@ -301,7 +302,7 @@ def test_terminal_summary_fits_80_columns() -> None:
         console.print(render_summary(run))
         text = console.export_text()
         assert all(len(line.rstrip()) <= 80 for line in text.splitlines())
-        assert run.manifest["target"]["name"] in text
+        assert run.manifest.target.name in text
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_every_colour_that_carries_text_has_contrast() -> None:
 
 def test_what_was_published_stands_beside_what_was_measured() -> None:
     run = made_up.make_run(made_up.CORE)
-    run.manifest["target"]["locator"] = "sim:ocz-vertex-3-240gb"
+    run.manifest.target.locator = "sim:ocz-vertex-3-240gb"
     [row] = [
         row
         for row in published_view([run], ["a drive"])
@@ -373,7 +374,7 @@ def test_what_was_published_stands_beside_what_was_measured() -> None:
 
 def test_published_figures_of_another_drive_can_be_laid_over_a_run() -> None:
     run = made_up.make_run(made_up.CORE)
-    run.manifest["target"]["locator"] = "/dev/nvme1n1"
+    run.manifest.target.locator = "/dev/nvme1n1"
     assert "What was published" not in render_html([run])
     text = render_html([run], ["samsung-840-pro-256gb"])
     assert "samsung-840-pro-256gb" in text

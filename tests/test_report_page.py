@@ -147,7 +147,7 @@ def test_the_result_and_its_picture_come_first_and_caveats_after(
     browser: Any, tmp_path: Path
 ) -> None:
     run = made_up.make_run(made_up.VECTOR)
-    run.manifest["notes"] = ["The run stopped once."]
+    run.manifest.notes = ["The run stopped once."]
     write_html([run], tmp_path / "noted.html")
     report = Opened(browser, tmp_path / "noted.html", viewport={"width": 1280, "height": 900})
     places = report.page.evaluate(
@@ -189,10 +189,11 @@ def test_a_name_that_is_cut_beside_its_line_is_told_whole_in_the_key(
     browser: Any, tmp_path: Path
 ) -> None:
     run, path = made_up.whole_run(), tmp_path / "names.html"
-    for test in run.manifest["tests"]:
-        for recording in test["recordings"]:
-            if "variant" in recording["point"]:
-                recording["point"]["variant"] = f"{recording['point']['variant']}, as it was before"
+    for test in run.manifest.tests:
+        for recording in test.recordings:
+            if "variant" in recording.point:
+                was = recording.point["variant"]
+                recording.point = {**recording.point, "variant": f"{was}, as it was before"}
     write_html([run], path)
     report = Opened(browser, path)
     report.page.set_viewport_size({"width": 1280, "height": 844})

@@ -12,6 +12,7 @@ from fault_runs import edit_manifest
 
 import fourcorners as fc
 from fourcorners.cli import main
+from fourcorners.documents import changed
 from fourcorners.errors import UserError
 from fourcorners.running.progress import Progress
 from fourcorners.store import schema
@@ -51,7 +52,7 @@ Directory.put = putting
 options = {"size": int(size)} if size else {}
 with fc.open_target(target, **options) as drive:
     run = fc.run("reviews-quick", drive, tests=tests, scale=float(scale), out=out)
-print(run.manifest["status"])
+print(run.manifest.status)
 """
 
 
@@ -91,11 +92,11 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> fc.Run:
 def _check_same(run: fc.Run, uninterrupted: fc.Run) -> None:
     for name in (*TABLES, schema.FINDINGS):
         assert (run.path / name).read_bytes() == (uninterrupted.path / name).read_bytes(), name
-    assert run.manifest["status"] == "complete"
+    assert run.manifest.status == "complete"
     names = {path.name for path in run.path.iterdir()}
     assert names == {path.name for path in uninterrupted.path.iterdir()}
-    for test, same in zip(run.manifest["tests"], uninterrupted.manifest["tests"], strict=True):
-        assert {**test, "wall_s": None} == {**same, "wall_s": None}
+    for test, same in zip(run.manifest.tests, uninterrupted.manifest.tests, strict=True):
+        assert changed(test, wall_s=None) == changed(same, wall_s=None)
 
 
 MANIFEST, SERIES = ".manifest.json.partial", ".series.parquet.partial"
@@ -129,15 +130,15 @@ def test_a_killed_run_goes_on_where_it_stopped(
     run = fc.resume(tmp_path / before["id"])
     _check_same(run, uninterrupted)
     if kept is None:
-        assert run.manifest["gaps"] == []
+        assert run.manifest.gaps == []
         return
-    [gap] = run.manifest["gaps"]
-    assert gap["kept"] == kept
-    assert gap["test"] == next((test for test in TESTS if test not in kept), None)
-    assert gap["same"] == "drive file and seed"
-    assert 0 <= gap["seconds"] < 600
+    [gap] = run.manifest.gaps
+    assert gap.kept == kept
+    assert gap.test == next((test for test in TESTS if test not in kept), None)
+    assert gap.same == "drive file and seed"
+    assert 0 <= gap.seconds < 600
     # A finished test is not run again.
-    again = {test["name"]: test["wall_s"] for test in run.manifest["tests"]}
+    again = {test.name: test.wall_s for test in run.manifest.tests}
     assert [again[t["name"]] for t in before["tests"] if t["name"] in kept] == [
         t["wall_s"] for t in before["tests"] if t["name"] in kept
     ]
@@ -159,7 +160,7 @@ def test_a_run_that_was_stopped_or_found_no_room_goes_on(
     stopped = _begin("SIGINT", NEXT_BEGINS, tmp_path / "stopped")
     assert stopped.stdout == "interrupted\n"
     named = _folder(tmp_path / "stopped")
-    assert fc.Run(named).manifest["tests"][1]["status"] != "complete"
+    assert fc.Run(named).manifest.tests[1].status != "complete"
     assert main(["report", str(named)]) == 0
     assert f"To go on: fourcorners resume {named}" in capsys.readouterr().out
     full = _begin("ENOSPC", (SERIES, 3), tmp_path / "full")
@@ -172,11 +173,11 @@ def test_a_run_that_was_stopped_or_found_no_room_goes_on(
         [path] = folder.parent.iterdir()
         run = fc.open_run(str(path))
         _check_same(run, uninterrupted)
-        assert run.manifest["gaps"][0]["kept"] == ["transfer-size"]
+        assert run.manifest.gaps[0].kept == ["transfer-size"]
         assert "1 finished test was kept" in (path / schema.REPORT).read_text()
     assert main(["resume", str(named), "--quiet"]) == 0
     assert capsys.readouterr().out == f"{named}\n"
-    assert len(fc.open_run(str(named)).manifest["gaps"]) == 1, "nothing was left to do"
+    assert len(fc.open_run(str(named)).manifest.gaps) == 1, "nothing was left to do"
 
 
 def test_what_cannot_go_on_is_refused_in_one_sentence(
@@ -227,11 +228,11 @@ def test_a_file_is_prepared_and_measured_again_where_the_run_was_killed(tmp_path
     with pytest.raises(UserError, match="did not come to its end"):
         fc.resume(_folder(out))
     run = fc.resume(_folder(out), overwrite=str(file))
-    assert run.manifest["status"] == "complete"
-    [test], [gap] = run.manifest["tests"], run.manifest["gaps"]
-    assert any("fill of the whole drive" in step for step in test["preparation"])
-    assert (gap["kept"], gap["repeated"]) == ([], ["consistency"])
-    assert f"inode {file.stat().st_ino}" in gap["same"]
+    assert run.manifest.status == "complete"
+    [test], [gap] = run.manifest.tests, run.manifest.gaps
+    assert any("fill of the whole drive" in step for step in test.preparation)
+    assert (gap.kept, gap.repeated) == ([], ["consistency"])
+    assert f"inode {file.stat().st_ino}" in gap.same
     assert [row.id for row in run.recordings] == ["consistency/write"]
     assert not run.table("recordings").to_pylist()[0]["interrupted"]
 
@@ -252,7 +253,7 @@ def test_a_run_that_goes_on_is_left_alone(tmp_path: Path, monkeypatch: pytest.Mo
         DRIVE, profile="quick", tests=["transfer-size"], out=tmp_path, progress=progress
     )
     assert progress.refusals > 0
-    assert run.manifest["status"] == "complete"
+    assert run.manifest.status == "complete"
 
 
 def _content(folder: Path) -> dict[str, Any]:

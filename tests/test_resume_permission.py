@@ -226,4 +226,4 @@ def test_from_python_as_well(tmp_path: Path, one: Disk) -> None:
     with pytest.raises(fc.UserError, match="add --destroy-data"):
         fc.resume(folder)
     assert digest(one.image) == before
-    assert fc.resume(folder, destroy_data=one.device).manifest["status"] == "complete"
+    assert fc.resume(folder, destroy_data=one.device).manifest.status == "complete"

@@ -12,6 +12,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.cli import main
+from fourcorners.documents import changed, plain
 from fourcorners.store import directory, schema
 
 DRIVE = "sim:ocz-core-64gb"
@@ -86,17 +87,17 @@ def test_a_simulated_test_goes_on_to_the_same_bytes(test: str, tmp_path: Path) -
         assert (run.path / name).read_bytes() == (whole.path / name).read_bytes(), name
     names = {path.name for path in run.path.iterdir()}
     assert names == {path.name for path in whole.path.iterdir()}
-    [done], [same] = run.manifest["tests"], whole.manifest["tests"]
-    assert {**done, "wall_s": None} == {**same, "wall_s": None}
+    [done], [same] = run.manifest.tests, whole.manifest.tests
+    assert changed(done, wall_s=None) == changed(same, wall_s=None)
     # Each time it went on further along, and repeated nothing that was saved.
-    kept = [gap["continued"][test] for gap in run.manifest["gaps"]]
+    kept = [gap.continued[test] for gap in run.manifest.gaps]
     assert kept == [
         document["tests"][0]["waypoint"]["recordings"] for document in (before, between)
     ]
     assert kept[0] <= kept[1]
     assert kept[1] > 0
-    assert all(gap["repeated"] == [] for gap in run.manifest["gaps"])
-    assert "from the drive's saved state" in run.manifest["notes"][-1]
+    assert all(gap.repeated == [] for gap in run.manifest.gaps)
+    assert "from the drive's saved state" in run.manifest.notes[-1]
 
 
 def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Path) -> None:
@@ -108,26 +109,26 @@ def test_a_test_of_a_file_goes_on_at_a_phase_that_prepares_it_anew(tmp_path: Pat
     [folder] = out.iterdir()
     before = fc.open_run(str(folder))
     with pytest.raises(fc.UserError, match="has not ended: go on with it by fourcorners resume"):
-        _ = fc.open_run(str(out / before.manifest["id"])).manifest
-    first = before.manifest["tests"][0]["recordings"][0]["id"]
+        _ = fc.open_run(str(out / before.manifest.id)).manifest
+    first = before.manifest.tests[0].recordings[0].id
     kept = [row for row in before.table("recordings").to_pylist() if row["recording"] == first]
     lost = [row for row in before.table("recordings").to_pylist() if row["recording"] != first]
-    run = fc.resume(out / before.manifest["id"], overwrite=str(file))
-    [done] = run.manifest["tests"]
-    assert done["status"] == "complete"
-    assert "waypoint" not in done
-    assert [recording["id"] for recording in done["recordings"]] == [
+    run = fc.resume(out / before.manifest.id, overwrite=str(file))
+    [done] = run.manifest.tests
+    assert done.status == "complete"
+    assert done.waypoint is None
+    assert [recording.id for recording in done.recordings] == [
         f"{test}/filled-50",
         f"{test}/filled-100",
     ]
     assert [row for row in run.table("recordings").to_pylist() if row["recording"] == first] == kept
-    [gap] = run.manifest["gaps"]
-    assert gap["continued"] == {test: 1}
-    assert "went on after 1 of its measurements, prepared anew" in run.manifest["notes"][-1]
+    [gap] = run.manifest.gaps
+    assert gap.continued == {test: 1}
+    assert "went on after 1 of its measurements, prepared anew" in run.manifest.notes[-1]
     # What the second phase had measured was there for whoever does not go on.
-    assert gap["dropped_s"] == {test: round(sum(row["elapsed_s"] for row in lost), 3)}
-    assert gap["dropped_s"][test] > 0
-    assert "were dropped and measured again" in run.manifest["notes"][-1]
+    assert gap.dropped_s == {test: round(sum(row["elapsed_s"] for row in lost), 3)}
+    assert gap.dropped_s[test] > 0
+    assert "were dropped and measured again" in run.manifest.notes[-1]
 
 
 def test_a_test_that_only_reads_a_file_goes_on_with_it_as_it_was_prepared(tmp_path: Path) -> None:
@@ -138,12 +139,12 @@ def test_a_test_that_only_reads_a_file_goes_on_with_it_as_it_was_prepared(tmp_pa
     kept = before["waypoint"]["recordings"]
     assert kept > 0
     run = fc.resume(out / _manifest(out)["id"], overwrite=str(file))
-    [done] = run.manifest["tests"]
-    assert done["status"] == "complete"
-    assert done["preparation"] == before["preparation"]
-    assert done["recordings"][:kept] == before["recordings"][:kept]
-    assert len(done["recordings"]) == 3
-    assert "as its preparation had left it" in run.manifest["notes"][-1]
+    [done] = run.manifest.tests
+    assert done.status == "complete"
+    assert done.preparation == before["preparation"]
+    assert done.recordings[:kept] == before["recordings"][:kept]
+    assert len(done.recordings) == 3
+    assert "as its preparation had left it" in run.manifest.notes[-1]
 
 
 def test_rounds_on_a_file_go_on_and_those_before_decide_nothing(tmp_path: Path) -> None:
@@ -154,19 +155,19 @@ def test_rounds_on_a_file_go_on_and_those_before_decide_nothing(tmp_path: Path) 
     before = _manifest(out)["tests"][0]
     assert before["waypoint"]["rounds"] == [3]
     run = fc.resume(out / _manifest(out)["id"], overwrite=str(file))
-    [done] = run.manifest["tests"]
-    assert done["status"] == "complete"
+    [done] = run.manifest.tests
+    assert done.status == "complete"
     # Prepared once for each of the two block sizes; the first one's was not repeated.
-    assert done["preparation"][:2] == before["preparation"]
-    assert len(done["preparation"]) == 4
-    assert done["recordings"][:6] == before["recordings"][:6]
-    points = [recording["point"] for recording in done["recordings"]]
+    assert done.preparation[:2] == before["preparation"]
+    assert len(done.preparation) == 4
+    assert plain(done.recordings[:6]) == before["recordings"][:6]
+    points: list[dict[str, Any]] = [dict(recording.point) for recording in done.recordings]
     rounds = [point["round"] for point in points if point["block_bytes"] == 2**20]
     last = rounds[-1]
     assert rounds == [number for number in range(1, last + 1) for _ in range(2)]
     # Five in a row at least, six at most, are after the interruption.
     assert last - 3 in (5, 6)
-    assert "none of its rounds until then counts" in run.manifest["notes"][-1]
+    assert "none of its rounds until then counts" in run.manifest.notes[-1]
 
 
 def test_the_targets_that_were_to_follow_are_run_as_well(
@@ -181,7 +182,7 @@ def test_the_targets_that_were_to_follow_are_run_as_well(
     capsys.readouterr()
     assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
     runs = [fc.open_run(str(path)) for path in sorted(out.iterdir()) if path.is_dir()]
-    done = {run.manifest["target"]["locator"]: run.manifest["status"] for run in runs}
+    done = {run.manifest.target.locator: run.manifest.status for run in runs}
     assert done == dict.fromkeys(targets, "complete")
     # A folder of something else is not taken for a run that followed.
     (out / "another").mkdir()
@@ -196,11 +197,11 @@ def test_the_targets_that_were_to_follow_are_run_as_well(
     # As if the command had been killed between the second target and the third, or the second one
     # had been left out: only what is missing is run.
     for locator in (targets[2], targets[1]):
-        missing = next(run for run in runs if run.manifest["target"]["locator"] == locator)
+        missing = next(run for run in runs if run.manifest.target.locator == locator)
         shutil.rmtree(missing.path)
         (out / before["id"] / directory.FOLLOWING).touch()
         assert main(["resume", str(out / before["id"]), "--quiet"]) == 0
         shutil.rmtree(out / "another")
         runs = [fc.open_run(str(path)) for path in out.iterdir() if path.is_dir()]
         (out / "another").mkdir()
-        assert sorted(run.manifest["target"]["locator"] for run in runs) == sorted(targets)
+        assert sorted(run.manifest.target.locator for run in runs) == sorted(targets)

@@ -209,7 +209,7 @@ def test_the_example_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     suite = find_suite(str(EXAMPLE)).shortened(0.002)
     with fc.open_target(str(tmp_path / "file"), size=16 << 20, engine="sync,buffered") as target:
         run = fc.run(suite, target, out=tmp_path / "runs")
-    assert run.manifest["status"] == "complete", run.manifest["tests"]
+    assert run.manifest.status == "complete", run.manifest.tests
     ids = {row.id for row in run.recordings}
     assert "clients/pages/queue-depth-32" in ids
     operations = {
@@ -219,10 +219,10 @@ def test_the_example_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.Mo
     }
     assert operations == {"read", "write", "flush"}
     [point] = [
-        recording["point"]
-        for test in run.manifest["tests"]
-        for recording in test["recordings"]
-        if recording["id"] == "clients/pages/queue-depth-8"
+        recording.point
+        for test in run.manifest.tests
+        for recording in test.recordings
+        if recording.id == "clients/pages/queue-depth-8"
     ]
     assert (point["queue_depth"], point["block_bytes"], point["operation"]) == (8, 8192, "mixed")
 
@@ -353,7 +353,7 @@ def test_a_test_is_run_with_parameters_from_the_command_line(tmp_path: Path) -> 
     done = fourcorners(*words, "--filled", "0.01", "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     manifest = fc.open_run(str(tmp_path / done.stdout.strip())).manifest
-    ids = [recording["id"] for recording in manifest["tests"][0]["recordings"]]
+    ids = [recording.id for recording in manifest.tests[0].recordings]
     assert ids == [f"queue-depth/{o}/{d}" for o in ("read", "write") for d in (1, 2)]
 
 
@@ -390,7 +390,7 @@ def test_a_report_that_finds_no_room_leaves_the_run_whole_and_says_how_to_make_i
     assert said.err.splitlines()[-1].startswith(f"fourcorners: {folder} has no report")
     assert "there is no report: cannot write report.html: no space left on device; when" in told
     assert "Report:" not in told
-    assert fc.open_run(str(folder)).manifest["status"] == "complete"
+    assert fc.open_run(str(folder)).manifest.status == "complete"
     assert main(["report", str(folder)]) == 0
     assert "Report: " in capsys.readouterr().out
     assert (folder / "report.html").exists()

@@ -9,6 +9,7 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.cli import main
+from fourcorners.documents import changed
 from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.folder import claim
 
@@ -34,7 +35,7 @@ def _interrupted(out: Path) -> Path:
     """A run folder of which nothing was measured yet."""
     run = fc.run("queue-depth", DRIVE, parameters={"depths": [1]}, scale=0.01, out=out)
     writer = RunWriter.reopen(claim(run.path), set())
-    writer.checkpoint({**run.manifest, "status": "running", "ended": None, "tests": []})
+    writer.checkpoint(changed(run.manifest, status="running", ended=None, tests=[]))
     writer.abandon()
     return writer.path
 
@@ -123,5 +124,5 @@ def test_a_run_is_found_through_a_link_and_the_link_stays(tmp_path: Path) -> Non
     link.symlink_to(folder)
     run = fc.resume(link)
     assert run.path.parent == tmp_path / "runs"
-    assert Run(run.path).manifest["status"] == "complete"
+    assert Run(run.path).manifest.status == "complete"
     assert link.is_symlink()

@@ -49,10 +49,10 @@ def test_a_run_is_saved_named_and_listed(number: signal.Signals, tmp_path: Path)
     [path] = (tmp_path / "runs").iterdir()
     assert path.name in output
     run = fc.open_run(str(path))
-    assert run.manifest["status"] == "interrupted"
-    [test] = run.manifest["tests"]
+    assert run.manifest.status == "interrupted"
+    [test] = run.manifest.tests
     name = "Ctrl-C" if number == signal.SIGINT else number.name
-    assert test["reason"] == f"stopped by {name}"
+    assert test.reason == f"stopped by {name}"
     assert run.table("recordings").to_pylist()
     assert path.name in fourcorners("runs", cwd=tmp_path).stdout
     # The page says it, and goes on after a space.
@@ -122,4 +122,4 @@ def test_a_program_is_ended_by_the_signal_once_its_run_is_saved(tmp_path: Path) 
     )
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, ""), done.stderr
     [path] = (tmp_path / "runs").iterdir()
-    assert fc.open_run(str(path)).manifest["status"] == "interrupted"
+    assert fc.open_run(str(path)).manifest.status == "interrupted"

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,15 @@ import numpy as np
 import pytest
 from analysis_fixture import FakeRun, named
 from fault_runs import validate
+from made_manifest import made_manifest
 
 from fourcorners import characterize
 from fourcorners.analysis import analyze
-from fourcorners.analysis.spec_sheet import lay_beside, rows_of
-from fourcorners.catalog.claims import (
-    QUANTITIES,
-    Claim,
-    claims_about,
-    claims_of,
-    left_out,
-    read_claims,
-)
+from fourcorners.analysis.spec_sheet import claims_about, lay_beside, left_out, rows_of
+from fourcorners.catalog.claims import QUANTITIES, Claim, claims_of, read_claims
 from fourcorners.catalog.published import published
 from fourcorners.cli import main
+from fourcorners.documents import plain
 from fourcorners.errors import UserError
 from fourcorners.reporting.notebook import run_html
 from fourcorners.reporting.spec import interval_beside
@@ -52,7 +46,7 @@ def run_with(rate: float, noise: float = 0.0, swing: float = 0.0, seconds: int =
     return run
 
 
-def claim(value: float, quantity: str = "random_read", high: float | None = None) -> Claim:
+def claim(value: float, quantity: Any = "random_read", high: float | None = None) -> Claim:
     return Claim(quantity, value, high, "is" if high is None else "between", "a sheet", "")
 
 
@@ -271,13 +265,13 @@ def test_a_ratio_is_told_in_the_way_that_its_figure_reads() -> None:
 
 def test_the_catalog_claims_nothing_of_a_drive_that_settings_changed() -> None:
     target = {"locator": "sim:ocz-core-64gb", "settings": {}}
-    assert claims_about({"target": target}) == claims_of("ocz-core-64gb")
-    assert left_out({"target": target}) == ""
+    assert claims_about(made_manifest(target=target)) == claims_of("ocz-core-64gb")
+    assert left_out(made_manifest(target=target)) == ""
     changed = target | {"settings": {"link.line_rate": "1.5 Gb/s"}}
-    own = asdict(claim(20_000))
-    assert claims_about({"target": changed, "claims": [own]}) == [claim(20_000)]
-    assert "link.line_rate=1.5 Gb/s" in left_out({"target": changed})
-    assert left_out({"target": changed | {"locator": "my-drive.toml"}}) == ""
+    own = plain(claim(20_000))
+    assert claims_about(made_manifest(target=changed, claims=[own])) == [claim(20_000)]
+    assert "link.line_rate=1.5 Gb/s" in left_out(made_manifest(target=changed))
+    assert left_out(made_manifest(target=changed | {"locator": "my-drive.toml"})) == ""
 
 
 def test_a_claim_without_a_measurement_says_so() -> None:

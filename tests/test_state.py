@@ -74,9 +74,9 @@ def test_the_suite_starts_every_phase_from_a_saved_state(tmp_path: Path) -> None
         done = fourcorners(*consistency, *options, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         runs.append(fc.open_run(str(tmp_path / done.stdout.strip())))
-    filled, restored = (run.manifest["tests"][0] for run in runs)
-    assert restored["preparation"] == ["the state saved in core.state"]
-    assert len(filled["preparation"]) == 2
+    filled, restored = (run.manifest.tests[0] for run in runs)
+    assert restored.preparation == ["the state saved in core.state"]
+    assert len(filled.preparation) == 2
     # The fill of everything is the consistency test's own preparation.
     series = [run.recording("consistency/write").write.second_ios for run in runs]
     assert (series[0] == series[1]).all()

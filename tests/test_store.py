@@ -12,8 +12,11 @@ import jsonschema
 import numpy as np
 import pytest
 from fault_runs import SCHEMAS
+from made_manifest import entry_of_test, made_manifest, recording_entry
 
+from fourcorners.documents import part, plain
 from fourcorners.errors import UserError
+from fourcorners.manifest import Manifest
 from fourcorners.recording import (
     BySecond,
     Histogram,
@@ -22,30 +25,9 @@ from fourcorners.recording import (
     Recording,
 )
 from fourcorners.store import Run, RunWriter, schema
-from fourcorners.store.validity import fault
 from fourcorners.store.writer import run_name
 
-MANIFEST: dict[str, Any] = {
-    "created": "2026-11-21T12:00:00Z",
-    "status": "complete",
-    "version": "0",
-    "command": None,
-    "suite": "a",
-    "profile": "standard",
-    "seed": 1,
-    "target": {
-        "kind": "simulated",
-        "locator": "sim:a",
-        "name": "A",
-        "capacity_bytes": 1,
-        "summary": "",
-        "settings": {},
-        "specification_sha256": None,
-    },
-    "environment": {},
-    "notes": [],
-    "tests": [],
-}
+MANIFEST = made_manifest()
 FINDING: dict[str, Any] = {
     "name": "x",
     "title": "X",
@@ -56,17 +38,6 @@ FINDING: dict[str, Any] = {
     "evidence": [],
     "text": "",
     "detail": {},
-}
-TEST: dict[str, Any] = {
-    "name": "a",
-    "title": "A",
-    "source": None,
-    "reason": None,
-    "purpose": "",
-    "wall_s": None,
-    "preparation": [],
-    "parameters": {},
-    "recordings": [],
 }
 
 
@@ -108,8 +79,8 @@ def test_round_trip(tmp_path: Path) -> None:
     run = writer.finish()
 
     assert run.path == tmp_path / "a-run"
-    assert run.manifest["schema"] == "fourcorners/run"
-    assert run.manifest["id"] == "a-run"
+    assert json.loads((run.path / "manifest.json").read_text())["schema"] == "fourcorners/run"
+    assert run.manifest.id == "a-run"
     [row] = run.table("recordings").to_pylist()
     assert row["ios"] == 4
     assert row["errors"] == 2
@@ -140,7 +111,7 @@ def test_the_columns_are_the_documented_ones(tmp_path: Path) -> None:
 
 def test_a_run_appears_under_its_name_only_when_finished(tmp_path: Path) -> None:
     writer = RunWriter.create(tmp_path, "a-run")
-    writer.checkpoint({**MANIFEST, "status": "running"})
+    writer.checkpoint(made_manifest(status="running"))
     assert [path.name for path in tmp_path.iterdir()] == [".a-run.partial"]
     assert Run(tmp_path / ".a-run.partial").recordings == ()
     writer.finish()
@@ -186,22 +157,27 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_checked_on_reading_is_what_the_schema_says() -> None:
     """As a library for all of JSON Schema judges, of one part at a time put wrong."""
-    whole = {"schema": "fourcorners/run", "schema_version": 1, "id": "a", **MANIFEST}
-    claim = {"quantity": "random_read", "value": 1.0, "high": None, "relation": "is"}
-    whole["claims"] = [{**claim, "source": "", "url": ""}]
     logged = {"ios": 1, "of": 1, "one_in": 1}
-    recording = {"id": "a", "label": "", "point": {}, "workload": {}, "partial": False}
-    recordings = [{**recording, "logged": logged, "conditions": {"a": 1}}]
-    whole["tests"] = [{**TEST, "status": "complete", "recordings": recordings}]
+    recording = recording_entry("a", logged=logged, conditions={"cores": 1})
+    claim = {"quantity": "random_read", "value": 1.0, "high": None, "relation": "is"}
+    claims = [{**claim, "source": "", "url": ""}]
+    whole = plain(made_manifest(entry_of_test("a", recording), claims=claims))
     published = json.loads((SCHEMAS / "run.schema.json").read_text())
     judge = jsonschema.Draft202012Validator(published)
-    assert fault(whole, "run") is None
+    part(Manifest, whole)
     wrong = 0
     for path in _places(whole):
+        if path == ("schema",):
+            continue  # which decides what it is read as
         for value in (1, -1, 1.5, "x", [1], {}, {"x": {}}, None, True, _GONE):
             document = _with(whole, path, value)
-            assert (fault(document, "run") is None) == judge.is_valid(document), (path, value)
-            wrong += not judge.is_valid(document)
+            try:
+                part(Manifest, document)
+                sound = True
+            except ValueError:
+                sound = False
+            assert sound == judge.is_valid(document), (path, value)
+            wrong += not sound
     assert wrong > 100
 
 
@@ -210,10 +186,10 @@ _GONE = object()
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     parts = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, part in parts:
+    for key, one in parts:
         yield (*path, key)
-        if isinstance(part, dict | list):
-            yield from _places(part, (*path, key))
+        if isinstance(one, dict | list):
+            yield from _places(one, (*path, key))
 
 
 def _with(document: Any, path: tuple[Any, ...], value: Any) -> Any:
@@ -239,8 +215,8 @@ def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) ->
         killed = RunWriter.create(tmp_path, f"killed-{saved}")
         if saved:
             killed.add(_recording("a/read/1", [1000]))
-            tests = [{**TEST, "status": "complete"}, {**TEST, "status": "running"}]
-            killed.checkpoint({**MANIFEST, "status": "running", "tests": tests})
+            tests = [entry_of_test("a"), entry_of_test("b", status="running")]
+            killed.checkpoint(made_manifest(*tests, status="running"))
         os.close(killed._claim.lock)
     alive = RunWriter.create(tmp_path, "alive")
     (tmp_path / ".somebody-else.partial").mkdir()
@@ -254,8 +230,8 @@ def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) ->
     left = {".damaged.partial", ".somebody-else.partial"}
     assert names == {"killed-True", ".alive.partial", ".next.partial", *left}
     run = Run(tmp_path / "killed-True")
-    assert run.manifest["status"] == "interrupted"
-    assert [test["status"] for test in run.manifest["tests"]] == ["complete", "interrupted"]
+    assert run.manifest.status == "interrupted"
+    assert [test.status for test in run.manifest.tests] == ["complete", "interrupted"]
     assert len(run.table("recordings").to_pylist()) == 1
     alive.checkpoint(MANIFEST)
     assert [path.name for path in alive.finish().path.iterdir() if path.name == ".lock"] == []

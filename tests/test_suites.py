@@ -143,19 +143,19 @@ def test_a_run_keeps_its_plan_and_its_measurements(tmp_path: Path) -> None:
     run = fc.characterize(
         "sim:ocz-core-64gb", profile="quick", tests=["transfer-size"], out=tmp_path, seed=7
     )
-    assert run.manifest["status"] == "complete"
-    assert run.manifest["seed"] == 7
-    assert run.manifest["target"]["locator"] == "sim:ocz-core-64gb"
-    [test] = run.manifest["tests"]
-    assert test["status"] == "complete"
-    assert test["preparation"][:2] == [
+    assert run.manifest.status == "complete"
+    assert run.manifest.seed == 7
+    assert run.manifest.target.locator == "sim:ocz-core-64gb"
+    [test] = run.manifest.tests
+    assert test.status == "complete"
+    assert test.preparation[:2] == [
         "secure erase",
         "sequential fill of the whole drive, 128 KiB",
     ]
-    listed = [recording["id"] for recording in test["recordings"]]
+    listed = [recording.id for recording in test.recordings]
     assert [row.id for row in run.recordings] == listed
     assert listed[0] == "transfer-size/read/512"
-    assert test["recordings"][0]["workload"]["seed"] == 7
+    assert test.recordings[0].workload.seed == 7
     assert run.findings
     assert {"report.html", "drive.toml"} <= {path.name for path in run.path.iterdir()}
 
@@ -165,11 +165,11 @@ def test_the_whole_suite_runs_on_a_file(tmp_path: Path, monkeypatch: pytest.Monk
     short = reviews("quick").shortened(0.05)
     with fc.open_target(str(tmp_path / "test.img"), size=64 << 20) as target:
         run = fc.run(short, target, out=tmp_path / "runs")
-    assert run.manifest["status"] == "complete", run.manifest["tests"]
-    assert run.manifest["target"]["kind"] == "file"
-    assert run.manifest["environment"]["kernel"]
-    assert len(run.manifest["tests"]) == 5
-    assert "sequential fill of the whole drive, 128 KiB" in run.manifest["tests"][0]["preparation"]
+    assert run.manifest.status == "complete", run.manifest.tests
+    assert run.manifest.target.kind == "file"
+    assert run.manifest.environment["kernel"]
+    assert len(run.manifest.tests) == 5
+    assert "sequential fill of the whole drive, 128 KiB" in run.manifest.tests[0].preparation
     assert {row["errors"] for row in run.table("recordings").to_pylist()} == {0}
     # No write test leaves an operation of the other kind behind.
     assert all(name in one.id for one in run.recordings for name in one.operations)
@@ -193,8 +193,8 @@ def test_a_failed_test_leaves_the_others_alone(tmp_path: Path) -> None:
     run = fc.characterize(
         target, profile="quick", tests=["four-corners", "transfer-size"], out=tmp_path
     )
-    assert run.manifest["status"] == "failed"
-    assert [(t["name"], t["status"], t["reason"]) for t in run.manifest["tests"]] == [
+    assert run.manifest.status == "failed"
+    assert [(t.name, t.status, t.reason) for t in run.manifest.tests] == [
         ("four-corners", "failed", "the device went away"),
         ("transfer-size", "complete", None),
     ]

@@ -1,5 +1,7 @@
 """Workloads are what the compiled core reads, field by field."""
 
+import json
+
 import pytest
 
 import fourcorners as fc
@@ -67,6 +69,6 @@ def test_a_workload_needs_an_end() -> None:
 
 def test_times_become_nanoseconds() -> None:
     workload = fc.Workload([fc.Stream.read("random", 4096)], seconds=1.5, ramp_s=0.25)
-    document = workload.to_dict()
+    document = json.loads(workload.to_json())
     assert document["stop"] == {"time_ns": 1_500_000_000, "ios": None, "bytes": None}
     assert document["ramp_ns"] == 250_000_000

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from fourcorners.analysis.source import RunData
+from fourcorners.documents import changed
+from fourcorners.manifest import TestEntry
 from fourcorners.recording import Recording
 
 
@@ -18,24 +19,19 @@ class Joined:
 
     def __init__(self, runs: Sequence[RunData]) -> None:
         """Reads nothing yet but manifests and totals; one run or more."""
-        tests: dict[str, Mapping[str, Any]] = {}
+        tests: dict[str, TestEntry] = {}
         self.recordings: list[Recording] = []
-        complete = {t["name"] for run in runs for t in _tests(run) if _is_complete(t)}
+        complete = {one.name for run in runs for one in run.manifest.tests if _is_complete(one)}
         for run in runs:
             own = {
-                t["name"]: t
-                for t in _tests(run)
-                if t["name"] not in tests and (_is_complete(t) or t["name"] not in complete)
+                one.name: one
+                for one in run.manifest.tests
+                if one.name not in tests and (_is_complete(one) or one.name not in complete)
             }
             tests |= own
             self.recordings += [one for one in run.recordings if one.test in own]
-        self.manifest: Mapping[str, Any] = {**runs[0].manifest, "tests": list(tests.values())}
+        self.manifest = changed(runs[0].manifest, tests=list(tests.values()))
 
 
-def _tests(run: RunData) -> Sequence[Mapping[str, Any]]:
-    tests: Sequence[Mapping[str, Any]] = run.manifest.get("tests", [])
-    return tests
-
-
-def _is_complete(test: Mapping[str, Any]) -> bool:
-    return bool(test.get("status") == "complete")
+def _is_complete(test: TestEntry) -> bool:
+    return test.status == "complete"

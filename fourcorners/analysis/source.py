@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from fourcorners.manifest import Manifest
 from fourcorners.recording import OperationRecording, Recording
 
 Array = npt.NDArray[Any]
@@ -17,7 +18,7 @@ class RunData(Protocol):
     """The part of ``fourcorners.store.Run`` that analyses use."""
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def manifest(self) -> Manifest:
         """``manifest.json``."""
         ...
 
@@ -91,15 +92,10 @@ def every_operation(recordings: Iterable[Recording]) -> Iterator[Measured]:
 
 def _named(run: RunData, definition: str) -> str:
     """The name of the run's test of that definition."""
-    names = [
-        str(test["name"])
-        for test in run.manifest.get("tests", [])
-        if test.get("definition") == definition
-    ]
+    names = [test.name for test in run.manifest.tests if test.definition == definition]
     return definition if definition in names else next(iter(names), definition)
 
 
 def capacity_bytes(run: RunData) -> int | None:
     """Size of the target as any host sees it, ``None`` if it is not known."""
-    size = (run.manifest.get("target") or {}).get("capacity_bytes")
-    return int(size) if size else None
+    return run.manifest.target.capacity_bytes or None

@@ -35,7 +35,8 @@ from fourcorners.analysis.traits import (
     outlasting_standstills,
     small_random,
 )
-from fourcorners.catalog.claims import Claim, claims_about
+from fourcorners.catalog.claims import Claim, claims_of
+from fourcorners.manifest import Manifest
 from fourcorners.sentences import Said, say
 from fourcorners.workload import INCOMPRESSIBLE
 
@@ -198,9 +199,27 @@ def lay_beside(rows: Sequence[Mapping[str, Any]], claims: Sequence[Claim]) -> li
     return table
 
 
-def claims_beside(
-    manifest: Mapping[str, Any], findings: Iterable[Mapping[str, Any]]
-) -> list[Beside]:
+def claims_about(manifest: Manifest) -> list[Claim]:
+    """What is claimed of a run's drive: by the catalog, of one of its drives as its file has it,
+    and what the run keeps (``claims`` of ``manifest.json``)."""
+    return [*([] if manifest.target.settings else _of_catalog(manifest)), *manifest.claims]
+
+
+def left_out(manifest: Manifest) -> str:
+    """Says that the catalog's claims are not about a run's drive, as settings changed it; empty
+    where there are no such claims, or no settings."""
+    settings = manifest.target.settings
+    if not settings or not _of_catalog(manifest):
+        return ""
+    changed = ", ".join(f"{name}={value}" for name, value in settings.items())
+    return f"The vendor's claims are left out: they are not about a drive with {changed}."
+
+
+def _of_catalog(manifest: Manifest) -> list[Claim]:
+    return claims_of(manifest.target.locator.removeprefix("sim:"))
+
+
+def claims_beside(manifest: Manifest, findings: Iterable[Mapping[str, Any]]) -> list[Beside]:
     """What is claimed of a run's drive, each beside what the run measured of it."""
     rows = lay_beside(rows_of(findings), claims_about(manifest))
     return [row for row in rows if row.claim is not None]

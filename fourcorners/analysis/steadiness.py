@@ -284,9 +284,7 @@ def find(run: RunData) -> list[Finding]:
 
 def _tests(run: RunData) -> list[str]:
     return [
-        str(test["name"])
-        for test in run.manifest.get("tests", [])
-        if next(courses(run, str(test["name"])), None) is not None
+        test.name for test in run.manifest.tests if next(courses(run, test.name), None) is not None
     ]
 
 
@@ -344,9 +342,7 @@ def _finding(run: RunData, test: str, courses: list[Course]) -> Finding:
     followed = [(course, follow(course)) for course in courses]
     followed = [(course, _material(seen)) for course, seen in followed]
     left = [(course, seen) for course, seen in followed if seen.left]
-    title = next(
-        (str(t.get("title") or test) for t in run.manifest["tests"] if t["name"] == test), test
-    )
+    title = next((one.title for one in run.manifest.tests if one.name == test), "") or test
     alone = len(followed) == 1
     sentences = [_left_sentence(course, seen, alone=alone) for course, seen in left]
     level = [seen for _, seen in followed if seen.kept]

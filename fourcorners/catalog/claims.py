@@ -14,13 +14,15 @@ Such a file is TOML (docs/spec-sheet.md)::
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from fourcorners import wording
 from fourcorners.catalog.published import Published, Relation, published
+from fourcorners.documents import FixedPart
 from fourcorners.errors import UserError
 from fourcorners.input_files import text_of
 from fourcorners.units import parse_iops, parse_rate, parse_seconds
@@ -65,15 +67,14 @@ _RELATIONS = {"is": "", "about": "about ", "above": "above ", "below": "below ",
 _UNITS = {"sequential": "B/s", "random": "IOPS", "read": "s", "write": "s"}
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(FixedPart, frozen=True):
     """One claimed figure, in bytes per second, I/Os per second or seconds.
 
     ``high`` is the upper end where a vendor claims a range; ``relation`` as of a published figure.
     """
 
-    quantity: str
-    value: float
+    quantity: Quantity
+    value: Annotated[float, msgspec.Meta(gt=0)]
     high: float | None
     relation: Relation
     source: str
@@ -113,32 +114,6 @@ def _of_published(figure: Published) -> Claim:
     )
 
 
-def claims_about(manifest: Mapping[str, Any]) -> list[Claim]:
-    """What is claimed of a run's drive: by the catalog, of one of its drives as its file has it,
-    and what the run keeps (``claims`` of ``manifest.json``)."""
-    kept = [Claim(**entry) for entry in manifest.get("claims") or []]
-    return [*([] if _settings(manifest) else _of_catalog(manifest)), *kept]
-
-
-def left_out(manifest: Mapping[str, Any]) -> str:
-    """Says that the catalog's claims are not about a run's drive, as settings changed it; empty
-    where there are no such claims, or no settings."""
-    settings = _settings(manifest)
-    if not settings or not _of_catalog(manifest):
-        return ""
-    changed = ", ".join(f"{name}={value}" for name, value in settings.items())
-    return f"The vendor's claims are left out: they are not about a drive with {changed}."
-
-
-def _of_catalog(manifest: Mapping[str, Any]) -> list[Claim]:
-    locator = str((manifest.get("target") or {}).get("locator") or "")
-    return claims_of(locator.removeprefix("sim:"))
-
-
-def _settings(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    return (manifest.get("target") or {}).get("settings") or {}
-
-
 def claims_in(given: Sequence[Claim] | str | Path) -> list[Claim]:
     """Claims that were given, or those in the file that was; raises as :func:`read_claims` does."""
     return read_claims(Path(given)) if isinstance(given, str | Path) else list(given)
@@ -168,7 +143,7 @@ def read_claims(path: Path) -> list[Claim]:
     return [_read(path, key, value, source, url) for key, value in claims.items()]
 
 
-def _read(path: Path, key: str, value: Any, source: str, url: str) -> Claim:
+def _read(path: Path, key: Any, value: Any, source: str, url: str) -> Claim:
     if key not in _PARSERS:
         raise UserError(f"{path}: unknown claim {key}; use one of {', '.join(_PARSERS)}")
     try:

@@ -57,7 +57,7 @@ class Each:
                 if name not in map(_name, openings[place:]):
                     target.close()
                 runs.append(finished)
-                if finished.manifest["status"] == "interrupted":
+                if finished.manifest.status == "interrupted":
                     return runs
         end_command(one.path for one in runs)
         return runs

@@ -79,7 +79,7 @@ def _show(explanation: Explanation, options: Options) -> None:
         say(last.path)
     else:
         console = new_console()
-        name = str(last.manifest["target"]["name"])
+        name = last.manifest.target.name
         console.print(render_explanation(name, findings, explanation.missing))
         console.print()
         for page in filter(None, map(report_of, explanation.runs)):

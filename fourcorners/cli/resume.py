@@ -10,11 +10,14 @@ from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.output import tell
 from fourcorners.cli.progress import choose_progress
 from fourcorners.cli.show.runs import show_runs
+from fourcorners.documents import part
 from fourcorners.errors import UserError
+from fourcorners.manifest import Manifest, Opening
 from fourcorners.running.resume import PERMISSIONS, Words, resume
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import end_command, find, is_followed
 from fourcorners.store.foreign import reading
+from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import is_simulated, may_start
 
@@ -26,20 +29,20 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
     ``words`` permit to write to the target that they name, and to no other."""
     with reading([path]):
         manifest = Run(find(path)).manifest
-        following = manifest.get("request", {}).get("following", [])
+        following = [] if manifest.request is None else manifest.request.following
         # With one target it is the run that compares them, and refuses when they differ.
         first = words.about(_locator(manifest)) if following else words
     finished = _resumed(path, first, progress=progress, quiet=quiet)
-    request = finished.manifest.get("request", {})
-    if not following:
+    request = finished.manifest.request
+    if request is None or not following:
         return show_runs([finished], None, json=json, quiet=quiet)
     with reading([path]):
         each = Each(
-            suite=suite_of(request["suite"], finished.manifest["suite"]),
-            filled_share=request["subject"]["filled_share"],
-            seed=finished.manifest["seed"],
+            suite=suite_of(request.suite, finished.manifest.suite),
+            filled_share=part(Subject, request.subject).filled_share,
+            seed=finished.manifest.seed or 0,
             out=finished.path.parent,
-            command=finished.manifest["command"],
+            command=finished.manifest.command,
             claims=(),  # of a command with one target only
             progress=progress,
             quiet=quiet,
@@ -47,7 +50,7 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
     followed = is_followed(finished.path)
     runs, taken, to_begin = [finished], {finished.path}, []
     for place, opening in enumerate(following):
-        if runs[-1].manifest["status"] == "interrupted":
+        if runs[-1].manifest.status == "interrupted":
             break
         with reading([path]):
             begun = _begun(finished, opening, len(following) - 1 - place, taken)
@@ -56,20 +59,20 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
                 to_begin.append(opening)
             continue
         taken.add(begun.path)
-        if begun.manifest["status"] != "complete":
+        if begun.manifest.status != "complete":
             named = words.about(_locator(begun.manifest))
             runs.append(_resumed(begun.path, named, progress=progress, quiet=quiet))
-    if runs[-1].manifest["status"] != "interrupted":
+    if runs[-1].manifest.status != "interrupted":
         with reading([path]):
             permitted = [_permitted(opening, words) for opening in to_begin]
         runs += each.run([opening for opening in permitted if opening is not None])
-    if runs[-1].manifest["status"] != "interrupted":
+    if runs[-1].manifest.status != "interrupted":
         end_command({*taken, *(one.path for one in runs)})
     return show_runs(runs, each.side_by_side(runs), json=json, quiet=quiet)
 
 
-def _locator(manifest: Mapping[str, Any]) -> str:
-    return str(manifest.get("request", {}).get("opening", {}).get("locator", ""))
+def _locator(manifest: Manifest) -> str:
+    return "" if manifest.request is None else manifest.request.opening.locator or ""
 
 
 def _resumed(path: Path, words: Words, *, progress: ProgressForm, quiet: bool) -> Run:
@@ -77,9 +80,7 @@ def _resumed(path: Path, words: Words, *, progress: ProgressForm, quiet: bool) -
         return resume(path, progress=shown, start=words.start, **words.given())
 
 
-def _begun(
-    run: Run, opening: Mapping[str, Any], later: int, taken: AbstractSet[Path]
-) -> Run | None:
+def _begun(run: Run, opening: Opening, later: int, taken: AbstractSet[Path]) -> Run | None:
     """The run of a target that followed ``run`` in its command and was followed by at most
     ``later`` others (those that must not lose their data once more were left out), finished or
     not; of none in the folders ``taken``."""
@@ -88,30 +89,32 @@ def _begun(
             other = Run(found.parent)
         except (UserError, ValueError):
             continue  # of another version, or no run: not this command's
-        request = other.manifest.get("request", {})
+        request = other.manifest.request
         if (
             other.path not in taken
-            and request.get("opening", {}).get("locator") == opening["locator"]
-            and len(request.get("following", [])) <= later
-            and other.manifest["command"] == run.manifest["command"]
-            and other.manifest["created"] >= run.manifest["created"]
+            and request is not None
+            and request.opening.locator == opening.locator
+            and len(request.following) <= later
+            and other.manifest.command == run.manifest.command
+            and other.manifest.created >= run.manifest.created
         ):
             return other
     return None
 
 
-def _permitted(opening: Mapping[str, Any], words: Words) -> Mapping[str, Any] | None:
+def _permitted(opening: Opening, words: Words) -> Mapping[str, Any] | None:
     """How a target that was to follow is opened, with what is permitted now; ``None`` where it was
     permitted more then. The folder permits nothing, nor to make a file."""
-    asked = {name for name in PERMISSIONS if opening.get(name) is not None}
-    named = words.about(opening["locator"])
-    kept = {name: value for name, value in opening.items() if name not in {*PERMISSIONS, "size"}}
-    is_there = is_simulated(opening["locator"]) or Path(opening["locator"]).exists()
-    is_there = is_there and may_start(opening["locator"], words.start)
+    locator = opening.locator or ""
+    asked = {name for name in PERMISSIONS if getattr(opening, name) is not None}
+    named = words.about(locator)
+    kept = opening.arguments(but={*PERMISSIONS, "size"})
+    is_there = is_simulated(locator) or Path(locator).exists()
+    is_there = is_there and may_start(locator, words.start)
     if is_there and asked == named.given().keys():
         return {**kept, **named.given()}
     tell(
-        f"{opening['locator']} was to follow and is not begun, as nothing permits here what the "
+        f"{locator} was to follow and is not begun, as nothing permits here what the "
         "command permitted: run it by itself",
     )
     return None

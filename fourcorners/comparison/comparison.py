@@ -9,7 +9,7 @@ from typing import Any
 from fourcorners.analysis.estimate import Estimate
 from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.analysis.source import Measured, RunData
-from fourcorners.catalog.claims import left_out
+from fourcorners.analysis.spec_sheet import left_out
 from fourcorners.comparison.check import Check
 from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.ranking import Group, Rank, rank
@@ -177,9 +177,7 @@ def _groups(
     keys: Sequence[Key], found: Mapping[Key, list[Measured]], runs: Sequence[RunData]
 ) -> tuple[Group, ...]:
     titles = {
-        str(test["name"]): str(test.get("title") or test["name"])
-        for run in reversed(runs)
-        for test in run.manifest.get("tests", [])
+        test.name: test.title or test.name for run in reversed(runs) for test in run.manifest.tests
     }
     members: dict[tuple[str, str, str, str], list[Key]] = {}
     for key in keys:
@@ -205,7 +203,7 @@ def _cautions(subjects: Sequence[ComparedRuns]) -> list[str]:
             "not in the intervals."
         )
     for what in ("suite", "profile"):
-        seen = {str(run.manifest.get(what)) for subject in subjects for run in subject.runs}
+        seen = {getattr(run.manifest, what) for subject in subjects for run in subject.runs}
         if len(seen) > 1:
             cautions.append(f"The runs differ in their {what}: {', '.join(sorted(seen))}.")
     for subject in subjects:

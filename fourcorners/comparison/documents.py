@@ -20,7 +20,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "baseline": comparison.baseline.label,
         "subjects": [
-            {"label": subject.label, "runs": [run.manifest.get("id") for run in subject.runs]}
+            {"label": subject.label, "runs": [run.manifest.id for run in subject.runs]}
             for subject in comparison.subjects
         ],
         "verdicts": [verdict.text for verdict in verdicts(comparison)],

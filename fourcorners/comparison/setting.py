@@ -50,16 +50,16 @@ def differing(subjects: Sequence[ComparedRuns]) -> tuple[Setting, ...]:
 
 def _facts(run: RunData) -> dict[str, str]:
     manifest = run.manifest
-    target = manifest.get("target") or {}
+    target = manifest.target
     facts: dict[str, Any] = {
-        "target": target.get("locator"),
-        "drive": target.get("name"),
-        "capacity": wording.amount(target.get("capacity_bytes")),
-        **{str(key): value for key, value in (target.get("settings") or {}).items()},
-        "seed": manifest.get("seed"),
+        "target": target.locator,
+        "drive": target.name,
+        "capacity": wording.amount(target.capacity_bytes),
+        **target.settings,
+        "seed": manifest.seed,
     }
-    for key, value in (manifest.get("environment") or {}).items():
-        plain = str(key).removesuffix("_bytes")
+    for key, value in manifest.environment.items():
+        plain = key.removesuffix("_bytes")
         readable = value if plain == key or value is None else wording.size(value)
         facts[plain.replace("_", " ")] = readable
     return {name: _text(value) for name, value in facts.items() if value not in (None, "")}
@@ -68,8 +68,4 @@ def _facts(run: RunData) -> dict[str, str]:
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key}: {_text(item)}" for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return ", ".join(_text(item) for item in value)
     return str(value)

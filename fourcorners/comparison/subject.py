@@ -48,8 +48,7 @@ def parse_subject(text: str) -> ComparedRuns:
 
 
 def _name(run: Run) -> str:
-    target = run.manifest.get("target") or {}
-    return str(target.get("name") or run.path.name)
+    return run.manifest.target.name or run.path.name
 
 
 def unique_labels(subjects: Sequence[ComparedRuns]) -> list[ComparedRuns]:

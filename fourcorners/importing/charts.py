@@ -6,8 +6,8 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 
+from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
-from fourcorners.suites.test import Chart
 
 _SWEPT = {"queue_depth": "queue depth", "block_bytes": "block size"}
 """Keys of a point that a curve may go over, and what a title calls them."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from fourcorners.analysis import analyze
 from fourcorners.importing.charts import charts_of
 from fourcorners.importing.imported import Imported
+from fourcorners.manifest import SCHEMA_VERSION, Manifest, TargetEntry, TestEntry
 from fourcorners.recording import Recording
 from fourcorners.reporting.html import write_html
 from fourcorners.store import Run, RunWriter, schema
@@ -33,56 +34,57 @@ def write_run(imported: Imported, out: Path) -> Run:
     recordings = imported.placed()
     for recording in recordings:
         writer.add(recording)
-    manifest = _manifest(imported, recordings)
+    manifest = _manifest(imported, writer.name, recordings)
     writer.findings(analyze(writer.checkpoint(manifest)))
     run = writer.checkpoint(manifest)
     write_html([run], run.path / schema.REPORT, replace=True)
     return writer.finish()
 
 
-def _manifest(imported: Imported, recordings: Sequence[Recording]) -> dict[str, Any]:
+def _manifest(imported: Imported, name: str, recordings: Sequence[Recording]) -> Manifest:
     program = " ".join(part for part in (_TITLES[imported.program], imported.version) if part)
     trouble = [
         f"{own.name} {own.recording.failure}"
         for own in imported.recordings
         if own.recording.failure
     ]
-    status = "failed" if trouble else "complete"
+    status: Literal["failed", "complete"] = "failed" if trouble else "complete"
     sources = ", ".join(imported.sources[:_SOURCES_TOLD])
     if len(imported.sources) > _SOURCES_TOLD:
         sources += f" and {len(imported.sources) - _SOURCES_TOLD} more files"
-    return {
-        "created": imported.created,
-        "status": status,
-        "version": version("fourcorners"),
-        "command": None,
-        "suite": SUITE,
-        "profile": imported.program,
-        "seed": None,
-        "target": {
-            "kind": "device" if imported.is_device else "file",
-            "locator": imported.target,
-            "name": imported.target,
-            "capacity_bytes": None,
-            "summary": f"Measured by {program}; imported from {sources}.",
-            "settings": {},
-            "specification_sha256": None,
-        },
-        "environment": {},
-        "notes": list(imported.notes),
-        "tests": [
-            {
-                "name": imported.program,
-                "title": f"Jobs of {program}" if imported.program == "fio" else program,
-                "source": None,
-                "status": status,
-                "reason": "; ".join(trouble) or None,
-                "purpose": f"What {program} measured.",
-                "preparation": [],
-                "parameters": {},
-                "charts": [chart.to_dict() for chart in charts_of(recordings)],
-                "wall_s": None,
-                "recordings": [entry_of(recording) for recording in recordings],
-            }
-        ],
-    }
+    test = TestEntry(
+        name=imported.program,
+        title=f"Jobs of {program}" if imported.program == "fio" else program,
+        source=None,
+        status=status,
+        reason="; ".join(trouble) or None,
+        purpose=f"What {program} measured.",
+        preparation=[],
+        parameters={},
+        charts=charts_of(recordings),
+        wall_s=None,
+        recordings=[entry_of(recording) for recording in recordings],
+    )
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        id=name,
+        created=imported.created,
+        status=status,
+        version=version("fourcorners"),
+        command=None,
+        suite=SUITE,
+        profile=imported.program,
+        seed=None,
+        target=TargetEntry(
+            kind="device" if imported.is_device else "file",
+            locator=imported.target,
+            name=imported.target,
+            capacity_bytes=None,
+            summary=f"Measured by {program}; imported from {sources}.",
+            settings={},
+            specification_sha256=None,
+        ),
+        environment={},
+        notes=list(imported.notes),
+        tests=[test],
+    )

@@ -1,12 +1,9 @@
 """The conditions of one measurement, as a run folder keeps them with its recording."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from fourcorners.documents import FixedPart
 
 
-@dataclass(frozen=True)
-class Conditions:
+class Conditions(FixedPart, frozen=True, kw_only=True):
     """Facts and differences of counters over one measurement. What is not known is ``None``.
 
     ``own_*`` is what the kernel charged to this process as block I/O, ``disk_*`` what the disk's
@@ -97,13 +94,3 @@ class Conditions:
     written_before_bytes: int | None = None
     """Written by this run since the purge, or since it began. ``None`` for drives whose past does
     not matter."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Those that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From :meth:`to_dict`, also of another version."""
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in values.items() if name in known})

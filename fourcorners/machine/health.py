@@ -7,9 +7,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from fourcorners.documents import FixedPart, plain
 
 # A drive that hangs must not take the run with it.
 _TOOL_LIMIT_S = 15.0
@@ -26,8 +27,7 @@ _ABSENT = (
 )
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(FixedPart, frozen=True, kw_only=True):
     """One reading. What the drive does not tell is ``None``.
 
     Temperatures are in degrees Celsius, shares from 0 to 1; counters grow over the drive's life.
@@ -55,10 +55,6 @@ class Health:
     throttled_s: int | None = None
     hot_min: int | None = None
     """Minutes above the drive's warning and critical temperatures."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Those that are known."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def from_nvme(log: Mapping[str, Any]) -> Health:
@@ -169,7 +165,7 @@ class HealthReader:
         if smartctl is not None:
             document, reason = _call([smartctl, "--json", "-a", device])
             health = None if document is None else from_smartctl(document)
-            if health is not None and health.to_dict().keys() - {"tool"}:
+            if health is not None and plain(health).keys() - {"tool"}:
                 self.reason = None
                 return health
             self.reason = f"smartctl tells no SMART values of {device}: {reason}"

@@ -115,7 +115,7 @@ class Observer:
         """
         before, after = self._before, self._read()
         assert before is not None, "begin comes first"
-        cool, warm = self._health_before or Health(""), self._health.read() or Health("")
+        cool, warm = self._health_before or Health(tool=""), self._health.read() or Health(tool="")
         offset, span = _extent(workload, capacity_bytes)
         reads = any(stream.read_fraction > 0 for stream in workload.streams)
         writes = any(stream.read_fraction < 1 for stream in workload.streams)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis.source import Measured, every_operation
+from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
 from fourcorners.wording import finite
 
@@ -94,11 +95,11 @@ class Drawn:
         return finite(max(known, default=None))
 
 
-def rows_of(chart: Mapping[str, Any], test: str, run: Run, *, by_operation: bool) -> list[Drawn]:
+def rows_of(chart: Chart, test: str, run: Run, *, by_operation: bool) -> list[Drawn]:
     """Recordings of a chart: reads and writes together, or each operation by itself; flushes only
     where the chart has a series for each operation."""
-    ids = str(chart.get("ids") or "")
-    flushes = "each operation" in (chart.get("series") or [])
+    ids = chart.ids
+    flushes = "each operation" in chart.series
     kept: dict[tuple[str, str], list[Measured]] = {}
     for one in every_operation(run.recordings):
         if one.test != test or (one.operation == "flush" and not flushes):

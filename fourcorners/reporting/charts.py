@@ -6,12 +6,15 @@ recording are added up, and what is not a finite number becomes ``None``.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.source import Measured
+from fourcorners.documents import changed
+from fourcorners.manifest import Chart, TestEntry
 from fourcorners.wording import finite
 
 from . import time_charts
@@ -34,24 +37,30 @@ LOGS_DRAWN = 12
 """Recordings of a test whose single I/Os are drawn, where no chart of the test asks for them."""
 
 
+_Maker = Callable[[Chart, str, Sequence[Run], Sequence[str]], list[dict[str, Any]]]
+"""Draws a chart of a test: the chart, the test, the runs and what their drives are called."""
+
+
 def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Every test without figures of its own, with its charts and the rows of its table."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, TestEntry] = {}
     for run in runs:
-        for test in run.manifest.get("tests") or []:
-            if test.get("name") and test.get("recordings"):
-                found.setdefault(str(test["name"]), test)
+        for test in run.manifest.tests:
+            if test.recordings:
+                found.setdefault(test.name, test)
     names = drive_names(runs)
     return [
         {
             "name": name,
             "id": f"test-{number_of_test}",
-            "title": str(test.get("title") or name),
-            "purpose": str(test.get("purpose") or ""),
+            "title": test.title or name,
+            "purpose": test.purpose,
             "charts": [
                 {"id": f"chart-{number_of_test}-{place}", **made}
                 for place, made in enumerate(
-                    made for chart in _asked_for(test) for made in _chart(chart, name, runs, names)
+                    made
+                    for chart, make in _asked_for(test)
+                    for made in make(chart, name, runs, names)
                 )
             ],
         }
@@ -59,31 +68,36 @@ def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
     ]
 
 
-def _asked_for(test: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _asked_for(test: TestEntry) -> list[tuple[Chart, _Maker]]:
     """The charts of a test; where one of them is about its seconds also the map of latency over
     time, and where single I/Os were kept and no chart asks for them one of those.
 
     A test with figures of its own has of its charts those that say what the figures do not: latency
     over time.
     """
-    charts: list[Mapping[str, Any]] = list(test.get("charts") or [])
-    over_time = [c for c in charts if c["kind"] in ("seconds", "ios")]
-    maps: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    charts = [(chart, _MAKERS[chart.kind]) for chart in test.charts]
+    over_time = [chart for chart in test.charts if chart.kind in ("seconds", "ios")]
+    maps: dict[Chart, Chart] = {}
     for chart in over_time:
         # Recordings that follow one another are one map.
-        series = [] if chart.get("x") == "elapsed" else list(chart.get("series") or [])
-        key = (str(chart.get("x") or ""), *series, str(chart.get("ids") or ""))
-        maps[key] = {**chart, "kind": "density", "title": "Latency over time", "series": series}
-    if test["name"] in SECTIONS:
-        charts = [c for c in charts if c["kind"] == "seconds" and c["y"].startswith("latency")]
+        series = () if chart.x == "elapsed" else chart.series
+        map = changed(chart, title="Latency over time", series=series)
+        maps[changed(map, kind="seconds", y="", rows="", log="")] = map
+    if test.name in SECTIONS:
+        charts = [
+            (chart, make)
+            for chart, make in charts
+            if chart.kind == "seconds" and chart.y.startswith("latency")
+        ]
     else:
-        charts.append({"kind": "model", "title": "Model and measurement"})
+        charts.append((Chart("lines", "Model and measurement"), _model))
     # What the test asks for is its headline.
-    charts += maps.values()
-    logged = any("logged" in recording for recording in test.get("recordings") or [])
-    if logged and not any(chart.get("kind") == "ios" for chart in charts):
+    charts += [(map, time_charts.over_time) for map in maps.values()]
+    logged = any(recording.logged is not None for recording in test.recordings)
+    if logged and not any(chart.kind == "ios" for chart in test.charts):
         title = "Latency of single I/Os over time"
-        charts.append({"kind": "ios", "title": title, "series": ["label"], "most": LOGS_DRAWN})
+        few = functools.partial(time_charts.single_ios, most=LOGS_DRAWN)
+        charts.append((Chart("ios", title, series=("label",)), few))
     return charts
 
 
@@ -99,27 +113,10 @@ def drawn(tests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _chart(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
-) -> list[dict[str, Any]]:
-    make = {
-        "lines": _lines,
-        "dots": _lines,
-        "heat": _heat,
-        "seconds": time_charts.seconds,
-        "percentiles": _percentiles,
-        "rounds": _rounds,
-        "ios": time_charts.single_ios,
-        "density": time_charts.over_time,
-        "model": _model,
-    }.get(str(chart.get("kind")))
-    return [] if make is None else make(chart, test, runs, names)
-
-
 def _lines(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    x, y, keys = str(chart["x"]), str(chart["y"]), list(chart.get("series") or [])
+    x, y, keys = chart.x, chart.y, chart.series
     series: dict[tuple[int, str], list[list[Any]]] = {}
     for drive, run in enumerate(runs):
         averages = _averages(run, test) if "round" not in x else []
@@ -141,11 +138,11 @@ def _lines(
                 series.setdefault((drive, label_of(row, keys)), []).append(point)
     if not series:
         return []
-    log = str(chart.get("log") or "")
+    log = chart.log
     return [
         {
-            "kind": chart["kind"],
-            "title": chart["title"],
+            "kind": chart.kind,
+            "title": chart.title,
             "x": axis(x, log, "x"),
             "y": axis(y, log, "y"),
             "series": [
@@ -181,10 +178,10 @@ def _average(mean: Mapping[str, Any], y: str) -> float | None:
 
 
 def _heat(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """A map for each drive and series, all of one chart on one logarithmic scale."""
-    x, y, rows_key = str(chart["x"]), str(chart["y"]), str(chart["rows"])
+    x, y, rows_key = chart.x, chart.y, chart.rows
     maps: dict[tuple[int, str], dict[tuple[float, float], float | None]] = {}
     for drive, run in enumerate(runs):
         averages = _averages(run, test)
@@ -197,7 +194,7 @@ def _heat(
         for row in rows_of(chart, test, run, by_operation=False):
             place = (finite(row.point.get(rows_key)), finite(row.point.get(x)))
             if place[0] is not None and place[1] is not None:
-                label = label_of(row, chart.get("series") or [])
+                label = label_of(row, chart.series)
                 maps.setdefault((drive, label), {})[place[0], place[1]] = row.value(y)
     values = [v for cells in maps.values() for v in cells.values() if v is not None and v > 0]
     if not values:
@@ -215,7 +212,7 @@ def _heat(
     for (drive, label), cells in maps.items():
         columns = sorted({column for _, column in cells})
         rows = sorted({row for row, _ in cells})
-        parts = [str(chart["title"]), label, names[drive] if len(runs) > 1 else ""]
+        parts = [chart.title, label, names[drive] if len(runs) > 1 else ""]
         made.append(
             {
                 "kind": "heat",
@@ -245,10 +242,10 @@ def _written(key: str, value: float) -> str:
 
 
 def _percentiles(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     series = []
-    keys = list(chart.get("series") or [])
+    keys = chart.series
     for drive, run in enumerate(runs):
         for row in rows_of(chart, test, run, by_operation=True):
             points = curve(row.parts[0])
@@ -268,7 +265,7 @@ def _percentiles(
     return [
         {
             "kind": "percentiles",
-            "title": chart["title"],
+            "title": chart.title,
             "x": {"key": "tail", "title": "% of I/Os that are at most this slow", "log": True},
             "y": {"key": "latency_max", "title": "latency", "log": True},
             "series": series,
@@ -277,7 +274,7 @@ def _percentiles(
 
 
 def _model(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What findings of the test say a request of each size should take, and what it took."""
     series: dict[tuple[int, str], dict[str, Any]] = {}
@@ -301,7 +298,7 @@ def _model(
     return [
         {
             "kind": "model",
-            "title": chart["title"],
+            "title": chart.title,
             "x": axis("block_bytes", "x", "x"),
             "y": {"key": "latency_mean", "title": "time of a request", "log": True},
             "series": [
@@ -332,7 +329,7 @@ def _modelled(detail: Mapping[str, Any]) -> list[list[float]]:
 
 
 def _rounds(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Each variable that a steady state is judged by, with its window and the lines of it."""
     made = []
@@ -371,3 +368,14 @@ def _window(window: Mapping[str, Any], factor: float) -> dict[str, Any]:
         "slope": [rounded(start), rounded(start + rounds * window["slope_per_round"] * factor)],
         "steady": window["steady"],
     }
+
+
+_MAKERS: Mapping[str, _Maker] = {
+    "lines": _lines,
+    "dots": _lines,
+    "heat": _heat,
+    "seconds": time_charts.seconds,
+    "percentiles": _percentiles,
+    "rounds": _rounds,
+    "ios": time_charts.single_ios,
+}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
+from fourcorners.machine.health import Health
 
 from .run import Run
 
@@ -24,12 +25,12 @@ _HEALTH = (
 )
 
 
-def _health(health: Mapping[str, Any]) -> dict[str, str]:
+def _health(readings: Iterable[Health | None]) -> dict[str, str]:
     """What the drive told of itself, before and after the run where that differs."""
-    before, after = health.get("before") or {}, health.get("after") or {}
     rows = {}
     for key, title, show in _HEALTH:
-        values = [show(part[key]) for part in (before, after) if part.get(key) is not None]
+        known = [getattr(one, key) for one in readings if one is not None]
+        values = [show(value) for value in known if value is not None]
         if values:
             rows[title] = " before, ".join(dict.fromkeys(values))
             if len(set(values)) > 1:
@@ -39,25 +40,25 @@ def _health(health: Mapping[str, Any]) -> dict[str, str]:
 
 def environment(run: Run) -> dict[str, str]:
     """What is known of the run, its target and its machine, as texts; empty where it is not."""
-    manifest, target = run.manifest, run.manifest.get("target") or {}
+    manifest, target, health = run.manifest, run.manifest.target, run.manifest.health or {}
     facts: dict[str, Any] = {
-        "target": target.get("locator"),
-        "kind of target": target.get("kind"),
-        "capacity": _exact_capacity(target.get("capacity_bytes")),
-        "settings": ", ".join(f"{k}={v}" for k, v in (target.get("settings") or {}).items()),
-        "drive file sha256": target.get("specification_sha256"),
-        "suite": manifest.get("suite"),
-        "profile": manifest.get("profile"),
-        "seed": manifest.get("seed"),
-        "run": manifest.get("id"),
-        "started": manifest.get("created"),
-        "status": manifest.get("status"),
-        "fourcorners": manifest.get("version"),
-        "command": manifest.get("command"),
-        **_health(manifest.get("health") or {}),
+        "target": target.locator,
+        "kind of target": target.kind,
+        "capacity": _exact_capacity(target.capacity_bytes),
+        "settings": ", ".join(f"{key}={value}" for key, value in target.settings.items()),
+        "drive file sha256": target.specification_sha256,
+        "suite": manifest.suite,
+        "profile": manifest.profile,
+        "seed": manifest.seed,
+        "run": manifest.id,
+        "started": manifest.created,
+        "status": manifest.status,
+        "fourcorners": manifest.version,
+        "command": manifest.command,
+        **_health([health.get("before"), health.get("after")]),
     }
-    for key, value in (manifest.get("environment") or {}).items():
-        plain = str(key).removesuffix("_bytes")
+    for key, value in manifest.environment.items():
+        plain = key.removesuffix("_bytes")
         readable = value if plain == key or value is None else wording.size(value)
         facts[plain.replace("_", " ")] = readable
     return {key: _fact(value) for key, value in facts.items()}

@@ -42,13 +42,10 @@ def findings_html(findings: Iterable[Mapping[str, Any]], caption: str = "") -> s
 def run_html(run: Run) -> str:
     """A run, as the top of its report has it: which drive, how it ended, what one is getting into,
     the spec sheet; then what was found."""
-    manifest, target = run.manifest, run.manifest.get("target") or {}
+    manifest = run.manifest
     [drive] = report_view([run])["drives"]
-    caption = ", ".join(
-        str(part)
-        for part in (target.get("name"), manifest.get("suite"), manifest.get("status"))
-        if part
-    )
+    parts = (manifest.target.name, manifest.suite, manifest.status)
+    caption = ", ".join(part for part in parts if part)
     said = "".join(f"<p>{escape(text)}</p>" for text in drive["verdict"])
     sides = "".join(
         f"<h4>{escape(title)}</h4><ul>"

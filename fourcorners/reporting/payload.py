@@ -67,19 +67,17 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
 
 def drive_names(runs: Sequence[Run]) -> list[str]:
     """One distinct name per run: the drive's, with settings, with the run's id if two share it."""
-    plain = [
-        str(_target(run).get("name") or _target(run).get("locator") or "unnamed") for run in runs
-    ]
+    targets = [run.manifest.target for run in runs]
+    plain = [target.name or target.locator or "unnamed" for target in targets]
     settings = [
-        ", ".join(f"{key}={value}" for key, value in (_target(run).get("settings") or {}).items())
-        for run in runs
+        ", ".join(f"{key}={value}" for key, value in target.settings.items()) for target in targets
     ]
     full = [
         f"{name} ({extra})" if extra else name for name, extra in zip(plain, settings, strict=True)
     ]
     return [
-        f"{name} [{run.manifest.get('id', position + 1)}]" if full.count(name) > 1 else name
-        for position, (name, run) in enumerate(zip(full, runs, strict=True))
+        f"{name} [{run.manifest.id}]" if full.count(name) > 1 else name
+        for name, run in zip(full, runs, strict=True)
     ]
 
 
@@ -115,10 +113,6 @@ def findings(run: Run, name: str) -> list[dict[str, Any]]:
     if name.endswith("*"):
         return [f for f in run.findings if str(f.get("name", "")).startswith(name[:-1])]
     return [f for f in run.findings if f.get("name") == name]
-
-
-def _target(run: Run) -> Mapping[str, Any]:
-    return run.manifest.get("target") or {}
 
 
 def _numbers(one: Measured) -> dict[str, Any]:

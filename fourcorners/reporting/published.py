@@ -57,8 +57,7 @@ def published_view(
     """
     rows = []
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):
-        locator = str((run.manifest.get("target") or {}).get("locator") or "")
-        own = locator.removeprefix("sim:")
+        own = run.manifest.target.locator.removeprefix("sim:")
         for drive in dict.fromkeys([own, *asked]):
             figures = [figure for figure in published().values() if figure.drive == drive]
             rows += [

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from fourcorners.manifest import Manifest
 from fourcorners.recording import Recording
 
 
@@ -18,8 +19,8 @@ class Run(Protocol):
         ...
 
     @property
-    def manifest(self) -> dict[str, Any]:
-        """The contents of manifest.json."""
+    def manifest(self) -> Manifest:
+        """What manifest.json says."""
         ...
 
     @property

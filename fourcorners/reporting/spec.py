@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners import wording
-from fourcorners.analysis.spec_sheet import TITLES, Beside, lay_beside, rows_of
-from fourcorners.catalog.claims import Claim, claims_about, claims_of
+from fourcorners.analysis.spec_sheet import TITLES, Beside, claims_about, lay_beside, rows_of
+from fourcorners.catalog.claims import Claim, claims_of
 
 from .run import Run
 

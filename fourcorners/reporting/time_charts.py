@@ -12,6 +12,7 @@ import numpy as np
 from fourcorners import wording
 from fourcorners.analysis import latency_over_time
 from fourcorners.analysis.source import Measured
+from fourcorners.manifest import Chart
 from fourcorners.recording import BySecond, IoLog, LatencyOverTime
 from fourcorners.wording import finite
 
@@ -35,11 +36,11 @@ class _Placed:
     """Whole ones: a last second that the end cut short is no second."""
 
 
-def _placed(chart: Mapping[str, Any], test: str, runs: Sequence[Run]) -> Iterator[_Placed]:
+def _placed(chart: Chart, test: str, runs: Sequence[Run]) -> Iterator[_Placed]:
     """With ``x`` "elapsed" recordings follow one another on one axis, pauses left out; else each
     series begins at zero."""
-    keys = list(chart.get("series") or [])
-    in_order = chart.get("x") == "elapsed"
+    keys = chart.series
+    in_order = chart.x == "elapsed"
     for drive, run in enumerate(runs):
         clock = 0.0
         ends: dict[str, float] = {}
@@ -54,15 +55,15 @@ def _placed(chart: Mapping[str, Any], test: str, runs: Sequence[Run]) -> Iterato
 
 
 def seconds(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Every second of the recordings; with ``x`` "written" over what had been written by its end,
     in GB, each recording from zero. IOPS with a log axis, each series from zero, are shown in the
     reviews' three views."""
-    y = str(chart["y"])
-    in_order = chart.get("x") == "elapsed"
-    written = chart.get("x") == "written"
-    log = str(chart.get("log") or "")
+    y = chart.y
+    in_order = chart.x == "elapsed"
+    written = chart.x == "written"
+    log = chart.log
     series: dict[tuple[int, str], list[list[Any]]] = {}
     recordings: dict[tuple[int, str], list[str]] = {}
     for one in _placed(chart, test, runs):
@@ -86,7 +87,7 @@ def seconds(
             "kind": "views" if y == "iops" and "y" in log and not in_order else "seconds",
             # Series that begin anew each have a panel of their own.
             "apart": not in_order,
-            "title": chart["title"],
+            "title": chart.title,
             "x": axis("written", "", "x")
             if written
             else {"key": "second", "title": "second", "log": False},
@@ -117,7 +118,7 @@ def _steady(run: Run, recordings: Sequence[str]) -> dict[str, Any] | None:
 
 
 def over_time(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """A map of latency over time for each drive and series, under its percentiles and the slowest
     of all; all on the same scales. Where nothing was kept of the seconds a line says so."""
@@ -130,7 +131,7 @@ def over_time(
         if len(part.count):
             found.setdefault((one.drive, one.label), []).append((one, part))
     kept = dict(list(found.items())[:MAPS_DRAWN])
-    title = str(chart["title"])
+    title = chart.title
     without = [names[i] for i in sorted({o.drive for o in placed} - {drive for drive, _ in found})]
     left_out = (
         f" {wording.sentence_list(without)} {'has' if len(without) == 1 else 'have'} no latencies "
@@ -237,12 +238,16 @@ def _map_lines(made: latency_over_time.Map, recordings: Sequence[_Placed]) -> li
 
 
 def single_ios(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart,
+    test: str,
+    runs: Sequence[Run],
+    names: Sequence[str],
+    most: int | None = None,
 ) -> list[dict[str, Any]]:
     """Single I/Os as dots, under the median, the 99th percentile and the slowest of all of them,
     by stretches of time. All panels share their scales."""
     found = list(_logs(chart, test, runs))
-    shown = found[: chart.get("most")]
+    shown = found[:most]
     if not shown:
         return []
     dots = []
@@ -257,7 +262,7 @@ def single_ios(
     return [
         {
             "kind": "ios",
-            "title": str(chart["title"]),
+            "title": chart.title,
             "apart": True,
             "x": {"key": "second", "title": "second", "log": False},
             "y": {"key": "latency", "title": "latency", "log": True},
@@ -272,7 +277,7 @@ def single_ios(
 
 
 def _logs(
-    chart: Mapping[str, Any], test: str, runs: Sequence[Run]
+    chart: Chart, test: str, runs: Sequence[Run]
 ) -> Iterator[tuple[dict[str, Any], IoLog, Mapping[str, Any]]]:
     """Drive and label, served I/Os and finding of each recording and operation with a log."""
     for drive, run in enumerate(runs):
@@ -286,7 +291,7 @@ def _logs(
                 continue
             log = latency_over_time.served(row.of.log, row.operation)
             if len(log):
-                label = operation_label(row, list(chart.get("series") or []))
+                label = operation_label(row, chart.series)
                 yield {"drive": drive, "label": label}, log, detail
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.source import Measured, every_operation
-from fourcorners.catalog.claims import Claim, left_out
+from fourcorners.analysis.spec_sheet import left_out
+from fourcorners.catalog.claims import Claim
 
 from .chart_data import PLURALS
 from .charts import SECTIONS
@@ -82,13 +83,13 @@ def report_view(
 
 
 def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
-    manifest, target = run.manifest, run.manifest.get("target") or {}
+    manifest, target = run.manifest, run.manifest.target
     said = [*findings(run, "summary*"), *findings(run, "explanation")]
     return {
         "index": index,
         "name": name,
-        "summary": str(target.get("summary") or ""),
-        "capacity": wording.amount(target.get("capacity_bytes")),
+        "summary": target.summary,
+        "capacity": wording.amount(target.capacity_bytes),
         "verdict": [str(f["text"]) for f in said if f.get("text")],
         "figures": _figures(run),
         "left_out": left_out(manifest),
@@ -98,17 +99,17 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
             for title, key in SIDES
             if (lines := [line for f in said for line in _remarks(f.get("detail") or {}, key)])
         ],
-        "kind": str(target.get("kind") or "unknown"),
-        "locator": str(target.get("locator") or ""),
-        "settings": {str(k): str(v) for k, v in (target.get("settings") or {}).items()},
-        "created": str(manifest.get("created") or ""),
-        "date": str(manifest.get("created") or "").replace("T", " ").replace("Z", " UTC"),
-        "profile": str(manifest.get("profile") or ""),
-        "suite": str(manifest.get("suite") or ""),
-        "version": str(manifest.get("version") or ""),
-        "command": str(manifest.get("command") or ""),
-        "status": str(manifest.get("status") or "unknown"),
-        "notes": [_happened(str(note)) for note in manifest.get("notes") or []],
+        "kind": target.kind,
+        "locator": target.locator,
+        "settings": {key: str(value) for key, value in target.settings.items()},
+        "created": manifest.created,
+        "date": manifest.created.replace("T", " ").replace("Z", " UTC"),
+        "profile": manifest.profile,
+        "suite": manifest.suite,
+        "version": manifest.version,
+        "command": manifest.command or "",
+        "status": manifest.status,
+        "notes": [_happened(note) for note in manifest.notes],
         "tests": _tests(run),
         "trouble": [t for t in _tests(run) if t["status"] not in ("complete", "skipped")],
         "drive_file": drive_file(run),
@@ -163,18 +164,18 @@ def _misleading(run: Run) -> list[dict[str, str]]:
 def _tests(run: Run) -> list[dict[str, Any]]:
     return [
         {
-            "name": str(test.get("name") or ""),
-            "title": str(test.get("title") or test.get("name") or ""),
-            "source": str(test.get("source") or ""),
-            "status": str(test.get("status") or "unknown"),
-            "reason": str(test.get("reason") or ""),
-            "purpose": str(test.get("purpose") or ""),
-            "preparation": _in_rows(str(step) for step in test.get("preparation") or []),
-            "parameters": {str(k): str(v) for k, v in (test.get("parameters") or {}).items()},
-            "wall": wording.duration(test.get("wall_s")),
-            "recordings": [str(r.get("id")) for r in test.get("recordings") or []],
+            "name": test.name,
+            "title": test.title or test.name,
+            "source": test.source or "",
+            "status": test.status,
+            "reason": test.reason or "",
+            "purpose": test.purpose,
+            "preparation": _in_rows(test.preparation),
+            "parameters": {key: str(value) for key, value in test.parameters.items()},
+            "wall": wording.duration(test.wall_s),
+            "recordings": [recording.id for recording in test.recordings],
         }
-        for test in run.manifest.get("tests") or []
+        for test in run.manifest.tests
     ]
 
 
@@ -190,7 +191,7 @@ def _test_groups(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[di
                 group = {"test": same, "names": [], "commands": []}
                 known.append(group)
             group["names"].append(name)
-            group["commands"].append(str(run.manifest.get("command") or "unknown"))
+            group["commands"].append(run.manifest.command or "unknown")
     return groups
 
 
@@ -387,8 +388,8 @@ def _findings(run: Run) -> list[dict[str, Any]]:
 
 def _shown(runs: Sequence[Run]) -> list[str]:
     """The sections that any of the runs is about; all of them for the reviews' suite."""
-    planned = {str(test.get("name")) for run in runs for test in run.manifest.get("tests") or []}
-    reviews = any(str(run.manifest.get("suite") or "reviews").startswith("reviews") for run in runs)
+    planned = {test.name for run in runs for test in run.manifest.tests}
+    reviews = any(run.manifest.suite.startswith("reviews") for run in runs)
     return [section for section in SECTIONS if reviews or section in planned]
 
 

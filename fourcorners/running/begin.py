@@ -10,6 +10,7 @@ from typing import Any
 from fourcorners.catalog.claims import Claim
 from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
+from fourcorners.manifest import SCHEMA_VERSION, Manifest, Opening, Request
 from fourcorners.running.progress import Progress
 from fourcorners.running.runner import Runner
 from fourcorners.store import Run, RunWriter
@@ -70,7 +71,7 @@ def run(
         skip_futile: skips, of a real target, tests of which the first ones showed that they cannot
             identify anything (:func:`fourcorners.analysis.internals.method.futile.reason`).
 
-    A test that fails is recorded as failed and the others go on; ``run.manifest["status"]`` tells.
+    A test that fails is recorded as failed and the others go on; ``run.manifest.status`` tells.
     Ctrl-C ends the run, keeps what was measured, and gives the status ``interrupted``. Such a run,
     and one that was killed, goes on with :func:`resume`.
 
@@ -102,31 +103,31 @@ def run(
     writer = RunWriter.create(out, run_name(target.name))
     if following:
         writer.text(FOLLOWING, "")
-    manifest: dict[str, Any] = {
-        "created": timestamp(time.time()),
-        "status": "running",
-        "version": version("fourcorners"),
-        "command": command,
-        "suite": chosen.name,
-        "profile": chosen.profile,
-        "scale": chosen.scale,
-        "seed": seed,
-        "target": target.describe(),
-        "claims": [asdict(claim) for claim in claims],
-        "environment": {**describe_host(), **target.environment()},
-        "notes": [],
-        "tests": [],
-        "ended": None,
-        "gaps": [],
-        "identity": identify(target),
-        "request": {
-            "opening": dict(target.opening),
-            "subject": asdict(plan.subject),
-            "suite": dict(chosen.document),
-            "following": [dict(opening) for opening in following],
-            "skip_futile": skip_futile,
-        },
-    }
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION,
+        id=writer.name,
+        created=timestamp(time.time()),
+        status="running",
+        version=version("fourcorners"),
+        command=command,
+        suite=chosen.name,
+        profile=chosen.profile,
+        scale=chosen.scale,
+        seed=seed,
+        target=target.describe(),
+        claims=list(claims),
+        environment={**describe_host(), **target.environment()},
+        notes=[],
+        tests=[],
+        identity=identify(target),
+        request=Request(
+            opening=target.opening,
+            subject=asdict(plan.subject),
+            suite=dict(chosen.document),
+            following=[Opening(**opening) for opening in following],
+            skip_futile=skip_futile,
+        ),
+    )
     return Runner(target, plan, writer, manifest, progress or Progress()).run()
 
 

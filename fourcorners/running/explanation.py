@@ -43,14 +43,14 @@ class Explanation:
     def of(cls, runs: Sequence[Run], suite: Suite) -> "Explanation":
         """What the runs show; those that come first are trusted first."""
         joined = Joined(runs)
-        told = {test["name"]: test for test in joined.manifest["tests"]}
+        told = {test.name: test for test in joined.manifest.tests}
         missing = []
         for name in (entry.name for entry in suite.entries):
             test = told.get(name)
             if test is None:
                 missing.append((name, "it was not run"))
-            elif test["status"] != "complete":
-                missing.append((name, f"{test['status']}: {test['reason']}"))
+            elif test.status != "complete":
+                missing.append((name, f"{test.status}: {test.reason}"))
         return cls(tuple(runs), tuple(find(joined)), tuple(missing))
 
 
@@ -145,8 +145,7 @@ def is_run_folder(path: str | Path) -> bool:
 
 def missing_probes(run: Run, suite: Suite) -> tuple[str, ...]:
     """The tests of the suite that the run does not have complete."""
-    with reading([run.path]):
-        complete = {t["name"] for t in run.manifest["tests"] if t["status"] == "complete"}
+    complete = {test.name for test in run.manifest.tests if test.status == "complete"}
     return tuple(entry.name for entry in suite.entries if entry.name not in complete)
 
 
@@ -157,17 +156,16 @@ def reopened(run: Run) -> Target:
 
 
 def _reopened(run: Run) -> Target:
-    request = run.manifest.get("request") or {}
-    opening = {k: v for k, v in (request.get("opening") or {}).items() if k not in _PERMISSIONS}
-    if "locator" not in opening or "identity" not in run.manifest:
+    request, identity = run.manifest.request, run.manifest.identity
+    if request is None or request.opening.locator is None or identity is None:
         raise UserError(
             f"{run.path} does not say how its target was opened: name the target itself to probe it"
         )
     # A file that exists keeps its size, and none is made.
-    opening.pop("size", None)
+    opening = request.opening.arguments(but={*_PERMISSIONS, "size"})
     target = reopen_target(opening, (), "probe it by fourcorners explain")
     try:
-        check_same(target, run.manifest["identity"])
+        check_same(target, identity)
     except BaseException:
         target.close()
         raise

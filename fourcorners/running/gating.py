@@ -120,7 +120,7 @@ def prepare_gate(
         raise UserError(f"there is no baseline in {folder}: make one with --write-baseline first")
     single = (folder / "manifest.json").exists()
     runs = [Run(folder)] if single else [one.run for one in kept_runs([folder])]
-    sound = [run for run in runs if run.manifest["status"] == "complete"]
+    sound = [run for run in runs if run.manifest.status == "complete"]
     if not sound:
         raise UserError(
             f"{folder} holds no run that is complete: make one with --write-baseline first"
@@ -153,7 +153,7 @@ def decide(
 
 
 def _sound(run: Run) -> Run:
-    status = run.manifest["status"]
+    status = run.manifest.status
     if status != "complete":
         raise UserError(
             f"the measurement did not end well ({status}), nothing was compared: {run.path}",

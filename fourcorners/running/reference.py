@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from fourcorners.catalog import SIMULATED_PREFIX
+from fourcorners.documents import part
 from fourcorners.errors import UserError
 from fourcorners.running.begin import run as run_suite
 from fourcorners.running.progress import Progress
 from fourcorners.store import Run
+from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import open_target
 
@@ -31,19 +33,19 @@ def reference(
     Raises:
         UserError: no such drive, or ``of`` does not say what was run, as imported runs do not.
     """
-    request = of.manifest.get("request") or {}
-    if "suite" not in request:
+    request = of.manifest.request
+    if request is None:
         raise UserError(
             f"{of.path} does not say what was run, so that no reference can run the same: it was "
             "imported or written by an older version"
         )
-    suite = suite_of(request["suite"], str(of.manifest["suite"]))
-    seed = int(of.manifest["seed"])
+    suite = suite_of(request.suite, of.manifest.suite)
+    seed = of.manifest.seed or 0
     with open_target(f"{SIMULATED_PREFIX}{drive}", seed=seed) as target:
         return run_suite(
             suite,
             target,
-            filled_share=request["subject"]["filled_share"],
+            filled_share=part(Subject, request.subject).filled_share,
             seed=seed,
             out=out,
             command=command,

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from types import UnionType
-from typing import Any
 
 from fourcorners import wording
+from fourcorners.documents import part
 from fourcorners.errors import UserError
 from fourcorners.machine.environment import describe_host
+from fourcorners.manifest import DriveThen, Gap, Manifest, Opening, Request, TestEntry
 from fourcorners.running.progress import Progress
-from fourcorners.running.resume_point import DriveThen, GoingOn, going_on
+from fourcorners.running.resume_point import GoingOn, going_on
 from fourcorners.running.runner import Runner
 from fourcorners.store import Run, RunWriter, folder
 from fourcorners.store.foreign import reading
@@ -78,7 +78,7 @@ def resume(
     run = Run(found)
     run.check()
     manifest = run.manifest
-    complete = manifest["status"] == "complete" and manifest.get("ended") is not None
+    complete = manifest.status == "complete" and manifest.ended is not None
     if complete and found == folder.named_path(found):
         return run
     claim = folder.claim(found)
@@ -89,9 +89,9 @@ def resume(
         try:
             with reading([path]):
                 folder.conclude(manifest, claim.last_sign_s)
-                _check(found, manifest)
-                target = opened.enter_context(_open(manifest, words))
-                runner = _runner(claim, manifest, target, words, progress or Progress())
+                request = _request(found, manifest)
+                target = opened.enter_context(_open(request.opening, words))
+                runner = _runner(claim, manifest, request, target, words, progress or Progress())
         except BaseException:
             claim.release()
             raise
@@ -100,30 +100,32 @@ def resume(
 
 def _runner(
     claim: folder.Claim,
-    manifest: dict[str, Any],
+    manifest: Manifest,
+    request: Request,
     target: Target,
     words: "Words",
     progress: Progress,
 ) -> Runner:
     """What carries out the rest of the run, once nothing speaks against it."""
-    same = check_same(target, manifest["identity"])
-    _check_permission(target, manifest, words)
+    same = check_same(target, manifest.identity or {})
+    subject = part(Subject, request.subject)
+    _check_permission(target, request.opening, subject, words)
     _check_content(target, words)
-    plan = _plan(manifest)
-    kept = [test for test in manifest["tests"] if test["status"] == "complete"]
-    going = _going_on(Run(claim.path), manifest["tests"], target)
+    plan = suite_of(request.suite, manifest.suite).plan(subject, manifest.seed or 0)
+    kept = [test for test in manifest.tests if test.status == "complete"]
+    going = _going_on(Run(claim.path), manifest.tests, target)
     tests = [*kept, *(one.entry for one in going.values())]
-    recordings = {recording["id"] for test in tests for recording in test["recordings"]}
+    recordings = {recording.id for test in tests for recording in test.recordings}
     dropped = _dropped(Run(claim.path), recordings)
     _record_gap(manifest, plan, kept, going, dropped, target, same)
     writer = RunWriter.reopen(claim, recordings)
-    manifest.update(status="running", ended=None, tests=tests)
+    manifest.status, manifest.ended, manifest.tests = "running", None, tests
     return Runner(target, plan, writer, manifest, progress, going)
 
 
-def _going_on(run: Run, tests: list[dict[str, Any]], target: Target) -> dict[str, GoingOn]:
+def _going_on(run: Run, tests: list[TestEntry], target: Target) -> dict[str, GoingOn]:
     """The tests that do not begin anew, by name."""
-    found = {test["name"]: one for test in tests if (one := going_on(run, test)) is not None}
+    found = {test.name: one for test in tests if (one := going_on(run, test)) is not None}
     if target.no_state_reason is None:
         for name, one in list(found.items()):
             try:
@@ -143,17 +145,20 @@ def _dropped(run: Run, kept: set[str]) -> dict[str, float]:
     return dropped
 
 
-def _check(path: Path, manifest: dict[str, Any]) -> None:
-    if "suite" not in manifest.get("request", {}):
+def _request(path: Path, manifest: Manifest) -> Request:
+    """What the run was asked for; raises :class:`UserError` where it cannot be asked again."""
+    request = manifest.request
+    if request is None:
         raise UserError(f"{path} was written by a version that could not resume: begin it anew")
-    if "locator" not in manifest["request"]["opening"]:
+    if request.opening.locator is None:
         raise UserError(f"{path} was run on a target that only its program can open: begin it anew")
-    began, now = manifest["version"], version("fourcorners")
+    began, now = manifest.version, version("fourcorners")
     if began != now:
         raise UserError(
             f"{path} was begun by fourcorners {began} and this is {now}: resume it with that "
             "version, so that its tests can be compared"
         )
+    return request
 
 
 @dataclass(frozen=True)
@@ -185,44 +190,27 @@ class Words:
 PERMISSIONS = ("destroy_data", "overwrite", "purge_method")
 
 
-# What a folder says of how its target was opened, but for what permits something.
-_OPENING: dict[str, type | UnionType] = {
-    "locator": str,
-    "settings": dict,
-    "seed": int,
-    "io_limit_s": float | int,
-    "engine": str,
-    "state": str,
-}
-
-
-def _open(manifest: dict[str, Any], words: Words) -> Target:
+def _open(opening: Opening, words: Words) -> Target:
     """The target of a run, with what is permitted now, and none of what was then."""
-    opening = manifest["request"]["opening"]
-    arguments: dict[str, Any] = {n: opening[n] for n in _OPENING if n in opening}
-    for name, value in arguments.items():
-        if not isinstance(value, _OPENING[name]):
-            raise UserError(f"the run does not say how its target was opened: its {name} is wrong")
+    arguments = opening.arguments(but={*PERMISSIONS, "size"})
     locator = arguments["locator"]
     for program in words.start:
         if program != locator:
             raise UserError(f"the run is of {locator}: leave out --start {shlex.quote(program)}")
-    size = opening.get("size")
-    if isinstance(size, int) and Path(locator).is_file():
+    if opening.size is not None and Path(locator).is_file():
         # Of a longer file only so much is used; no file is made or grown.
-        arguments["size"] = min(size, Path(locator).stat().st_size)
+        arguments["size"] = min(opening.size, Path(locator).stat().st_size)
     return reopen_target(arguments | words.given(), words.start, "add --start")
 
 
-def _check_permission(target: Target, manifest: dict[str, Any], words: Words) -> None:
+def _check_permission(target: Target, opening: Opening, subject: Subject, words: Words) -> None:
     """Refuses to go on without the words that the run needs, and with others."""
-    subject = manifest["request"]["subject"]
-    if (subject["kind"], subject["capacity_bytes"]) != (target.kind, target.capacity_bytes):
+    if (subject.kind, subject.capacity_bytes) != (target.kind, target.capacity_bytes):
         raise UserError(
-            f"{target.locator} is not the one that the run began on: that was a {subject['kind']} "
-            f"of {subject['capacity_bytes']} bytes; nothing was written"
+            f"{target.locator} is not the one that the run began on: that was a {subject.kind} "
+            f"of {subject.capacity_bytes} bytes; nothing was written"
         )
-    if not subject["writable"]:
+    if not subject.writable:
         if words.given():
             raise UserError(
                 f"the run only reads {target.locator}: leave out {_options(words.given())}"
@@ -234,7 +222,7 @@ def _check_permission(target: Target, manifest: dict[str, Any], words: Words) ->
             f"{target.read_only_reason}; the run to be resumed writes, and its folder permits "
             f"nothing: nothing was written; add {_options({missing: target.locator})}"
         )
-    began_with = manifest["request"]["opening"].get("purge_method")
+    began_with = opening.purge_method
     if began_with != words.purge_method:
         how = "none" if began_with is None else f"--purge {began_with}"
         raise UserError(
@@ -258,17 +246,10 @@ def _check_content(target: Target, words: Words) -> None:
         )
 
 
-def _plan(manifest: dict[str, Any]) -> SuitePlan:
-    request = manifest["request"]
-    return suite_of(request["suite"], manifest["suite"]).plan(
-        Subject(**request["subject"]), manifest["seed"]
-    )
-
-
 def _record_gap(
-    manifest: dict[str, Any],
+    manifest: Manifest,
     plan: SuitePlan,
-    kept: list[dict[str, Any]],
+    kept: list[TestEntry],
     going: dict[str, GoingOn],
     dropped: dict[str, float],
     target: Target,
@@ -276,31 +257,31 @@ def _record_gap(
 ) -> None:
     """Writes into the manifest when the run stopped, and what is done again because of that."""
     now = time.time()
-    stopped = manifest["ended"]
+    stopped = manifest.ended or manifest.created
     seconds = max(now - calendar.timegm(time.strptime(stopped, "%Y-%m-%dT%H:%M:%SZ")), 0.0)
-    finished = {test["name"] for test in kept}
-    stopped_tests = [t for t in manifest["tests"] if t["status"] in ("interrupted", "failed")]
-    begun = [test for test in stopped_tests if test["name"] not in going]
+    finished = {test.name for test in kept}
+    stopped_tests = [t for t in manifest.tests if t.status in ("interrupted", "failed")]
+    begun = [test for test in stopped_tests if test.name not in going]
     to_run = [test.name for test in plan.tests if test.name not in finished]
-    before, after = manifest["environment"], {**describe_host(), **target.environment()}
+    before, after = manifest.environment, {**describe_host(), **target.environment()}
     changes = {
-        name: [before.get(name), after.get(name)]
+        name: (before.get(name), after.get(name))
         for name in _TELLING_FACTS
         if before.get(name) != after.get(name)
     }
-    manifest["gaps"].append(
-        {
-            "stopped": stopped,
-            "resumed": folder.timestamp(now),
-            "seconds": round(seconds, 3),
-            "test": stopped_tests[0]["name"] if stopped_tests else next(iter(to_run), None),
-            "kept": [test["name"] for test in kept],
-            "repeated": [test["name"] for test in begun],
-            "continued": {name: len(one.entry["recordings"]) for name, one in going.items()},
-            "dropped_s": dropped,
-            "same": same,
-            "changes": changes,
-        }
+    manifest.gaps.append(
+        Gap(
+            stopped=stopped,
+            resumed=folder.timestamp(now),
+            seconds=round(seconds, 3),
+            test=stopped_tests[0].name if stopped_tests else next(iter(to_run), None),
+            kept=[test.name for test in kept],
+            repeated=[test.name for test in begun],
+            continued={name: len(one.entry.recordings) for name, one in going.items()},
+            dropped_s=dropped,
+            same=same,
+            changes=changes,
+        )
     )
     count = len(kept)
     text = (
@@ -309,13 +290,13 @@ def _record_gap(
         f"{count} finished test{' was' if count == 1 else 's were'} kept"
     )
     if begun:
-        titles = " and ".join(test["title"] for test in begun)
+        titles = " and ".join(test.title for test in begun)
         text += f", {titles} began anew with {'its' if len(begun) == 1 else 'their'} preparation"
     for one in going.values():
-        measured = len(one.entry["recordings"])
+        measured = len(one.entry.recordings)
         text += (
-            f", {one.entry['title']} went on after {measured} of its measurements, "
-            f"{_WENT_ON[DriveThen(one.resume_point.drive)]}"
+            f", {one.entry.title} went on after {measured} of its measurements, "
+            f"{_WENT_ON[one.resume_point.drive]}"
         )
     if lost_s := sum(dropped.values()):
         text += (
@@ -327,4 +308,4 @@ def _record_gap(
         text += "; changed meanwhile: " + ", ".join(
             f"{name} from {old} to {new}" for name, (old, new) in changes.items()
         )
-    manifest["notes"].append(text)
+    manifest.notes.append(text)

@@ -8,10 +8,10 @@ comes next tells by itself whether it is (rounds until a steady state).
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from enum import StrEnum
-from typing import Any
+from dataclasses import dataclass, field
 
+from fourcorners.documents import changed
+from fourcorners.manifest import ResumePoint, TestEntry
 from fourcorners.recording import Recording
 from fourcorners.store import Run
 from fourcorners.suites.steps import Fill, Purge, Restore
@@ -24,66 +24,30 @@ STATE_SHARE_MAX = 0.05
 """Part of a test's time that saving states may take."""
 
 
-class DriveThen(StrEnum):
-    """What the drive is where a test goes on."""
-
-    SAVED = "saved"
-    """Simulated, and back in the state that it was in."""
-    ANEW = "anew"
-    """Prepared by the phase that comes next."""
-    UNWRITTEN = "unwritten"
-    """As its preparation left it: it was only read since."""
-    ROUNDS = "rounds"
-    """As rounds left it: those that are behind do not count towards the steady state."""
-
-
-@dataclass(frozen=True)
-class ResumePoint:
-    """A place in a test: what is behind it, as the manifest has it while the test runs."""
-
-    passed: int
-    """Steps of preparation and measurements, in the order of the test."""
-    preparation: int
-    recordings: int
-    """Entries of the test's ``preparation`` and ``recordings`` that belong to them."""
-    drive: str
-    """A :class:`DriveThen`."""
-    state: str | None
-    """File in the run folder with a simulated drive's state."""
-    past: dict[str, Any]
-    """See :class:`fourcorners.running.write_history.WriteHistory`."""
-    rounds: list[int] = field(default_factory=list)
-    """Of each phase of rounds that has begun, those that are behind."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """For a manifest."""
-        return asdict(self)
-
-
 @dataclass(frozen=True)
 class GoingOn:
     """A test that goes on: its entry in the manifest, cut off at the resume point."""
 
-    entry: dict[str, Any]
+    entry: TestEntry
     resume_point: ResumePoint
     recordings: Mapping[str, Recording] = field(repr=False)
 
 
-def going_on(run: Run, test: Mapping[str, Any]) -> GoingOn | None:
+def going_on(run: Run, test: TestEntry) -> GoingOn | None:
     """How an interrupted test goes on; ``None`` where it has to begin anew."""
-    if test["status"] != "interrupted" or "waypoint" not in test:
+    place = test.waypoint
+    if test.status != "interrupted" or place is None:
         return None
-    resume_point = ResumePoint(**test["waypoint"])
-    if resume_point.state is not None and not (run.path / resume_point.state).is_file():
+    if place.state is not None and not (run.path / place.state).is_file():
         return None
-    entry = {
-        **test,
-        "preparation": test["preparation"][: resume_point.preparation],
-        "recordings": test["recordings"][: resume_point.recordings],
-    }
+    entry = changed(
+        test,
+        preparation=test.preparation[: place.preparation],
+        recordings=test.recordings[: place.recordings],
+    )
     # What has been read stays when the folder is claimed and its tables are written anew.
-    recordings = [run.recording(one["id"]).in_memory() for one in entry["recordings"]]
-    return GoingOn(entry, resume_point, {one.id: one for one in recordings})
+    recordings = [run.recording(one.id).in_memory() for one in entry.recordings]
+    return GoingOn(entry, place, {one.id: one for one in recordings})
 
 
 def begins_anew(phase: Phase | Adaptive) -> bool:

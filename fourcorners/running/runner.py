@@ -5,12 +5,13 @@ import time
 import traceback
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Literal
 
 from fourcorners import wording
 from fourcorners.analysis import analyze
 from fourcorners.analysis.internals.method import futile
 from fourcorners.errors import TargetLostError, UserError, is_panic
+from fourcorners.manifest import DriveThen, Manifest, ResumePoint, RunStatus, TestEntry
 from fourcorners.recording import Recording
 from fourcorners.reporting.html import write_html
 from fourcorners.running import resume_point as resume_point_module
@@ -19,7 +20,7 @@ from fourcorners.running.interrupt import stopped_by
 from fourcorners.running.preparation import Preparation
 from fourcorners.running.preview import announcement, lost_at_most
 from fourcorners.running.progress import Progress, TimeEstimate
-from fourcorners.running.resume_point import DriveThen, GoingOn, ResumePoint, begins_anew
+from fourcorners.running.resume_point import GoingOn, begins_anew
 from fourcorners.running.workloads import StopRequestedError, Workloads, check
 from fourcorners.running.write_history import WriteHistory
 from fourcorners.store import Run, RunWriter, schema
@@ -51,7 +52,7 @@ class Runner:
         target: Target,
         plan: SuitePlan,
         writer: RunWriter,
-        manifest: dict[str, Any],
+        manifest: Manifest,
         progress: Progress,
         going_on: Mapping[str, GoingOn] = MappingProxyType({}),
     ) -> None:
@@ -63,17 +64,17 @@ class Runner:
         self._costs = Costs(target, tries=type(progress) is not Progress)
         self._estimate = TimeEstimate(self._costs.of_plan(plan))
         self._observer = target.observer()
-        history = WriteHistory(target, **manifest.get("past", {}))
+        history = WriteHistory(target, manifest.past)
         self._workloads = Workloads(
             target, writer, progress, self._estimate, history, self._observer
         )
         self._preparation = Preparation(target, plan, self._costs, self._workloads)
         self._lost_reason: str | None = None
-        self._run_notes: list[str] = list(manifest["notes"])
+        self._run_notes: list[str] = list(manifest.notes)
         self._manifest = manifest
-        self._tests: list[dict[str, Any]] = manifest["tests"]
+        self._tests = manifest.tests
         self._going_on = going_on
-        self._skip_futile = bool(manifest["request"].get("skip_futile"))
+        self._skip_futile = bool(manifest.request and manifest.request.skip_futile)
         # Of the test that runs: steps and measurements that are done, those that were done before
         # the run was interrupted, and when its state was last saved.
         self._passed = 0
@@ -84,7 +85,7 @@ class Runner:
         self._unwritten = True
         self._rounds: list[int] = []
         # The last place of the test that prepares a real drive anew.
-        self._anew: dict[str, Any] | None = None
+        self._anew: ResumePoint | None = None
 
     def run(self) -> Run:
         """Runs the tests that are not finished yet."""
@@ -112,15 +113,15 @@ class Runner:
         if (about_purges := self._preparation.about_purges) is not None:
             self._note(about_purges)
         self._read_health("before")
-        finished = {test["name"] for test in self._tests} - self._going_on.keys()
+        finished = {test.name for test in self._tests} - self._going_on.keys()
         to_run = [test for test in self._plan.tests if test.name not in finished]
         for test in self._plan.tests:
             if test.name in finished:
                 self._estimate.fell_away(self._costs.of_test(test))
         about_s = self._estimate.remaining_s(0.0)
         self._progress.message(announcement(self._plan, to_run, self._target, about_s))
-        if about_s >= _LONG_S:
-            how = resume_command(self._writer.named, self._manifest)
+        if about_s >= _LONG_S and self._manifest.request is not None:
+            how = resume_command(self._writer.named, self._manifest.request)
             cost = lost_at_most(to_run, self._target)
             self._progress.message(f"Should it be interrupted: {how}{cost}")
         for test in to_run:
@@ -128,16 +129,16 @@ class Runner:
             self._checkpoint()
             self._writer.keep_states(self._states())
         self._read_health("after")
-        self._manifest["status"] = self._final_status()
+        self._manifest.status = self._final_status()
         run = self._checkpoint()
         self._conclude(run)
-        self._manifest["ended"] = timestamp(time.time())
+        self._manifest.ended = timestamp(time.time())
         self._writer.note(self._manifest)
 
-    def _final_status(self) -> str:
+    def _final_status(self) -> RunStatus:
         if self._workloads.interrupt.requested:
             return "interrupted"
-        failed = any(test["status"] == "failed" for test in self._tests)
+        failed = any(test.status == "failed" for test in self._tests)
         return "failed" if failed else "complete"
 
     def _conclude(self, run: Run) -> None:
@@ -164,11 +165,11 @@ class Runner:
 
     def _update(self) -> None:
         notes = [*self._target.notes, *self._run_notes]
-        self._manifest["notes"] = list(dict.fromkeys(notes))
-        self._manifest["past"] = self._workloads.history.to_dict()
+        self._manifest.notes = list(dict.fromkeys(notes))
+        self._manifest.past = self._workloads.history.so_far()
         # A test that failed before the run was resumed is run again after others.
         order = [test.name for test in self._plan.tests]
-        self._tests.sort(key=lambda entry: order.index(entry["name"]))
+        self._tests.sort(key=lambda entry: order.index(entry.name))
 
     def _note(self, text: str) -> None:
         self._run_notes.append(text)
@@ -178,26 +179,26 @@ class Runner:
         if self._workloads.interrupt.requested:
             return stopped_by()
         reason = test.skip_reason or self._lost_reason
-        measured = any(entry["recordings"] for entry in self._tests)
+        measured = any(entry.recordings for entry in self._tests)
         if reason is None and self._skip_futile and measured:
             return futile.reason(self._checkpoint(), test.name)
         return reason
 
     def _run_test(self, test: Test, reason: str | None) -> None:
-        entry: dict[str, Any] = {
-            "name": test.name,
-            "definition": test.definition or None,
-            "title": test.title,
-            "source": test.source,
-            "status": "running",
-            "reason": None,
-            "purpose": test.purpose,
-            "preparation": [],
-            "parameters": test.parameters,
-            "charts": [chart.to_dict() for chart in test.charts],
-            "wall_s": None,
-            "recordings": [],
-        }
+        entry = TestEntry(
+            name=test.name,
+            definition=test.definition or None,
+            title=test.title,
+            source=test.source,
+            status="running",
+            reason=None,
+            purpose=test.purpose,
+            preparation=[],
+            parameters=dict(test.parameters),
+            charts=list(test.charts),
+            wall_s=None,
+            recordings=[],
+        )
         self._behind = self._going_on.get(test.name)
         if self._behind is None:
             self._tests.append(entry)
@@ -208,14 +209,14 @@ class Runner:
         if reason is not None:
             self._estimate.fell_away(self._costs.of_test(test))
             # One that could go on still can.
-            skipped = "skipped" if self._behind is None else "interrupted"
-            entry.update(status=skipped, reason=reason)
+            entry.status = "skipped" if self._behind is None else "interrupted"
+            entry.reason = reason
             self._progress.message(f"{test.title}: skipped, {reason}")
             return
         chosen = "; ".join(f"{name}: {value}" for name, value in test.parameters.items())
         self._progress.message(f"{test.title}: {chosen}" if chosen else test.title)
         # For whoever finds the run killed.
-        entry.update(status="running", reason=None)
+        entry.status, entry.reason = "running", None
         self._update()
         self._writer.note(self._manifest)
         try:
@@ -236,35 +237,35 @@ class Runner:
                     map(begins_anew, test.phases[number : number + 1])
                 ):
                     self._set_resume_point(entry, DriveThen.ANEW)
-            entry["status"] = "complete"
+            entry.status = "complete"
         except (StopRequestedError, KeyboardInterrupt):
             self._workloads.interrupt.requested = True
-            entry.update(status="interrupted", reason=stopped_by())
+            entry.status, entry.reason = "interrupted", stopped_by()
         except _FutileError as error:
             self._estimate.fell_away(self._costs.of_test(test) - self._estimate.done_s + done_s)
-            entry.update(status="skipped", reason=str(error))
+            entry.status, entry.reason = "skipped", str(error)
         except UserError as error:
             if isinstance(error, TargetLostError):
                 self._lost_reason = f"{self._target.name} no longer answers"
-            entry.update(status="failed", reason=str(error))
+            entry.status, entry.reason = "failed", str(error)
         except BaseException as error:
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
             # The other tests may well run, and the run folder shall tell what happened.
-            entry.update(status="failed", reason=_unexpected(error))
-        if entry["status"] != "interrupted":
-            entry.pop("waypoint", None)
-        entry["wall_s"] = round(time.monotonic() - started, 3)
-        ending = f"{entry['status']} in {wording.clock(entry['wall_s'])}"
-        if entry["reason"]:
-            ending += f": {entry['reason']}"
+            entry.status, entry.reason = "failed", _unexpected(error)
+        if entry.status != "interrupted":
+            entry.waypoint = None
+        entry.wall_s = round(time.monotonic() - started, 3)
+        ending = f"{entry.status} in {wording.clock(entry.wall_s)}"
+        if entry.reason:
+            ending += f": {entry.reason}"
         self._progress.message(f"{test.title}: {ending}")
 
     def _begin(self) -> None:
         """The drive as the test finds it, or as it was at the test's resume point."""
         self._passed, self._unwritten, self._rounds, self._anew = 0, True, [], None
         if self._behind is not None and self._behind.resume_point.drive == DriveThen.ANEW:
-            self._anew = self._behind.resume_point.to_dict()
+            self._anew = self._behind.resume_point
         self._state_due_s = time.monotonic() + resume_point_module.STATE_INTERVAL_S
         if self._target.kind != "simulated":
             return
@@ -274,13 +275,13 @@ class Runner:
             resume_point = self._behind.resume_point
             assert resume_point.state is not None
             self._target.load(self._writer.path / resume_point.state)
-            self._workloads.history = WriteHistory(self._target, **resume_point.past)
+            self._workloads.history = WriteHistory(self._target, resume_point.past)
 
     def _is_behind(self) -> bool:
         """Whether the next step or measurement was done before the interruption."""
         return self._behind is not None and self._passed < self._behind.resume_point.passed
 
-    def _pass(self, entry: dict[str, Any]) -> None:
+    def _pass(self, entry: TestEntry) -> None:
         """One more step or measurement is done. From time to time what was measured is written to
         the folder, and a simulated drive's state with it."""
         self._passed += 1
@@ -319,7 +320,7 @@ class Runner:
         share = (now - begun) / resume_point_module.STATE_SHARE_MAX
         self._state_due_s = now + max(resume_point_module.STATE_INTERVAL_S, share)
 
-    def _keep_place(self, measurement: Measurement, entry: dict[str, Any]) -> None:
+    def _keep_place(self, measurement: Measurement, entry: TestEntry) -> None:
         """Says of a real drive, before a measurement, whether the test could go on with it."""
         if self._target.kind == "simulated":
             return
@@ -330,43 +331,41 @@ class Runner:
         elif self._unwritten:
             self._mark(entry, DriveThen.UNWRITTEN)
 
-    def _known_unwritten(self, entry: Mapping[str, Any]) -> bool:
-        return bool(entry.get("waypoint", {}).get("drive") == DriveThen.UNWRITTEN)
+    def _known_unwritten(self, entry: TestEntry) -> bool:
+        return entry.waypoint is not None and entry.waypoint.drive == DriveThen.UNWRITTEN
 
-    def _drop_resume_point(self, entry: dict[str, Any]) -> None:
+    def _drop_resume_point(self, entry: TestEntry) -> None:
         """Back to the phase that prepares the drive anew, if there was one."""
-        del entry["waypoint"]
-        if self._anew is not None:
-            entry["waypoint"] = self._anew
+        entry.waypoint = self._anew
         self._update()
         self._writer.note(self._manifest)
 
     def _set_resume_point(
-        self, entry: dict[str, Any], drive: DriveThen, state: str | None = None
+        self, entry: TestEntry, drive: DriveThen, state: str | None = None
     ) -> None:
         self._mark(entry, drive, state)
         if drive is DriveThen.ANEW:
-            self._anew = entry["waypoint"]
+            self._anew = entry.waypoint
         self._checkpoint()
         self._writer.keep_states(self._states())
 
-    def _mark(self, entry: dict[str, Any], drive: DriveThen, state: str | None = None) -> None:
-        entry["waypoint"] = ResumePoint(
+    def _mark(self, entry: TestEntry, drive: DriveThen, state: str | None = None) -> None:
+        entry.waypoint = ResumePoint(
             passed=self._passed,
-            preparation=len(entry["preparation"]),
-            recordings=len(entry["recordings"]),
+            preparation=len(entry.preparation),
+            recordings=len(entry.recordings),
             drive=drive,
             state=state,
-            past=self._workloads.history.to_dict(),
+            past=self._workloads.history.so_far(),
             rounds=list(self._rounds),
-        ).to_dict()
+        )
 
     def _states(self) -> set[str]:
         """Files with states that a test could go on from."""
-        points = [test["waypoint"] for test in self._tests if "waypoint" in test]
-        return {point["state"] for point in points if point["state"] is not None}
+        points = [test.waypoint for test in self._tests if test.waypoint is not None]
+        return {point.state for point in points if point.state is not None}
 
-    def _prepare(self, step: Step, entry: dict[str, Any]) -> None:
+    def _prepare(self, step: Step, entry: TestEntry) -> None:
         if self._is_behind():
             self._passed += 1
             self._estimate.done(self._costs.of_step(step))
@@ -379,10 +378,10 @@ class Runner:
         if text is None:
             self._passed += 1
             return
-        entry["preparation"].append(text)
+        entry.preparation.append(text)
         self._pass(entry)
 
-    def _read_health(self, when: str) -> None:
+    def _read_health(self, when: Literal["before", "after"]) -> None:
         """What the drive tells of itself; of a resumed run, before its first part."""
         if (
             self._observer is None
@@ -390,15 +389,14 @@ class Runner:
             or self._lost_reason is not None
         ):
             return
-        known = self._manifest.setdefault("health", {})
+        known = self._manifest.health = self._manifest.health or {}
         if when == "before" and "before" in known:
             return
-        health = self._observer.health()
-        known[when] = None if health is None else health.to_dict()
+        known[when] = self._observer.health()
         if when == "before" and self._observer.no_health_reason is not None:
             self._note(self._observer.no_health_reason)
 
-    def _adapt(self, phase: Adaptive, entry: dict[str, Any], test: str) -> None:
+    def _adapt(self, phase: Adaptive, entry: TestEntry, test: str) -> None:
         """Batch after batch until the phase has enough; each is safe when it is through."""
         measured = MeasuredSoFar()
         cost_s, used_s = self._costs.of_measuring(phase), 0.0
@@ -439,7 +437,7 @@ class Runner:
         goes_on = resume_point.drive == DriveThen.ROUNDS and place == len(resume_point.rounds) - 1
         return resume_point.rounds[place] if goes_on else None
 
-    def _measure(self, measurement: Measurement, entry: dict[str, Any], test: str) -> Recording:
+    def _measure(self, measurement: Measurement, entry: TestEntry, test: str) -> Recording:
         if self._is_behind():
             assert self._behind is not None
             self._passed += 1
@@ -462,17 +460,17 @@ class Runner:
                 conditions=conditions,
             )
             self._writer.add(placed)
-            entry["recordings"].append(entry_of(placed))
+            entry.recordings.append(entry_of(placed))
         check(measurement.label, recording)
         self._workloads.stop_if_requested()
         self._estimate.done(self._costs.of_measurement(measurement))
         self._pass(entry)
         return recording
 
-    def _stop_if_futile(self, entry: dict[str, Any], test: str) -> None:
+    def _stop_if_futile(self, entry: TestEntry, test: str) -> None:
         """Asks after each sentinel but the last, since only these show other load."""
-        measured = entry["recordings"]
-        if not self._skip_futile or not measured or measured[-1]["point"].get("sentinel") is None:
+        measured = entry.recordings
+        if not self._skip_futile or not measured or measured[-1].point.get("sentinel") is None:
             return
         reason = futile.reason_to_stop(self._checkpoint(), test)
         if reason is not None:

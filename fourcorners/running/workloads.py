@@ -4,9 +4,9 @@ import errno
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
+from fourcorners.documents import changed
 from fourcorners.errors import TargetLostError, UserError
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.observer import Observer
@@ -122,7 +122,7 @@ class Workloads:
         conditions = Conditions()
         if observer is not None and not recording.interrupted:
             conditions = observer.end(measurement.workload, self._target.capacity_bytes)
-        return recording, replace(conditions, written_before_bytes=written, purged=purged)
+        return recording, changed(conditions, written_before_bytes=written, purged=purged)
 
     def show(
         self,

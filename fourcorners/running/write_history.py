@@ -1,7 +1,6 @@
 """What a run has done to its target so far."""
 
-from typing import Any
-
+from fourcorners.manifest import WrittenBefore
 from fourcorners.recording import Recording
 from fourcorners.target.target import Target
 
@@ -9,15 +8,15 @@ from fourcorners.target.target import Target
 class WriteHistory:
     """Bytes written since the purge, or since the run began where there was none."""
 
-    def __init__(self, target: Target, written_bytes: int = 0, purged: bool = False) -> None:
-        """What had been done when the run was interrupted; by default nothing yet."""
+    def __init__(self, target: Target, before: WrittenBefore | None = None) -> None:
+        """Begins with what had been done when the run was interrupted; by default nothing yet."""
         self._keeps_state = target.keeps_state
-        self._written_bytes = written_bytes
-        self._purged = purged
+        before = before or WrittenBefore()
+        self._written_bytes, self._purged = before.written_bytes, before.purged
 
-    def to_dict(self) -> dict[str, Any]:
+    def so_far(self) -> WrittenBefore:
         """For a manifest, to go on from."""
-        return {"written_bytes": self._written_bytes, "purged": self._purged}
+        return WrittenBefore(written_bytes=self._written_bytes, purged=self._purged)
 
     def purged(self) -> None:
         """All was erased."""

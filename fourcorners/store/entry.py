@@ -1,34 +1,24 @@
 """What the manifest says of a recording, beside what the tables say."""
 
-from typing import Any
-
+from fourcorners.manifest import LoggedIos, RecordingEntry
 from fourcorners.recording import Recording
+from fourcorners.workload import WorkloadDocument
 
 
-def entry_of(recording: Recording) -> dict[str, Any]:
+def entry_of(recording: Recording) -> RecordingEntry:
     """The entry of a recording that has its place in a run."""
-    workload = recording.workload
-    entry: dict[str, Any] = {
-        "id": recording.id,
-        "label": recording.label,
-        "point": dict(recording.point),
-        "workload": workload.to_dict()
-        if workload is not None
-        else {"options": dict(recording.options)},
-        "partial": recording.interrupted,
-    }
-    if recording.conditions is not None:
-        entry["conditions"] = recording.conditions.to_dict()
-    if recording.log is not None:
-        log = recording.log
-        entry["logged"] = {"ios": len(log), "of": log.of, "one_in": log.one_in}
-    if recording.failure is not None:
-        entry["failure"] = recording.failure
-    errors = {
-        name: {str(number): count for number, count in one.errors.items()}
-        for name, one in recording.operations.items()
-        if one.errors
-    }
-    if errors:
-        entry["errors"] = errors
-    return entry
+    workload, log = recording.workload, recording.log
+    return RecordingEntry(
+        id=recording.id,
+        label=recording.label,
+        point=dict(recording.point),
+        workload=WorkloadDocument(options=dict(recording.options))
+        if workload is None
+        else workload.document(),
+        partial=recording.interrupted,
+        conditions=recording.conditions,
+        logged=None if log is None else LoggedIos(ios=len(log), of=log.of, one_in=log.one_in),
+        failure=recording.failure,
+        errors={name: dict(one.errors) for name, one in recording.operations.items() if one.errors}
+        or None,
+    )

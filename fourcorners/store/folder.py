@@ -7,15 +7,16 @@ import fcntl
 import os
 import shlex
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fourcorners.documents import plain
 from fourcorners.errors import UserError, os_reason
+from fourcorners.manifest import Manifest, Request
 from fourcorners.store import schema
 from fourcorners.store.directory import FOLLOWING, LOCK, Directory
 from fourcorners.store.document import to_json
@@ -177,13 +178,13 @@ def recover(parent: str | Path) -> list[Path]:
                 killed.discard()
             continue
         try:
-            document = Run(partial).manifest
+            manifest = Run(partial).manifest
         except UserError:
             # Damaged, or of another version: not ours to bring to an end.
             killed.leave()
             continue
-        conclude(document, killed.last_sign_s)
-        killed.directory.stage(schema.MANIFEST, to_json(document).encode())
+        conclude(manifest, killed.last_sign_s)
+        killed.directory.stage(schema.MANIFEST, to_json(plain(manifest)).encode())
         killed.directory.put(schema.MANIFEST)
         recovered.append(killed.finish())
     return recovered
@@ -217,26 +218,26 @@ def end_command(paths: Iterable[Path]) -> None:
             (path / FOLLOWING).unlink(missing_ok=True)
 
 
-def conclude(manifest: dict[str, Any], last_sign_s: float) -> None:
+def conclude(manifest: Manifest, last_sign_s: float) -> None:
     """Says of a killed run that it was interrupted, and when; nothing of one that has ended."""
-    if manifest.get("ended") is not None:
+    if manifest.ended is not None:
         return
-    manifest["status"] = "interrupted"
-    manifest["ended"] = timestamp(last_sign_s)
-    for test in manifest["tests"]:
-        if test["status"] == "running":
-            test.update(status="interrupted", reason=KILLED_REASON)
+    manifest.status = "interrupted"
+    manifest.ended = timestamp(last_sign_s)
+    for test in manifest.tests:
+        if test.status == "running":
+            test.status, test.reason = "interrupted", KILLED_REASON
 
 
-def resume_command(path: Path, manifest: Mapping[str, Any]) -> str:
+def resume_command(path: Path, request: Request) -> str:
     """How to go on with the run in a folder: what it was permitted has to be said again."""
-    opening = manifest["request"]["opening"]
     words = ["fourcorners", "resume", str(path)]
     for name, option in _PERMISSIONS.items():
-        if opening.get(name) is not None:
-            words += [option, str(opening[name])]
-    if is_foreign(opening["locator"]):
-        words += ["--start", opening["locator"]]
+        if (permitted := getattr(request.opening, name)) is not None:
+            words += [option, permitted]
+    locator = request.opening.locator
+    if locator is not None and is_foreign(locator):
+        words += ["--start", locator]
     return shlex.join(words)
 
 

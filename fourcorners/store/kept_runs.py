@@ -25,43 +25,35 @@ class KeptRun:
     @property
     def drive(self) -> str:
         """Name of what was measured."""
-        return str(self._target.get("name") or self._target.get("locator") or "")
+        return self.run.manifest.target.name or self.run.manifest.target.locator
 
     @property
     def tests(self) -> list[str]:
         """Names of the tests that were run, also in part."""
-        return [
-            test["name"]
-            for test in self.run.manifest.get("tests", [])
-            if test["status"] != "skipped"
-        ]
+        return [test.name for test in self.run.manifest.tests if test.status != "skipped"]
 
     @property
     def created(self) -> str:
         """When it began: ISO 8601, UTC."""
-        return str(self.run.manifest.get("created") or "")
-
-    @property
-    def _target(self) -> dict[str, Any]:
-        return self.run.manifest.get("target") or {}
+        return self.run.manifest.created
 
     def to_dict(self) -> dict[str, Any]:
         """The run in one row, as ``runs --json`` and the table ``runs`` have it."""
-        manifest = self.run.manifest
+        manifest, target = self.run.manifest, self.run.manifest.target
         return {
-            "run": str(manifest.get("id") or self.run.path.name),
+            "run": manifest.id or self.run.path.name,
             "path": str(self.run.path),
             "created": self.created,
-            "status": manifest.get("status"),
+            "status": manifest.status,
             "drive": self.drive,
-            "kind": self._target.get("kind"),
-            "locator": self._target.get("locator"),
-            "capacity_bytes": self._target.get("capacity_bytes"),
-            "suite": manifest.get("suite"),
-            "profile": manifest.get("profile"),
-            "seed": manifest.get("seed"),
-            "version": manifest.get("version"),
-            "command": manifest.get("command"),
+            "kind": target.kind,
+            "locator": target.locator,
+            "capacity_bytes": target.capacity_bytes,
+            "suite": manifest.suite,
+            "profile": manifest.profile,
+            "seed": manifest.seed,
+            "version": manifest.version,
+            "command": manifest.command,
             "tests": self.tests,
             "tags": list(self.notes.tags),
             "note": self.notes.text,

@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -14,8 +13,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fourcorners import manifest
+from fourcorners.documents import PartT, part
 from fourcorners.errors import UserError, os_reason
-from fourcorners.machine.conditions import Conditions
+from fourcorners.manifest import LoggedIos, Manifest, RecordingEntry
 from fourcorners.recording import (
     IO_COLUMNS,
     BySecond,
@@ -33,7 +34,7 @@ from fourcorners.store.document import unsealed
 from fourcorners.store.notes import read_notes
 from fourcorners.store.tables import sound
 from fourcorners.store.validity import fault
-from fourcorners.workload import Workload, WorkloadDocument
+from fourcorners.workload import Workload
 from fourcorners.writing import is_damaged
 
 # Between two of them a run that goes on replaces a file at most once.
@@ -50,33 +51,31 @@ class Run:
         manifest is not what the published schema says.
         """
         self.path = Path(path)
-        self.manifest: dict[str, Any] = self._manifest()
+        self.manifest = self._manifest()
         self._parts: dict[str, _Parts] = {}
 
-    def _manifest(self) -> dict[str, Any]:
-        manifest = self._json(schema.MANIFEST)
-        if not isinstance(manifest, dict) or manifest.get("schema") != schema.RUN_SCHEMA:
+    def _manifest(self) -> Manifest:
+        document = self._json(schema.MANIFEST)
+        if not isinstance(document, dict) or document.get("schema") != manifest.SCHEMA:
             raise UserError(f"{self.path} is not a run folder: its manifest is of another kind")
-        version = manifest.get("schema_version")
-        if version != schema.SCHEMA_VERSION:
+        version = document.get("schema_version")
+        if version != manifest.SCHEMA_VERSION:
             raise UserError(
                 f"{self.path} was written in format {version}, this version reads format "
-                f"{schema.SCHEMA_VERSION}: use the version of fourcorners that wrote it"
+                f"{manifest.SCHEMA_VERSION}: use the version of fourcorners that wrote it"
             )
-        return self._sound(schema.MANIFEST, manifest, "run")
+        return self._sound(schema.MANIFEST, document, Manifest)
 
     @functools.cached_property
     def recordings(self) -> tuple[Recording, ...]:
         """What was measured, in the order of the run, each with its place in it. Their arrays and
         single I/Os are read when they are asked for."""
-        described = {
-            entry["id"]: entry for test in self.manifest["tests"] for entry in test["recordings"]
-        }
+        described = {one.id: one for test in self.manifest.tests for one in test.recordings}
         rows: dict[str, list[dict[str, Any]]] = {}
         for row in self.table(schema.RECORDINGS).to_pylist():
             rows.setdefault(row["recording"], []).append(row)
         return tuple(
-            self._recording(own, described.get(recording, {})) for recording, own in rows.items()
+            self._recording(own, described.get(recording)) for recording, own in rows.items()
         )
 
     def recording(self, recording_id: str) -> Recording:
@@ -86,48 +85,48 @@ class Run:
                 return recording
         raise KeyError(f"{self.path} has no recording {recording_id}")
 
-    def _recording(self, rows: Sequence[dict[str, Any]], entry: dict[str, Any]) -> Recording:
+    def _recording(self, rows: Sequence[dict[str, Any]], entry: RecordingEntry | None) -> Recording:
         first = rows[0]
         offered = None
         if first["offered_iops"] is not None:
             offered = Offered(first["offered_iops"], first["unissued_ios"] or 0)
-        workload = entry.get("workload") or {}
-        conditions = entry.get("conditions")
-        logged = entry.get("logged")
         id = first["recording"]
-        return Recording(
+        recording = Recording(
             elapsed_s=first["elapsed_s"],
             mean_queue_depth=first["mean_queue_depth"],
             cpu_user_s=first["cpu_user_s"],
             cpu_system_s=first["cpu_system_s"],
             generating_s=first["generating_s"],
             interrupted=bool(first["interrupted"]),
-            failure=entry.get("failure"),
             operations={row["operation"]: self._operation(row, entry) for row in rows},
             offered=offered,
             energy_j=first["energy_j"],
             flash_programmed_bytes=first["flash_programmed_bytes"],
-            logged=None if logged is None else functools.partial(self._log, id, logged),
             id=id,
             test=first["test"],
-            label=entry.get("label") or id,
-            point=entry.get("point") or {},
-            workload=Workload.from_document(msgspec.convert(workload, WorkloadDocument))
-            if "streams" in workload
-            else None,
-            options=workload.get("options") or {},
-            conditions=None if conditions is None else Conditions.from_dict(conditions),
+            label=id,
+            failure=None,
+        )
+        if entry is None:
+            return recording
+        return recording.placed(
+            label=entry.label or id,
+            failure=entry.failure,
+            logged=entry.logged and functools.partial(self._log, id, entry.logged),
+            point=entry.point,
+            workload=Workload.from_document(entry.workload),
+            options=entry.workload.options or {},
+            conditions=entry.conditions,
         )
 
-    def _operation(self, row: dict[str, Any], entry: dict[str, Any]) -> OperationRecording:
+    def _operation(self, row: dict[str, Any], entry: RecordingEntry | None) -> OperationRecording:
         operation = row["operation"]
-        told = (entry.get("errors") or {}).get(operation)
-        unknown = {0: row["errors"]} if row["errors"] else {}
+        told = ((entry and entry.errors) or {}).get(operation)
         stages = {stage: row[f"{stage}_mean_s"] for stage in columns.STAGES}
         return OperationRecording(
             ios=row["ios"],
             bytes=row["bytes"],
-            errors={int(number): count for number, count in told.items()} if told else unknown,
+            errors=told or ({0: row["errors"]} if row["errors"] else {}),
             elapsed_s=row["elapsed_s"],
             latency_min_s=row["latency_min_s"],
             latency_mean_s=row["latency_mean_s"],
@@ -140,12 +139,12 @@ class Run:
             arrays=_Stored(self, row["recording"], operation),
         )
 
-    def _log(self, recording: str, logged: dict[str, int]) -> IoLog:
+    def _log(self, recording: str, logged: LoggedIos) -> IoLog:
         table = self.table(schema.ios_file(recording))
         operation = table["operation"].combine_chunks().dictionary_encode()
         return IoLog(
-            of=logged["of"],
-            one_in=logged["one_in"],
+            of=logged.of,
+            one_in=logged.one_in,
             operation=np.array(operation.dictionary.to_pylist(), dtype=np.str_)[operation.indices],
             **{name: table[name].to_numpy() for name in IO_COLUMNS},
         )
@@ -167,7 +166,7 @@ class Run:
         for name in (*names, *self._logs()):
             if not whole:
                 self._read(name, lambda name: pq.read_metadata(self.path / name))
-            elif name in self.manifest.get("digests", {}):
+            elif name in self.manifest.digests:
                 self._read(name, self._content)
             else:
                 self.table(name)
@@ -175,7 +174,7 @@ class Run:
     def _check_others(self) -> None:
         """Of what is no table: drive files and states by the manifest's digests, the report by its
         own."""
-        for name in self.manifest.get("digests", {}):
+        for name in self.manifest.digests:
             if not name.endswith(".parquet") and (self.path / name).is_file():
                 self._read(name, self._content)
         report = self.path / schema.REPORT
@@ -195,16 +194,15 @@ class Run:
         """What findings.json says; empty when the run has not been analysed."""
         if not self.has_findings:
             return []
-        document = self._sound(schema.FINDINGS, self._json(schema.FINDINGS), "findings")
+        document = self._json(schema.FINDINGS)
+        if (found := fault(document, "findings")) is not None:
+            raise self._damaged(schema.FINDINGS, found)
         return cast("list[dict[str, Any]]", document["findings"])
 
     def __repr__(self) -> str:
-        manifest = self.manifest
-        tests = ", ".join(test["name"] for test in manifest["tests"]) or "no tests"
-        return (
-            f"<Run {self.path}: {manifest['target']['name']}, {manifest['suite']} ({tests}), "
-            f"{manifest['status']}>"
-        )
+        own = self.manifest
+        tests = ", ".join(test.name for test in own.tests) or "no tests"
+        return f"<Run {self.path}: {own.target.name}, {own.suite} ({tests}), {own.status}>"
 
     def parts(self, name: str) -> "_Parts":
         """A table by recording and operation."""
@@ -233,9 +231,7 @@ class Run:
         try:
             return sound(self._read(file, self._parquet), kind)
         except ValueError as error:
-            raise UserError(
-                f"{self.path / file} is damaged: {error}; put it back from a copy of the run"
-            ) from error
+            raise self._damaged(file, error) from error
 
     def _logs(self) -> list[str]:
         logs = sorted((self.path / schema.IOS).glob("[!.]*.parquet"))
@@ -247,17 +243,14 @@ class Run:
 
     def _content(self, name: str) -> bytes:
         """A file, if it is as the manifest's digest says."""
-        digests = self.manifest.get("digests", {})
+        digests = self.manifest.digests
         for _ in range(_READINGS):
             content = (self.path / name).read_bytes()
             if name not in digests or hashlib.sha256(content).hexdigest() in digests[name]:
                 return content
             # A run that goes on may have replaced the file since the manifest was read.
-            digests = self._manifest().get("digests", {})
-        raise UserError(
-            f"{self.path / name} is damaged: it is not what was written; put it back from a copy "
-            "of the run"
-        )
+            digests = self._manifest().digests
+        raise self._damaged(name, "it is not what was written")
 
     def _read(self, name: str, read: Callable[[str], Any]) -> Any:
         try:
@@ -272,18 +265,22 @@ class Run:
                 "of the run"
             ) from error
 
-    def _sound(self, name: str, document: Any, form: str) -> dict[str, Any]:
-        """The document of a file; raises :class:`UserError` unless it is as its schema says."""
-        if (found := fault(document, form)) is not None:
-            raise UserError(
-                f"{self.path / name} is damaged: {found}; put it back from a copy of the run"
-            )
-        return cast("dict[str, Any]", document)
+    def _sound(self, name: str, document: Any, kind: type[PartT]) -> PartT:
+        """What a document says; raises :class:`UserError` unless it is of that kind."""
+        try:
+            return part(kind, document)
+        except ValueError as error:
+            raise self._damaged(name, error) from None
+
+    def _damaged(self, name: str, reason: object) -> UserError:
+        return UserError(
+            f"{self.path / name} is damaged: {reason}; put it back from a copy of the run"
+        )
 
     def _json(self, name: str) -> Any:
         path = self.path / name
         try:
-            document = json.loads(path.read_text("utf-8"))
+            document = msgspec.json.decode(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
             partial = self.path.with_name(f".{self.path.name}.partial")
             if (partial / name).is_file():
@@ -295,9 +292,7 @@ class Run:
         except OSError as error:
             raise UserError(f"cannot read {path}: {os_reason(error)}") from error
         except (ValueError, RecursionError) as error:
-            raise UserError(
-                f"{path} is damaged: it is not JSON ({error}); put it back from a copy of the run"
-            ) from error
+            raise self._damaged(name, f"it is not JSON ({error})") from error
         try:
             return unsealed(document)
         except ValueError as error:

@@ -4,7 +4,6 @@ from urllib.parse import quote
 
 from fourcorners.recording import columns
 
-RUN_SCHEMA = "fourcorners/run"
 FINDINGS_SCHEMA = "fourcorners/findings"
 NOTES_SCHEMA = "fourcorners/notes"
 SCHEMA_VERSION = 1

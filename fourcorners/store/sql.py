@@ -38,7 +38,7 @@ _RUNS = pa.schema(
         ("capacity_bytes", pa.int64()),
         ("suite", pa.string()),
         ("profile", pa.string()),
-        ("seed", pa.int64()),
+        ("seed", pa.uint64()),
         ("version", pa.string()),
         ("command", pa.string()),
         ("tests", pa.list_(pa.string())),
@@ -327,20 +327,20 @@ def _table(runs: Sequence[KeptRun], rows: Any, columns: pa.Schema) -> pa.Table:
 
 def _tests(kept: KeptRun) -> list[dict[str, Any]]:
     return [
-        {"test": test["name"], **{key: test.get(key) for key in _TESTS.names[2:]}}
-        for test in kept.run.manifest.get("tests", [])
+        {"test": test.name, **{key: getattr(test, key) for key in _TESTS.names[2:]}}
+        for test in kept.run.manifest.tests
     ]
 
 
 def _points(kept: KeptRun) -> list[dict[str, Any]]:
     return [
         {
-            "recording": recording["id"],
-            "label": recording.get("label"),
-            **{key: (recording.get("point") or {}).get(key) for key in _POINTS.names[3:]},
+            "recording": recording.id,
+            "label": recording.label,
+            **{key: recording.point.get(key) for key in _POINTS.names[3:]},
         }
-        for test in kept.run.manifest.get("tests", [])
-        for recording in test.get("recordings", [])
+        for test in kept.run.manifest.tests
+        for recording in test.recordings
     ]
 
 

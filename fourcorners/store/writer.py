@@ -1,7 +1,6 @@
 """Writes a run folder: under a temporary name, flushed, and renamed when the run has ended."""
 
 import contextlib
-import copy
 import hashlib
 import tempfile
 import time
@@ -14,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fourcorners.documents import plain
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.manifest import Manifest
 from fourcorners.recording import Recording
 from fourcorners.store import schema
 from fourcorners.store.directory import Directory
@@ -87,8 +88,8 @@ class RunWriter:
             raise UserError(
                 f"cannot write to the run folder {claim.path}: {os_reason(error)}", EXIT_FAILED
             ) from error
-        writer._written = run.manifest
-        writer._digests = dict(run.manifest.get("digests", {}))
+        writer._written = plain(run.manifest)
+        writer._digests = dict(run.manifest.digests)
         for name, table in kept.items():
             writer._tables[name].append(table)
         return writer
@@ -153,12 +154,12 @@ class RunWriter:
         }
         self._document(schema.FINDINGS, document)
 
-    def checkpoint(self, manifest: dict[str, Any]) -> Run:
+    def checkpoint(self, manifest: Manifest) -> Run:
         """Brings the folder up to date and returns it for reading.
 
         Raises :class:`UserError` when the disk is full or fails; the last checkpoint stays.
         """
-        order = [entry["id"] for test in manifest["tests"] for entry in test["recordings"]]
+        order = [one.id for test in manifest.tests for one in test.recordings]
         tables = {name: _joined(parts, schema.TABLES[name]) for name, parts in self._tables.items()}
         with self._writing():
             self._put(
@@ -171,18 +172,11 @@ class RunWriter:
             self._directory.flush()
         return Run(self.path)
 
-    def note(self, manifest: dict[str, Any]) -> None:
+    def note(self, manifest: Manifest) -> None:
         """Writes the manifest alone, for what has no recordings yet."""
-        document = {
-            "schema": schema.RUN_SCHEMA,
-            "schema_version": schema.SCHEMA_VERSION,
-            "id": self.name,
-            **manifest,
-        }
-        document["digests"] = dict(self._digests)
-        self._document(schema.MANIFEST, document)
-        # As it is now: the caller goes on to change it.
-        self._written = copy.deepcopy(document)
+        manifest.digests = dict(self._digests)
+        self._written = plain(manifest)
+        self._document(schema.MANIFEST, self._written)
 
     def finish(self) -> Run:
         """Flushes the folder, gives it its name and returns it."""

@@ -1,13 +1,12 @@
 """Charts as a suite file writes them, and those of a test that says none."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners.errors import UserError
+from fourcorners.manifest import CHART_KINDS, Chart
 from fourcorners.suites.access import AXES
 from fourcorners.suites.parameters import unknown
-from fourcorners.suites.test import CHART_KINDS, Chart
 from fourcorners.units import shortened
 
 
@@ -23,7 +22,7 @@ def read_charts(given: Any, where: str) -> tuple[Chart, ...]:
     if not isinstance(given, list):
         raise UserError(f"{where}: chart must be tables, [[test.chart]]")
     charts = []
-    keys = [field.name for field in dataclasses.fields(Chart)]
+    keys = list(Chart.__struct_fields__)
     for number, table in enumerate(given, start=1):
         place = f"{where}, chart {number}"
         for key, value in table_of(table, where, "chart").items():

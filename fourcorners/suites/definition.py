@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fourcorners.documents import changed
+from fourcorners.manifest import Chart
 from fourcorners.suites.parameters import NoParameters
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement, Phase, Test
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Phase, Test
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,6 @@ def named(definition: Definition, plan: Plan, name: str) -> Test:
         purpose=definition.purpose,
         parameters=plan.parameters,
         phases=tuple(phase_of(phase) for phase in plan.phases),
-        charts=tuple(replace(chart, ids=prefix + chart.ids) for chart in plan.charts),
+        charts=tuple(changed(chart, ids=prefix + chart.ids) for chart in plan.charts),
         skip_reason=plan.skip_reason,
     )

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from fourcorners.manifest import CHART_KINDS
 from fourcorners.suites.access import STREAM_KEYS, WORKLOAD_KEYS
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.parameters import LOG_IOS, declared
 from fourcorners.suites.preparation import STEPS
 from fourcorners.suites.suite import SCHEMA_VERSION
-from fourcorners.suites.test import CHART_KINDS
 
 _TEXT = {"type": "string"}
 _WORDS = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}

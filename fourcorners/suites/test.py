@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
 from fourcorners.suites.steps import (
     WRITES_PER_SECOND,
@@ -201,47 +202,6 @@ class Adaptive:
         if self.later is not None:
             return prepared + first + self.later_count * self.later.written_bytes
         return prepared + self.batches_max * first
-
-
-CHART_KINDS = ("lines", "dots", "heat", "seconds", "percentiles", "ios", "rounds")
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A picture of a test's recordings, for the report.
-
-    ``kind`` is ``lines`` (``y`` over the point's ``x``, a line for each value of ``series``),
-    ``heat`` (``y`` by the point's ``rows`` and ``x``, a map for each value of ``series``),
-    ``seconds`` (``y`` of every second, the recordings one after the other; with ``x`` "written"
-    over what they had written),
-    ``dots`` (as lines, without them), ``percentiles`` (latency against the share of I/Os that took
-    longer) or ``rounds`` (the variables that a steady state is judged by, with the window).
-    ``y`` is a name out of docs/suites.md: ``mbps``, ``iops``, ``latency_mean`` and so on.
-    ``ids`` restricts it to recordings whose id begins so.
-    """
-
-    kind: str
-    title: str
-    y: str = "iops"
-    x: str = ""
-    rows: str = ""
-    series: tuple[str, ...] = ()
-    log: str = ""
-    """The axes that are logarithmic: "x", "y" or "xy"."""
-    ids: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """As a manifest has it."""
-        return {
-            "kind": self.kind,
-            "title": self.title,
-            "y": self.y,
-            "x": self.x,
-            "rows": self.rows,
-            "series": list(self.series),
-            "log": self.log,
-            "ids": self.ids,
-        }
 
 
 @dataclass(frozen=True)

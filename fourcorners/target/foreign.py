@@ -9,12 +9,15 @@ import hashlib
 import json
 import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from fourcorners import _core
+from fourcorners.documents import Fact
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.input_files import check_regular
+from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
 from fourcorners.target.target import Target, Watch, check_idle, io_limit_ns, run_on_core
 from fourcorners.workload import Workload
@@ -116,18 +119,18 @@ class ForeignTarget(Target):
     def close(self) -> None:
         self._core.close()
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "locator": self.locator,
-            "name": self.name,
-            "capacity_bytes": self.capacity_bytes,
-            "summary": self._core.summary,
-            "settings": {},
-            "specification_sha256": self._sha256(),
-        }
+    def describe(self) -> TargetEntry:
+        return TargetEntry(
+            kind=self.kind,
+            locator=self.locator,
+            name=self.name,
+            capacity_bytes=self.capacity_bytes,
+            summary=self._core.summary,
+            settings={},
+            specification_sha256=self._sha256(),
+        )
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Mapping[str, Fact]:
         return {}
 
     def _sha256(self) -> str:

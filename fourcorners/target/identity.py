@@ -23,7 +23,7 @@ def identify(target: Target) -> dict[str, Any]:
     """
     if target.kind == "simulated":
         return {
-            "specification_sha256": target.describe()["specification_sha256"],
+            "specification_sha256": target.describe().specification_sha256,
             "state_sha256": None if target.state is None else _sha256(Path(target.state)),
         }
     facts = target.facts

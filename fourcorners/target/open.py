@@ -9,6 +9,7 @@ from fourcorners import _core, catalog
 from fourcorners.catalog import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX
 from fourcorners.catalog.settings import Setting, setting_texts
 from fourcorners.errors import UserError
+from fourcorners.manifest import Opening
 from fourcorners.target.foreign import ForeignTarget, is_foreign
 from fourcorners.target.real import RealTarget, checked_method
 from fourcorners.target.simulated import SimulatedTarget
@@ -84,7 +85,7 @@ def open_target(
             io_limit_s=io_limit_s,
             engine=engine,
         )
-        real.opening = _opening(
+        real.opening = Opening(
             locator=_absolute(locator),
             size=size,
             destroy_data=_absolute(destroy_data),
@@ -121,7 +122,7 @@ def open_target(
             raise
         target.state = str(state)
     is_path = drive is not None and not locator.startswith(SIMULATED_PREFIX)
-    target.opening = _opening(
+    target.opening = Opening(
         locator=_absolute(locator) if is_path else locator,
         settings=texts or None,
         seed=seed,
@@ -149,10 +150,6 @@ def reopen_target(opening: Mapping[str, Any], start: Sequence[str], how: str) ->
             f"{how} {shlex.quote(locator)}"
         )
     return open_target(**opening)
-
-
-def _opening(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def _absolute(path: str | Path | None) -> str | None:

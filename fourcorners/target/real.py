@@ -2,15 +2,17 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fourcorners import _core
+from fourcorners.documents import Fact
 from fourcorners.errors import EXIT_FAILED, TargetLostError, UserError
 from fourcorners.machine.environment import describe_path
 from fourcorners.machine.observer import Observer
+from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
 from fourcorners.target import purge
 from fourcorners.target.purge import Drive, Method
@@ -167,19 +169,19 @@ class RealTarget(Target):
     def idle(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TargetEntry:
         size = chosen_size(self.capacity_bytes)
-        return {
-            "kind": self.kind,
-            "locator": self.locator,
-            "name": self.name,
-            "capacity_bytes": self.capacity_bytes,
-            "summary": f"A {self.kind} of {size} at {self.locator}.",
-            "settings": {} if self._engine is None else {"engine": self._engine},
-            "specification_sha256": None,
-        }
+        return TargetEntry(
+            kind=self.kind,
+            locator=self.locator,
+            name=self.name,
+            capacity_bytes=self.capacity_bytes,
+            summary=f"A {self.kind} of {size} at {self.locator}.",
+            settings={} if self._engine is None else {"engine": self._engine},
+            specification_sha256=None,
+        )
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Mapping[str, Fact]:
         return self._environment
 
     def observer(self) -> Observer:

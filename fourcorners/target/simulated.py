@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fourcorners import _core, catalog
+from fourcorners.documents import Fact
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.input_files import check_regular
+from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
 from fourcorners.target.target import Target, Watch, check_idle, run_on_core
 from fourcorners.workload import Stream, Workload
@@ -191,20 +192,20 @@ class SimulatedTarget(Target):
         )
         return {name: value for name, value, _ in truths}
 
-    def describe(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "locator": self.locator,
-            "name": self.name,
-            "capacity_bytes": self.capacity_bytes,
-            "summary": self._core.summary,
-            "settings": self._settings,
-            "specification_sha256": hashlib.sha256(
+    def describe(self) -> TargetEntry:
+        return TargetEntry(
+            kind=self.kind,
+            locator=self.locator,
+            name=self.name,
+            capacity_bytes=self.capacity_bytes,
+            summary=self._core.summary,
+            settings=self._settings,
+            specification_sha256=hashlib.sha256(
                 "".join([self._text, *self.member_texts.values()]).encode()
             ).hexdigest(),
-        }
+        )
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Mapping[str, Fact]:
         return {}
 
     @property

@@ -3,12 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Literal, Self
 
 from fourcorners import _core
+from fourcorners.documents import Fact
 from fourcorners.errors import UserError
 from fourcorners.machine.observer import Observer
+from fourcorners.manifest import Opening, TargetEntry
 from fourcorners.recording import NS, Recording
 from fourcorners.recording.raw import from_raw
 from fourcorners.wording import chosen_size
@@ -44,7 +46,7 @@ class Target(ABC):
     read_only_reason: str | None
     keeps_state: bool
     state: str | None = None
-    opening: Mapping[str, Any] = MappingProxyType({})
+    opening: Opening = Opening()
     no_purge_reason: str | None = None
     """Why :meth:`purge` is not permitted; ``None`` where it is."""
     no_trim_reason: str | None = None
@@ -143,11 +145,11 @@ class Target(ABC):
         """Lets time pass without I/O."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> TargetEntry:
         """The ``target`` of a run folder's manifest."""
 
     @abstractmethod
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Mapping[str, Fact]:
         """What the system tells about the path under test; empty for simulated drives."""
 
     def observer(self) -> Observer | None:

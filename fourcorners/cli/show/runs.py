@@ -66,8 +66,9 @@ def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Clai
     console = new_console()
     console.print(render_summary(run, published, claims))
     lines = [f"Run folder: {run.path}"]
-    if run.manifest["status"] in ("interrupted", "failed") and "request" in run.manifest:
-        lines.append(f"To go on: {resume_command(run.path, run.manifest)}")
+    request = run.manifest.request
+    if run.manifest.status in ("interrupted", "failed") and request is not None:
+        lines.append(f"To go on: {resume_command(run.path, request)}")
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
@@ -76,13 +77,13 @@ def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Clai
 def exit_code(run: Run) -> int:
     """What a run ended with. One in which nothing was done, or that has no report, did not do what
     it was asked for, and says so."""
-    code = _STATUS_CODES[run.manifest["status"]]
+    code = _STATUS_CODES[run.manifest.status]
     if code != 0:
         return code
-    tests = run.manifest["tests"]
-    name = run.manifest["target"]["name"]
-    if tests and all(test["status"] == "skipped" and not test["recordings"] for test in tests):
-        reasons = dict.fromkeys(f"{test['title']}: {test['reason']}" for test in tests)
+    tests = run.manifest.tests
+    name = run.manifest.target.name
+    if tests and all(test.status == "skipped" and not test.recordings for test in tests):
+        reasons = dict.fromkeys(f"{test.title}: {test.reason}" for test in tests)
         tell(f"fourcorners: nothing was measured of {name}: {'; '.join(reasons)}")
         return EXIT_FAILED
     if report_of(run) is None:
@@ -115,7 +116,7 @@ def show_runs(runs: Sequence[Run], side_by_side: Path | None, *, json: bool, qui
                     {
                         "path": str(run.path),
                         "report": None if (page := report_of(run)) is None else str(page),
-                        "status": run.manifest["status"],
+                        "status": run.manifest.status,
                         "findings": run.findings,
                     }
                     for run in runs

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -14,7 +15,7 @@ from fourcorners.suites.steps import (
     settle,
 )
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream
 

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from fourcorners.analysis.internals.caches import read_cache
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload, fixed_rate, strided
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fourcorners.analysis.internals.flash import die_conflicts, interleaving
 from fourcorners.analysis.internals.view import moves_an_arm
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
@@ -13,7 +14,7 @@ from fourcorners.suites.probes.common import interleaved, preparation, prepares,
 from fourcorners.suites.probes.unread import UnreadPlaces
 from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement, Phase
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, fixed_rate
 

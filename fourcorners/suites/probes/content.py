@@ -3,13 +3,14 @@
 import random
 from dataclasses import dataclass
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import MIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, parameter
 from fourcorners.suites.probes.common import is_large, probed_bytes
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import (
     INCOMPRESSIBLE,

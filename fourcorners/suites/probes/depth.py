@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, POWERS_TO_256, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 

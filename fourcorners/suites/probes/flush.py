@@ -4,13 +4,14 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, SIZE, parameter
 from fourcorners.suites.probes.common import interleaved, probed_bytes
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, fixed_rate
 

@@ -7,6 +7,7 @@ from math import ceil
 from statistics import fmean
 
 from fourcorners.analysis.internals.collection.spare_area import find_cliff
+from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, MIB
 from fourcorners.suites.definition import Definition, Plan
@@ -14,7 +15,7 @@ from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, SHARE, paramete
 from fourcorners.suites.probes.common import is_large
 from fourcorners.suites.steps import WRITTEN_BYTES_PER_SECOND, Purge, Trim
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload, bursts, fixed_rate
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.probes.common import fresh, interleaved, preparation, prepares, probed_bytes
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 
 # One read at a time: a disk that reorders what is outstanding loses a turn when it begins.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, listed
 from fourcorners.suites.definition import Definition, Plan
@@ -20,7 +21,7 @@ from fourcorners.suites.snia.common import (
     rounds,
 )
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measurement, Phase
+from fourcorners.suites.test import Adaptive, Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 

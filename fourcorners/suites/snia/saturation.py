@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, PAUSE, SECONDS, TIME, choice, many, parameter
@@ -18,7 +19,7 @@ from fourcorners.suites.snia.common import (
 )
 from fourcorners.suites.steps import Purge, Rest
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, Measurement, Phase
+from fourcorners.suites.test import Adaptive, Measurement, Phase
 from fourcorners.workload import Workload
 
 HOUR_S = 3600.0

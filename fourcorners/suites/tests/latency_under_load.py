@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fourcorners.analysis.load import Load, bracket
+from fourcorners.manifest import Chart
 from fourcorners.recording import Recording
 from fourcorners.suites.common import KIB, SPAN_BYTES, listed, timed
 from fourcorners.suites.definition import Definition, Plan
@@ -20,7 +21,7 @@ from fourcorners.suites.parameters import (
 )
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Adaptive, Chart, MeasuredSoFar, Measurement
+from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, bursts, fixed_rate, poisson_rate
 

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import PAUSE, SECONDS, many, parameter
 from fourcorners.suites.steps import Fill, Purge, Rest, Trim
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.workload import Stream, Workload
 
 DEPTH, RUN_S = 32, 2000.0

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, OPERATIONS, Operation, access
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SIZE, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
+from fourcorners.manifest import Chart
 from fourcorners.suites.common import MIB, OPERATIONS, SPAN_BYTES, Operation, access, timed
 from fourcorners.suites.definition import Definition, Plan
 from fourcorners.suites.parameters import COUNT, SECONDS, parameter
 from fourcorners.suites.steps import Fill, Purge, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.test import Chart, Measurement, Phase
+from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 
 # The study's: of a sector, the least that a drive reads, to as much as its system read at once.

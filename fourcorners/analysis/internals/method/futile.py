@@ -32,7 +32,7 @@ def reason(run: RunData, probe: str) -> str | None:
         run: what has been measured so far.
         probe: the one that is to run next.
     """
-    if run.manifest["target"]["kind"] == "simulated":
+    if run.manifest.target.kind == "simulated":
         return None
     view = Resolver(run).view
     misleading = artefacts.find(run)
@@ -59,7 +59,7 @@ def reason_to_stop(run: RunData, probe: str) -> str | None:
         run: what has been measured so far, also of this probe.
         probe: its name.
     """
-    if run.manifest["target"]["kind"] == "simulated" or probe in UNAFFECTED:
+    if run.manifest.target.kind == "simulated" or probe in UNAFFECTED:
         return None
     doubts = Doubts.of(Resolver(run).view, ())
     # What it writes after its reads is taken unless most probes were disturbed.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.manifest import TestEntry
 from fourcorners.sentences import say
 
 BEGIN = "not_probed_"
@@ -20,21 +18,20 @@ def find(run: RunData) -> list[Finding]:
     """One finding for each probe of the run that was skipped, failed or was interrupted."""
     return [
         _finding(test)
-        for test in run.manifest.get("tests", [])
-        if str(test.get("definition") or test["name"]).startswith(_PROBE)
-        and test.get("status") in _ENDED_EARLY
+        for test in run.manifest.tests
+        if (test.definition or test.name).startswith(_PROBE) and test.status in _ENDED_EARLY
     ]
 
 
-def _finding(test: Mapping[str, Any]) -> Finding:
-    ended = "failed" if test["status"] == "failed" else "unfinished"
-    if ended == "unfinished" and not test["recordings"]:
+def _finding(test: TestEntry) -> Finding:
+    ended = "failed" if test.status == "failed" else "unfinished"
+    if ended == "unfinished" and not test.recordings:
         ended = "skipped"
-    detail = {"test": test["name"], "status": test["status"]}
-    said = say(f"not_probed.{ended}", **detail, reason=test["reason"])
+    detail = {"test": test.name, "status": test.status}
+    said = say(f"not_probed.{ended}", **detail, reason=test.reason)
     return worded(
-        BEGIN + test["name"].removeprefix(_PROBE),
-        f"Not probed: {test['title'].removeprefix('Probe: ')}",
+        BEGIN + test.name.removeprefix(_PROBE),
+        f"Not probed: {test.title.removeprefix('Probe: ')}",
         "not identifiable",
         said,
         detail=detail,

@@ -93,9 +93,9 @@ def _probed(hidden: Hidden, index: int) -> ProbedDrive:
     with measured(hidden, SUITE) as (probed, _):
         findings = {finding["name"]: finding for finding in probed.findings}
         failures = tuple(
-            f"{test['name']}: {test['reason']}"
-            for test in probed.manifest["tests"]
-            if test["status"] == "failed"
+            f"{test.name}: {test.reason}"
+            for test in probed.manifest.tests
+            if test.status == "failed"
         )
     true = true_of(hidden)
     answers = [

@@ -83,10 +83,8 @@ def _measured(hidden: Hidden, suite: Suite, name: str) -> JudgedDrive:
 def judge_run(path: Path) -> JudgedDrive:
     """Judges what is said of a run, of whatever target, by its recordings and the page alone."""
     kept = Run(path)
-    target = kept.manifest["target"]
-    return JudgedDrive(
-        path.name, str(target.get("kind")), tuple(judge(Page(kept, find(kept)), None))
-    )
+    kind = kept.manifest.target.kind
+    return JudgedDrive(path.name, kind, tuple(judge(Page(kept, find(kept)), None)))
 
 
 def judge(page: Page, drive: KnownDrive | None) -> list[JudgedSentence]:

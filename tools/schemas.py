@@ -1,0 +1,79 @@
+"""Writes ``fourcorners/schemas/``: the JSON Schema of each document, from the class that it is of.
+
+``python -m tools.schemas`` writes them, and ``tests/test_schemas.py`` holds them against the
+classes.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fourcorners.manifest import Manifest
+from fourcorners.suites.schema import suite_schema
+
+FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
+
+_SEALED = {"sha256": {"type": "string", "description": "Of the document without this field"}}
+
+_DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
+    "run": (Manifest, "manifest.json of a run folder", _SEALED),
+}
+"""By name: the class, what the document is, and fields that the class leaves to the file."""
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The schemas by name."""
+    made = {name: _schema(name, *parts) for name, parts in _DOCUMENTS.items()}
+    return {**made, "suite": suite_schema()}
+
+
+def _schema(
+    name: str, kind: type[msgspec.Struct], title: str, besides: dict[str, Any]
+) -> dict[str, Any]:
+    [_], parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    own = parts.pop(kind.__name__)
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"fourcorners/{name}/1",
+        **own,
+        "title": title,
+        "properties": {**own["properties"], **besides},
+        **({"$defs": parts} if parts else {}),
+    }
+    plain: dict[str, Any] = _in_plain_words(schema)
+    return plain
+
+
+def _in_plain_words(value: Any) -> Any:
+    """Without the marks of docstrings, and a choice of one value as that value."""
+    if isinstance(value, list):
+        return [_in_plain_words(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _in_plain_words(one) for key, one in value.items()}
+    if isinstance(found.get("description"), str):
+        text = re.sub(r":\w+:`~?([^`]*)`", r"\1", found["description"]).replace("``", "")
+        found["description"] = " ".join(text.split())
+    if isinstance(found.get("enum"), list) and len(found["enum"]) == 1:
+        found["const"] = found.pop("enum")[0]
+    return found
+
+
+def text_of(schema: dict[str, Any]) -> str:
+    """A schema as its file has it."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    """Writes the files."""
+    for name, schema in schemas().items():
+        (FOLDER / f"{name}.schema.json").write_text(text_of(schema), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
