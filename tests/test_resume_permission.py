@@ -188,7 +188,7 @@ def test_a_forged_folder_does_not_overwrite_a_file_nor_make_one(
     assert "is not the one that the run began on: its inode's" in refused(capsys, folder)
     for wrong in ({"seed": "one"}, {"engine": 7}):
         edit(folder, opening=wrong)
-        assert "is wrong" in refused(capsys, folder)
+        assert "is damaged: request.opening." in refused(capsys, folder)
     (folder / schema.MANIFEST).write_bytes(honest)
     assert main(["resume", str(folder), "--quiet"]) == 0
 
