@@ -3,9 +3,12 @@
 import hashlib
 from pathlib import Path
 
-import dangers_open  # noqa: F401 - stages more of them
+import dangers_in_use  # noqa: F401 - each stages some of them
+import dangers_open  # noqa: F401
+import dangers_paths  # noqa: F401
 import dangers_shared  # noqa: F401
 import dangers_signatures  # noqa: F401
+import dangers_words  # noqa: F401
 import pytest
 from dangers import DANGERS
 
