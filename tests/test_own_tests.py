@@ -69,6 +69,26 @@ def test_sizes_of_a_sweep_that_a_target_cannot_address_are_left_out() -> None:
     assert test.parameters["left out"] == "512 B, 1 GB: the target cannot address them"
 
 
+def test_sizes_that_a_phase_is_repeated_for_are_left_out_too() -> None:
+    begin = '[[test]]\nname = "a"\n[[test.phase]]\neach = { block = ["512 B", "4 KiB"] }\n'
+    workload = WORKLOAD.replace('"4 KiB"', '"{block}"')
+    test = _planned(
+        f"{begin}[[test.phase.workload]]\n{workload}",
+        dataclasses.replace(DRIVE, request_alignment_bytes=4096),
+    )
+    assert [m.stream.block_bytes for phase in test.phases for m in phase.measurements] == [4096]
+    assert test.parameters["left out"] == "512 B: the target cannot address them"
+
+
+def test_each_names_the_measurements_of_its_phases() -> None:
+    begin = '[[test]]\nname = "a"\n[[test.phase]]\neach = { filled = ["50 %", "90 %"] }\n'
+    test = _planned(f"{begin}[[test.phase.workload]]\n{WORKLOAD}")
+    first, second = (m for phase in test.phases for m in phase.measurements)
+    assert (first.id, second.id) == ("a/workload-1/filled-50-%", "a/workload-1/filled-90-%")
+    assert first.label == "workload-1, filled 50 %"
+    assert first.axes == {"filled": "50 %", "workload": "workload-1"}
+
+
 def test_everything_is_written_once() -> None:
     write = WORKLOAD.replace('duration = "2 s"', 'amount = "everything"')
     test = _planned(f'[[test]]\nname = "a"\n[[test.workload]]\n{write}')
@@ -83,6 +103,15 @@ def test_everything_is_written_once() -> None:
         (f'[[test.workload]]\n{WORKLOAD}span = "{{size}}"\n', 'no parameter named "size"'),
         (f'[[test.workload]]\n{WORKLOAD}id = "{{deep}}"\n', 'no parameter named "deep"'),
         (f'prepare = ["fill {{x}}"]\n[[test.workload]]\n{WORKLOAD}', 'no parameter named "x"'),
+        (
+            "[[test.phase]]\neach = { content = ['repeated'] }\n[[test.phase.workload]]\n"
+            + WORKLOAD.replace("2 s", "{content}"),
+            "{content} stands for a content, and this must be a duration",
+        ),
+        (
+            f'prepare = ["fill with {{area}}"]\n[[test.workload]]\n{WORKLOAD}',
+            "{area} stands for a size, and this must be a content",
+        ),
         (
             f"prepare = []\n[[test.phase]]\n[[test.phase.workload]]\n{WORKLOAD}",
             "prepare stands beside [[test.phase]]",

@@ -75,7 +75,11 @@ def _arrival(value: Any) -> str:
 
 _TEXT = {"type": "string"}
 SIZE_OR_SHARE = Kind(
-    "a size or a share", _size_or_share, _show_size_or_share, {"type": ["string", "number"]}
+    "a size or a share",
+    _size_or_share,
+    _show_size_or_share,
+    {"type": ["string", "number"]},
+    takes=(SIZE, SHARE),
 )
 BOOLEAN = Kind("true or false", _boolean, str, {"type": "boolean"})
 STREAM_KEYS: dict[str, Kind] = {
@@ -110,7 +114,7 @@ def _show_amount(value: int | str) -> str:
 WORKLOAD_KEYS: dict[str, Kind] = {
     "duration": SECONDS,
     "ramp": SECONDS,
-    "amount": Kind("a size, or everything", _amount, _show_amount, _TEXT),
+    "amount": Kind("a size, or everything", _amount, _show_amount, _TEXT, takes=(SIZE,)),
     "log-ios": LOG_IOS,
 }
 """What ends a workload, and what it keeps; :class:`fourcorners.Workload` has the same."""

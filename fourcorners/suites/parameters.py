@@ -21,7 +21,8 @@ class Kind:
     """How a value is written: ``read`` takes text or a TOML value and raises :class:`UserError`.
 
     ``scaled`` values are durations of measuring, which ``scale`` shortens; a ``pause`` is one
-    between measurements.
+    between measurements. A list is of ``items``. Values of a kind in ``takes`` are also values of
+    this one.
     """
 
     what: str
@@ -30,7 +31,8 @@ class Kind:
     schema: Mapping[str, Any]
     scaled: bool = False
     pause: bool = False
-    many: bool = False
+    items: "Kind | None" = None
+    takes: tuple["Kind", ...] = ()
 
 
 def _quantity(parse: Callable[[str], float], what: str, example: str) -> Callable[[Any], float]:
@@ -162,7 +164,8 @@ def many(kind: Kind) -> Kind:
         return ", ".join(kind.show(value) for value in values)
 
     schema = {"type": "array", "items": dict(kind.schema), "minItems": 1}
-    return Kind(f"list of: {kind.what}", read, show, schema, kind.scaled, kind.pause, many=True)
+    what = f"a list of {kind.what.removeprefix('a ')}s"
+    return Kind(what, read, show, schema, kind.scaled, kind.pause, items=kind)
 
 
 def parameter(kind: Kind, default: Any, help: str) -> Any:

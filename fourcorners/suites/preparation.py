@@ -1,7 +1,7 @@
 """The steps of ``prepare`` as a suite file writes them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from fourcorners.errors import UserError
@@ -9,7 +9,7 @@ from fourcorners.suites.access import SIZE_OR_SHARE
 from fourcorners.suites.parameters import CONTENT, PAUSE
 from fourcorners.suites.steps import Fill, Purge, Rest, SteadyWrites, Step, Trim, settle
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.terms import Scope, term_or_value
+from fourcorners.suites.terms import Names, Scope, term_or_value
 from fourcorners.workload import INCOMPRESSIBLE
 
 StepAt = Callable[[Scope], Step]
@@ -21,7 +21,7 @@ STEPS = "^(purge|steady|settle|trim|fill|fill .+|idle .+)$"
 _FILL = re.compile(r"fill(?: (?!with )(?P<amount>.+?))?(?: with (?P<content>\S+))?")
 
 
-def step(text: Any, where: str, names: Sequence[str]) -> StepAt:
+def step(text: Any, where: str, names: Names) -> StepAt:
     """One step, in whose text terms may stand; raises :class:`UserError`."""
     try:
         return _step(str(text), names)
@@ -29,7 +29,7 @@ def step(text: Any, where: str, names: Sequence[str]) -> StepAt:
         raise UserError(f"{where}: prepare = {text!r}: {error}") from error
 
 
-def _step(text: str, names: Sequence[str]) -> StepAt:
+def _step(text: str, names: Names) -> StepAt:
     if match := _FILL.fullmatch(text):
         amount = match["amount"] and term_or_value(SIZE_OR_SHARE, match["amount"], names)
         content = term_or_value(CONTENT, match["content"] or INCOMPRESSIBLE, names)

@@ -3,7 +3,7 @@ test, or what a phase is repeated for."""
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +24,13 @@ class Term:
     name: str
 
 
-def term_or_value(kind: Kind, raw: Any, names: Sequence[str]) -> Any:
-    """What a file has for a value: a :class:`Term`, or the value as its kind reads it.
+Names = Mapping[str, Kind]
+"""What a text may name, and of which kind its value is."""
+
+
+def term_or_value(kind: Kind, raw: Any, names: Names, sweeps: bool = False) -> Any:
+    """What a file has for a value: a :class:`Term`, or the value as its kind reads it. Where the
+    key ``sweeps``, a term may stand for several values.
 
     Raises :class:`UserError`.
     """
@@ -33,10 +38,14 @@ def term_or_value(kind: Kind, raw: Any, names: Sequence[str]) -> Any:
     if match is None or match[2] is not None:
         return kind.read(raw)
     check_names(raw, names)
+    given = names[match[1]]
+    one = given.items if sweeps and given.items else given
+    if one != kind and one not in kind.takes:
+        raise UserError(f"{raw} stands for {given.what}, and this must be {kind.what}")
     return Term(match[1])
 
 
-def check_names(text: str, names: Sequence[str]) -> None:
+def check_names(text: str, names: Iterable[str]) -> None:
     """Raises :class:`UserError` for a name in the text that stands for nothing."""
     for match in _TERM.finditer(text):
         if match[1] not in names:

@@ -7,6 +7,7 @@ combination, the last key fastest.
 import dataclasses
 import itertools
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -39,7 +40,7 @@ from fourcorners.suites.parameters import (
 )
 from fourcorners.suites.preparation import StepAt, step
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.terms import AREA, Scope, Term, check_names, term_or_value
+from fourcorners.suites.terms import AREA, Names, Scope, Term, check_names, term_or_value
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.units import shortened
 from fourcorners.workload import Workload
@@ -61,6 +62,10 @@ _PARAMETER_KINDS: dict[str, Kind] = {
 }
 
 
+_Point = tuple[str, Kind, Any]
+"""A key that is swept, or a name of ``each``, its kind and its value."""
+
+
 @dataclass(frozen=True)
 class _Workload:
     """One ``[[workload]]``: every combination of its lists."""
@@ -73,8 +78,11 @@ class _Workload:
     axes: Mapping[str, Any]
     scale: float
 
-    def measurements(self, scope: Scope, seed: int, left_out: list[str]) -> list[Measurement]:
-        """One for each combination that the target can address; the others go to ``left_out``."""
+    def measurements(
+        self, scope: Scope, each: Mapping[str, Kind], seed: int, left_out: list[str]
+    ) -> list[Measurement]:
+        """One for each combination that the target can address; the others go to ``left_out``.
+        ``each`` has the names that this phase is one of several for."""
         options = [
             {key: scope.value(given) for key, given in stream.items()} for stream in self.streams
         ]
@@ -84,33 +92,45 @@ class _Workload:
             for key, value in stream.items()
             if isinstance(value, tuple)
         ]
+        varied = swept + [
+            (number, key)
+            for number, stream in enumerate(self.streams)
+            for key, given in stream.items()
+            if isinstance(given, Term) and given.name in each
+        ]
+        points = [(name, kind, scope.values[name][1]) for name, kind in each.items()]
         measurements = []
         for values in itertools.product(*(options[number][key] for number, key in swept)):
             chosen = [dict(stream) for stream in options]
             for (number, key), value in zip(swept, values, strict=True):
                 chosen[number][key] = value
             sizes = [
-                (key, value)
-                for (number, key), value in zip(swept, values, strict=True)
+                chosen[number][key]
+                for number, key in varied
                 if key in ("block", "alignment") and not addressable(chosen[number], scope.subject)
             ]
             if sizes:
-                left_out.extend(STREAM_KEYS[key].show(value) for key, value in sizes)
+                left_out.extend(SIZE.show(size) for size in sizes)
                 continue
-            points = list(zip((key for _, key in swept), values, strict=True))
-            measurements.append(self._measurement(chosen, points, scope, seed))
+            here = [
+                (key, STREAM_KEYS[key], value)
+                for (_, key), value in zip(swept, values, strict=True)
+            ]
+            measurements.append(self._measurement(chosen, here, points, scope, seed))
         return measurements
 
     def _measurement(
         self,
         chosen: Sequence[Mapping[str, Any]],
-        points: Sequence[tuple[str, Any]],
+        swept: Sequence[_Point],
+        each: Sequence[_Point],
         scope: Scope,
         seed: int,
     ) -> Measurement:
-        texts = [f"{key} {STREAM_KEYS[key].show(value)}" for key, value in points]
+        points = [*each, *swept]
+        texts = [f"{name} {kind.show(value)}" for name, kind, value in points]
         here = scope.with_({key: (STREAM_KEYS[key], value) for key, value in chosen[0].items()})
-        axes = dict(_axis(key, value) for key, value in points)
+        axes = dict(_axis(*point) for point in (points if self.id is None else swept))
         if self.id is None:
             axes["workload"] = self.name
         streams = [stream_of(stream, scope.subject) for stream in chosen]
@@ -158,7 +178,8 @@ class _Workload:
         return "; ".join([*limits, " beside ".join(streams)])
 
     def _limit(self, key: str, given: Any) -> Any:
-        return given * self.scale if WORKLOAD_KEYS[key].scaled else given
+        scaled = WORKLOAD_KEYS[key].scaled and not isinstance(given, Term)
+        return given * self.scale if scaled else given
 
 
 @dataclass(frozen=True)
@@ -170,17 +191,18 @@ class _Phase:
     workloads: tuple[_Workload, ...]
     continues: bool
 
+    @property
+    def names(self) -> Names:
+        """What ``each`` names in this phase, and the kinds of their values."""
+        return {name: kind for name, (kind, _) in self.each.items()}
+
     def phases(self, scope: Scope, seed: int, left_out: list[str]) -> list[Phase]:
         phases = []
         for here in scope.each(self.each):
-            alignment = here.values.get("alignment", (SIZE, 0))[1]
-            if "alignment" in self.each and alignment % scope.subject.request_alignment_bytes:
-                left_out.append(SIZE.show(alignment))
-                continue
             measurements = [
                 m
                 for workload in self.workloads
-                for m in workload.measurements(here, seed, left_out)
+                for m in workload.measurements(here, self.names, seed, left_out)
             ]
             if measurements:
                 steps = tuple(at(here) for at in self.steps)
@@ -224,8 +246,8 @@ def _definition(
     parameters = _Parameters.read(given.get("parameters", {}))
     phases = _phases(given, where, scale, parameters.names)
     workloads = [workload for phase in phases for workload in phase.workloads]
-    for one in (name for name in (w.name for w in workloads if w.id is None)):
-        if [w.name for w in workloads].count(one) > 1:
+    for one, count in Counter(w.name for w in workloads if w.id is None).items():
+        if count > 1:
             raise UserError(f'{where}: two workloads are named "{one}": give each its own name')
     swept = list(dict.fromkeys(key for workload in workloads for key in workload.swept))
     shown = _table(given.get("shown", {}), where, "shown", parameters.names)
@@ -236,8 +258,8 @@ def _definition(
         left_out: list[str] = []
         made = tuple(one for phase in phases for one in phase.phases(scope, seed, left_out))
         ids = [measurement.id for phase in made for measurement in phase.measurements]
-        for id in ids:
-            if ids.count(id) > 1:
+        for id, count in Counter(ids).items():
+            if count > 1:
                 raise UserError(
                     f'{where}: two measurements are named "{id}": tell them apart by id'
                 )
@@ -288,8 +310,9 @@ class _Parameters:
         )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return (AREA, *self.kinds)
+    def names(self) -> Names:
+        fields = declared(self.cls).items()
+        return {AREA: SIZE, **{name: field.metadata["kind"] for name, field in fields}}
 
     def scope(self, subject: Subject, chosen: Any) -> Scope:
         values: dict[str, tuple[Kind, Any]] = {}
@@ -303,13 +326,11 @@ class _Parameters:
         return Scope.of(subject, values)
 
 
-def _phases(
-    given: Mapping[str, Any], where: str, scale: float, names: Sequence[str]
-) -> tuple[_Phase, ...]:
+def _phases(given: Mapping[str, Any], where: str, scale: float, names: Names) -> tuple[_Phase, ...]:
     tables = given.get("phase")
     if tables is None:
         alone = {key: given[key] for key in ("prepare", "workload") if key in given}
-        return (_phase(alone, where, where, scale, names, 1),)
+        return (_phase(alone, where, scale, names, 1),)
     for key in ("prepare", "workload"):
         if key in given:
             raise UserError(f"{where}: {key} stands beside [[test.phase]]: move it into a phase")
@@ -318,15 +339,11 @@ def _phases(
     phases: list[_Phase] = []
     for number, table in enumerate(tables, start=1):
         count = sum(len(phase.workloads) for phase in phases)
-        phases.append(
-            _phase(table, f"{where}, phase {number}", f"{where}", scale, names, count + 1)
-        )
+        phases.append(_phase(table, f"{where}, phase {number}", scale, names, count + 1))
     return tuple(phases)
 
 
-def _phase(
-    table: Any, where: str, test: str, scale: float, names: Sequence[str], first: int
-) -> _Phase:
+def _phase(table: Any, where: str, scale: float, names: Names, first: int) -> _Phase:
     if not isinstance(table, Mapping):
         raise UserError(f"{where}: write it as a table, [[test.phase]]")
     for key in table:
@@ -337,7 +354,7 @@ def _phase(
         if key not in _EACH_KEYS:
             raise UserError(f"{where}: each: {unknown('key', key, list(_EACH_KEYS))}")
         each[key] = (_EACH_KEYS[key], _options(_EACH_KEYS[key], key, value, where, names))
-    known = (*names, *each)
+    known = {**names, **{name: kind for name, (kind, _) in each.items()}}
     continues = table.get("continues", False)
     if not isinstance(continues, bool):
         raise UserError(f"{where}: continues = {continues!r}: use true or false")
@@ -355,7 +372,7 @@ def _phase(
     return _Phase(each, steps, workloads, continues)
 
 
-def _workload(table: Any, where: str, number: int, scale: float, names: Sequence[str]) -> _Workload:
+def _workload(table: Any, where: str, number: int, scale: float, names: Names) -> _Workload:
     if not isinstance(table, Mapping):
         raise UserError(f"{where}: write it as a table, [[test.workload]]")
     name = table.get("name", f"workload-{number}")
@@ -383,13 +400,13 @@ def _workload(table: Any, where: str, number: int, scale: float, names: Sequence
         _stream(stream, where if stream is own else f"{where}, stream {n}", names)
         for n, stream in enumerate(given, start=1)
     ]
-    here = (*names, *streams[0])
+    here = {**names, **{key: STREAM_KEYS[key] for key in streams[0]}}
     id, label = (_template(table, key, where, here) for key in ("id", "label"))
     axes = _table(table.get("axes", {}), where, "axes", here)
     return _Workload(name, limits, tuple(streams), id, label, axes, scale)
 
 
-def _template(table: Mapping[str, Any], key: str, where: str, names: Sequence[str]) -> str | None:
+def _template(table: Mapping[str, Any], key: str, where: str, names: Names) -> str | None:
     text = table.get(key)
     if text is None:
         return None
@@ -398,7 +415,7 @@ def _template(table: Mapping[str, Any], key: str, where: str, names: Sequence[st
     return str(_table({key: text}, where, key, names)[key])
 
 
-def _stream(given: Any, where: str, names: Sequence[str]) -> dict[str, Any]:
+def _stream(given: Any, where: str, names: Names) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise UserError(f"{where}: write it as a table, [[test.workload.stream]]")
     for key in given:
@@ -417,24 +434,24 @@ def _stream(given: Any, where: str, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _options(kind: Kind, key: str, value: Any, where: str, names: Sequence[str]) -> Any:
+def _options(kind: Kind, key: str, value: Any, where: str, names: Names) -> Any:
     """A value, or the several of a list."""
     if not isinstance(value, list):
-        return _read(kind, key, value, where, names)
+        return _read(kind, key, value, where, names, sweeps=True)
     if not value:
         raise UserError(f"{where}: {key} = []: use at least one value")
     options = tuple(_read(kind, key, one, where, names) for one in value)
     return options if len(options) > 1 else options[0]
 
 
-def _read(kind: Kind, key: str, value: Any, where: str, names: Sequence[str]) -> Any:
+def _read(kind: Kind, key: str, value: Any, where: str, names: Names, sweeps: bool = False) -> Any:
     try:
-        return term_or_value(kind, value, names)
+        return term_or_value(kind, value, names, sweeps)
     except UserError as error:
         raise UserError(f"{where}: {key} = {shortened(repr(value))}: {error}") from error
 
 
-def _table(given: Any, where: str, key: str, names: Sequence[str]) -> dict[str, Any]:
+def _table(given: Any, where: str, key: str, names: Names) -> dict[str, Any]:
     """A table of texts, whose terms must be known, and of plain values."""
     table = dict(table_of(given, where, key))
     for name, value in table.items():
@@ -453,8 +470,8 @@ def _show(kind: Kind, given: Any) -> str:
     return listed([kind.show(one) for one in (given if isinstance(given, tuple) else (given,))])
 
 
-def _axis(key: str, value: Any) -> tuple[str, Any]:
-    name, convert = AXES.get(key, (key, STREAM_KEYS[key].show))
+def _axis(key: str, kind: Kind, value: Any) -> tuple[str, Any]:
+    name, convert = AXES.get(key, (key, kind.show))
     return name, convert(value)
 
 
