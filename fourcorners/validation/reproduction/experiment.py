@@ -63,7 +63,7 @@ class Experiment:
         phases = [phases[number - 1] for number in chosen] if chosen else phases
         if prepare is not None:
             scope = Scope.of(subject, {})
-            steps = tuple(step(text, self.key, ())(scope) for text in prepare)
+            steps = tuple(step(text, self.key, {})(scope) for text in prepare)
             phases[0] = replace(phases[0], preparation=steps)
         return tuple(phases)
 
