@@ -20,10 +20,9 @@ static struct {
     bool write_cache, read_ahead;
 } is;
 
-struct access { uint64_t first, end, since_ns, number; uint32_t slot; bool write; };
 struct segment { uint64_t first, end, used; };
 
-static struct queue { struct access *one; size_t held, room; } queue, /* what needs the head, by arrival */
+static struct queue queue, /* what needs the head, by arrival */
     delayed,  /* writes for which the cache has no room, by arrival */
     dirty,    /* in the write cache, by sector */
     flushes;  /* a flush waits for all writes that were made before it */
@@ -34,22 +33,6 @@ static uint64_t head_to, dirty_sectors, arrived, uses, last_sector, free_since_n
 static struct access destaging; /* what is being written from the cache; its number is that of the oldest in it */
 static bool busy, timer_runs;
 static struct { uint64_t hits, reads, destages, merged, broken; } did;
-
-static uint64_t least(uint64_t x, uint64_t y) { return x < y ? x : y; }
-
-static void insert(struct queue *to, size_t place, struct access one) {
-    if (to->held == to->room) {
-        to->room = 2 * to->room + 64;
-        if (!(to->one = realloc(to->one, to->room * sizeof one))) fail("There is no memory for requests.");
-    }
-    memmove(to->one + place + 1, to->one + place, (to->held++ - place) * sizeof one);
-    to->one[place] = one;
-}
-
-static void take_out(struct queue *from, size_t place, size_t count) {
-    from->held -= count;
-    memmove(from->one + place, from->one + place + count, (from->held - place) * sizeof *from->one);
-}
 
 static void dispatch(uint64_t unused, uint64_t unused_too);
 
@@ -139,7 +122,7 @@ static bool accept_write(struct access one) {
         insert(&dirty, place, one);
         dirty_sectors += sectors;
     }
-    complete_at(now_ns + (uint64_t)host.overhead_ns + jitter(), one.slot);
+    tell(now_ns, one.slot);
     return true;
 }
 
@@ -147,7 +130,7 @@ static void look_at_flushes(void) {
     uint64_t oldest = destaging.number;
     for (size_t i = 0; flushes.held && i < dirty.held; i++) oldest = least(oldest, dirty.one[i].number);
     while (flushes.held && flushes.one[0].number < oldest) {
-        complete_at(now_ns, flushes.one[0].slot);
+        tell(now_ns, flushes.one[0].slot);
         take_out(&flushes, 0, 1);
     }
 }
@@ -193,7 +176,7 @@ static void do_request(struct access one) {
     uint64_t done_ns = stream.time_ns > now_ns ? stream.time_ns : now_ns;
     at(done_ns, head_is_free, one.write ? UINT64_MAX : one.first, 0);
     uint64_t told_ns = one.write ? done_ns : over_link(true, done_ns, (one.end - one.first) * SECTOR);
-    complete_at(told_ns + (uint64_t)host.overhead_ns + jitter(), one.slot);
+    tell(told_ns, one.slot);
 }
 
 /* Writes what is dirty there, and what follows it without a gap. */
@@ -297,13 +280,13 @@ static void arrive(const struct record *request) {
         insert(&flushes, flushes.held, one);
         look_at_flushes();
     } else if (one.first == one.end) {
-        complete_at(now_ns, one.slot);
+        tell(now_ns, one.slot);
     } else if (one.write && is.write_cache && !(request->flags & FUA)) {
         if (delayed.held || !accept_write(one)) insert(&delayed, delayed.held, one);
     } else if (!one.write && (is_dirty(one.first, one.end) || segment_with(one.first, one.end))) {
         did.hits++;
         read_further(one.end);
-        complete_at(over_link(true, now_ns, request->length_bytes) + (uint64_t)host.overhead_ns + jitter(), one.slot);
+        tell(over_link(true, now_ns, request->length_bytes), one.slot);
     } else {
         insert(&queue, queue.held, one);
     }
@@ -326,26 +309,8 @@ static void begin(void) {
 
 /* The write cache is lost, with what was on its way to the platter. */
 static void power_cut(void) {
-    struct access now = destaging;
-    for (size_t i = 0; i <= dirty.held; i++) {
-        const struct access *one = i < dirty.held ? &dirty.one[i] : NULL;
-        if (now.first < now.end && (!one || now.first <= one->first)) {
-            if (one && one->first <= now.end) {
-                dirty.one[i].first = now.first;
-                if (now.end > one->end) dirty.one[i].end = now.end;
-            } else {
-                lost(now.first * SECTOR, (now.end - now.first) * SECTOR);
-            }
-            now.end = now.first;
-        }
-        if (!one) break;
-        if (i + 1 < dirty.held && dirty.one[i + 1].first <= one->end) { /* told as one */
-            if (one->end > dirty.one[i + 1].end) dirty.one[i + 1].end = one->end;
-            dirty.one[i + 1].first = one->first;
-        } else {
-            lost(one->first * SECTOR, (one->end - one->first) * SECTOR);
-        }
-    }
+    if (destaging.first < destaging.end) insert(&dirty, 0, destaging);
+    lose(&dirty);
     events_held = 0;
     begin();
 }

@@ -27,6 +27,46 @@ static struct {
 static struct { uint64_t cylinder, head; } arm;
 static struct { uint64_t moves, sectors_read, sectors_written, retries; } media;
 
+/* What the host or the cache wants of the platter, in sectors. */
+enum told { AT_END, IN_CACHE, NEVER }; /* when the host has its completion */
+struct access { uint64_t first, end, since_ns, number; uint32_t slot; bool write; enum told told; };
+struct queue { struct access *one; size_t held, room; };
+
+static inline uint64_t least(uint64_t x, uint64_t y) { return x < y ? x : y; }
+
+static inline void insert(struct queue *to, size_t place, struct access one) {
+    if (to->held == to->room) {
+        to->room = 2 * to->room + 64;
+        if (!(to->one = realloc(to->one, to->room * sizeof one))) fail("There is no memory for requests.");
+    }
+    memmove(to->one + place + 1, to->one + place, (to->held++ - place) * sizeof one);
+    to->one[place] = one;
+}
+
+static inline void take_out(struct queue *from, size_t place, size_t count) {
+    from->held -= count;
+    memmove(from->one + place, from->one + place + count, (from->held - place) * sizeof *from->one);
+}
+
+static inline void tell(uint64_t time_ns, uint32_t slot) { complete_at(time_ns + (uint64_t)host.overhead_ns + jitter(), slot); }
+
+static inline int by_first(const void *x, const void *y) {
+    uint64_t a = ((const struct access *)x)->first, b = ((const struct access *)y)->first;
+    return (a > b) - (a < b);
+}
+
+/* Says that these writes are lost, as ascending ranges. */
+static inline void lose(struct queue *queue) {
+    qsort(queue->one, queue->held, sizeof *queue->one, by_first);
+    for (size_t i = 0, next; i < queue->held; i = next) {
+        uint64_t end = queue->one[i].end;
+        for (next = i + 1; next < queue->held && queue->one[next].first <= end; next++)
+            if (queue->one[next].end > end) end = queue->one[next].end;
+        lost(queue->one[i].first * SECTOR, (end - queue->one[i].first) * SECTOR);
+    }
+    queue->held = 0;
+}
+
 static inline double seek_ns(uint64_t distance) {
     if (distance == 0) return 0;
     if (distance <= platter.cylinders / 3) return platter.a + platter.b * sqrt((double)distance);
