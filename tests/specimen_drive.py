@@ -130,6 +130,20 @@ class SpecimenDrive:
         self.drain()
 
 
+def rate(drive: SpecimenDrive, requests: Iterator[tuple[int, int, int]], depth: int = 1) -> float:
+    """Bytes a second of these requests."""
+    total_bytes, begin_ns = 0, drive.now_ns
+
+    def counted() -> Iterator[tuple[int, int, int]]:
+        nonlocal total_bytes
+        for request in requests:
+            total_bytes += request[2]
+            yield request
+
+    drive.run(counted(), depth)
+    return total_bytes * 1e9 / (drive.now_ns - begin_ns)
+
+
 def at_random(
     kind: int, count: int, span_bytes: int, size_bytes: int, seed: int = 1
 ) -> Iterator[tuple[int, int, int]]:

@@ -71,9 +71,9 @@ static bool comes_ahead(const struct access *one) {
 }
 
 /* A hit makes room in the segment that is being filled. */
-static void read_further(uint64_t end) {
+static void read_further(uint64_t first, uint64_t end) {
     if (reading_ahead == NONE || !is.read_ahead) return;
-    uint64_t to = least(end + is.segment_sectors, is.capacity_bytes / SECTOR);
+    uint64_t to = least(first + is.segment_sectors, is.capacity_bytes / SECTOR);
     bool stopped = head.sector == head_to;
     if (end > head.sector || end < segments[reading_ahead].first || to < head_to + (stopped ? is.segment_sectors / 2 : 1)) return;
     if (stopped) head = position(now_ns, head.sector, false); /* it has gone by and must come again */
@@ -91,7 +91,8 @@ static void keep_reading(uint64_t first) {
     if (!one->used || first < one->first || first > one->end) one->first = first;
     one->used = ++uses;
     one->end = head.sector;
-    head_to = is.read_ahead ? least(head.sector + is.segment_sectors, is.capacity_bytes / SECTOR) : head.sector;
+    head_to = head.sector;
+    if (is.read_ahead && first + is.segment_sectors > head_to) head_to = least(first + is.segment_sectors, is.capacity_bytes / SECTOR);
     reading_ahead = place;
     look_at_read_ahead();
 }
@@ -285,7 +286,7 @@ static void arrive(const struct record *request) {
         if (delayed.held || !accept_write(one)) insert(&delayed, delayed.held, one);
     } else if (!one.write && (is_dirty(one.first, one.end) || segment_with(one.first, one.end))) {
         did.hits++;
-        read_further(one.end);
+        read_further(one.first, one.end);
         tell(over_link(true, now_ns, request->length_bytes), one.slot);
     } else {
         insert(&queue, queue.held, one);
