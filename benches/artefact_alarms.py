@@ -46,12 +46,12 @@ FOREIGN_BYTES_MAX = 1 << 18
 def workload(number: int) -> fc.Workload:
     """Another mix each time: reads, writes and both, sizes, depths, patterns."""
     stream = fc.Stream(
-        read_fraction=(1.0, 0.0, 0.7)[number % 3],
+        read_share=(1.0, 0.0, 0.7)[number % 3],
         block_bytes=(4096, 16384, 65536, 131072)[number // 3 % 4],
         pattern=("random", "sequential")[number // 12 % 2],
-        queue_depth=(1, 4, 32)[number // 24 % 3],
+        queue_depth_per_worker=(1, 4, 32)[number // 24 % 3],
     )
-    return fc.Workload([stream], seconds=SECONDS, seed=number + 1)
+    return fc.Workload([stream], duration_s=SECONDS, seed=number + 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Tally:
 
 
 def fill(target: fc.Target) -> None:
-    target.run(fc.Workload([fc.Stream.write("sequential", 1 << 20)], transfer_bytes=SIZE))
+    target.run(fc.Workload([fc.Stream.write("sequential", 1 << 20)], volume_bytes=SIZE))
     target.filled()
 
 

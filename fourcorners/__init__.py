@@ -5,8 +5,8 @@ Ten lines to begin with::
     import fourcorners as fc
 
     with fc.open_target("sim:ocz-vertex-3-240gb") as drive:
-        stream = fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth=32)
-        recording = drive.run(fc.Workload([stream], seconds=30))
+        stream = fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth_per_worker=32)
+        recording = drive.run(fc.Workload([stream], duration_s=30))
     print(recording.write.iops, recording.write.latency_percentile_s(99))
     recording.write.second_ios  # a numpy array, one entry per second
     fc.plot(recording)

@@ -111,7 +111,7 @@ def clock(seconds: float) -> str:
 
 
 def size(byte_count: object) -> str:
-    """The size of a request or a cluster in B, KiB, MiB ...: 512 B, 4 KiB, 1.09 MiB."""
+    """The size of a request or a block in B, KiB, MiB ...: 512 B, 4 KiB, 1.09 MiB."""
     x = finite(byte_count)
     if x is None:
         return NOTHING

@@ -99,10 +99,10 @@ class Stream:
     write, the same in every write, so that it can be deduplicated and not compressed),
     :func:`compressible` or :func:`duplicated`.
 
-    ``arrival`` is :data:`CLOSED_LOOP` (``queue_depth`` I/Os are always outstanding), or
-    :func:`fixed_rate`, :func:`poisson_rate` or :func:`bursts` over all workers: a request is issued
-    when it is due, whatever the target does, its latency counts from then, and ``queue_depth`` is
-    the most that a worker has outstanding.
+    ``arrival`` is :data:`CLOSED_LOOP` (each worker always has ``queue_depth_per_worker`` I/Os
+    outstanding), or :func:`fixed_rate`, :func:`poisson_rate` or :func:`bursts` over all workers: a
+    request is issued when it is due, whatever the target does, its latency counts from then, and
+    ``queue_depth_per_worker`` is the most that a worker has outstanding.
 
     Each worker flushes after every ``flush_every_writes`` of its writes (``None``: never), as
     fio's ``fsync`` does: the flush takes a place in the queue and is an operation of its own in
@@ -110,14 +110,14 @@ class Stream:
     of a real target, ``RWF_DSYNC``).
     """
 
-    read_fraction: float
+    read_share: float
     block_bytes: int
     pattern: str
     offset_bytes: int = 0
     span_bytes: int | None = None
     alignment_bytes: int | None = None
     misalignment_bytes: int = 0
-    queue_depth: int = 1
+    queue_depth_per_worker: int = 1
     arrival: str = CLOSED_LOOP
     workers: int = 1
     content: str = INCOMPRESSIBLE
@@ -127,19 +127,19 @@ class Stream:
     @classmethod
     def read(cls, pattern: str, block_bytes: int, **fields: Any) -> "Stream":
         """A stream that only reads; ``fields`` are the others of this class."""
-        return cls(read_fraction=1.0, pattern=pattern, block_bytes=block_bytes, **fields)
+        return cls(read_share=1.0, pattern=pattern, block_bytes=block_bytes, **fields)
 
     @classmethod
     def write(cls, pattern: str, block_bytes: int, **fields: Any) -> "Stream":
         """A stream that only writes; ``fields`` are the others of this class."""
-        return cls(read_fraction=0.0, pattern=pattern, block_bytes=block_bytes, **fields)
+        return cls(read_share=0.0, pattern=pattern, block_bytes=block_bytes, **fields)
 
     @property
     def operation(self) -> Literal["read", "write", "mixed"]:
         """What the stream does."""
-        if self.read_fraction == 1:
+        if self.read_share == 1:
             return "read"
-        return "write" if self.read_fraction == 0 else "mixed"
+        return "write" if self.read_share == 0 else "mixed"
 
     def to_json(self) -> str:
         """The stream as the core reads it, as JSON text."""
@@ -160,16 +160,16 @@ class Stream:
 class Workload:
     """Streams that run together, and what ends them: the first limit that is reached.
 
-    ``seconds`` count from the end of the ramp; ``ios`` and ``transfer_bytes`` are shared evenly by
-    all workers and count from the start. ``seed`` is the root of all randomness in the workload.
+    ``duration_s`` counts from the end of the ramp; ``ios`` and ``volume_bytes`` are shared evenly
+    by all workers and count from the start. ``seed`` is the root of all randomness in the workload.
     ``log_ios``: every measured I/O is kept, up to about so many; of more of them a random half, a
     quarter and so on (:class:`fourcorners.IoLog`). Each takes 49 bytes of memory.
     """
 
     streams: Sequence[Stream]
-    seconds: float | None = None
+    duration_s: float | None = None
     ios: int | None = None
-    transfer_bytes: int | None = None
+    volume_bytes: int | None = None
     ramp_s: float = 0.0
     seed: int = 1
     log_ios: int = 0
@@ -179,9 +179,9 @@ class Workload:
         return WorkloadDocument(
             streams=[stream.document() for stream in self.streams],
             stop=StopDocument(
-                time_ns=None if self.seconds is None else _ns("seconds", self.seconds),
+                time_ns=None if self.duration_s is None else _ns("duration_s", self.duration_s),
                 ios=self.ios,
-                bytes=self.transfer_bytes,
+                bytes=self.volume_bytes,
             ),
             ramp_ns=_ns("ramp_s", self.ramp_s),
             seed=self.seed,
@@ -200,26 +200,30 @@ class Workload:
         stop = document.stop or StopDocument()
         return cls(
             streams=[_stream_from_document(stream) for stream in document.streams],
-            seconds=None if stop.time_ns is None else stop.time_ns / 1e9,
+            duration_s=None if stop.time_ns is None else stop.time_ns / 1e9,
             ios=stop.ios,
-            transfer_bytes=stop.bytes,
+            volume_bytes=stop.bytes,
             ramp_s=(document.ramp_ns or 0) / 1e9,
             seed=1 if document.seed is None else document.seed,
             log_ios=document.log_ios or 0,
         )
 
 
-class StreamDocument(msgspec.Struct, kw_only=True):
+_DOCUMENT_NAMES = {"read_share": "read_fraction", "queue_depth_per_worker": "queue_depth"}
+"""Fields of a stream that documents, and the core, name otherwise."""
+
+
+class StreamDocument(msgspec.Struct, kw_only=True, rename=_DOCUMENT_NAMES):
     """A :class:`Stream` as the core reads it: what is text here are names with parameters."""
 
-    read_fraction: float
+    read_share: float
     block_bytes: Count
     pattern: str | dict[str, dict[str, int | float]]
     offset_bytes: Count = 0
     span_bytes: Count | None = None
     alignment_bytes: Count | None = None
     misalignment_bytes: Count = 0
-    queue_depth: Count = 1
+    queue_depth_per_worker: Count = 1
     arrival: str | dict[str, float | dict[str, int | float | None]] = CLOSED_LOOP
     workers: Count = 1
     content: str | dict[str, int] = INCOMPRESSIBLE

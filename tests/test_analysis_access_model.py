@@ -79,7 +79,7 @@ def test_half_speed_sizes(iops: float, rate_mib: float, half_mib: float) -> None
 
 
 def test_cluster_estimate_and_corrected_rates_of_the_blog() -> None:
-    cluster = access_model.cluster_bytes(0.2457, 72.768 * MIB, 125 * MIB)
+    cluster = access_model.rewritten_block_bytes(0.2457, 72.768 * MIB, 125 * MIB)
     assert cluster / MIB == pytest.approx(11.3006, abs=5e-4)
     largest_s = 512 / 72.768
     for penalties, corrected in ((1, 75.40), (2, 78.23)):

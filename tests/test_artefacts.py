@@ -389,7 +389,7 @@ def test_the_observer_reads_another_machine(tmp_path: Path) -> None:
     (root / "proc/self/io").write_text("read_bytes: 4096000\nwrite_bytes: 0")
     (root / "proc/stat").write_text("cpu 110 0 10 1100 0 0 0 200 0 0")
     observer.tick()
-    workload = fc.Workload([fc.Stream.read("random", 4096)], seconds=1)
+    workload = fc.Workload([fc.Stream.read("random", 4096)], duration_s=1)
     seen = observer.end(workload, 1 << 20)
     assert (seen.clock_source, seen.cpu_governor, seen.cpu_frequency_share) == (
         "hpet",
@@ -427,9 +427,9 @@ def test_conditions_survive_the_run_folder() -> None:
 
 def test_fast_cells_of_a_simulated_drive() -> None:
     cells = {"slc_cache.static_size": "8 GB", "slc_cache.dynamic_share": "0.001"}
-    writes = fc.Stream.write("sequential", 131072, queue_depth=8)
+    writes = fc.Stream.write("sequential", 131072, queue_depth_per_worker=8)
     with fc.open_target("sim:class-tlc-nvme-consumer-1tb", settings=cells) as drive:
-        [artefact] = fc.observe(drive, fc.Workload([writes], seconds=14)).artefacts
+        [artefact] = fc.observe(drive, fc.Workload([writes], duration_s=14)).artefacts
     assert artefact.name == "write_cache"
     assert artefact.evidence["bytes_until_fall"] == pytest.approx(8e9, rel=0.15)
 
@@ -486,8 +486,8 @@ def test_a_target_that_hangs_does_not_take_the_run_with_it(
     monkeypatch.setattr(medium, "sample", fail)
     observer = Observer(str(path), direct=True)
     observer.begin()
-    mixed = fc.Stream(read_fraction=0.5, block_bytes=4096, pattern="random")
-    both = fc.Workload([mixed], seconds=1)
+    mixed = fc.Stream(read_share=0.5, block_bytes=4096, pattern="random")
+    both = fc.Workload([mixed], duration_s=1)
     seen = observer.end(both, 1 << 20)
     assert seen.sampled_blocks is None
     assert seen.flush_s == pytest.approx(0.1, abs=0.5)

@@ -22,11 +22,15 @@ SECONDS = 0.6
 
 
 def read(depth: int = 4, block_bytes: int = 4096) -> fc.Workload:
-    return fc.Workload([fc.Stream.read("random", block_bytes, queue_depth=depth)], seconds=SECONDS)
+    return fc.Workload(
+        [fc.Stream.read("random", block_bytes, queue_depth_per_worker=depth)], duration_s=SECONDS
+    )
 
 
 def write(depth: int = 4, block_bytes: int = 4096) -> fc.Workload:
-    return fc.Workload([fc.Stream.write("random", block_bytes, queue_depth=depth)], seconds=SECONDS)
+    return fc.Workload(
+        [fc.Stream.write("random", block_bytes, queue_depth_per_worker=depth)], duration_s=SECONDS
+    )
 
 
 def found(observed: Observed, name: str) -> Artefact:
@@ -69,7 +73,7 @@ def in_memory() -> Iterator[Path]:
 
 def test_a_file_system_in_memory() -> None:
     with in_memory() as path, fc.open_target(str(path), size=SIZE) as target:
-        target.run(fc.Workload([fc.Stream.write("sequential", MIB)], transfer_bytes=SIZE))
+        target.run(fc.Workload([fc.Stream.write("sequential", MIB)], volume_bytes=SIZE))
         artefact = found(fc.observe(target, read()), "page_cache")
     assert artefact.severity == "severe"
     assert "tmpfs" in artefact.seen
@@ -102,7 +106,7 @@ def test_blocks_that_were_allocated_and_never_written(tmp_path: Path) -> None:
         artefact = found(fc.observe(target, read()), "unwritten_blocks")
         assert artefact.evidence["hole_share"] == pytest.approx(1)
         everything = fc.Stream.write("sequential", MIB)
-        target.run(fc.Workload([everything], transfer_bytes=SIZE))
+        target.run(fc.Workload([everything], volume_bytes=SIZE))
         names = {artefact.name for artefact in fc.observe(target, read()).artefacts}
     assert "unwritten_blocks" not in names
 
@@ -176,10 +180,10 @@ def test_a_host_that_is_the_limit() -> None:
 
 def test_sqpoll_on_a_small_machine(filled: Path) -> None:
     workers = -(-len(os.sched_getaffinity(0)) // 2)
-    stream = fc.Stream.read("random", 4096, queue_depth=4, workers=workers)
+    stream = fc.Stream.read("random", 4096, queue_depth_per_worker=4, workers=workers)
     try:
         with fc.open_target(str(filled), engine="io_uring,sqpoll") as target:
-            observed = fc.observe(target, fc.Workload([stream], seconds=SECONDS))
+            observed = fc.observe(target, fc.Workload([stream], duration_s=SECONDS))
     except fc.UserError as error:
         pytest.skip(str(error))
     assert found(observed, "sqpoll_starvation").evidence["pollers"] == workers
@@ -235,7 +239,7 @@ def test_foreign_load(filled: Path) -> None:
 
 
 def test_a_rate_cap(filled: Path) -> None:
-    workload = fc.Workload([fc.Stream.read("random", 4096, queue_depth=8)], seconds=2)
+    workload = fc.Workload([fc.Stream.read("random", 4096, queue_depth_per_worker=8)], duration_s=2)
     with (
         loop(filled, "--direct-io=on") as device,
         _throttled(device, 300),

@@ -70,12 +70,12 @@ def test_the_capacity_is_what_the_name_says(name: str) -> None:
 def test_a_drive_serves_reads_and_writes(name: str) -> None:
     drive = fc.open_target(f"sim:{name}")
     span = 64 * 2**20
-    fill = Stream.write("sequential", 131072, span_bytes=span, queue_depth=4)
-    drive.run(Workload([fill], transfer_bytes=span))
-    for read_fraction in (1.0, 0.0, 0.5):
+    fill = Stream.write("sequential", 131072, span_bytes=span, queue_depth_per_worker=4)
+    drive.run(Workload([fill], volume_bytes=span))
+    for read_share in (1.0, 0.0, 0.5):
         stream = Stream(
-            read_fraction=read_fraction, block_bytes=4096, pattern="random",
-            span_bytes=span, queue_depth=4,
+            read_share=read_share, block_bytes=4096, pattern="random",
+            span_bytes=span, queue_depth_per_worker=4,
         )  # fmt: skip
         recording = drive.run(Workload([stream], ios=2000))
         assert recording.error_count == 0

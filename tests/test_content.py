@@ -15,8 +15,10 @@ MIB = 1 << 20
 def written(path: Path, content: str, count: int, block_bytes: int = 4096) -> bytes:
     """A file of ``count`` bytes after one sequential write of all of it."""
     with fc.open_target(str(path), size=count) as target:
-        stream = fc.Stream.write("sequential", block_bytes, content=content, queue_depth=8)
-        target.run(fc.Workload([stream], transfer_bytes=count))
+        stream = fc.Stream.write(
+            "sequential", block_bytes, content=content, queue_depth_per_worker=8
+        )
+        target.run(fc.Workload([stream], volume_bytes=count))
     return path.read_bytes()
 
 

@@ -14,8 +14,9 @@ CAPACITY = 10 * 10**9
 
 
 def _measurement(seconds: float = 600, **stream: object) -> Measurement:
-    access = dataclasses.replace(fc.Stream.write("random", 4096, queue_depth=32), **stream)  # type: ignore[arg-type]
-    return Measurement("soak/one", "writes", Workload([access], seconds=seconds))
+    hammering = fc.Stream.write("random", 4096, queue_depth_per_worker=32)
+    access = dataclasses.replace(hammering, **stream)  # type: ignore[arg-type]
+    return Measurement("soak/one", "writes", Workload([access], duration_s=seconds))
 
 
 def _departures(measurement: Measurement) -> Departures | None:

@@ -88,10 +88,10 @@ def test_what_probing_may_cost_a_real_drive() -> None:
     # What the reviews' largest drives were, at what steps.py takes a drive to write.
     capacity = 256 * 10**9
     reads = Subject("device", capacity, writable=False)
-    assert find_suite("explain-reads").plan(reads).seconds <= 600
+    assert find_suite("explain-reads").plan(reads).duration_s <= 600
     writes = Subject("device", capacity, needs_fill=True)
     everything = find_suite("explain").plan(writes)
-    assert everything.seconds <= 3600
+    assert everything.duration_s <= 3600
     assert everything.written_bytes <= 2 * capacity
 
 
@@ -107,8 +107,8 @@ def test_a_drive_is_written_at_most_twice(locator: str) -> None:
 
 def test_what_is_bounded_by_bytes_or_requests_is_written_at_most_so_often() -> None:
     stream = Stream.write("random", 4096)
-    for limit, bound in (({"ios": 10}, 40960), ({"transfer_bytes": 8192}, 8192)):
-        workload = Workload([stream], seconds=100.0, **limit)
+    for limit, bound in (({"ios": 10}, 40960), ({"volume_bytes": 8192}, 8192)):
+        workload = Workload([stream], duration_s=100.0, **limit)
         assert Measurement("w", "w", workload).written_bytes == bound
 
 

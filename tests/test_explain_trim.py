@@ -51,9 +51,7 @@ def test_where_it_shows_nothing_it_is_left_out(subject: Subject, reason: str) ->
 def test_a_part_of_a_file_is_given_back(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with fc.open_target(str(path), size=2**20) as target:
-        target.run(
-            fc.Workload([fc.Stream.write("sequential", 65536)], transfer_bytes=2**20, seed=1)
-        )
+        target.run(fc.Workload([fc.Stream.write("sequential", 65536)], volume_bytes=2**20, seed=1))
         target.trim(65536, 131072)
         content = path.read_bytes()
         assert content[65536:196608] == bytes(131072)

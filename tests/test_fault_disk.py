@@ -70,7 +70,7 @@ def test_an_error_under_load_keeps_what_was_measured(
     operation: Literal["read", "write"], kind: str, disk: FaultDisk
 ) -> None:
     make = getattr(fc.Stream, operation)
-    workload = fc.Workload([make("random", BLOCK, queue_depth=8)], seconds=20)
+    workload = fc.Workload([make("random", BLOCK, queue_depth_per_worker=8)], duration_s=20)
     later = threading.Timer(0.5, disk.tell, [Fault(operation, "eio")])
     with target_on(disk, kind) as locator, opened(locator, kind) as target:
         later.start()
@@ -110,15 +110,15 @@ def test_the_command_names_a_recording_partial(disk: FaultDisk, tmp_path: Path) 
 def test_a_delay_shows_at_its_length(kind: str, disk: FaultDisk) -> None:
     # So long that 5 % of it is more than a busy machine adds.
     delay_s = 0.5
-    stream = fc.Stream.read("random", BLOCK, queue_depth=8)
+    stream = fc.Stream.read("random", BLOCK, queue_depth_per_worker=8)
     slow: list[fc.Recording] = []
 
     def measure() -> None:
         ahead_of_others()
-        slow.append(target.run(fc.Workload([stream], seconds=0.9)))
+        slow.append(target.run(fc.Workload([stream], duration_s=0.9)))
 
     with target_on(disk, kind) as locator, fc.open_target(locator) as target:
-        swift = target.run(fc.Workload([stream], seconds=0.2)).read
+        swift = target.run(fc.Workload([stream], duration_s=0.2)).read
         disk.tell(Fault("read", "delay", seconds=delay_s))
         thread = threading.Thread(target=measure)
         thread.start()
@@ -131,7 +131,7 @@ def test_a_delay_shows_at_its_length(kind: str, disk: FaultDisk) -> None:
     assert read.latency_min_s >= delay_s  # type: ignore[operator]
     # Where the CPU is not ours first, a busy machine is slow without the delay, too.
     assert read.latency_percentile_s(99) < 1.05 * delay_s + 4 * slowest_s  # type: ignore[operator]
-    assert read.ios >= 2 * stream.queue_depth
+    assert read.ios >= 2 * stream.queue_depth_per_worker
 
 
 @ON
@@ -187,7 +187,7 @@ def test_a_hang_of_a_file_ends_the_run(
 ) -> None:
     path = str(disk.path)
     make = getattr(fc.Stream, operation)
-    workload = fc.Workload([make("random", BLOCK, queue_depth=queue_depth)], 60)
+    workload = fc.Workload([make("random", BLOCK, queue_depth_per_worker=queue_depth)], 60)
     later = threading.Timer(0.3, disk.tell, [Fault(operation, "hang")])
     # Were the run to wait for the medium, the medium goes on and the time tells.
     rescue = threading.Timer(40, disk.tell)

@@ -33,8 +33,8 @@ def _run(folder: Path) -> Path:
 
 def _iops(locator: str, depth: int) -> float:
     with fc.open_target(locator) as target:
-        stream = Stream.read("random", 4096, queue_depth=depth)
-        return target.run(Workload([stream], seconds=0.2)).iops
+        stream = Stream.read("random", 4096, queue_depth_per_worker=depth)
+        return target.run(Workload([stream], duration_s=0.2)).iops
 
 
 def test_a_program_is_measured_as_what_it_is(drive: str) -> None:

@@ -161,7 +161,7 @@ def test_a_drive_that_throttles_while_it_is_measured_is_found(tools: Path, tmp_p
     observer.tick()
     hot = {**NVME, "temperature": 358, "thm_temp1_trans_count": 7, "thm_temp1_total_time": 91}
     said.write_text(json.dumps(hot) + "\n")
-    seen = observer.end(fc.Workload([fc.Stream.read("random", 4096)], seconds=1), 1 << 20)
+    seen = observer.end(fc.Workload([fc.Stream.read("random", 4096)], duration_s=1), 1 << 20)
     assert (seen.drive_temperature_before_c, seen.drive_temperature_after_c) == (38, 85)
     assert (seen.drive_temperature_c, seen.drive_throttled, seen.drive_throttled_s) == (85, 3, 30)
     heat = {name: value for name, value in plain(seen).items() if name.startswith("drive_")}

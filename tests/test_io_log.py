@@ -50,9 +50,11 @@ def test_every_io_is_on_record_with_what_it_did(tmp_path: Path) -> None:
 
 
 def test_at_a_given_rate_the_log_knows_when_an_io_was_due() -> None:
-    stream = fc.Stream.read("random", 4096, queue_depth=1, arrival=fc.poisson_rate(200.0))
+    stream = fc.Stream.read(
+        "random", 4096, queue_depth_per_worker=1, arrival=fc.poisson_rate(200.0)
+    )
     with fc.open_target(DISK) as disk:
-        recording = disk.run(fc.Workload([stream], seconds=2, log_ios=10_000))
+        recording = disk.run(fc.Workload([stream], duration_s=2, log_ios=10_000))
     log, stages = recording.log, recording.read.stages
     assert log is not None
     waited = [stages[part].mean_s for part in ("queue", "lateness")]

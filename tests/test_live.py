@@ -82,7 +82,7 @@ def test_the_moment_is_what_passed_since_the_last_look() -> None:
 
 @pytest.mark.parametrize("arrival", ["closed", "poisson:2000"])
 def test_what_is_seen_while_a_workload_runs_adds_up_to_its_recording(arrival: str) -> None:
-    stream = fc.Stream.write("random", 4096, queue_depth=8, workers=2, arrival=arrival)
+    stream = fc.Stream.write("random", 4096, queue_depth_per_worker=8, workers=2, arrival=arrival)
     seen: list[tuple[float, int, int, float]] = []
 
     def watch(*now: Any) -> bool:
@@ -90,7 +90,7 @@ def test_what_is_seen_while_a_workload_runs_adds_up_to_its_recording(arrival: st
         return True
 
     with fc.open_target("sim:ocz-vector-256gb") as drive:
-        recording = drive.run(fc.Workload([stream], seconds=400), watch)
+        recording = drive.run(fc.Workload([stream], duration_s=400), watch)
     writes = recording.write
     for _, ios, count, latency_sum_s in seen:
         assert ios <= writes.ios

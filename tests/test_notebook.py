@@ -24,7 +24,7 @@ def shown(result: object) -> str:
 
 def test_a_recording_shows_its_operations() -> None:
     with fc.open_target("sim:ocz-core-64gb") as drive:
-        stream = fc.Stream(read_fraction=0.5, pattern="random", block_bytes=4096)
+        stream = fc.Stream(read_share=0.5, pattern="random", block_bytes=4096)
         recording = drive.run(fc.Workload([stream], ios=20))
     html = shown(recording)
     assert "<td>read</td>" in html
@@ -53,8 +53,8 @@ def test_names_of_drives_stay_text() -> None:
 
 def test_a_plot_has_latency_over_time_for_each_operation_that_took_seconds() -> None:
     with fc.open_target("sim:ocz-core-64gb") as drive:
-        stream = fc.Stream(read_fraction=0.5, pattern="random", block_bytes=4096)
-        long = fc.plot(drive.run(fc.Workload([stream], seconds=5)))
+        stream = fc.Stream(read_share=0.5, pattern="random", block_bytes=4096)
+        long = fc.plot(drive.run(fc.Workload([stream], duration_s=5)))
         short = fc.plot(drive.run(fc.Workload([stream], ios=2)))
     labels = [axes.get_ylabel() for axes in long.axes]
     assert {"read latency (ms)", "write latency (ms)"} <= set(labels)

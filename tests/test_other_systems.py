@@ -20,7 +20,7 @@ def another_system(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_measurement_is_observed_without_proc_and_sys(tmp_path: Path) -> None:
-    stream = fc.Stream(read_fraction=0.5, block_bytes=4096, pattern="random", queue_depth=4)
+    stream = fc.Stream(read_share=0.5, block_bytes=4096, pattern="random", queue_depth_per_worker=4)
     workload = fc.Workload([stream], ios=200)
     with fc.open_target(str(tmp_path / "file"), size=1 << 20, engine="sync") as target:
         observer = Observer(target.locator, direct=False, root=tmp_path / "nothing")

@@ -93,7 +93,7 @@ def test_everything_is_written_once() -> None:
     write = WORKLOAD.replace('duration = "2 s"', 'amount = "everything"')
     test = _planned(f'[[test]]\nname = "a"\n[[test.workload]]\n{write}')
     [measurement] = test.phases[0].measurements
-    assert measurement.workload.transfer_bytes == DRIVE.capacity_bytes // 4096 * 4096
+    assert measurement.workload.volume_bytes == DRIVE.capacity_bytes // 4096 * 4096
 
 
 @pytest.mark.parametrize(

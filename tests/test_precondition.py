@@ -45,12 +45,12 @@ def _filled(drive: Target) -> None:
 
 
 def test_it_stops_in_the_state_that_longer_writing_leads_to(drive_file: Path) -> None:
-    stream = Stream.write("random", 4096, queue_depth=32)
+    stream = Stream.write("random", 4096, queue_depth_per_worker=32)
     with fc.open_target(str(drive_file)) as drive:
         capacity = drive.capacity_bytes
 
         def rate(seed: int) -> float:
-            workload = Workload([stream], transfer_bytes=capacity, seed=seed)
+            workload = Workload([stream], volume_bytes=capacity, seed=seed)
             return drive.run(workload).bytes_per_second
 
         _filled(drive)
@@ -62,13 +62,13 @@ def test_it_stops_in_the_state_that_longer_writing_leads_to(drive_file: Path) ->
         assert outcome.steady
         assert outcome.written_bytes < 1.5 * capacity
         prepared = rate(101)
-        drive.run(Workload([stream], transfer_bytes=capacity, seed=102))
+        drive.run(Workload([stream], volume_bytes=capacity, seed=102))
         assert prepared == pytest.approx(rate(103), rel=0.03)
         assert fresh > 1.1 * prepared
 
 
 def test_it_gives_up_and_tells_failures(drive_file: Path) -> None:
-    stream = Stream.write("random", 4096, queue_depth=32)
+    stream = Stream.write("random", 4096, queue_depth_per_worker=32)
     with fc.open_target(str(drive_file)) as drive:
         outcome = write_until_steady(
             drive.run,
@@ -105,11 +105,11 @@ def test_prepare_saves_a_drive_that_was_written_until_steady(
     state = tmp_path / "worn.state"
     with fc.open_target(str(drive_file)) as drive:
         fc.prepare(drive, state, until_steady=True)
-    stream = Stream.write("random", 4096, queue_depth=32)
+    stream = Stream.write("random", 4096, queue_depth_per_worker=32)
     with fc.open_target(str(drive_file), state=state) as drive:
         count = drive.capacity_bytes // 2
         rates = [
-            drive.run(Workload([stream], transfer_bytes=count, seed=seed)).bytes_per_second
+            drive.run(Workload([stream], volume_bytes=count, seed=seed)).bytes_per_second
             for seed in (200, 201)
         ]
         assert rates[0] == pytest.approx(rates[1], rel=0.03)

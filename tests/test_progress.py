@@ -79,7 +79,7 @@ def test_a_simulated_drive_costs_what_its_ios_do_and_not_its_seconds() -> None:
     # Both are planned for 33 minutes of their own time.
     quick_plan, quick = _plan("sim:samsung-840-pro-256gb", "queue-depth")
     slow_plan, slow = _plan("sim:wd6400aaks", "queue-depth")
-    assert quick_plan.seconds == pytest.approx(slow_plan.seconds, rel=0.05)
+    assert quick_plan.duration_s == pytest.approx(slow_plan.duration_s, rel=0.05)
     # 200 and 90,000 I/Os a second, each five to ten times as long to compute on a disk.
     assert quick.of_plan(quick_plan) > 15 * slow.of_plan(slow_plan)
 
@@ -100,4 +100,4 @@ def test_a_real_targets_clock_is_the_walls(tmp_path_factory: pytest.TempPathFact
     path = tmp_path_factory.mktemp("real") / "t.bin"
     with fc.open_target(str(path), size=16 << 20) as target:
         plan = find_suite("reviews").plan(Subject.of(target))
-        assert Costs(target).of_plan(plan) == pytest.approx(plan.seconds)
+        assert Costs(target).of_plan(plan) == pytest.approx(plan.duration_s)

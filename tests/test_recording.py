@@ -50,8 +50,8 @@ def test_percentiles_outside_0_to_100_are_refused() -> None:
 
 def test_parts_agree_with_the_whole() -> None:
     with fc.open_target("sim:ocz-core-64gb") as drive:
-        stream = fc.Stream.read("random", 4096, queue_depth=4)
-        recording = drive.run(fc.Workload([stream], seconds=3))
+        stream = fc.Stream.read("random", 4096, queue_depth_per_worker=4)
+        recording = drive.run(fc.Workload([stream], duration_s=3))
     reads = recording.read
     assert list(recording.operations) == ["read"]
     assert reads.bytes == reads.ios * 4096
@@ -64,7 +64,7 @@ def test_parts_agree_with_the_whole() -> None:
 
 
 def test_energy_is_recorded_where_the_drive_file_gives_powers() -> None:
-    workload = fc.Workload([fc.Stream.read("random", 4096, queue_depth=4)], seconds=1)
+    workload = fc.Workload([fc.Stream.read("random", 4096, queue_depth_per_worker=4)], duration_s=1)
     with fc.open_target("sim:class-tlc-nvme-consumer-1tb") as drive:
         assert isinstance(drive, SimulatedTarget)
         before_j = drive.counters()["energy_j"]
@@ -83,18 +83,18 @@ def test_write_amplification_is_what_the_drive_counts() -> None:
         assert isinstance(drive, SimulatedTarget)
         drive.enter_steady_state()
         before = drive.counters()
-        stream = fc.Stream.write("random", 4096, queue_depth=8)
-        recording = drive.run(fc.Workload([stream], seconds=5))
+        stream = fc.Stream.write("random", 4096, queue_depth_per_worker=8)
+        recording = drive.run(fc.Workload([stream], duration_s=5))
         after = drive.counters()
         programmed = after["bytes_programmed"] - before["bytes_programmed"]
         assert recording.flash_programmed_bytes == programmed
         assert recording.write_amplification == programmed / recording.write.bytes
         # A drive in the steady state moves valid pages for each that the host writes.
         assert recording.write_amplification > 1.5
-        reads = drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=1))
+        reads = drive.run(fc.Workload([fc.Stream.read("random", 4096)], duration_s=1))
         assert reads.write_amplification is None
     with fc.open_target("sim:wd6400aaks") as drive:
-        assert drive.run(fc.Workload([stream], seconds=1)).flash_programmed_bytes is None
+        assert drive.run(fc.Workload([stream], duration_s=1)).flash_programmed_bytes is None
 
 
 def test_a_seed_repeats_a_run_exactly() -> None:
@@ -113,7 +113,7 @@ def test_a_seed_repeats_a_run_exactly() -> None:
 def test_plot_draws_what_was_recorded() -> None:
     pytest.importorskip("matplotlib")
     with fc.open_target("sim:ocz-core-64gb") as drive:
-        figure = fc.plot(drive.run(fc.Workload([fc.Stream.read("random", 4096)], seconds=2)))
+        figure = fc.plot(drive.run(fc.Workload([fc.Stream.read("random", 4096)], duration_s=2)))
     by_second, by_latency, *over_time = figure.axes
     assert by_second.get_ylabel() == "IOPS"
     assert by_latency.get_xlabel() == "latency (ms)"
@@ -154,9 +154,9 @@ def test_what_a_power_cut_takes_depends_on_flushes_and_capacitors() -> None:
 def test_open_loop_tells_queue_from_service_and_offers_its_rate() -> None:
     with fc.open_target("sim:wd6400aaks") as drive:
         stream = fc.Stream.read(
-            "random", 4096, queue_depth=1, arrival=fc.poisson_rate(40), workers=1
+            "random", 4096, queue_depth_per_worker=1, arrival=fc.poisson_rate(40), workers=1
         )
-        recording = drive.run(fc.Workload([stream], seconds=50))
+        recording = drive.run(fc.Workload([stream], duration_s=50))
     reads, offered = recording.read, recording.offered
     assert offered is not None
     assert offered.unissued == 0
@@ -178,7 +178,7 @@ def test_open_loop_tells_queue_from_service_and_offers_its_rate() -> None:
 def test_a_burst_queues_at_a_drive_that_serves_one_after_the_other() -> None:
     with fc.open_target("sim:wd6400aaks") as drive:
         stream = fc.Stream.read("random", 4096, arrival=fc.bursts(10, 10))
-        recording = drive.run(fc.Workload([stream], seconds=20))
+        recording = drive.run(fc.Workload([stream], duration_s=20))
     reads, offered = recording.read, recording.offered
     assert offered is not None
     assert (reads.ios, offered.unissued) == (200, 0)
@@ -192,8 +192,10 @@ def test_a_burst_queues_at_a_drive_that_serves_one_after_the_other() -> None:
 
 def test_a_rate_beyond_the_drive_is_told() -> None:
     with fc.open_target("sim:wd6400aaks") as drive:
-        stream = fc.Stream.read("random", 4096, queue_depth=1, arrival=fc.fixed_rate(1000))
-        recording = drive.run(fc.Workload([stream], seconds=2))
+        stream = fc.Stream.read(
+            "random", 4096, queue_depth_per_worker=1, arrival=fc.fixed_rate(1000)
+        )
+        recording = drive.run(fc.Workload([stream], duration_s=2))
     assert recording.offered is not None
     assert recording.offered.iops == pytest.approx(1000, rel=1e-3)
     assert recording.offered.unissued > 1000

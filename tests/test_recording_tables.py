@@ -13,10 +13,12 @@ from fourcorners.recording import Recording, columns
 from fourcorners.store import RunWriter
 from fourcorners.store.entry import entry_of
 
-STREAM = fc.Stream(read_fraction=0.5, block_bytes=4096, pattern=fc.zipf(0.99), queue_depth=4)
+STREAM = fc.Stream(
+    read_share=0.5, block_bytes=4096, pattern=fc.zipf(0.99), queue_depth_per_worker=4
+)
 WORKLOAD = fc.Workload(
     [STREAM, fc.Stream.read("random", 512, arrival=fc.bursts(100, 5, 200))],
-    seconds=2.5,
+    duration_s=2.5,
     ramp_s=0.5,
     log_ios=1000,
 )

@@ -72,19 +72,21 @@ def test_the_parameters_are_the_reviews() -> None:
     def streams(name: str) -> list[Stream]:
         return [one.workload.streams[0] for one in _measurements(_plan(name))]
 
-    assert [s.queue_depth for s in streams("outstanding-ios")] == [1 << n for n in range(9)] * 2
+    assert [s.queue_depth_per_worker for s in streams("outstanding-ios")] == [
+        1 << n for n in range(9)
+    ] * 2
     assert {s.block_bytes for s in streams("outstanding-ios")} == {65_536}
     matrix = _measurements(_plan("block-size-matrix"))
     assert len(matrix) == 2 * 8 * 8
-    assert {(m.workload.seconds, m.workload.ramp_s) for m in matrix} == {(30, 2)}
+    assert {(m.workload.duration_s, m.workload.ramp_s) for m in matrix} == {(30, 2)}
     assert {m.workload.streams[0].span_bytes for m in matrix} == {2**30}
-    assert [s.read_fraction for s in streams("mix")] == [n / 10 for n in range(10, -1, -1)]
+    assert [s.read_share for s in streams("mix")] == [n / 10 for n in range(10, -1, -1)]
     assert [s.alignment_bytes for s in streams("aligned-writes")] == [4096, 512]
     fills = [s for p in _plan("consistency-filled").phases for s in p.preparation]
     shares = [step.count / DRIVE.capacity_bytes for step in fills if isinstance(step, Fill)]
     assert shares == pytest.approx([0.25, 0.5, 0.75, 1], abs=1e-6)
     [hour, spare] = _measurements(_plan("consistency-hour"))
-    assert hour.workload.seconds == spare.workload.seconds == 3600
+    assert hour.workload.duration_s == spare.workload.duration_s == 3600
     assert spare.stream.span_bytes == pytest.approx(0.75 * DRIVE.capacity_bytes, abs=4096)
 
 
@@ -108,9 +110,9 @@ def test_snia_iops_is_that_of_the_specification(
     assert (whole.ios or 0) * 131_072 == pytest.approx(fill.written_bytes, rel=1e-5)
     for one in phase.first:
         stream = one.workload.streams[0]
-        assert (stream.queue_depth, stream.workers) == outstanding
+        assert (stream.queue_depth_per_worker, stream.workers) == outstanding
         assert stream.span_bytes == pytest.approx(share * DRIVE.capacity_bytes, abs=4096)
-        assert stream.fua is (edition == "enterprise" and stream.read_fraction < 1)
+        assert stream.fua is (edition == "enterprise" and stream.read_share < 1)
     tracked = [one.axes["variable"] for one in phase.first if one.axes["tracked"]]
     assert tracked == [
         "1 MiB random, R/W 100/0",
@@ -290,7 +292,7 @@ def test_lists_are_swept_and_shares_are_of_the_target(tmp_path: Path) -> None:
     )
     [test] = find_suite(str(path)).plan(DRIVE).tests
     ones = _measurements(test)
-    assert [(m.stream.read_fraction, m.stream.block_bytes) for m in ones] == [
+    assert [(m.stream.read_share, m.stream.block_bytes) for m in ones] == [
         (0, 4096),
         (0, 8192),
         (0.5, 4096),

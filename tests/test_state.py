@@ -14,8 +14,8 @@ SSD = "sim:ocz-vector-256gb"
 
 
 def _writes(seed: int) -> fc.Workload:
-    stream = fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth=3)
-    return fc.Workload([stream], seconds=20, seed=seed)
+    stream = fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth_per_worker=3)
+    return fc.Workload([stream], duration_s=20, seed=seed)
 
 
 def test_a_drive_goes_on_from_its_state(tmp_path: Path) -> None:

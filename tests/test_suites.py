@@ -39,35 +39,35 @@ def test_four_corners_are_those_of_the_vertex_3_review() -> None:
         "sequential-write-qd1-repeated",
     }
     random = corners["random-write-qd3-repeated"]
-    assert random.workload.seconds == 180
+    assert random.workload.duration_s == 180
     assert random.stream.span_bytes == 8 * GB
-    assert (random.stream.block_bytes, random.stream.queue_depth) == (4096, 3)
+    assert (random.stream.block_bytes, random.stream.queue_depth_per_worker) == (4096, 3)
     sequential = corners["sequential-read-qd1"]
-    assert sequential.workload.seconds == 60
+    assert sequential.workload.duration_s == 60
     assert sequential.stream.span_bytes == DRIVE.capacity_bytes
-    assert (sequential.stream.block_bytes, sequential.stream.queue_depth) == (131_072, 1)
+    assert (sequential.stream.block_bytes, sequential.stream.queue_depth_per_worker) == (131_072, 1)
 
 
 def test_the_queue_depth_sweep_is_that_of_the_sata_comparison() -> None:
     sweep = _measurements(_tests(DRIVE)["queue-depth"])
-    assert [m.stream.queue_depth for m in sweep.values()] == [*range(1, 32, 3)] * 2
-    assert {m.workload.seconds for m in sweep.values()} == {90}
+    assert [m.stream.queue_depth_per_worker for m in sweep.values()] == [*range(1, 32, 3)] * 2
+    assert {m.workload.duration_s for m in sweep.values()} == {90}
 
 
 def test_the_transfer_sizes_are_those_of_the_core_study() -> None:
     sweep = _measurements(_tests(DRIVE)["transfer-size"])
     assert [m.stream.block_bytes for m in sweep.values()] == [512 << n for n in range(21)] * 2
     assert {m.stream.alignment_bytes for m in sweep.values()} == {512}
-    assert sweep["read/512"].workload.seconds == 30
-    assert sweep["read/536870912"].workload.seconds == 300
+    assert sweep["read/512"].workload.duration_s == 30
+    assert sweep["read/536870912"].workload.duration_s == 300
 
 
 def test_consistency_is_that_of_the_vector_review() -> None:
     [phase] = _tests(DRIVE)["consistency"].phases
     assert phase.preparation == (Purge(), Fill(DRIVE.capacity_bytes))
     [measurement] = phase.measurements
-    assert measurement.workload.seconds == 2000
-    assert measurement.stream.queue_depth == 32
+    assert measurement.workload.duration_s == 2000
+    assert measurement.stream.queue_depth_per_worker == 32
     assert measurement.stream.span_bytes == DRIVE.capacity_bytes
 
 
@@ -180,7 +180,7 @@ class _Failing(SimulatedTarget):
     """A drive that dies under writes."""
 
     def run(self, workload: fc.Workload, watch: object = None, **options: Any) -> fc.Recording:
-        if workload.streams[0].queue_depth == 32:
+        if workload.streams[0].queue_depth_per_worker == 32:
             raise fc.UserError("the device went away")
         return super().run(workload, None)
 

@@ -56,7 +56,16 @@ def test_a_room_knows_those_before_it_only() -> None:
     ) == [("suites/tests.py", 1), ("attic.py", 1)]
 
 
-@pytest.mark.parametrize("text", ["def f(tmp): ...", "latSum = 2", "class QueueHelper: ..."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(tmp): ...",
+        "latSum = 2",
+        "class QueueHelper: ...",
+        "read_fraction = 0.5",
+        "def f(cluster_bytes): ...",
+    ],
+)
 def test_banned_words(text: str) -> None:
     assert places(rules.banned_identifiers, a=text) == [("a.py", 1)]
 

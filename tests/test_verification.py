@@ -163,7 +163,7 @@ def test_nonsense_of_python_is_refused_before_the_first_write(
         with pytest.raises(fc.UserError, match="seconds"):
             fc.verify(target, seconds=seconds)
         with pytest.raises(fc.UserError, match="seconds"):
-            fc.observe(target, fc.Workload([fc.Stream.write("random", 4096)], seconds=seconds))
+            fc.observe(target, fc.Workload([fc.Stream.write("random", 4096)], duration_s=seconds))
     assert file.read_bytes() == b"precious" * (MIB // 8)
 
 

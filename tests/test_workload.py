@@ -5,6 +5,7 @@ import json
 import pytest
 
 import fourcorners as fc
+from fourcorners.suites.test import Measurement
 
 DRIVE = "sim:ocz-core-64gb"
 
@@ -13,7 +14,9 @@ DRIVE = "sim:ocz-core-64gb"
     "stream",
     [
         fc.Stream.read("sequential", 131_072),
-        fc.Stream.write("random", 4096, span_bytes=8 * 10**9, queue_depth=3, content=fc.REPEATED),
+        fc.Stream.write(
+            "random", 4096, span_bytes=8 * 10**9, queue_depth_per_worker=3, content=fc.REPEATED
+        ),
         fc.Stream.write("random", 4096, alignment_bytes=512, content=fc.compressible(46)),
         fc.Stream.write(fc.zipf(0.99), 4096),
         fc.Stream.read(fc.hot_cold(0.2, 0.8), 4096),
@@ -23,7 +26,7 @@ DRIVE = "sim:ocz-core-64gb"
         fc.Stream.read("random", 4096, arrival=fc.bursts(1000, 4)),
         fc.Stream.read("random", 4096, arrival=fc.bursts(1000, 4, peak_iops=5000.5)),
         fc.Stream(
-            read_fraction=0.7,
+            read_share=0.7,
             pattern="random",
             block_bytes=8192,
             misalignment_bytes=32_256,
@@ -41,7 +44,7 @@ def test_the_core_takes_every_kind_of_stream(stream: fc.Stream) -> None:
     ("stream", "complaint"),
     [
         (fc.Stream.read("random", 1000), "multiple of 512"),
-        (fc.Stream.read("random", 4096, queue_depth=0), "queue depth 0"),
+        (fc.Stream.read("random", 4096, queue_depth_per_worker=0), "queue depth 0"),
         (fc.Stream.read(fc.zipf(0), 4096), "Zipf exponent 0"),
         (fc.Stream.read(fc.hot_cold(2, 0.8), 4096), "fraction of the data between 0 and 1"),
         (fc.Stream.read(fc.strided(1000), 4096), "stride of 1000 bytes"),
@@ -68,7 +71,13 @@ def test_a_workload_needs_an_end() -> None:
 
 
 def test_times_become_nanoseconds() -> None:
-    workload = fc.Workload([fc.Stream.read("random", 4096)], seconds=1.5, ramp_s=0.25)
+    workload = fc.Workload([fc.Stream.read("random", 4096)], duration_s=1.5, ramp_s=0.25)
     document = json.loads(workload.to_json())
     assert document["stop"] == {"time_ns": 1_500_000_000, "ios": None, "bytes": None}
     assert document["ramp_ns"] == 250_000_000
+
+
+def test_a_point_has_the_queue_depth_of_all_workers_also_where_one_workers_is_swept() -> None:
+    stream = fc.Stream.read("random", 4096, queue_depth_per_worker=8, workers=4)
+    swept = Measurement("a", "reads", fc.Workload([stream], duration_s=1), {"queue_depth": 8})
+    assert swept.point["queue_depth"] == 32

@@ -250,7 +250,7 @@ def _block_sentence(
     cause of the penalty."""
     if read is None:
         return []
-    cluster = access_model.cluster_bytes(
+    block_bytes = access_model.rewritten_block_bytes(
         write.access_penalty_s,
         write.sequential_rate_bytes_per_second,
         read.sequential_rate_bytes_per_second,
@@ -259,5 +259,5 @@ def _block_sentence(
     detail["write_to_read_penalty_ratio"] = ratio
     if ratio < _REWRITE_PENALTY_RATIO:
         return []
-    detail["cluster_bytes_estimate"] = cluster
-    return [say("access_model.block", reads=ratio, size=cluster)]
+    detail["cluster_bytes_estimate"] = block_bytes
+    return [say("access_model.block", reads=ratio, size=block_bytes)]

@@ -1,8 +1,9 @@
 """The access model: an I/O of s bytes takes a + s/B seconds.
 
 ``a`` is the access penalty, ``B`` the sequential rate. The model, the two-point estimate that its
-author calls time-left-seeking, and the explanation of its misfit by clusters come from steve8's
-blog, "How I figured out my OCZ Core 64GB SSD" (2008-07-25). The fit over all sizes is ours.
+author calls time-left-seeking, and the explanation of its misfit by rewritten blocks come from
+steve8's blog, "How I figured out my OCZ Core 64GB SSD" (2008-07-25). The fit over all sizes is
+ours.
 """
 
 from __future__ import annotations
@@ -190,11 +191,11 @@ def rate_without_penalties(
     return block_bytes / (seconds_per_io - penalties * access_penalty_s)
 
 
-def cluster_bytes(
+def rewritten_block_bytes(
     write_penalty_s: float, write_rate_bytes_per_second: float, read_rate_bytes_per_second: float
 ) -> float:
-    """The blog's estimate of the mapping cluster c: a small write reads the whole cluster and
-    writes it back, so penalty = c / write rate + c / read rate.
+    """The blog's estimate of the mapped block c (its "cluster"): a small write reads the whole
+    block and writes it back, so penalty = c / write rate + c / read rate.
 
     An over-estimate: it takes the copy to run at the full sequential rates.
     """
@@ -209,9 +210,9 @@ def penalties_per_io(
 ) -> Floats:
     """How many access penalties an I/O of each size pays: (t - s/B) / a, shape (sizes,).
 
-    The blog's story for a block-mapped drive: tiny writes 1, large ones 2 for their partial
-    first and last clusters. NaN where a penalty is less than 2 % of the time, so that a small
-    error of B would decide.
+    By the blog, a block-mapped drive pays 1 for tiny writes, and 2 for large ones, for their
+    partly written first and last blocks. NaN where a penalty is less than 2 % of the time, so that
+    a small error of B would decide.
     """
     penalties = (seconds_per_io - block_bytes / rate_bytes_per_second) / access_penalty_s
     told = access_penalty_s >= 0.02 * seconds_per_io

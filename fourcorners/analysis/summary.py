@@ -93,7 +93,7 @@ def classify(traits: Traits) -> tuple[str, Said]:
         and rewrites(write_s)
         and (traits.write.quickest_s or write_s) >= REWRITE_MIN_S
     ):
-        size = traits.cluster_bytes
+        size = traits.rewritten_block_bytes
         block = [] if size is None else [say("kind.block_at_most", size=size)]
         return "block-mapped", say(
             "kind.rewrites", read=read, write_s=write_s, reads=write_s / read_s, block=block

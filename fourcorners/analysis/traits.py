@@ -92,7 +92,7 @@ class Traits:
 
     read: Operation
     write: Operation
-    cluster_bytes: float | None
+    rewritten_block_bytes: float | None
     consistency: Mapping[str, Any] = field(default_factory=dict)
     consistency_level: bool = False
     """Whether random writes had come to a level after the cliff, if there was one: their steady
@@ -147,7 +147,7 @@ def gather(run: RunData, findings: Iterable[Finding]) -> Traits:
     return Traits(
         read=_operation(run, by_name, "read"),
         write=_operation(run, by_name, "write"),
-        cluster_bytes=write_model.get("cluster_bytes_estimate"),
+        rewritten_block_bytes=write_model.get("cluster_bytes_estimate"),
         consistency={} if consistency is None else consistency.detail,
         consistency_level=level,
         consistency_evidence=() if consistency is None else tuple(consistency.evidence),

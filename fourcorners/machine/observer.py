@@ -117,8 +117,8 @@ class Observer:
         assert before is not None, "begin comes first"
         cool, warm = self._health_before or Health(tool=""), self._health.read() or Health(tool="")
         offset, span = _extent(workload, capacity_bytes)
-        reads = any(stream.read_fraction > 0 for stream in workload.streams)
-        writes = any(stream.read_fraction < 1 for stream in workload.streams)
+        reads = any(stream.read_share > 0 for stream in workload.streams)
+        writes = any(stream.read_share < 1 for stream in workload.streams)
         sampled = _within(lambda: medium.sample(self._path, offset, span)) if reads else None
         copies, compressed = medium.copies_and_compresses(
             self._path, _text(self._facts.get("file_system")), self._mount_options

@@ -177,10 +177,10 @@ def _claimed(row: dict[str, str]) -> str:
 
 def _models(view: dict[str, Any]) -> Table:
     table = _table(
-        "Access model", "", "MB/s", "per access", "half speed at", "cluster, at most", "fails at"
+        "Access model", "", "MB/s", "per access", "half speed at", "block, at most", "fails at"
     )
     for row in view["models"]:
-        columns = ("operation", "rate", "penalty", "half", "cluster", "fails")
+        columns = ("operation", "rate", "penalty", "half", "block", "fails")
         table.add_row(*(row[column] for column in columns))
     return table
 

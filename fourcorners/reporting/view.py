@@ -341,7 +341,7 @@ def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
                         else wording.NOTHING,
                         "penalty": wording.duration(detail.get("access_penalty_s")),
                         "half": wording.size(detail.get("half_speed_bytes")),
-                        "cluster": _cluster(detail),
+                        "block": _rewritten_block(detail),
                         "fails": _fails(detail),
                         "verdict": str(finding.get("verdict") or ""),
                         "method": str(detail.get("method") or ""),
@@ -361,7 +361,7 @@ def _fails(detail: Mapping[str, Any]) -> str:
     return f"{low if low == high else f'{low} to {high}'} ({100 * worst:+.0f} %)"
 
 
-def _cluster(detail: Mapping[str, Any]) -> str:
+def _rewritten_block(detail: Mapping[str, Any]) -> str:
     estimate = wording.finite(detail.get("cluster_bytes_estimate"))
     return wording.size(estimate) if estimate is not None else ""
 

@@ -87,12 +87,12 @@ class Costs:
     def of_step(self, step: Step) -> float:
         """A step of preparation."""
         if not isinstance(self._target, SimulatedTarget):
-            return step.seconds
+            return step.duration_s
         match step:
             case Fill():
                 workloads = step.workloads(seed=1)
             case SteadyWrites():
-                workloads = [Workload([step.stream], transfer_bytes=step.written_bytes)]
+                workloads = [Workload([step.stream], volume_bytes=step.written_bytes)]
             case _:
                 # No command is served, so there is next to nothing to compute.
                 return 0.0
@@ -102,7 +102,7 @@ class Costs:
     def of_measurement(self, measurement: Measurement) -> float:
         """A measurement, with its ramp."""
         if not isinstance(self._target, SimulatedTarget):
-            return measurement.seconds
+            return measurement.duration_s
         return self._of_workload(measurement.workload)
 
     def of_measuring(self, phase: Adaptive) -> float:
@@ -121,7 +121,7 @@ class Costs:
     def _of_workload(self, workload: Workload) -> float:
         if not self._tries:
             return 0.0
-        seconds = None if workload.seconds is None else workload.ramp_s + workload.seconds
+        seconds = None if workload.duration_s is None else workload.ramp_s + workload.duration_s
         trial = self._trial(workload)
         if self._target.keeps_state:
             # What is moved in flash is handled unit by unit as well.
@@ -129,7 +129,7 @@ class Costs:
             tried_s = trial.ios * _SSD_IO_S + handled_bytes * _SSD_BYTE_S
         else:
             tried_s = trial.ios * _DISK_IO_S
-        return tried_s * trial.share_of(seconds, workload.ios, workload.transfer_bytes)
+        return tried_s * trial.share_of(seconds, workload.ios, workload.volume_bytes)
 
     def _trial(self, workload: Workload) -> _Trial:
         if workload.to_json() in self._of_full and self._steady is not None:
@@ -221,13 +221,13 @@ def _of_full(test: Test, capacity_bytes: int) -> set[str]:
 def _writes_all_over(stream: Stream, capacity_bytes: int) -> bool:
     span_bytes = stream.span_bytes or capacity_bytes
     random = stream.pattern != "sequential"
-    return stream.read_fraction < 1 and random and span_bytes >= _FULL_SHARE * capacity_bytes
+    return stream.read_share < 1 and random and span_bytes >= _FULL_SHARE * capacity_bytes
 
 
 def _on_all(workload: Workload) -> Workload:
     """Some I/Os of the same kind, all over a drive."""
     streams = [replace(stream, offset_bytes=0, span_bytes=None) for stream in workload.streams]
-    return Workload(streams, seconds=workload.seconds, ios=_STEADY_IOS)
+    return Workload(streams, duration_s=workload.duration_s, ios=_STEADY_IOS)
 
 
 def _shortened(workload: Workload, capacity_bytes: int) -> Workload:
@@ -235,9 +235,9 @@ def _shortened(workload: Workload, capacity_bytes: int) -> Workload:
     in nothing else."""
     streams: Sequence[Stream] = [_moved(stream, capacity_bytes) for stream in workload.streams]
     block_bytes = max(stream.block_bytes for stream in streams)
-    outstanding = sum(stream.queue_depth * stream.workers for stream in streams)
+    outstanding = sum(stream.queue_depth_per_worker * stream.workers for stream in streams)
     ios = max(min(_TRIAL_IOS, _TRIAL_BYTES // block_bytes), min(outstanding, 8), 1)
-    return Workload(streams, seconds=workload.seconds, ios=ios)
+    return Workload(streams, duration_s=workload.duration_s, ios=ios)
 
 
 def _moved(stream: Stream, capacity_bytes: int) -> Stream:

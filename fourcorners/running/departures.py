@@ -47,11 +47,11 @@ class Departures:
 
         streams = measurement.workload.streams
         closed = all(stream.arrival == CLOSED_LOOP for stream in streams)
-        if measurement.seconds < LONG_S or not closed or "round" in measurement.axes:
+        if measurement.duration_s < LONG_S or not closed or "round" in measurement.axes:
             return None
         conditions = Conditions(purged=purged, written_before_bytes=written_bytes)
         known = known_of(measurement.workload, conditions, capacity_bytes)
-        share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
+        share = sum(1 - stream.read_share for stream in streams) / len(streams)
         return cls(Follower(*known), share, CHANGE_MIN)
 
     def look(self, elapsed_s: float, ios: int, count: int) -> list[str]:

@@ -68,7 +68,7 @@ def write_until_steady(
     count = max(1, span_bytes // ROUNDS_PER_CAPACITY // block) * block
     written = 0
     for number in range(round(capacities_max * span_bytes / count)):
-        workload = Workload([stream], transfer_bytes=count, seed=seed + number)
+        workload = Workload([stream], volume_bytes=count, seed=seed + number)
         recording = run(workload)
         if recording.failure is not None or recording.interrupted:
             reason = recording.failure or "it was interrupted"

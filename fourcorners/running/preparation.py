@@ -51,7 +51,7 @@ class Preparation:
                 self._workloads.show(text, 0.0, 0.0)
                 return self._purge(text)
             case Rest():
-                self._rest(step.seconds, text)
+                self._rest(step.duration_s, text)
             case Trim() | TrimParts():
                 self._workloads.show(text, 0.0, 0.0)
                 for offset, count in step.ranges(self._target.capacity_bytes):
@@ -100,7 +100,7 @@ class Preparation:
         cost_s = self._costs.of_step(step)
         for workload in step.workloads(self._plan.seed):
             recording = self._workloads.run(
-                workload, text, step.seconds, cost_s, total_bytes=step.written_bytes
+                workload, text, step.duration_s, cost_s, total_bytes=step.written_bytes
             )
             check(text, recording)
             self._workloads.stop_if_requested()
@@ -116,7 +116,7 @@ class Preparation:
         cost_s = self._costs.of_step(step)
 
         def run(workload: Workload) -> Recording:
-            recording = self._workloads.run(workload, activity, step.seconds, cost_s)
+            recording = self._workloads.run(workload, activity, step.duration_s, cost_s)
             check(activity, recording)
             self._workloads.stop_if_requested()
             return recording

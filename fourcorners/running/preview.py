@@ -29,7 +29,7 @@ def preview(
             "purpose": test.purpose,
             "parameters": test.parameters,
             "skip_reason": test.skip_reason,
-            "seconds": round(test.seconds, 3),
+            "seconds": round(test.duration_s, 3),
             "drive_writes": round(test.written_bytes / capacity, 4),
             "phases": _phases(test, plan),
         }
@@ -41,7 +41,7 @@ def preview(
         "suite": plan.suite.name,
         "scale": plan.suite.scale,
         "seed": plan.seed,
-        "seconds": round(plan.seconds, 3),
+        "seconds": round(plan.duration_s, 3),
         "written_bytes": round(plan.written_bytes),
         "drive_writes": round(plan.written_bytes / capacity, 4),
         "destroys": destroyed(plan, locator, purge_plan),
@@ -107,7 +107,7 @@ def _phase(phase: Phase | Adaptive, plan: SuitePlan) -> dict[str, Any]:
         "repeated": f"up to {phase.batches_max} {phase.what}"
         if isinstance(phase, Adaptive)
         else None,
-        "seconds": round(phase.seconds, 3),
+        "seconds": round(phase.duration_s, 3),
         "times": 1,
     }
 

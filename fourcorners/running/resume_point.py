@@ -64,18 +64,18 @@ def longest_stretch_s(test: Test) -> float:
     longest = current = 0.0
     unwritten = False
     for phase in test.phases:
-        prepared_s = sum(step.seconds for step in phase.preparation)
+        prepared_s = sum(step.duration_s for step in phase.preparation)
         if begins_anew(phase):
             longest, current, unwritten = max(longest, current), 0.0, True
         current += prepared_s
         if isinstance(phase, Adaptive) and phase.from_round is not None:
             # Up to the first round's end all is lost, then a round at most.
-            round_s = sum(measurement.seconds for measurement in phase.first)
+            round_s = sum(measurement.duration_s for measurement in phase.first)
             longest, current, unwritten = max(longest, current + round_s), round_s, False
             continue
         for measurement in phase.measurements:
             unwritten = unwritten and not measurement.writes
-            longest = max(longest, current + measurement.seconds)
+            longest = max(longest, current + measurement.duration_s)
             if not unwritten:
-                current += measurement.seconds
+                current += measurement.duration_s
     return max(longest, current)

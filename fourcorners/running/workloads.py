@@ -114,7 +114,7 @@ class Workloads:
         recording = self.run(
             measurement.workload,
             measurement.label,
-            measurement.seconds,
+            measurement.duration_s,
             cost_s,
             observer=observer,
             departures=departures,

@@ -138,14 +138,14 @@ def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
     room = max(subject.area_bytes - offset, 0)
     span = min(_within(chosen["span"], subject), room) if "span" in chosen else room
     return Stream(
-        read_fraction=chosen["reads"],
+        read_share=chosen["reads"],
         block_bytes=chosen["block"],
         pattern=chosen.get("pattern") or partly_random(chosen["random"]),
         offset_bytes=offset,
         span_bytes=span,
         alignment_bytes=chosen.get("alignment"),
         misalignment_bytes=chosen.get("misalignment", 0),
-        queue_depth=chosen.get("queue-depth", 1),
+        queue_depth_per_worker=chosen.get("queue-depth", 1),
         arrival=chosen.get("arrival", CLOSED_LOOP),
         workers=chosen.get("workers", 1),
         content=chosen.get("content", "incompressible"),

@@ -17,15 +17,15 @@ OPERATIONS: tuple[Operation, ...] = ("read", "write")
 
 def access(operation: Operation, pattern: str, block_bytes: int, **fields: Any) -> Stream:
     """A stream that only reads or only writes."""
-    read_fraction = 1.0 if operation == "read" else 0.0
-    return Stream(read_fraction=read_fraction, pattern=pattern, block_bytes=block_bytes, **fields)
+    read_share = 1.0 if operation == "read" else 0.0
+    return Stream(read_share=read_share, pattern=pattern, block_bytes=block_bytes, **fields)
 
 
 def timed(
     id: str,
     label: str,
     stream: Stream,
-    seconds: float,
+    duration_s: float,
     *,
     seed: int = 1,
     ramp_s: float = 0.0,
@@ -33,7 +33,7 @@ def timed(
     **axes: Any,
 ) -> Measurement:
     """One stream for some seconds."""
-    workload = Workload([stream], seconds=seconds, ramp_s=ramp_s, seed=seed, log_ios=log_ios)
+    workload = Workload([stream], duration_s=duration_s, ramp_s=ramp_s, seed=seed, log_ios=log_ios)
     return Measurement(id, label, workload, axes)
 
 

@@ -22,7 +22,7 @@ SETTLE_S = 5.0
 class Purge:
     """Secure erase, or what the target has in its place."""
 
-    seconds = 1.0
+    duration_s = 1.0
     written_bytes = 0
 
     def describe(self, subject: Subject) -> str:
@@ -44,7 +44,7 @@ class Fill:
     block_bytes: int = FILL_BLOCK_BYTES
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """Estimate."""
         return self.written_bytes / WRITTEN_BYTES_PER_SECOND
 
@@ -69,7 +69,7 @@ class Fill:
             "sequential",
             self.block_bytes,
             span_bytes=span,
-            queue_depth=FILL_QUEUE_DEPTH,
+            queue_depth_per_worker=FILL_QUEUE_DEPTH,
             content=self.content,
         )
         tail = Stream.write(
@@ -84,12 +84,14 @@ class Fill:
 class Rest:
     """Time without I/O."""
 
-    seconds: float
+    duration_s: float
     written_bytes = 0
 
     def describe(self, subject: Subject) -> str:
         """One phrase, as a manifest's ``preparation`` has it."""
-        length = f"{self.seconds:g} s" if self.seconds < 60 else wording.clock(self.seconds)
+        length = (
+            f"{self.duration_s:g} s" if self.duration_s < 60 else wording.clock(self.duration_s)
+        )
         return f"pause of {length}"
 
 
@@ -102,7 +104,7 @@ def settle() -> Rest:
 class Trim:
     """TRIM of everything: nothing that the drive holds is needed any longer."""
 
-    seconds = 1.0
+    duration_s = 1.0
     written_bytes = 0
 
     def describe(self, subject: Subject) -> str:
@@ -123,7 +125,7 @@ class TrimParts:
     distance_bytes: int
     parts: int
 
-    seconds = 0.1
+    duration_s = 0.1
     written_bytes = 0
 
     def describe(self, subject: Subject) -> str:
@@ -146,7 +148,7 @@ class Restore:
     """Back to the saved state that the target was opened from."""
 
     state: str
-    seconds = 1.0
+    duration_s = 1.0
     written_bytes = 0
 
     def describe(self, subject: Subject) -> str:
@@ -162,7 +164,7 @@ class SteadyWrites:
     count: int
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """Estimate."""
         return self.written_bytes / WRITTEN_BYTES_PER_SECOND
 
@@ -174,7 +176,7 @@ class SteadyWrites:
     @property
     def stream(self) -> Stream:
         """What is written."""
-        return Stream.write("random", 4096, span_bytes=self.count, queue_depth=32)
+        return Stream.write("random", 4096, span_bytes=self.count, queue_depth_per_worker=32)
 
     def describe(self, subject: Subject) -> str:
         """One phrase, as a manifest's ``preparation`` has it."""

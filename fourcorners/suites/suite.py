@@ -67,9 +67,9 @@ class SuitePlan:
     tests: tuple[Test, ...]
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """Estimated time of everything that will run, on the target's clock."""
-        return sum(test.seconds for test in self.tests)
+        return sum(test.duration_s for test in self.tests)
 
     @property
     def written_bytes(self) -> float:

@@ -40,7 +40,7 @@ class Measurement:
     @property
     def writes(self) -> bool:
         """Whether anything is written."""
-        return any(stream.read_fraction < 1 for stream in self.workload.streams)
+        return any(stream.read_share < 1 for stream in self.workload.streams)
 
     @property
     def point(self) -> dict[str, Any]:
@@ -48,22 +48,22 @@ class Measurement:
         streams = self.workload.streams
         point: dict[str, Any] = {
             name: _common(getattr(stream, name) for stream in streams)
-            for name in ("operation", "pattern", "block_bytes", "queue_depth", "content")
+            for name in ("operation", "pattern", "block_bytes", "content")
         }
         point["operation"] = point["operation"] or "mixed"
-        if any(stream.arrival != CLOSED_LOOP for stream in streams):
-            point["queue_depth"] = None
-        elif point["queue_depth"] is not None:
-            point["queue_depth"] *= sum(stream.workers for stream in streams)
-        return {**point, **self.axes}
+        depth = _common(stream.queue_depth_per_worker for stream in streams)
+        if depth is None or any(stream.arrival != CLOSED_LOOP for stream in streams):
+            return {**point, "queue_depth": None, **self.axes}
+        # That of all workers, also where a suite sweeps that of one.
+        return {**point, **self.axes, "queue_depth": depth * sum(one.workers for one in streams)}
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """Estimated time on the target's clock."""
         workload = self.workload
-        limits = [] if workload.seconds is None else [workload.seconds]
-        if workload.transfer_bytes is not None:
-            limits.append(workload.transfer_bytes / WRITTEN_BYTES_PER_SECOND)
+        limits = [] if workload.duration_s is None else [workload.duration_s]
+        if workload.volume_bytes is not None:
+            limits.append(workload.volume_bytes / WRITTEN_BYTES_PER_SECOND)
         return workload.ramp_s + min(limits, default=0.0)
 
     @property
@@ -72,13 +72,13 @@ class Measurement:
         the reviews' time writes."""
         workload = self.workload
         streams = workload.streams
-        share = sum(1 - stream.read_fraction for stream in streams) / len(streams)
-        bounds = [] if workload.transfer_bytes is None else [workload.transfer_bytes * share]
+        share = sum(1 - stream.read_share for stream in streams) / len(streams)
+        bounds = [] if workload.volume_bytes is None else [workload.volume_bytes * share]
         if workload.ios is not None:
-            bytes_of_all = sum((1 - one.read_fraction) * one.block_bytes for one in streams)
+            bytes_of_all = sum((1 - one.read_share) * one.block_bytes for one in streams)
             bounds.append(workload.ios * bytes_of_all / len(streams))
         if not bounds:
-            return self._written_per_second * self.seconds
+            return self._written_per_second * self.duration_s
         return self._written_per_second * workload.ramp_s + min(bounds)
 
     @property
@@ -89,7 +89,7 @@ class Measurement:
         for stream in self.workload.streams:
             rate = min(WRITTEN_BYTES_PER_SECOND, WRITES_PER_SECOND * stream.block_bytes)
             kind = closed if stream.arrival == CLOSED_LOOP else opened
-            kind.append((1 - stream.read_fraction) * rate)
+            kind.append((1 - stream.read_share) * rate)
         return min(sum(closed) / max(len(closed), 1) + sum(opened), WRITTEN_BYTES_PER_SECOND)
 
 
@@ -110,9 +110,9 @@ class Phase:
     continues: bool = False
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """Estimated time on the target's clock."""
-        return sum(part.seconds for part in (*self.preparation, *self.measurements))
+        return sum(part.duration_s for part in (*self.preparation, *self.measurements))
 
     @property
     def written_bytes(self) -> float:
@@ -184,15 +184,15 @@ class Adaptive:
     @property
     def measuring_s(self) -> float:
         """The longest that measuring can take, on the target's clock."""
-        first = sum(measurement.seconds for measurement in self.first)
+        first = sum(measurement.duration_s for measurement in self.first)
         if self.later is not None:
-            return first + self.later_count * self.later.seconds
+            return first + self.later_count * self.later.duration_s
         return self.batches_max * first
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """The longest that it can take, on the target's clock."""
-        return sum(step.seconds for step in self.preparation) + self.measuring_s
+        return sum(step.duration_s for step in self.preparation) + self.measuring_s
 
     @property
     def written_bytes(self) -> float:
@@ -223,9 +223,9 @@ class Test:
     definition: str = ""
 
     @property
-    def seconds(self) -> float:
+    def duration_s(self) -> float:
         """Estimated time on the target's clock; where it depends on the drive, the longest."""
-        return sum(phase.seconds for phase in self.phases)
+        return sum(phase.duration_s for phase in self.phases)
 
     @property
     def written_bytes(self) -> float:

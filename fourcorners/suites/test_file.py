@@ -145,8 +145,8 @@ class _Workload:
             here.text(self.label) if self.label is not None else ", ".join([self.name, *texts]),
             Workload(
                 streams,
-                seconds=self._seconds("duration", scope),
-                transfer_bytes=amount,
+                duration_s=self._seconds("duration", scope),
+                volume_bytes=amount,
                 ramp_s=self._seconds("ramp", scope) or 0.0,
                 seed=seed,
                 log_ios=scope.value(self.limits.get("log-ios", 0)),

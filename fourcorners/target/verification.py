@@ -161,18 +161,18 @@ def verify(
             target.purge()
         load = [
             Stream(
-                read_fraction=0.5,
+                read_share=0.5,
                 block_bytes=block_bytes,
                 alignment_bytes=BLOCK_BYTES,
                 pattern="random",
                 span_bytes=count,
-                queue_depth=_LOAD_QUEUE_DEPTH,
+                queue_depth_per_worker=_LOAD_QUEUE_DEPTH,
             )
             for block_bytes in _LOAD_BLOCK_BYTES
         ]
         steps = [
             ("writing everything", _sequential(Stream.write, count, seed)),
-            ("mixed load", [Workload(load, seconds=seconds, seed=seed)]),
+            ("mixed load", [Workload(load, duration_s=seconds, seed=seed)]),
             *steps,
         ]
     for activity, workloads in steps:
@@ -258,7 +258,7 @@ def _sequential(make: Callable[..., Stream], count: int, seed: int) -> list[Work
                     block_bytes,
                     offset_bytes=offset,
                     span_bytes=length,
-                    queue_depth=_FILL_QUEUE_DEPTH,
+                    queue_depth_per_worker=_FILL_QUEUE_DEPTH,
                 )
             ],
             ios=length // block_bytes,

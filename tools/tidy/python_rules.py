@@ -19,9 +19,17 @@ BANNED_WORDS = frozenset(
         *("qd", "qdepth", "tmp", "lat", "bw", "cfg", "ctx", "idx", "num", "cnt", "pct", "perc"),
         # Python's times are float seconds and its sizes bytes: "_s" and "_bytes".
         *("msec", "usec", "sec", "secs", "millis", "micros", "kb", "mb", "gb", "tb"),
+        # The glossary has another word: a block-mapped drive has blocks.
+        *("cluster", "clusters"),
     ]
 )
 """Parts of an identifier, as underscores and capitals divide it."""
+
+BANNED_NAMES = {
+    "read_fraction": "read_share",
+    "transfer_bytes": "volume_bytes",
+}
+"""Whole identifiers, and the one that stands for it (docs/glossary.md)."""
 
 BANNED_FILES = frozenset(
     [
@@ -101,7 +109,8 @@ def order_of_rooms(tree: Tree) -> Iterator[Offence]:
 
 
 def banned_identifiers(tree: Tree) -> Iterator[Offence]:
-    """No name of the package has a part that is among :data:`BANNED_WORDS`."""
+    """No name of the package has a part that is among :data:`BANNED_WORDS`, or is among
+    :data:`BANNED_NAMES`."""
     for path, module in tree.modules.items():
         if Path(path).stem in BANNED_FILES:
             yield Offence(path, 1, "the file's name is a picture: use the field's word")
@@ -109,6 +118,8 @@ def banned_identifiers(tree: Tree) -> Iterator[Offence]:
             if word in BANNED_WORDS:
                 yield Offence(path, 1, f"the file's name has the word {word}")
         for name, line in _bound_names(module):
+            if name in BANNED_NAMES:
+                yield Offence(path, line, f"{name}: the word is {BANNED_NAMES[name]}")
             for word in _words(name):
                 if word in BANNED_WORDS:
                     yield Offence(path, line, f"{name} has the word {word}")

@@ -53,7 +53,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             span_bytes=span,
             alignment_bytes=boundary,
             misalignment_bytes=boundary - sector if straddles else 0,
-            queue_depth=parameters.depth,
+            queue_depth_per_worker=parameters.depth,
         )
 
     def write(boundary: int, straddles: bool, time_s: float) -> Measurement:
@@ -83,7 +83,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
                 2 * sector,
                 span_bytes=count,
                 alignment_bytes=2 * sector,
-                queue_depth=parameters.depth,
+                queue_depth_per_worker=parameters.depth,
             ),
             time_s,
             seed=seed,

@@ -46,17 +46,17 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "sequential",
             block,
             span_bytes=count,
-            queue_depth=parameters.depth,
+            queue_depth_per_worker=parameters.depth,
             arrival=bursts(AT_ONCE_IOPS, count // block),
         )
-        workload = Workload([stream], seconds=LONGEST_S, transfer_bytes=count, seed=seed)
+        workload = Workload([stream], duration_s=LONGEST_S, volume_bytes=count, seed=seed)
         return Measurement(id, label, workload, {"stage": id})
 
     waiting = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(WAITING_IOPS))
 
     def wait(id: str, sentinel: int) -> tuple[Measurement, ...]:
         """Until the write buffer is empty; then the same small reads each time."""
-        now_and_then = Workload([waiting], seconds=WAITING_S, seed=seed)
+        now_and_then = Workload([waiting], duration_s=WAITING_S, seed=seed)
         measurement = Measurement(id, "reads now and then", now_and_then, {"stage": "waiting"})
         return (
             measurement,

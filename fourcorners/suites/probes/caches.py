@@ -69,7 +69,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def reads(id: str, label: str, pattern: str, size: int, offset: int = 0) -> Measurement:
         stream = access("read", pattern, size, offset_bytes=offset, span_bytes=span - offset)
-        workload = Workload([stream], seconds=parameters.time_s, ios=parameters.reads, seed=seed)
+        workload = Workload([stream], duration_s=parameters.time_s, ios=parameters.reads, seed=seed)
         return Measurement(id, label, workload)
 
     def again(region: int, offset: int = 0) -> Measurement:
@@ -82,7 +82,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             span_bytes=region,
         )
         time_s = min(parameters.time_s, ios * AGAIN_READ_S)
-        workload = Workload([stream], seconds=time_s, ios=ios, seed=seed)
+        workload = Workload([stream], duration_s=time_s, ios=ios, seed=seed)
         label = f"{chosen_size(region)}, {PASSES} times over"
         axes = {"region_bytes": region, "wanted_ios": ios}
         return Measurement(f"again/{region}", label, workload, axes)
@@ -95,7 +95,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             span_bytes=area,
             arrival=fixed_rate(PAUSED_PER_SECOND),
         )
-        workload = Workload([stream], seconds=parameters.time_s, seed=seed)
+        workload = Workload([stream], duration_s=parameters.time_s, seed=seed)
         label = f"every {chosen_size(distance)}, with pauses"
         return Measurement(f"ahead/{distance}", label, workload, {"distance_bytes": distance})
 
@@ -113,7 +113,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             )
             for number in range(count)
         ]
-        workload = Workload(streams, seconds=parameters.time_s, seed=seed)
+        workload = Workload(streams, duration_s=parameters.time_s, seed=seed)
         label = f"{count} sequences side by side"
         return Measurement(f"streams/{count}", label, workload, {"sequences": count})
 

@@ -53,7 +53,9 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     prepared = prepares(subject, parameters.preparation)
 
     def reads(id: str, label: str, size: int, time_s: float, **fields: object) -> Measurement:
-        stream = access("read", "random", size, **{"queue_depth": parameters.depth, **fields})
+        stream = access(
+            "read", "random", size, **{"queue_depth_per_worker": parameters.depth, **fields}
+        )
         return timed(id, label, stream, time_s, seed=seed, ramp_s=time_s / 10)
 
     def window(count: int) -> Measurement:
@@ -93,12 +95,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def beside(depth: int, stripe: int) -> Measurement:
         streams = [
-            access("read", "random", block, span_bytes=block, queue_depth=depth),
+            access("read", "random", block, span_bytes=block, queue_depth_per_worker=depth),
             access("read", "random", block, offset_bytes=stripe, span_bytes=block),
         ]
         # Long enough for a read that waits for all others to come round ten times.
         time_s = max(parameters.time_s, depth * 1e-3)
-        workload = Workload(streams, seconds=time_s, ramp_s=time_s / 5, seed=seed)
+        workload = Workload(streams, duration_s=time_s, ramp_s=time_s / 5, seed=seed)
         axes = {"beside": depth, "stripe_bytes": stripe}
         return Measurement(
             f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
@@ -128,7 +130,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def due(id: str, label: str, streams: list[Stream], **axes: int) -> Measurement:
         time_s = PAIRS / PAIRS_PER_SECOND
-        return Measurement(id, label, Workload(streams, seconds=time_s, seed=seed), axes)
+        return Measurement(id, label, Workload(streams, duration_s=time_s, seed=seed), axes)
 
     def on_channels(
         page: int, offsets: Sequence[int], turn: int | None = None
@@ -204,7 +206,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         1.0,
     )
     fill = Measurement(
-        fill.id, fill.label, Workload(fill.workload.streams, transfer_bytes=span, seed=seed)
+        fill.id, fill.label, Workload(fill.workload.streams, volume_bytes=span, seed=seed)
     )
     return Plan(
         {

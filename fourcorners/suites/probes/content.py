@@ -62,11 +62,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             BLOCK_BYTES,
             offset_bytes=number % places * part,
             span_bytes=part,
-            queue_depth=parameters.depth,
+            queue_depth_per_worker=parameters.depth,
             content=content,
             arrival=bursts(AT_ONCE_IOPS, part // BLOCK_BYTES),
         )
-        workload = Workload([stream], seconds=LONGEST_S, transfer_bytes=part, seed=seed + number)
+        workload = Workload([stream], duration_s=LONGEST_S, volume_bytes=part, seed=seed + number)
         # What comes first fills caches.
         axes = {"data": content, "number": number, "counted": number > 0}
         return Measurement(f"{content.replace(':', '-')}/{number}", content, workload, axes)

@@ -43,8 +43,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     prepared = prepares(subject, parameters.preparation)
 
     def random(depth: int) -> Measurement:
-        stream = access("read", "random", block, span_bytes=span, queue_depth=depth)
-        workload = Workload([stream], seconds=parameters.time_s, ios=parameters.ios, seed=seed)
+        stream = access("read", "random", block, span_bytes=span, queue_depth_per_worker=depth)
+        workload = Workload([stream], duration_s=parameters.time_s, ios=parameters.ios, seed=seed)
         return Measurement(f"random/{depth}", f"random reads, queue depth {depth}", workload)
 
     def large(of: str, size: int, offset: int, count: int) -> Measurement:
@@ -54,11 +54,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             size,
             offset_bytes=offset,
             span_bytes=count,
-            queue_depth=LINK_DEPTH,
+            queue_depth_per_worker=LINK_DEPTH,
         )
         # The first reads of a place bring it into a cache.
         workload = Workload(
-            [stream], seconds=parameters.time_s / 16, ramp_s=parameters.time_s / 40, seed=seed
+            [stream], duration_s=parameters.time_s / 16, ramp_s=parameters.time_s / 40, seed=seed
         )
         label = f"{of} data, {chosen_size(size)} reads"
         return Measurement(f"link/{of}/{size}", label, workload, {"of": of})

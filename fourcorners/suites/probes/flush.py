@@ -47,16 +47,16 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         "flushed": Stream.write("random", block, span_bytes=span, flush_every_writes=1),
         "read": Stream.read("random", block, span_bytes=span, arrival=apart),
         "just written": Stream(
-            read_fraction=0.5, pattern="random", block_bytes=block, span_bytes=block
+            read_share=0.5, pattern="random", block_bytes=block, span_bytes=block
         ),
         "just read": Stream.read("random", block, span_bytes=block),
     }
     counted: dict[str, Any] = {
-        "seconds": LONGEST_S,
-        "transfer_bytes": parameters.writes * block,
+        "duration_s": LONGEST_S,
+        "volume_bytes": parameters.writes * block,
     }
     # What was written before is on the medium when the first one counts.
-    flushed: dict[str, Any] = {"seconds": FLUSHED_S, "ramp_s": parameters.apart_s}
+    flushed: dict[str, Any] = {"duration_s": FLUSHED_S, "ramp_s": parameters.apart_s}
     # Each kind has places of its own: what was just written would be on dies in a fixed order.
     points = [
         Measurement(

@@ -98,11 +98,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             of,
             offset_bytes=offset,
             span_bytes=count,
-            queue_depth=parameters.depth,
+            queue_depth_per_worker=parameters.depth,
             arrival=bursts(AT_ONCE_IOPS, count // of),
         )
         workload = Workload(
-            [stream], seconds=parameters.fill_time_s, transfer_bytes=count, seed=seed
+            [stream], duration_s=parameters.fill_time_s, volume_bytes=count, seed=seed
         )
         return Measurement(id, "written in sequence", workload, {"stage": stage})
 
@@ -110,10 +110,13 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         number: int, stage: str = "overwrite", count: int = chunk, **axes: int
     ) -> Measurement:
         stream = Stream.write(
-            "random", OVERWRITE_BLOCK_BYTES, span_bytes=area, queue_depth=parameters.depth
+            "random",
+            OVERWRITE_BLOCK_BYTES,
+            span_bytes=area,
+            queue_depth_per_worker=parameters.depth,
         )
         workload = Workload(
-            [stream], seconds=parameters.time_s, transfer_bytes=count, seed=seed + 1 + number
+            [stream], duration_s=parameters.time_s, volume_bytes=count, seed=seed + 1 + number
         )
         label = _LABELS[stage]
         return Measurement(f"{stage}/{number}", label, workload, {"stage": stage, **axes})
@@ -245,7 +248,7 @@ def _pace(parts: Sequence[Recording]) -> list[float]:
 
 def _reads(stage: str, area: int, iops: float, seconds: float, seed: int, turn: int) -> Measurement:
     stream = Stream.read("random", 4 * KIB, span_bytes=area, arrival=fixed_rate(iops))
-    workload = Workload([stream], seconds=seconds, seed=seed + turn)
+    workload = Workload([stream], duration_s=seconds, seed=seed + turn)
     return Measurement(f"{stage}/{turn}", "small reads", workload, {"stage": stage})
 
 
@@ -258,7 +261,7 @@ def _beside_reads(
         BESIDE_BLOCK_BYTES,
         offset_bytes=first,
         span_bytes=count,
-        queue_depth=DEPTH,
+        queue_depth_per_worker=DEPTH,
         arrival=fixed_rate(rate_bytes_per_second / BESIDE_BLOCK_BYTES),
     )
     read = Stream.read(
@@ -268,7 +271,7 @@ def _beside_reads(
         alignment_bytes=READ_DISTANCE_BYTES,
     )
     seconds = min(seconds, count / rate_bytes_per_second)
-    workload = Workload([write, read], seconds=seconds, seed=seed, log_ios=LOGGED_IOS)
+    workload = Workload([write, read], duration_s=seconds, seed=seed, log_ios=LOGGED_IOS)
     return Measurement("beside", "reads beside sequential writes", workload, {"stage": "beside"})
 
 

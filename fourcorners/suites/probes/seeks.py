@@ -48,7 +48,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         ]
         # Other places for each distance: chance that all share would look like the arm.
         workload = Workload(
-            streams, seconds=parameters.time_s, ios=ios, seed=seed + offsets[-1] // MIB
+            streams, duration_s=parameters.time_s, ios=ios, seed=seed + offsets[-1] // MIB
         )
         return Measurement(id, label, workload, axes)
 
@@ -65,7 +65,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         f"every {chosen_size(STRIDE_BYTES)}",
         Workload(
             [stream],
-            seconds=parameters.time_s,
+            duration_s=parameters.time_s,
             ios=parameters.followed,
             seed=seed,
             log_ios=parameters.followed,

@@ -108,7 +108,7 @@ def _reads(kind: str, offset: int, part_bytes: int, count: int, seed: int) -> Me
     return Measurement(
         f"{kind.replace(' ', '-')}/{part_bytes}",
         f"{kind}, {chosen_size(part_bytes)}",
-        Workload([stream], seconds=LONGEST_S, ios=count, seed=seed),
+        Workload([stream], duration_s=LONGEST_S, ios=count, seed=seed),
         {"kind": kind, "part_bytes": part_bytes},
     )
 

@@ -56,11 +56,11 @@ class UnreadPlaces:
             "read",
             strided(_FORGETTING_HOP * _FORGETTING_BLOCK_BYTES),
             _FORGETTING_BLOCK_BYTES,
-            queue_depth=4,
+            queue_depth_per_worker=4,
             offset_bytes=self._area_bytes,
             span_bytes=FORGOTTEN_BYTES,
         )
-        workload = Workload([stream], transfer_bytes=FORGOTTEN_BYTES, seed=self.seed)
+        workload = Workload([stream], volume_bytes=FORGOTTEN_BYTES, seed=self.seed)
         return Measurement(f"forget-{id}", "other reads", workload)
 
     def strides(self) -> list[int]:
@@ -69,7 +69,7 @@ class UnreadPlaces:
 
     def stride(self, turn: int) -> Measurement:
         """Reads at that stride."""
-        stream = self.once(0, self.block_bytes, turn, queue_depth=self.depth)
+        stream = self.once(0, self.block_bytes, turn, queue_depth_per_worker=self.depth)
         label = f"reads every {chosen_size(turn)}"
         return self._few(f"stride/{turn}", label, [stream], turn, stride_bytes=turn)
 
@@ -80,7 +80,7 @@ class UnreadPlaces:
 
     def _apart(self, distance: int, turn: int) -> Measurement:
         streams = [
-            self.once(place, self.block_bytes, turn, part, queue_depth=self.depth // 2)
+            self.once(place, self.block_bytes, turn, part, queue_depth_per_worker=self.depth // 2)
             for place, part in ((0, 1), (distance, 2))
         ]
         label = f"two streams, {chosen_size(distance)} apart"
@@ -88,7 +88,7 @@ class UnreadPlaces:
 
     def _edge(self, boundary: int, turn: int) -> Measurement:
         place, size = boundary - self.block_bytes, 2 * self.block_bytes
-        stream = self.once(place, size, turn, queue_depth=self.depth)
+        stream = self.once(place, size, turn, queue_depth_per_worker=self.depth)
         label = f"across {chosen_size(boundary)}, each place once"
         return self._few(f"edge/{boundary}", label, [stream], turn, edge_bytes=boundary)
 
@@ -97,7 +97,7 @@ class UnreadPlaces:
     ) -> Measurement:
         ios = min(_READS, self._area_bytes // turn // 2 * 2 - 2)
         return Measurement(
-            id, label, Workload(streams, ios=ios, seconds=5 * self.time_s, seed=self.seed), axes
+            id, label, Workload(streams, ios=ios, duration_s=5 * self.time_s, seed=self.seed), axes
         )
 
     @property

@@ -80,11 +80,11 @@ class SniaSetting:
     ) -> Stream:
         """Random data over the active range, at the edition's depth and threads."""
         return Stream(
-            read_fraction=reads,
+            read_share=reads,
             pattern=pattern,
             block_bytes=block_bytes,
             span_bytes=self.active_bytes,
-            queue_depth=depth or self.depth,
+            queue_depth_per_worker=depth or self.depth,
             workers=threads or self.threads,
             fua=not self.edition.cache and reads < 1,
         )
@@ -202,14 +202,14 @@ def in_round(
     own_seed = seed + 1000 * number
     place: dict[str, Any] = {"round": number, "variable": label}
     # What SNIA's plots of convergence show, beside the tracked variables.
-    if stream.read_fraction == 0:
+    if stream.read_share == 0:
         place["round_of_writes"] = number
-    if stream.read_fraction == 1:
+    if stream.read_share == 1:
         place["round_of_reads"] = number
     return Measurement(
         f"round-{number}/{id}",
         f"round {number}: {label}",
-        Workload([stream], seconds=seconds, seed=own_seed),
+        Workload([stream], duration_s=seconds, seed=own_seed),
         {**place, "tracked": metric is not None, "metric": metric, **axes},
     )
 

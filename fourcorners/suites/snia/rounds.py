@@ -258,7 +258,7 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
         "4 KiB random write, one at a time",
         Workload(
             [setting.stream(0.0, "random", BLOCK_4K, 1, 1)],
-            seconds=parameters.histogram_s,
+            duration_s=parameters.histogram_s,
             seed=seed,
         ),
         {"counts_exceedances": True},

@@ -49,8 +49,8 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
         "4 KiB random write",
         Workload(
             [stream],
-            seconds=parameters.time_s,
-            transfer_bytes=parameters.capacities * subject.area_bytes,
+            duration_s=parameters.time_s,
+            volume_bytes=parameters.capacities * subject.area_bytes,
             seed=seed,
         ),
         {"variant": "4 KiB random write", "counts_exceedances": True},
@@ -58,7 +58,7 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
     histogram = Measurement(
         "histogram",
         "4 KiB random write, for the histogram",
-        Workload([stream], seconds=parameters.histogram_s, seed=seed + 1),
+        Workload([stream], duration_s=parameters.histogram_s, seed=seed + 1),
         {"counts_exceedances": True},
     )
     return Plan(
@@ -152,7 +152,7 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
         return Measurement(
             id,
             ", ".join(filter(None, ["4 KiB random write", variant, which])),
-            Workload([stream], seconds=seconds, seed=own_seed),
+            Workload([stream], duration_s=seconds, seed=own_seed),
             {"variant": variant, **axes},
         )
 
@@ -237,7 +237,7 @@ def plan_cross(subject: Subject, parameters: CrossParameters, seed: int) -> Plan
         stream = setting.stream(0.0, pattern, block, threads=1)
         own_seed = seed + ("before", "random", "after").index(id)
         return Measurement(
-            id, label, Workload([stream], seconds=seconds, seed=own_seed), {"variant": label}
+            id, label, Workload([stream], duration_s=seconds, seed=own_seed), {"variant": label}
         )
 
     measurements = (

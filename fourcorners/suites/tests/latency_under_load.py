@@ -73,11 +73,11 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
 
     def stream(arrival: str, depth: int) -> Stream:
         return Stream(
-            read_fraction=parameters.reads,
+            read_share=parameters.reads,
             pattern="random",
             block_bytes=parameters.block_bytes,
             span_bytes=span,
-            queue_depth=depth,
+            queue_depth_per_worker=depth,
             arrival=arrival,
         )
 

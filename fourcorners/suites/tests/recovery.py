@@ -41,8 +41,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     def writes(id: str, seconds: float, variant: str, which: str = "", **axes: Any) -> Measurement:
         nonlocal count
         count += 1
-        stream = Stream.write("random", 4 * KIB, queue_depth=DEPTH, span_bytes=area)
-        workload = Workload([stream], seconds=seconds, seed=seed + count)
+        stream = Stream.write("random", 4 * KIB, queue_depth_per_worker=DEPTH, span_bytes=area)
+        workload = Workload([stream], duration_s=seconds, seed=seed + count)
         label = f"{LABEL}, {which or variant}"
         return Measurement(id, label, workload, {"variant": variant, **axes})
 

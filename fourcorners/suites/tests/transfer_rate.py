@@ -66,7 +66,7 @@ def profile(
         return Measurement(
             f"{operation}/{place}",
             f"{chosen_size(block_bytes)} sequential {operation} at {chosen_size(offset)}",
-            Workload([stream], transfer_bytes=piece, seed=seed),
+            Workload([stream], volume_bytes=piece, seed=seed),
             {"position_bytes": offset},
         )
 

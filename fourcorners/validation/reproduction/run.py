@@ -156,4 +156,4 @@ def _prepare(target: SimulatedTarget, step: Step) -> None:
                 seed=SEED,
             )
     else:
-        target.idle(step.seconds)
+        target.idle(step.duration_s)

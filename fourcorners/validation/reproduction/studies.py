@@ -75,15 +75,15 @@ def penalties(recorded: Recorded, experiment: str) -> Floats:
     )
 
 
-def cluster_mib(recorded: Recorded, experiment: str) -> float:
-    """The cluster that a write's penalty is the copying of."""
+def block_mib(recorded: Recorded, experiment: str) -> float:
+    """The block whose copying costs the penalty of a write."""
     reads, writes = (model(recorded, experiment, operation) for operation in ("read", "write"))
-    cluster = access_model.cluster_bytes(
+    block_bytes = access_model.rewritten_block_bytes(
         writes.access_penalty_s,
         writes.sequential_rate_bytes_per_second,
         reads.sequential_rate_bytes_per_second,
     )
-    return cluster / MIB
+    return block_bytes / MIB
 
 
 def tail(recorded: Recorded, experiment: str) -> Floats:
@@ -131,7 +131,7 @@ def _first_below_half(iops: Floats) -> int:
 
 
 FUNCTIONS = (
-    model, misfit, profile_misfit, access_s, freed_rate, penalties, cluster_mib,
+    model, misfit, profile_misfit, access_s, freed_rate, penalties, block_mib,
     tail, spread, plateau_ratio, sharpness_s, plateau_s, steady_iops,
 )  # fmt: skip
 """What expressions may call, without their first argument."""

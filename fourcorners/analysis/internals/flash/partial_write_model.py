@@ -117,7 +117,7 @@ def _blog_unit(writes: Sequence[Measured], reads: Sequence[Measured]) -> float |
         )
         for points in (writes, reads)
     )
-    return access_model.cluster_bytes(
+    return access_model.rewritten_block_bytes(
         write.access_penalty_s,
         write.sequential_rate_bytes_per_second,
         read.sequential_rate_bytes_per_second,

@@ -94,8 +94,8 @@ def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int
 
     def write(pattern: str, block: int, of_user: float, seed: int) -> None:
         count = int(of_user * user) // block * block
-        stream = Stream.write(pattern, block, queue_depth=DEPTH)
-        target.run(Workload([stream], seconds=_LONGEST_S, transfer_bytes=count, seed=seed))
+        stream = Stream.write(pattern, block, queue_depth_per_worker=DEPTH)
+        target.run(Workload([stream], duration_s=_LONGEST_S, volume_bytes=count, seed=seed))
 
     write("sequential", FILL_BLOCK_BYTES, 1.0, seed)
     write("random", OVERWRITE_BLOCK_BYTES, share, seed)

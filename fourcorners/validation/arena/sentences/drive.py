@@ -95,7 +95,7 @@ class KnownDrive:
 
     def reads(self, block_bytes: int, depth: int, seconds: float = 2.0) -> float:
         """Random reads a second over all of the full drive, aligned, when it does nothing else."""
-        stream = Stream.read("random", block_bytes, queue_depth=depth)
+        stream = Stream.read("random", block_bytes, queue_depth_per_worker=depth)
         return _rate(self._full, stream, seconds)
 
     def writes_when_fresh(
@@ -104,10 +104,12 @@ class KnownDrive:
         """Small random writes a second over a filled span of a drive that is empty beyond, after
         so many bytes of them."""
         target = self.fresh(span_bytes)
-        stream = Stream.write("random", _SMALL_BYTES, span_bytes=span_bytes, queue_depth=depth)
+        stream = Stream.write(
+            "random", _SMALL_BYTES, span_bytes=span_bytes, queue_depth_per_worker=depth
+        )
         if written_bytes:
             ios = max(1, round(written_bytes / _SMALL_BYTES))
-            target.run(Workload([stream], seconds=_AT_REST_S, ios=ios, seed=6))
+            target.run(Workload([stream], duration_s=_AT_REST_S, ios=ios, seed=6))
         return _rate(target, stream, seconds)
 
     def steady(self) -> SimulatedTarget | None:
@@ -137,15 +139,15 @@ class KnownDrive:
 
     def longer(self, seconds: float) -> Floats:
         """Small random writes to the full drive, of each second; shape (seconds,)."""
-        recording = self.fresh(seed=11).run(Workload([_hammering()], seconds=seconds, seed=12))
+        recording = self.fresh(seed=11).run(Workload([_hammering()], duration_s=seconds, seed=12))
         return np.asarray(recording.write.second_ios[: int(seconds)], np.float64)
 
 
 def _hammering() -> Stream:
-    return Stream.write("random", _SMALL_BYTES, queue_depth=32)
+    return Stream.write("random", _SMALL_BYTES, queue_depth_per_worker=32)
 
 
 def _rate(target: SimulatedTarget, stream: Stream, seconds: float, seed: int = 8) -> float:
-    recording = target.run(Workload([stream], seconds=seconds, ios=_IOS_MAX, seed=seed))
+    recording = target.run(Workload([stream], duration_s=seconds, ios=_IOS_MAX, seed=seed))
     [operation] = recording.operations.values()
     return operation.ios / recording.elapsed_s

@@ -56,8 +56,8 @@ def draw(seed: int, index: int, attempt: int = 0) -> TraceCase:
     if policy == "d-choices":
         collection["candidates"] = int(chance.integers(2, 11))
     collection["shared_stream"] = bool(chance.random() < 0.3)
-    stream: dict[str, Any] = {"pattern": "random", "block_bytes": 4096, "read_fraction": 0.0}
-    stream["queue_depth"] = int(chance.choice([1, 4, 32]))
+    stream: dict[str, Any] = {"pattern": "random", "block_bytes": 4096, "read_share": 0.0}
+    stream["queue_depth_per_worker"] = int(chance.choice([1, 4, 32]))
     sections: dict[str, dict[str, Any]] = {"garbage_collection": collection}
     filled, used, test = 1.0, 0.0, 7.0
     match kind:
@@ -86,7 +86,7 @@ def draw(seed: int, index: int, attempt: int = 0) -> TraceCase:
         case "used before":
             used = _between(chance, 2.0, 4.0)
         case "mixed and large writes":
-            stream["read_fraction"] = float(chance.choice([0.0, 0.3, 0.5, 0.65]))
+            stream["read_share"] = float(chance.choice([0.0, 0.3, 0.5, 0.65]))
             stream["block_bytes"] = int(chance.choice([4096, 8192, 16384, 65536]))
     return TraceCase(
         kind=kind,

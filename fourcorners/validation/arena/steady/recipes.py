@@ -46,7 +46,7 @@ class Compared:
 
 def is_comparable(case: TraceCase) -> bool:
     """Whether the case is about uniform random writes, which preconditioning is defined by."""
-    return case.stream.pattern == "random" and case.stream.read_fraction == 0
+    return case.stream.pattern == "random" and case.stream.read_share == 0
 
 
 def compare(seed: int, index: int) -> Compared:
@@ -77,14 +77,14 @@ def _compare(case: TraceCase, attempts: int) -> tuple[Compared, float]:
 
     def rate(capacities: float, seed: int) -> float:
         count = int(capacities * capacity)
-        workload = Workload([case.stream], transfer_bytes=count, seed=seed)
+        workload = Workload([case.stream], volume_bytes=count, seed=seed)
         return drive.run(workload).bytes_per_second
 
     seeds = [case.seed + 10**6 * number for number in range(1, 5)]
     for workload in Fill(capacity, times=CUSTOMARY_FILLS).workloads(case.seed):
         run(workload)
     count = int(CUSTOMARY_CAPACITIES * capacity)
-    run(Workload([case.stream], transfer_bytes=count, seed=seeds[0]))
+    run(Workload([case.stream], volume_bytes=count, seed=seeds[0]))
     customary, customary_rate = written, rate(MEASURED_CAPACITIES, seeds[1])
     halves = [rate(MEASURED_CAPACITIES, seed) for seed in seeds[2:]]
     long_run = 2 / (1 / halves[0] + 1 / halves[1])

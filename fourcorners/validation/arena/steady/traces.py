@@ -61,12 +61,12 @@ def simulate(case: TraceCase) -> Trace:
     fill_s *= capacity / (filled or capacity // 16)
     if not filled:
         drive.purge()
-    write_share = 1 - case.stream.read_fraction
+    write_share = 1 - case.stream.read_share
     if case.used_capacities:
         count = int(case.used_capacities * capacity / write_share)
-        drive.run(Workload([case.stream], transfer_bytes=count, seed=case.seed))
+        drive.run(Workload([case.stream], volume_bytes=count, seed=case.seed))
     count = int(case.test_capacities * capacity / write_share)
-    recording = drive.run(Workload([case.stream], transfer_bytes=count, seed=case.seed + 1))
+    recording = drive.run(Workload([case.stream], volume_bytes=count, seed=case.seed + 1))
     # The last second is not a whole one.
     written = recording.write.second_bytes[:-1].astype(np.float64)
     clean = written.copy()
