@@ -98,6 +98,8 @@ def test_an_impossible_argument_is_one_sentence(name: str, argument: str) -> Non
         ("page_mapped", ["cache=1M", "streams=2", "copyback=1", "block_pages=16", "spare=0.2"]),
         ("superblock", ["block_pages=4", "page=8K", "buffer=1M", "spare=0.2"]),
         ("superblock", ["block_pages=4", "page=8K", "buffer=1M", "paced=1", "parity=1"]),
+        ("superblock", ["block_pages=4", "page=8K", "buffer=1M", "flush_above=1", "spare=0.2"]),
+        ("dftl", ["cmt=512", "page=2K", "channels=1", "block_pages=8", "prefetch=4"]),
         ("dftl", ["cmt=1K", "page=16K", "block_pages=16", "spare=0.5"]),
         ("dftl", ["cmt=4K", "prefetch=8", "block_pages=32", "spare=0.4"]),
     ],

@@ -142,6 +142,7 @@ static void load(uint32_t number, uint32_t page, uint32_t most) {
     struct job *job = &jobs[number];
     uint32_t translation = page / page_entries, end = (translation + 1) * page_entries;
     if (end > logical_pages) end = logical_pages;
+    if (most > cmt_entries / 2) most = cmt_entries / 2; /* or they would evict each other */
     for (; job->loaded < most && page < end && entry_of[page] == NONE && job->steps + 4 <= MOST_STEPS; job->loaded++, page++) {
         uint32_t entry = entries_used < cmt_entries ? entries_used++ : evict(job);
         entries[entry] = (struct entry){.page = page, .loader = number};
@@ -338,15 +339,18 @@ static void counters(void) {
     item("map_misses", (double)misses);
 }
 
+/* By the names of findings where there is one that asks the same, else by names of our own. */
 static void truths(void) {
     double page = (double)with.page_bytes, data_pages = (double)all_dies * die_pages - translation_pages;
     item("capacity_bytes", (double)with.capacity_bytes);
+    item("rotation_rpm", 0);
     item("channels", with.channels);
     item("dies", all_dies);
     item("planes_per_die", 1);
     item("parallel_units", all_dies);
     item("page_bytes", page);
-    item("mapping_unit_bytes", page);
+    item("stripe_bytes", page); /* written in sequence, before the next die */
+    item("mapping_unit", page);
     item("pages_per_block", with.block_pages);
     item("block_bytes", with.block_pages * page);
     item("physical_bytes", (double)all_dies * die_pages * page);
@@ -361,7 +365,7 @@ static void truths(void) {
     item("program_ns", with.program_ns);
     item("erase_ns", with.erase_ns);
     item("page_transfer_ns", page * with.ns_per_byte);
-    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
+    item("link_ceiling", 1e9 / host.ns_per_byte);
     item("volatile_cache", false);
     item("reads_of_erased_blocks_use_flash", false); /* but for the mapping */
 }

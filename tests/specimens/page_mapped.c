@@ -412,9 +412,11 @@ static void power_cut(void) { /* programs under way are finished; what waits in 
         while (planes[p].writes.first != NONE) free_command(pop(&planes[p].writes));
 }
 
+/* By the names of findings where there is one that asks the same, else by names of our own. */
 static void truths(void) {
     double page_ns = (double)with.page_bytes * with.ns_per_byte + with.command_ns;
     item("capacity_bytes", (double)with.capacity_bytes);
+    item("rotation_rpm", 0);
     item("channels", with.channels);
     item("dies", all_dies);
     item("planes_per_die", with.planes);
@@ -422,7 +424,8 @@ static void truths(void) {
     item_text("allocation_order", with.order);
     item("parallel_units", with.multiplane ? all_planes : all_dies);
     item("page_bytes", (double)with.page_bytes);
-    item("mapping_unit_bytes", (double)with.page_bytes);
+    item("stripe_bytes", (double)with.page_bytes * (with.order[0] == 'P' ? with.planes : 1)); /* written in sequence, before the next die */
+    item("mapping_unit", (double)with.page_bytes);
     item("pages_per_block", (double)with.block_pages);
     item("block_bytes", (double)(with.block_pages * with.page_bytes));
     item("bits_per_cell", bits);
@@ -435,7 +438,7 @@ static void truths(void) {
     item("program_upper_ns", with.program_ns[bits - 1]);
     item("erase_ns", with.erase_ns);
     item("page_transfer_ns", page_ns);
-    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
+    item("link_ceiling", 1e9 / host.ns_per_byte);
     item("volatile_cache", with.cache_pages > 0);
     item("reads_of_erased_blocks_use_flash", with.erased_reads);
 }

@@ -220,7 +220,7 @@ static void host_programmed(uint64_t number, uint64_t b) {
 
 static bool write_out(void) { /* a slice of what was not written for the longest time; false: not now */
     if (forced > dirty) forced = dirty;
-    if (!forced && (dirty < slice_units || dirty <= with.flush_above * entry_count)) return false;
+    if (!forced && (dirty < slice_units || (first_waiting == NONE && dirty <= with.flush_above * entry_count))) return false;
     if (victim != NONE && (!with.paced || paced_host * victim_valid > paced_moved * (superblock_units - victim_valid))) return false;
     if (!has_place(HOST) || die_host_programs[die_of(streams[HOST].slice)]) return false;
     uint32_t number = new_job(), units[MOST_UNITS];
@@ -456,15 +456,18 @@ static void counters(void) {
     item("host_units", (double)host_units);
 }
 
+/* By the names of findings where there is one that asks the same, else by names of our own. */
 static void truths(void) {
     double flash_units = (double)superblocks * data_slices * slice_units;
     item("capacity_bytes", (double)with.capacity_bytes);
+    item("rotation_rpm", 0);
     item("channels", with.channels);
     item("dies", all_dies);
     item("planes_per_die", with.planes);
     item("parallel_units", all_dies);
     item("page_bytes", (double)with.page_bytes);
-    item("mapping_unit_bytes", (double)with.unit_bytes);
+    item("stripe_bytes", (double)slice_bytes()); /* written in sequence, before the next die */
+    item("mapping_unit", (double)with.unit_bytes);
     item("pages_per_block", with.block_pages);
     item("superblock_bytes", (double)superblock_units * (double)with.unit_bytes);
     item("parity", with.parity);
@@ -477,7 +480,7 @@ static void truths(void) {
     item("read_cell_ns", with.read_ns);
     item("program_ns", with.program_ns);
     item("erase_ns", with.erase_ns);
-    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
+    item("link_ceiling", 1e9 / host.ns_per_byte);
     item("volatile_cache", true);
     item("reads_of_erased_blocks_use_flash", false);
 }
@@ -519,8 +522,10 @@ static void lay_out(void) {
     if (entry_count < slice_units * all_dies) fail("The buffer is smaller than a page of every plane.");
     double needed = (double)logical_units / ((double)data_slices * slice_units);
     superblocks = (uint32_t)ceil((1 + with.spare) * needed);
-    if (with.gc_free < 2 || superblocks - needed < with.gc_free + 2)
-        fail("The spare area is too small: it needs gc_free (at least 2) and two more superblocks, of %.0f.", needed);
+    /* Some superblock must always have a slice to gain, even if what is invalid lies evenly in all. */
+    double least = with.gc_free + 2 + superblocks / (double)data_slices;
+    if (with.gc_free < 2 || superblocks - needed < least)
+        fail("The spare area is too small: it needs gc_free (at least 2), two and a slice of each more superblocks: %.0f.", ceil(least));
 }
 
 int main(int count, char **values) {
