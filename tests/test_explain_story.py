@@ -35,7 +35,7 @@ def test_a_disk_is_told_by_what_moves() -> None:
         "This is a mechanical disk. It turns 7,200 times a minute. Its rate falls from 117 MB/s at "
         "the outer edge to 61.5 MB/s at the inner one, in 16 zones. It accepts 32 commands at once "
         "and reorders them: random reads become up to 2.80 times as fast. Not identifiable here: 1 "
-        "of 9 quantities; each says why."
+        "of 9 quantities; each states the reason."
     )
 
 
@@ -77,5 +77,7 @@ def test_a_model_that_does_not_hold_is_not_told_as_one() -> None:
     fails = explanation.tell([*read, _found("misfit_read", 0.5)])
     assert holds.detail["figures"] == ["read_access_penalty", "read_sequential_rate"]
     assert fails.detail["figures"] == []
-    assert "A read costs 90.0 µs beside its transfer, at 4,000 MB/s." in holds.text
+    assert (
+        "A read costs 90.0 µs in addition to its transfer, which runs at 4,000 MB/s." in holds.text
+    )
     assert "A small read takes 60.0 µs." in fails.text

@@ -24,8 +24,8 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
     [
         (
             say("mapping_unit.measured", value=4096.0, cost=1.93),
-            "The drive maps 4 KiB at a time: a small write across a multiple of that costs "
-            "1.93 times as much as one beside it, and no more across larger powers of two.",
+            "The drive maps units of 4 KiB: a small write across a multiple of that costs 1.93"
+            " times as much as one within a unit, and larger powers of two cost no more.",
         ),
         (
             say(
@@ -34,28 +34,28 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
                 gain=7.5,
                 why=say("parallel_units.station"),
             ),
-            "By conflicts alone: 8 dies conflict, and so many reads are served at the same "
-            "time where nothing else limits them. That reads gain 7.50 times from a queue does"
-            " not contradict it, and would not tell it: something that every command passes, "
-            "or several share, is busy before the units are: how many these are does not show.",
+            "By conflicts alone: 8 dies conflict, so that many reads are served at the same "
+            "time unless something else limits them. That reads become 7.50 times as fast with"
+            " a queue agrees with this but does not show it: a part that every command passes,"
+            " or that several units share, is busy before the units are, so their number does "
+            "not show.",
         ),
         (
             say(
                 "durability.kept", shown=say("durability.times_written", written=2e-5, times=PLAIN)
             ),
-            "A plain write takes 10.0 µs, a forced one 11.0 µs, a read 90.0 µs, and one of "
-            "what was just written 20.0 µs: writes are durable in a buffer that keeps its "
-            "content.",
+            "A plain write takes 10.0 µs, a FUA write 11.0 µs, a read 90.0 µs, and a read of "
+            "data just written 20.0 µs: writes are durable in a buffer that keeps its content.",
         ),
         (
             say("track_switch.no_turns", times=[1e-3, 1.5e-3]),
-            "At the end of a track the disk needs 1.00 ms or 1.50 ms, but these do not come in"
-            " turn as switches of heads and cylinders do.",
+            "At the end of a track the disk needs 1.00 ms or 1.50 ms, but these do not "
+            "alternate as head and cylinder switches do.",
         ),
         (
             say("any.under_load", text="It is so.", doubt=DOUBT),
-            "Other load disturbed 3 of 4 probes that only read, and this one cannot tell. "
-            "Under it this came out: It is so.",
+            "Other load disturbed 3 of 4 probes that only read, so this one is not reliable. "
+            "The value under that load was: It is so.",
         ),
         (
             say(
