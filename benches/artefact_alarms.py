@@ -189,14 +189,14 @@ def suites(folder: Path) -> Tally:
     tally = Tally("quick suite, simulated")
     for drive in catalog.names():
         run = fc.characterize(f"sim:{drive}", profile="quick", out=folder)
-        names = {f["name"].removeprefix(PREFIX) for f in run.findings if PREFIX in f["name"]}
+        names = {f.name.removeprefix(PREFIX) for f in run.findings if PREFIX in f.name}
         tally.runs += 1
         tally.unclean.update(names & {"preconditioning"})
         tally.alarms.update(names - {"preconditioning"})
         tally.alarmed += bool(names - {"preconditioning"})
         for finding in run.findings:
-            if finding["name"].removeprefix(PREFIX) in names - {"preconditioning"}:
-                print(f"{drive}: {finding['text']}", file=sys.stderr)
+            if finding.name.removeprefix(PREFIX) in names - {"preconditioning"}:
+                print(f"{drive}: {finding.text}", file=sys.stderr)
     return tally
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fourcorners.analysis.finding import Finding
+    from fourcorners.finding import Finding
     from fourcorners.recording import Recording
     from fourcorners.running.explanation import Explanation
     from fourcorners.store.reader import Run
@@ -37,14 +37,14 @@ def _recording(recording: Recording) -> str:
 def _finding(finding: Finding) -> str:
     from fourcorners.reporting.notebook import findings_html
 
-    return findings_html([finding.to_dict()])
+    return findings_html([finding])
 
 
 def _explanation(explanation: Explanation) -> str:
     from fourcorners.reporting.notebook import findings_html
 
     name = explanation.runs[-1].manifest.target.name
-    return findings_html([finding.to_dict() for finding in explanation.findings], name)
+    return findings_html(explanation.findings, name)
 
 
 def _run(run: Run) -> str:
@@ -54,7 +54,7 @@ def _run(run: Run) -> str:
 
 
 _SHOWN: dict[tuple[str, str], Callable[[Any], str]] = {
-    ("fourcorners.analysis.finding", "Finding"): _finding,
+    ("fourcorners.finding", "Finding"): _finding,
     ("fourcorners.recording.recording", "Recording"): _recording,
     ("fourcorners.running.explanation", "Explanation"): _explanation,
     ("fourcorners.store.reader", "Run"): _run,

@@ -9,8 +9,6 @@ same way. Nothing here fails: ``None``, NaN, infinities and text that is no numb
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 NOTHING = "–"  # en dash: no value
 
@@ -203,32 +201,6 @@ def spread(value: object, bounds: object, unit: str) -> str:
         return text
     alike = len({quantity(bound, unit) for bound in bounds}) == 1
     return text if alike else f"{text} ({interval(bounds, unit)})"
-
-
-def finding_value(finding: Mapping[str, Any]) -> str:
-    """The value of a finding, as ``findings.json`` has it: a name where it has one, yes or no,
-    "none" of what is not there, a count as a whole number."""
-    value, unit = finite(finding.get("value")), finding.get("unit")
-    detail = finding.get("detail") or {}
-    if value is None:
-        return NOTHING
-    if "label" in detail:
-        return str(detail["label"])
-    if unit == "yes/no":
-        return "yes" if value else "no"
-    if value == 0 and (detail.get("discrete") or unit in ("B", "B/s", "s")):
-        return "none"
-    if unit == "1" and detail.get("discrete"):
-        return f"{value:,.0f}"
-    return quantity(value, unit)
-
-
-def finding_interval(finding: Mapping[str, Any]) -> str:
-    """The interval of a finding; "bounds" where it is a sweep's resolution or a tolerance, which
-    holds the truth always. Empty without one."""
-    text = interval(finding.get("interval"), finding.get("unit"))
-    bounds = (finding.get("detail") or {}).get("interval") == "resolution"
-    return f"{text}, bounds" if text and bounds else text
 
 
 def count(things: int, noun: str) -> str:

@@ -12,6 +12,7 @@ from made_manifest import entry_of_test, made_manifest
 from made_recordings import made
 
 from fourcorners.analysis import find
+from fourcorners.finding import Finding
 from fourcorners.manifest import Manifest
 from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
@@ -164,14 +165,14 @@ def core_run() -> FakeRun:
     return run
 
 
-def named(findings: list[dict[str, Any]], name: str) -> dict[str, Any]:
+def named(findings: Iterable[Finding], name: str) -> Finding:
     """The one finding of that name."""
-    (finding,) = [f for f in findings if f["name"] == name]
+    (finding,) = [one for one in findings if one.name == name]
     return finding
 
 
 def codes(run: FakeRun, name: str) -> set[str]:
     """What the one finding of that name says, by the codes of its sentences."""
-    (finding,) = [one for one in find(run) if one.name == name]
+    finding = named(find(run), name)
     assert finding.said is not None
     return set(finding.said.codes)

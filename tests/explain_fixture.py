@@ -9,6 +9,7 @@ from fourcorners.analysis.internals.answer import Answer, known
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding
 from fourcorners.sentences import say
 from fourcorners.validation.arena.drive_text import (
     Bytes,
@@ -76,11 +77,11 @@ def probed(
     sections: Mapping[str, Mapping[str, Any]],
     folder: Path,
     tests: tuple[str, ...] | None = None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Finding]:
     """The findings of a probe, or of some of a suite's, by name."""
     path = folder / "drive.toml"
     path.write_text(drive_file("drive", "page-mapped-ssd", sections).text, "utf-8")
     with fc.open_target(str(path)) as target:
         run = fc.run(probe, target, tests=tests, out=folder / "runs")
     assert {test.status for test in run.manifest.tests} == {"complete"}
-    return {finding["name"]: finding for finding in run.findings}
+    return {finding.name: finding for finding in run.findings}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from made_recordings import made
 
 from fourcorners.analysis import latency_over_time
 from fourcorners.documents import changed, plain
+from fourcorners.finding import Finding
 from fourcorners.manifest import Chart, LoggedIos, Manifest, TestEntry
 from fourcorners.recording import IoLog, LatencyOverTime, Recording
 
@@ -37,7 +38,7 @@ class FakeRun:
 
     manifest: Manifest
     rows: list[dict[str, Any]] = field(default_factory=list)
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     path: Path = Path("runs/fake")
     tables: dict[tuple[str, str], tuple[Series, Histogram]] = field(default_factory=dict)
     logs: dict[str, IoLog] = field(default_factory=dict)
@@ -257,21 +258,21 @@ class Builder:
         sizes = [4096, 65536, 2**20]
         seconds = [1 / self.rates("write", 1, size)[0] for size in sizes]
         self.run.findings.append(
-            {
-                "name": "write_access_penalty",
-                "title": "What a write costs beside its transfer",
-                "verdict": "measured",
-                "value": self.drive.write_penalty,
-                "unit": "s",
-                "interval": None,
-                "evidence": [f"matrix/write/{size}/1" for size in sizes],
-                "text": "A write costs its penalty.",
-                "detail": {
+            Finding(
+                name="write_access_penalty",
+                title="What a write costs beside its transfer",
+                verdict="measured",
+                value=self.drive.write_penalty,
+                unit="s",
+                interval=None,
+                evidence=[f"matrix/write/{size}/1" for size in sizes],
+                text="A write costs its penalty.",
+                detail={
                     "block_bytes": sizes,
                     "measured_s": seconds,
                     "predicted_s": [1.1 * second for second in seconds],
                 },
-            }
+            )
         )
 
     def _held(self) -> None:
@@ -304,7 +305,7 @@ class Builder:
         log = IoLog(ios, 1, np.full(ios, "write"), due, due, completed, zeros, zeros + 4096, zeros)
         self.run.logs["held/filled-75"] = log
         test.recordings[1].logged = LoggedIos(ios=ios, of=ios, one_in=1)
-        self.run.findings += [f.to_dict() for f in latency_over_time.find(self.run)]
+        self.run.findings += latency_over_time.find(self.run)
 
     def _rounds(self) -> None:
         """A variable in rounds with a window, and one that has none."""
@@ -325,17 +326,17 @@ class Builder:
             detail: dict[str, Any] = {"metric": "iops", "variable": variable, "window": found}
             detail |= {"rounds": [1, 2, 3, 4, 5, 6], "values": [4000, 3010, 3005, 3000, 2995, 2990]}
             self.run.findings.append(
-                {
-                    "name": f"rounds_turns_{variable}",
-                    "title": f"Steady state of {variable}",
-                    "verdict": "holds" if found else "violated",
-                    "value": None,
-                    "unit": None,
-                    "interval": None,
-                    "evidence": [f"turns/{turn}" for turn in range(6)],
-                    "text": f"{variable} is {'' if found else 'not '}steady.",
-                    "detail": detail,
-                }
+                Finding(
+                    name=f"rounds_turns_{variable}",
+                    title=f"Steady state of {variable}",
+                    verdict="holds" if found else "violated",
+                    value=None,
+                    unit=None,
+                    interval=None,
+                    evidence=[f"turns/{turn}" for turn in range(6)],
+                    text=f"{variable} is {'' if found else 'not '}steady.",
+                    detail=detail,
+                )
             )
 
     def _corners(self) -> None:
@@ -492,19 +493,19 @@ class Builder:
         drive = self.drive
         iops, _ = self.rates("read", 3, 4096)
         self.run.findings.append(
-            {
-                "name": "summary",
-                "title": "Summary",
-                "verdict": "measured",
-                "value": None,
-                "unit": None,
-                "interval": None,
-                "evidence": [],
-                "text": f"A drive that reads {drive.read_rate / 1e6:.0f} MB/s in sequence and "
+            Finding(
+                name="summary",
+                title="Summary",
+                verdict="measured",
+                value=None,
+                unit=None,
+                interval=None,
+                evidence=[],
+                text=f"A drive that reads {drive.read_rate / 1e6:.0f} MB/s in sequence and "
                 f"answers {iops:,.0f} random 4 KiB reads a second. A random write costs "
                 f"{drive.write_penalty * 1e3:.3g} ms, so small scattered writes are "
                 f"{'its weak side' if drive.cluster else 'no trouble'}.",
-                "detail": {
+                detail={
                     "remarks": {
                         "strengths": [
                             {
@@ -522,7 +523,7 @@ class Builder:
                         else [],
                     }
                 },
-            }
+            )
         )
         for operation in ("read", "write"):
             rate = getattr(drive, f"{operation}_rate")
@@ -542,47 +543,47 @@ class Builder:
             if operation == "write" and drive.cluster:
                 detail["cluster_bytes_estimate"] = 11.3 * MIB
             self.run.findings.append(
-                {
-                    "name": f"access_model_{operation}",
-                    "title": f"Access model, {operation}s",
-                    "verdict": "measured",
-                    "value": penalty,
-                    "unit": "s",
-                    "interval": [penalty * 0.99, penalty * 1.01],
-                    "evidence": [f"transfer-size/{operation}/512"],
-                    "text": f"Every {operation} costs {penalty * 1e3:.3g} ms plus its transfer at "
+                Finding(
+                    name=f"access_model_{operation}",
+                    title=f"Access model, {operation}s",
+                    verdict="measured",
+                    value=penalty,
+                    unit="s",
+                    interval=(penalty * 0.99, penalty * 1.01),
+                    evidence=[f"transfer-size/{operation}/512"],
+                    text=f"Every {operation} costs {penalty * 1e3:.3g} ms plus its transfer at "
                     f"{rate / MIB:.3g} MiB/s.",
-                    "detail": detail,
-                }
+                    detail=detail,
+                )
             )
         self.run.findings += [
-            {
-                "name": "littles_law",
-                "title": "Little's law",
-                "verdict": "holds",
-                "value": 0.002,
-                "unit": "1",
-                "interval": [0.0, 0.004],
-                "evidence": ["queue-depth/read/1"],
-                "text": "Mean latency times IOPS equals the queue depth within 0.4 %.",
-                "detail": {},
-            },
-            {
-                "name": "consistency_write",
-                "title": "Consistency of random writes",
-                "verdict": "measured",
-                "value": drive.steady_iops,
-                "unit": "IOPS",
-                "interval": [drive.steady_iops * 0.97, drive.steady_iops * 1.03],
-                "evidence": ["consistency/write"],
-                "text": f"Steady at {drive.steady_iops:,.0f} IOPS from second 700 on.",
-                "detail": {
+            Finding(
+                name="littles_law",
+                title="Little's law",
+                verdict="holds",
+                value=0.002,
+                unit="1",
+                interval=(0.0, 0.004),
+                evidence=["queue-depth/read/1"],
+                text="Mean latency times IOPS equals the queue depth within 0.4 %.",
+                detail={},
+            ),
+            Finding(
+                name="consistency_write",
+                title="Consistency of random writes",
+                verdict="measured",
+                value=drive.steady_iops,
+                unit="IOPS",
+                interval=(drive.steady_iops * 0.97, drive.steady_iops * 1.03),
+                evidence=["consistency/write"],
+                text=f"Steady at {drive.steady_iops:,.0f} IOPS from second 700 on.",
+                detail={
                     "mean_iops": drive.steady_iops,
                     "coefficient_of_variation": drive.spread,
                     "worst_second_iops": drive.steady_iops / 3,
                     "steady_from_s": 700,
                 },
-            },
+            ),
         ]
 
 
@@ -623,11 +624,12 @@ def hostile_run() -> FakeRun:
         for recording in test.recordings:
             recording.label = bad
             recording.point = {**recording.point, "variant": bad}
-    for finding in run.findings:
-        finding["title"] = bad
-        finding["detail"]["variable"] = bad
-    run.findings[0]["text"] = bad
-    run.findings[0]["detail"]["weaknesses"] = [bad]
+    run.findings = [
+        replace(finding, title=bad, detail={**finding.detail, "variable": bad})
+        for finding in run.findings
+    ]
+    detail = {**run.findings[0].detail, "weaknesses": [bad]}
+    run.findings[0] = replace(run.findings[0], text=bad, detail=detail)
     return run
 
 
@@ -664,13 +666,16 @@ def broken_run() -> FakeRun:
         },
         (empty, empty, empty),
     )
-    run.findings[1]["detail"] = {}
-    run.findings[2]["detail"]["predicted_bytes_per_second"][3] = float("nan")
-    run.findings[3]["value"] = float("nan")
-    run.findings[3]["interval"] = [float("nan"), None]
-    model = next(f for f in run.findings if f["name"] == "write_access_penalty")
-    model["detail"]["predicted_s"] = [float("nan"), float("inf"), 1e300]
-    model["interval"] = [float("inf"), 1e300]
+    found, nan = run.findings, float("nan")
+    found[1] = replace(found[1], detail={})
+    predicted = list(found[2].detail["predicted_bytes_per_second"])
+    predicted[3] = nan
+    detail = {**found[2].detail, "predicted_bytes_per_second": predicted}
+    found[2] = replace(found[2], detail=detail)
+    found[3] = replace(found[3], value=nan, interval=(nan, nan))
+    place = next(n for n, f in enumerate(found) if f.name == "write_access_penalty")
+    detail = {**found[place].detail, "predicted_s": [nan, float("inf"), 1e300]}
+    found[place] = replace(found[place], detail=detail, interval=(float("inf"), 1e300))
     return run
 
 

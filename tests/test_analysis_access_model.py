@@ -18,7 +18,7 @@ from analysis_fixture import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fourcorners.analysis import access_model, analyze
+from fourcorners.analysis import access_model, find
 from fourcorners.analysis.access_model import AccessModel
 
 
@@ -162,20 +162,22 @@ EXPLAINED = {"access_model.taxed_by_blocks", "access_model.block"}
 
 
 def test_reads_that_follow_the_model_hold_at_every_size() -> None:
-    finding = named(analyze(core_run()), "access_model_read")
-    assert finding["verdict"] == "measured"
-    assert finding["value"] == pytest.approx(0.000447, rel=0.002)
-    assert finding["interval"][0] < finding["value"] < finding["interval"][1]
-    assert finding["evidence"][0] == "transfer-size/read/512"
-    assert finding["detail"]["misfit_range_block_bytes"] is None
+    finding = named(find(core_run()), "access_model_read")
+    assert finding.verdict == "measured"
+    assert finding.value == pytest.approx(0.000447, rel=0.002)
+    assert finding.interval is not None
+    assert finding.value is not None
+    assert finding.interval[0] < finding.value < finding.interval[1]
+    assert finding.evidence[0] == "transfer-size/read/512"
+    assert finding.detail["misfit_range_block_bytes"] is None
     assert "access_model.holds" in codes(core_run(), "access_model_read")
-    assert "penalties_per_io" not in finding["detail"]
+    assert "penalties_per_io" not in finding.detail
 
 
 def test_writes_of_a_block_mapped_drive_pay_as_the_blog_says() -> None:
-    finding = named(analyze(core_run()), "access_model_write")
-    detail = finding["detail"]
-    assert finding["value"] == pytest.approx(0.2457, rel=1e-3)
+    finding = named(find(core_run()), "access_model_write")
+    detail = finding.detail
+    assert finding.value == pytest.approx(0.2457, rel=1e-3)
     assert detail["sequential_rate_bytes_per_second"] / MIB == pytest.approx(72.77, abs=0.01)
     low, high = detail["misfit_range_block_bytes"]
     assert low <= 4 * MIB <= high
@@ -196,11 +198,11 @@ def test_cheap_writes_are_not_explained_by_rewritten_blocks() -> None:
     run = FakeRun()
     run.add_transfer_sizes("read", SIZES, access_seconds(12.85e-3, 85 * MIB))
     run.add_transfer_sizes("write", SIZES, access_seconds(6.99e-3, 85 * MIB))
-    finding = named(analyze(run), "access_model_write")
+    finding = named(find(run), "access_model_write")
     assert not EXPLAINED & codes(run, "access_model_write")
-    assert max(p for p in finding["detail"]["penalties_per_io"] if p is not None) < 1.01
+    assert max(p for p in finding.detail["penalties_per_io"] if p is not None) < 1.01
     # Penalties are a small part of large requests' time: nothing is said about those.
-    assert finding["detail"]["penalties_per_io"][-1] is None
+    assert finding.detail["penalties_per_io"][-1] is None
 
 
 def disk_with_slower_middle(tax_s: float) -> set[str]:
@@ -228,12 +230,12 @@ def test_a_sweep_across_a_change_of_state_is_not_taken_at_face_value() -> None:
     seconds = access_seconds(40e-6, 400e6)
     seconds[SIZES.index(8 * MIB) :] *= 4
     run.add_transfer_sizes("write", SIZES, seconds)
-    finding = named(analyze(run), "access_model_write")
-    assert finding["detail"]["largest_is_outpaced"] is True
+    finding = named(find(run), "access_model_write")
+    assert finding.detail["largest_is_outpaced"] is True
     said = codes(run, "access_model_write")
     assert "access_model.outpaced" in said
     assert not {"access_model.taxed", *EXPLAINED} & said
-    summary = named(analyze(run), "summary")
+    summary = named(find(run), "summary")
     assert "cheap_writes" not in json.dumps(summary)
 
 
@@ -247,16 +249,16 @@ def test_too_few_sizes_and_missing_penalties_are_not_identifiable() -> None:
     run = FakeRun()
     run.add_transfer_sizes("read", [4096], np.array([1e-4]))
     run.add_transfer_sizes("write", [512, MIB], np.array([1e-6, 1.0]))
-    findings = analyze(run)
+    findings = find(run)
     for operation in ("read", "write"):
         finding = named(findings, f"access_model_{operation}")
-        assert finding["verdict"] == "not identifiable"
-        assert finding["value"] is None
+        assert finding.verdict == "not identifiable"
+        assert finding.value is None
 
 
 def test_two_sizes_give_a_model_without_fit_intervals() -> None:
     run = FakeRun()
     run.add_transfer_sizes("read", [512, MIB], access_seconds(1e-3, 1e8, [512, MIB]))
-    detail = named(analyze(run), "access_model_read")["detail"]
+    detail = named(find(run), "access_model_read").detail
     assert detail["robust_fit"]["access_penalty_s"] == pytest.approx(1e-3, rel=1e-3)
     assert detail["robust_fit"]["access_penalty_interval_s"] is None

@@ -8,7 +8,8 @@ from analysis_fixture import FakeRun, Floats, named
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fourcorners.analysis import analyze, consistency
+from fourcorners.analysis import consistency, find
+from fourcorners.finding import Finding
 
 
 def cliff_series(
@@ -19,10 +20,10 @@ def cliff_series(
     return np.asarray(np.round(level * np.exp(rng.normal(0, noise, seconds))))
 
 
-def finding_of(series: Floats, **fields: Any) -> dict[str, Any]:
+def finding_of(series: Floats, **fields: Any) -> Finding:
     run = FakeRun(capacity_bytes=fields.pop("capacity_bytes", 256 * 10**9))
     run.add_consistency(series, **fields)
-    return named(analyze(run), "consistency_write")
+    return named(find(run), "consistency_write")
 
 
 @settings(deadline=None)
@@ -45,8 +46,8 @@ def test_no_cliff_is_seen_in_noise_alone(noise: float, seed: int) -> None:
     assert consistency.find_cliff(cliff_series(1000, 0, 1, 20_000, noise, seed)) is None
 
 
-def named_sentences(finding: dict[str, Any]) -> set[str]:
-    return {sentence["name"] for sentence in finding["detail"]["sentences"]}
+def named_sentences(finding: Finding) -> set[str]:
+    return {sentence["name"] for sentence in finding.detail["sentences"]}
 
 
 def test_a_rise_is_not_a_cliff() -> None:
@@ -56,12 +57,14 @@ def test_a_rise_is_not_a_cliff() -> None:
 def test_numbers_of_a_run_with_a_cliff() -> None:
     series = cliff_series(2000, 20, 95_000, 8_000, 0.05)
     finding = finding_of(series, capacity_bytes=60 * 10**9)
-    detail = finding["detail"]
-    assert finding["verdict"] == "measured"
-    assert finding["unit"] == "IOPS"
-    assert finding["value"] == pytest.approx(series[-400:].mean())
-    assert finding["interval"][0] < finding["value"] < finding["interval"][1]
-    assert finding["interval"][1] - finding["interval"][0] < 0.02 * finding["value"]
+    detail = finding.detail
+    assert finding.verdict == "measured"
+    assert finding.unit == "IOPS"
+    assert finding.value == pytest.approx(series[-400:].mean())
+    assert finding.interval is not None
+    assert finding.value is not None
+    assert finding.interval[0] < finding.value < finding.interval[1]
+    assert finding.interval[1] - finding.interval[0] < 0.02 * finding.value
     assert detail["cliff_s"] == 20
     assert detail["steady_from_s"] == 1600
     assert detail["fresh_iops"] == pytest.approx(95_000, rel=0.05)
@@ -81,67 +84,67 @@ def test_stalls_and_slow_seconds_are_counted() -> None:
     series[1700:1703] = 0
     series[1800:1837] = 3000
     finding = finding_of(series)
-    assert finding["detail"]["longest_stall_s"] == 3
-    assert finding["detail"]["worst_second_iops"] == 0
-    assert finding["detail"]["below_half_median_share"] == pytest.approx(40 / 400)
-    assert finding["detail"]["feels_like"]["name"] == "feels_uneven"
+    assert finding.detail["longest_stall_s"] == 3
+    assert finding.detail["worst_second_iops"] == 0
+    assert finding.detail["below_half_median_share"] == pytest.approx(40 / 400)
+    assert finding.detail["feels_like"]["name"] == "feels_uneven"
     assert "longest_stall" in named_sentences(finding)
 
 
 def test_the_partial_last_second_is_dropped() -> None:
     series = np.append(cliff_series(2000, 30, 95_000, 8_000, 0.0), 5.0)
-    detail = finding_of(series, elapsed_s=2000.001)["detail"]
+    detail = finding_of(series, elapsed_s=2000.001).detail
     assert detail["seconds"] == 2000
     assert detail["worst_second_iops"] == 8_000
 
 
 def test_an_even_series_has_no_score_rather_than_an_infinite_one() -> None:
-    detail = finding_of(np.full(2000, 40_000.0), capacity_bytes=200 * 10**9)["detail"]
+    detail = finding_of(np.full(2000, 40_000.0), capacity_bytes=200 * 10**9).detail
     assert detail["coefficient_of_variation"] == 0
     assert detail["mean_over_deviation"] is None
 
 
 def test_a_run_that_may_not_have_met_its_cliff_says_so() -> None:
     finding = finding_of(np.full(200, 40_000.0))
-    assert finding["verdict"] == "not identifiable"
-    assert finding["value"] is None
-    assert "32.8 GB were written" in finding["detail"]["reason"]
+    assert finding.verdict == "not identifiable"
+    assert finding.value is None
+    assert "32.8 GB were written" in finding.detail["reason"]
     unknown = finding_of(np.full(200, 40_000.0), capacity_bytes=None)
-    assert "without the drive's capacity" in unknown["detail"]["reason"]
+    assert "without the drive's capacity" in unknown.detail["reason"]
 
 
 def test_enough_written_without_a_cliff_is_a_steady_state() -> None:
     finding = finding_of(np.full(2000, 32_000.0), capacity_bytes=150 * 10**9)
-    assert finding["verdict"] == "measured"
-    assert finding["detail"]["cliff_s"] is None
+    assert finding.verdict == "measured"
+    assert finding.detail["cliff_s"] is None
 
 
 def test_writes_too_slow_for_fresh_flash_need_no_capacity() -> None:
     finding = finding_of(np.tile([4.0, 4.0, 5.0], 100))
-    assert finding["verdict"] == "measured"
-    assert finding["value"] == pytest.approx(4.33, abs=0.05)
-    assert finding["detail"]["feels_like"]["name"] == "feels_stuck"
+    assert finding.verdict == "measured"
+    assert finding.value == pytest.approx(4.33, abs=0.05)
+    assert finding.detail["feels_like"]["name"] == "feels_stuck"
 
 
 def test_a_rate_still_falling_is_not_steady() -> None:
     finding = finding_of(np.linspace(90_000, 8_000, 2000))
-    assert finding["verdict"] == "not identifiable"
-    assert "still falling" in finding["detail"]["reason"]
+    assert finding.verdict == "not identifiable"
+    assert "still falling" in finding.detail["reason"]
 
 
 def test_a_cliff_within_the_last_seconds_is_not_followed_by_a_steady_state() -> None:
     finding = finding_of(cliff_series(200, 165, 90_000, 8_000, 0.02))
-    assert finding["verdict"] == "not identifiable"
+    assert finding.verdict == "not identifiable"
 
 
 def test_a_run_of_a_few_seconds_says_nothing() -> None:
     finding = finding_of(np.full(5, 40_000.0))
-    assert finding["verdict"] == "not identifiable"
-    assert finding["detail"]["seconds"] == 5
+    assert finding.verdict == "not identifiable"
+    assert finding.detail["seconds"] == 5
 
 
 def test_a_rate_that_keeps_changing_is_not_called_even() -> None:
     finding = finding_of(np.tile([22_000.0, 45_000.0], 1000), capacity_bytes=10**9)
-    assert finding["detail"]["feels_like"]["name"] == "feels_restless"
+    assert finding.detail["feels_like"]["name"] == "feels_restless"
     calm = finding_of(np.tile([32_000.0, 34_000.0], 1000), capacity_bytes=10**9)
-    assert calm["detail"]["feels_like"]["name"] == "feels_the_same"
+    assert calm.detail["feels_like"]["name"] == "feels_the_same"

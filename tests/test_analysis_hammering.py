@@ -9,7 +9,7 @@ import pytest
 from analysis_fixture import FakeRun
 
 from fourcorners.analysis import hammering, rounds, snia_recovery
-from fourcorners.analysis.finding import Finding
+from fourcorners.finding import Finding
 from fourcorners.sentences import say
 
 

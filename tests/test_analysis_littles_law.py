@@ -5,7 +5,7 @@ from analysis_fixture import FakeRun, codes, named
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fourcorners.analysis import analyze
+from fourcorners.analysis import find
 
 
 def one(**fields: float) -> FakeRun:
@@ -18,38 +18,38 @@ def one(**fields: float) -> FakeRun:
 @given(iops=st.floats(0.1, 1e7), depth=st.integers(1, 256))
 def test_holds_for_any_rate_and_depth(iops: float, depth: int) -> None:
     run = one(iops=iops, queue_depth=depth, elapsed_s=60 + 10 / iops)
-    finding = named(analyze(run), "littles_law")
-    assert finding["verdict"] == "holds"
-    assert finding["value"] == pytest.approx(0, abs=1e-9)
-    assert finding["detail"]["nominal_not_reached"] == []
+    finding = named(find(run), "littles_law")
+    assert finding.verdict == "holds"
+    assert finding.value == pytest.approx(0, abs=1e-9)
+    assert finding.detail["nominal_not_reached"] == []
 
 
 @settings(deadline=None)
 @given(lost=st.floats(0.02, 0.9))
 def test_violated_when_ios_are_lost(lost: float) -> None:
     run = one(iops=1000 * (1 - lost), latency_mean_s=4 / 1000)
-    finding = named(analyze(run), "littles_law")
-    assert finding["verdict"] == "violated"
-    assert finding["value"] == pytest.approx(-lost)
-    assert finding["detail"]["violated"] == ["queue-depth/read/4"]
+    finding = named(find(run), "littles_law")
+    assert finding.verdict == "violated"
+    assert finding.value == pytest.approx(-lost)
+    assert finding.detail["violated"] == ["queue-depth/read/4"]
 
 
 def test_both_operations_of_a_mix_share_the_queue() -> None:
     run = FakeRun()
     for operation in ("read", "write"):
         run.add("mix/one", operation, iops=500.0, latency_mean_s=4e-3, queue_depth=4)
-    assert named(analyze(run), "littles_law")["verdict"] == "holds"
+    assert named(find(run), "littles_law").verdict == "holds"
 
 
 def test_a_drained_tail_is_told() -> None:
-    finding = named(analyze(one(mean_queue_depth=3.5, latency_mean_s=3.5e-3)), "littles_law")
-    assert finding["verdict"] == "holds"
-    assert finding["detail"]["nominal_not_reached"] == ["queue-depth/read/4"]
+    finding = named(find(one(mean_queue_depth=3.5, latency_mean_s=3.5e-3)), "littles_law")
+    assert finding.verdict == "holds"
+    assert finding.detail["nominal_not_reached"] == ["queue-depth/read/4"]
 
 
 def test_failed_ios_are_named_as_a_likely_cause() -> None:
-    finding = named(analyze(one(latency_mean_s=3e-3, errors=60)), "littles_law")
-    assert finding["verdict"] == "violated"
+    finding = named(find(one(latency_mean_s=3e-3, errors=60)), "littles_law")
+    assert finding.verdict == "violated"
     assert "littles_law.failed" in codes(one(latency_mean_s=3e-3, errors=60), "littles_law")
 
 
@@ -57,13 +57,13 @@ def test_a_ramp_explains_a_small_deviation_and_not_a_large_one() -> None:
     # Ten I/Os of a second each in ten seconds: those under way at the start weigh a tenth.
     slow = {"iops": 1.0, "queue_depth": 1, "elapsed_s": 10.0, "latency_mean_s": 1.0}
     slack = {**slow, "mean_queue_depth": 0.91}
-    assert named(analyze(one(**slack)), "littles_law")["verdict"] == "violated"
-    assert named(analyze(one(**slack, ramp_ns=10**9)), "littles_law")["verdict"] == "holds"
+    assert named(find(one(**slack)), "littles_law").verdict == "violated"
+    assert named(find(one(**slack, ramp_ns=10**9)), "littles_law").verdict == "holds"
     worse = {**slow, "mean_queue_depth": 0.7, "ramp_ns": 10**9}
-    assert named(analyze(one(**worse)), "littles_law")["verdict"] == "violated"
+    assert named(find(one(**worse)), "littles_law").verdict == "violated"
 
 
 def test_recordings_without_a_queue_depth_are_left_out() -> None:
     run = one()
     run.rows[0]["mean_queue_depth"] = None
-    assert all(f["name"] != "littles_law" for f in analyze(run))
+    assert all(f.name != "littles_law" for f in find(run))

@@ -8,7 +8,8 @@ import pytest
 from analysis_fixture import FakeRun, Floats, named
 
 import fourcorners as fc
-from fourcorners.analysis import analyze
+from fourcorners.analysis import find
+from fourcorners.finding import Finding
 
 CAPACITY = 10 * 10**9
 RATE = 20_000.0
@@ -20,9 +21,7 @@ def _noisy(level: Floats, seed: int = 1) -> Floats:
     return np.asarray(np.round(level * np.exp(chance.normal(0, 0.03, len(level)))))
 
 
-def _steadiness(
-    iops: Floats, operation: str = "write", capacity_bytes: int = CAPACITY
-) -> dict[str, Any]:
+def _steadiness(iops: Floats, operation: str = "write", capacity_bytes: int = CAPACITY) -> Finding:
     run = FakeRun(capacity_bytes=capacity_bytes)
     run.add(
         "soak/one",
@@ -32,22 +31,22 @@ def _steadiness(
         series_iops=iops,
         queue_depth=32,
     )
-    return named(analyze(run), "steadiness_soak")
+    return named(find(run), "steadiness_soak")
 
 
 @pytest.mark.parametrize("operation", ["read", "write"])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_level_that_is_kept_is_said_to_be(operation: str, seed: int) -> None:
     finding = _steadiness(_noisy(np.full(1000, RATE), seed), operation)
-    assert finding["verdict"] == "holds"
+    assert finding.verdict == "holds"
 
 
 @pytest.mark.parametrize("share", [0.5, 0.7, 1.4])
 def test_a_change_is_found_when_it_happens_and_as_large_as_it_is(share: float) -> None:
     level = np.where(np.arange(1000) < 700, RATE, share * RATE)
     finding = _steadiness(_noisy(level))
-    assert finding["verdict"] == "violated"
-    end = finding["detail"]["recordings"][0]["left"][0]
+    assert finding.verdict == "violated"
+    end = finding.detail["recordings"][0]["left"][0]
     assert end["second"] == pytest.approx(700, abs=5)
     assert end["noticed_second"] < 730
     assert end["change"] == pytest.approx(share - 1, abs=0.03)
@@ -59,7 +58,7 @@ def test_a_steady_state_that_is_left_after_a_cliff_is_told_apart_from_it() -> No
     second = np.arange(2000)
     level = np.where(second < 60, 4 * RATE, np.where(second < 1500, RATE, 0.6 * RATE))
     finding = _steadiness(_noisy(level), capacity_bytes=4 * CAPACITY)
-    [seen] = finding["detail"]["recordings"]
+    [seen] = finding.detail["recordings"]
     first, throttled = seen["left"]
     assert first["steady_from_s"] is None
     assert first["second"] == pytest.approx(60, abs=3)
@@ -72,7 +71,7 @@ def test_a_steady_state_that_is_left_after_a_cliff_is_told_apart_from_it() -> No
 def test_short_recordings_and_those_at_a_given_rate_are_left_out() -> None:
     run = FakeRun(capacity_bytes=CAPACITY)
     run.add("soak/short", "write", iops=RATE, elapsed_s=59.0, queue_depth=32)
-    assert not [f for f in analyze(run) if f["name"].startswith("steadiness_")]
+    assert not [f for f in find(run) if f.name.startswith("steadiness_")]
 
 
 SLC_DRIVE = """
@@ -119,9 +118,9 @@ def test_a_cache_that_fills_is_noticed_in_a_run(tmp_path: Path) -> None:
     drive = tmp_path / "cache.toml"
     drive.write_text("\n".join(lines) + "\n")
     run = fc.run("consistency", str(drive), parameters={"time": "150 s"}, out=tmp_path / "runs")
-    [finding] = [f for f in run.findings if f["name"] == "steadiness_consistency"]
-    assert finding["verdict"] == "violated"
-    first = finding["detail"]["recordings"][0]["left"][0]
+    [finding] = [f for f in run.findings if f.name == "steadiness_consistency"]
+    assert finding.verdict == "violated"
+    first = finding.detail["recordings"][0]["left"][0]
     assert first["change"] < -0.5
     # While it fills some of it is written on already.
     assert 64 * 2**20 <= first["written_bytes"] <= 128 * 2**20
@@ -136,5 +135,5 @@ def test_a_test_keeps_its_findings_under_the_name_that_a_suite_gives_it(tmp_path
     )
     run = fc.run(str(suite), "sim:ocz-core-64gb", out=tmp_path / "runs")
     assert run.manifest.tests[0].definition == "consistency"
-    [finding] = [f for f in run.findings if f["name"] == "consistency_write"]
-    assert finding["evidence"] == ["soak/write"]
+    [finding] = [f for f in run.findings if f.name == "consistency_write"]
+    assert finding.evidence == ["soak/write"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from analysis_fixture import MIB, SIZES, FakeRun, access_seconds, core_run, named
 
-from fourcorners.analysis import Finding, analyze
+from fourcorners.analysis import Finding, find
 
 
 def disk() -> FakeRun:
@@ -57,34 +57,33 @@ DRIVES = {
 
 @pytest.mark.parametrize("kind", DRIVES)
 def test_the_kind_follows_from_the_data(kind: str) -> None:
-    findings = analyze(DRIVES[kind]())
-    assert findings[0]["name"] == "summary"
-    assert findings[0]["detail"]["kind"] == kind
-    assert (findings[0]["verdict"] == "not identifiable") == (kind == "unknown")
+    findings = find(DRIVES[kind]())
+    assert findings[0].name == "summary"
+    assert findings[0].detail["kind"] == kind
+    assert (findings[0].verdict == "not identifiable") == (kind == "unknown")
 
 
 def test_the_text_of_the_core_has_its_numbers() -> None:
-    summary = named(analyze(core_run()), "summary")
+    summary = named(find(core_run()), "summary")
     for said in ("478 µs", "246 ms", "reads up to 131 MB/s and writes up to 76.3 MB/s"):
-        assert said in summary["text"]
+        assert said in summary.text
     assert any(
-        "4.07 a second" in weakness["text"]
-        for weakness in summary["detail"]["remarks"]["weaknesses"]
+        "4.07 a second" in weakness["text"] for weakness in summary.detail["remarks"]["weaknesses"]
     )
     assert any(
-        "Random reads are cheap" in s["text"] for s in summary["detail"]["remarks"]["strengths"]
+        "Random reads are cheap" in s["text"] for s in summary.detail["remarks"]["strengths"]
     )
-    assert summary["detail"]["remarks"]["avoid"][0]["text"].startswith("Avoid small random writes")
+    assert summary.detail["remarks"]["avoid"][0]["text"].startswith("Avoid small random writes")
 
 
 def test_the_text_of_the_disk_has_its_numbers() -> None:
-    summary = named(analyze(disk()), "summary")
+    summary = named(find(disk()), "summary")
     for said in ("12.9 ms", "2.26 times as fast", "7.04 ms", "write cache"):
-        assert said in summary["text"]
+        assert said in summary.text
 
 
 def test_the_text_of_the_page_mapped_drive_has_its_cliff() -> None:
-    detail = named(analyze(page_mapped()), "summary")["detail"]
+    detail = named(find(page_mapped()), "summary").detail
     assert any(
         "8.89 % of the fresh rate after 11.1 GB" in w["text"]
         for w in detail["remarks"]["weaknesses"]
@@ -95,8 +94,8 @@ def test_a_steady_state_not_reached_is_replaced_by_what_follows_the_cliff() -> N
     run = FakeRun(capacity_bytes=256 * 10**9)
     run.add_queue_depths("read", {1: 6000.0})
     run.add_consistency(np.where(np.arange(40) < 34, 90_000.0, 6_000.0))
-    summary = named(analyze(run), "summary")
-    assert "from 90,000 a second to 6,000" in summary["text"]
+    summary = named(find(run), "summary")
+    assert "from 90,000 a second to 6,000" in summary.text
 
 
 @pytest.mark.parametrize("kind", DRIVES)
@@ -104,28 +103,28 @@ def test_a_steady_state_not_reached_is_replaced_by_what_follows_the_cliff() -> N
 def test_any_test_may_be_missing(kind: str, test: str) -> None:
     run = DRIVES[kind]()
     run.rows = [row for row in run.rows if row["test"] != test]
-    findings = analyze(run)
+    findings = find(run)
     assert bool(findings) == bool(run.rows)
 
 
 @pytest.mark.parametrize("kind", DRIVES)
 def test_findings_are_json_with_known_verdicts(kind: str) -> None:
-    findings = analyze(DRIVES[kind]())
+    findings = find(DRIVES[kind]())
     assert json.loads(json.dumps(findings, allow_nan=False)) == findings
-    assert len({f["name"] for f in findings}) == len(findings)
+    assert len({f.name for f in findings}) == len(findings)
     recorded = {row["recording"] for row in DRIVES[kind]().rows}
     for finding in findings:
-        assert finding["verdict"] in ("measured", "holds", "violated", "not identifiable")
-        assert finding["text"].endswith(".")
-        assert set(finding["evidence"]) <= recorded
+        assert finding.verdict in ("measured", "holds", "violated", "not identifiable")
+        assert finding.text.endswith(".")
+        assert set(finding.evidence) <= recorded
 
 
 def test_a_run_without_successful_ios_has_no_findings() -> None:
     run = disk()
     for row in run.rows:
         row |= {"ios": 0, "iops": 0.0, "latency_mean_s": None}
-    assert analyze(run) == []
-    assert analyze(FakeRun()) == []
+    assert find(run) == []
+    assert find(FakeRun()) == []
 
 
 def test_a_finding_turns_what_json_lacks_into_null() -> None:
@@ -144,13 +143,13 @@ def test_a_finding_refuses_what_json_cannot_hold() -> None:
 
 def test_where_the_access_model_fails_what_was_measured_is_told() -> None:
     # Of a drive that rewrites clusters the model's half-speed size does not reach half the rate.
-    findings = analyze(core_run())
-    detail = named(findings, "access_model_write")["detail"]
+    findings = find(core_run())
+    detail = named(findings, "access_model_write").detail
     rate = dict(zip(detail["block_bytes"], detail["measured_bytes_per_second"], strict=True))
     assert rate[32 * MIB] < max(rate.values()) / 2 < rate[64 * MIB]
     [remark] = [
         one
-        for one in named(findings, "summary")["detail"]["remarks"]["avoid"]
+        for one in named(findings, "summary").detail["remarks"]["avoid"]
         if one["name"] == "avoid_small_writes"
     ]
     assert "64 MiB (as measured" in remark["text"]

@@ -438,11 +438,11 @@ def test_a_run_keeps_and_shows_what_may_mislead(tmp_path: Path) -> None:
     run = fc.characterize(
         "sim:ocz-core-64gb", profile="quick", tests=["four-corners"], out=tmp_path
     )
-    [finding] = [f for f in run.findings if f["name"].startswith(PREFIX)]
-    assert finding["name"] == "artefact_preconditioning"
-    assert finding["detail"]["severity"] == "slight"
+    [finding] = [f for f in run.findings if f.name.startswith(PREFIX)]
+    assert finding.name == "artefact_preconditioning"
+    assert finding.detail["severity"] == "slight"
     recordings = run.manifest.tests[0].recordings
-    fresh = next(r for r in recordings if r.id == finding["evidence"][0])
+    fresh = next(r for r in recordings if r.id == finding.evidence[0])
     # Purged, then filled with 8 GB.
     assert plain(fresh.conditions) == {"purged": True, "written_before_bytes": 8 * 10**9}
     console = Console(file=io.StringIO(), width=100)
@@ -451,8 +451,8 @@ def test_a_run_keeps_and_shows_what_may_mislead(tmp_path: Path) -> None:
     assert "What may mislead" in shown
     page = (run.path / "report.html").read_text()
     assert "What may mislead" in page
-    assert finding["title"] in page
-    assert finding["title"] in shown
+    assert finding.title in page
+    assert finding.title in shown
 
 
 def test_a_file_is_observed_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -461,8 +461,8 @@ def test_a_file_is_observed_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = tmp_path / "file"
     with fc.open_target(str(path), size=1 << 24, engine="sync,buffered") as target:
         run = fc.run("four-corners", target, parameters=short, out=tmp_path)
-    found = {finding["name"]: finding for finding in run.findings}
-    assert found["artefact_page_cache"]["detail"]["severity"] == "severe"
+    found = {finding.name: finding for finding in run.findings}
+    assert found["artefact_page_cache"].detail["severity"] == "severe"
     conditions = run.manifest.tests[0].recordings[0].conditions
     assert conditions is not None
     assert conditions.direct is False

@@ -65,7 +65,7 @@ def test_each_test_runs_by_itself_from_python(name: str, tmp_path: Path) -> None
     assert run.manifest.profile == "shortened"
     page = (run.path / "report.html").read_text()
     assert test.title in page
-    found = [finding["name"] for finding in run.findings]
+    found = [finding.name for finding in run.findings]
     assert name not in FOUND or any(one.startswith(FOUND[name]) for one in found), found
     # The same words plan it for a file; what TRIM does there is the file system's.
     kind: Literal["file", "device"] = "device" if name == "probe-trim" else "file"

@@ -23,8 +23,8 @@ def _probed(drive: str, folder: Path, **settings: str) -> Run:
 
 
 def _value(run: Run, name: str) -> float | None:
-    [finding] = [f for f in run.findings if f["name"] == name]
-    return None if finding["value"] is None else float(finding["value"])
+    [finding] = [f for f in run.findings if f.name == name]
+    return None if finding.value is None else float(finding.value)
 
 
 @pytest.mark.parametrize("unit", [4, 8])
@@ -59,13 +59,13 @@ def test_logs_show_by_what_they_keep(sharing: str, queue: int, tmp_path: Path) -
     with fc.open_target(str(path), settings=settings) as target:
         run = fc.run("probe-alignment", target, out=tmp_path)
     assert _value(run, "log_blocks") == 1
-    [story] = [f for f in run.findings if f["name"] == "explanation"]
-    assert story["detail"]["kind"] == "log-block"
+    [story] = [f for f in run.findings if f.name == "explanation"]
+    assert story.detail["kind"] == "log-block"
 
 
 def test_a_disk_is_not_asked(tmp_path: Path) -> None:
     run = _probed("wd6400aaks", tmp_path)
-    verdicts = {f["name"]: f["verdict"] for f in run.findings}
+    verdicts = {f.name: f.verdict for f in run.findings}
     assert verdicts["mapping_unit"] == "not applicable"
     assert verdicts["partial_unit_penalty"] == "not applicable"
 

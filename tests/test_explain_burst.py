@@ -28,15 +28,15 @@ FLASH_RATE = 4 * 16384 / (16384 / 200e6 + 0.6e-3)
 @pytest.mark.parametrize("size_mib", [1, 8])
 def test_the_buffer_follows_the_drive(size_mib: int, tmp_path: Path) -> None:
     found = probed(PROBE, small_ssd(write_buffer={"size": Bytes(size_mib * MIB)}), tmp_path)
-    assert found["write_buffer_bytes"]["value"] == pytest.approx(size_mib * MIB, rel=0.05)
-    assert found["write_drain_rate"]["value"] == pytest.approx(FLASH_RATE, rel=0.01)
+    assert found["write_buffer_bytes"].value == pytest.approx(size_mib * MIB, rel=0.05)
+    assert found["write_drain_rate"].value == pytest.approx(FLASH_RATE, rel=0.01)
     none = found["slc_cache_bytes"]
-    low, high = none["interval"]
+    low, high = none.interval or (0.0, 0.0)
     # Of what a cache would be told from: a quarter of the buffer, or more.
-    assert (none["value"], low) == (0, 0)
+    assert (none.value, low) == (0, 0)
     assert high >= 0.24 * size_mib * MIB
     assert code("slc_cache_bytes", tmp_path) == "slc_cache_bytes.none"
-    assert none["detail"]["goodness"]["fall"] < 1.04
+    assert none.detail["goodness"]["fall"] < 1.04
 
 
 def test_a_buffer_of_few_rows_follows_the_drive_although_dies_wait_for_their_channel(
@@ -62,10 +62,10 @@ def test_a_buffer_of_few_rows_follows_the_drive_although_dies_wait_for_their_cha
         "queue_depth": 128,
     }
     found = probed(PROBE, sections, tmp_path)
-    low, high = found["write_buffer_bytes"]["interval"]
+    low, high = found["write_buffer_bytes"].interval or (0.0, 0.0)
     assert low < MIB < high
     assert high - low < 0.25 * MIB
-    assert found["write_buffer_bytes"]["value"] == pytest.approx(MIB, rel=0.03)
+    assert found["write_buffer_bytes"].value == pytest.approx(MIB, rel=0.03)
 
 
 def test_rows_that_a_slow_data_path_brings_one_by_one_are_no_rounds_of_the_dies(
@@ -77,14 +77,14 @@ def test_rows_that_a_slow_data_path_brings_one_by_one_are_no_rounds_of_the_dies(
         flash={"dies": 16, "blocks_per_plane": 96},
     )
     found = probed(PROBE, sections, tmp_path)
-    low, high = found["write_buffer_bytes"]["interval"]
+    low, high = found["write_buffer_bytes"].interval or (0.0, 0.0)
     assert low < 2 * MIB < high
-    assert found["write_drain_rate"]["value"] == pytest.approx(200e6, rel=0.005)
+    assert found["write_drain_rate"].value == pytest.approx(200e6, rel=0.005)
 
 
 def test_writes_that_wait_for_flash_show_no_buffer(tmp_path: Path) -> None:
     found = probed(PROBE, small_ssd(write_buffer={"write_back": False}), tmp_path)
-    assert found["write_buffer_bytes"]["value"] is None
+    assert found["write_buffer_bytes"].value is None
 
 
 def _cached_ssd(size_mib: int, when_full: str, **changes: Mapping[str, Any]) -> Sections:
@@ -103,12 +103,12 @@ def _cached_ssd(size_mib: int, when_full: str, **changes: Mapping[str, Any]) -> 
 def test_the_slc_cache_follows_the_drive(size_mib: int, buffer_mib: int, tmp_path: Path) -> None:
     buffer = {"size": Bytes(buffer_mib * MIB)}
     found = probed(PROBE, _cached_ssd(size_mib, "direct", write_buffer=buffer), tmp_path)
-    low, high = found["slc_cache_bytes"]["interval"]
+    low, high = found["slc_cache_bytes"].interval or (0.0, 0.0)
     assert low < size_mib * MIB < high
     # Of a large buffer it does not show whether it was full before the cache.
     assert high - low < 0.03 * size_mib * MIB + 0.5 * max(buffer_mib - 2, 0) * MIB
-    assert found["slc_direct_rate"]["value"] == pytest.approx(FLASH_RATE, rel=0.002)
-    assert found["slc_recovered_share"]["value"] == pytest.approx(1, abs=0.01)
+    assert found["slc_direct_rate"].value == pytest.approx(FLASH_RATE, rel=0.002)
+    assert found["slc_recovered_share"].value == pytest.approx(1, abs=0.01)
 
 
 def test_a_cache_that_is_emptied_for_each_write_and_too_slowly_in_a_pause(tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_a_cache_that_is_emptied_for_each_write_and_too_slowly_in_a_pause(tmp_pa
     slow = {"read_time": Seconds(1e-3), "program_time": Seconds(18.836e-3)}
     found = probed(PROBE, _cached_ssd(48, "fold", flash=slow), tmp_path)
     folded = 4 * 16384 / 20e-3
-    assert found["slc_cache_bytes"]["value"] == pytest.approx(48 * MIB, rel=0.005)
+    assert found["slc_cache_bytes"].value == pytest.approx(48 * MIB, rel=0.005)
     fed_s = 16384 / 200e6
-    assert found["slc_direct_rate"]["value"] == pytest.approx(
+    assert found["slc_direct_rate"].value == pytest.approx(
         4 * 16384 / (20e-3 + fed_s + 0.1e-3), rel=0.005
     )
     # After a second the drive begins; but first its dies program what the buffer held.
-    late_s = max(1.0, 2 * MIB / found["write_drain_rate"]["value"])
-    assert found["slc_recovered_share"]["value"] == pytest.approx(
+    late_s = max(1.0, 2 * MIB / (found["write_drain_rate"].value or 0.0))
+    assert found["slc_recovered_share"].value == pytest.approx(
         folded * (10 - late_s) / (48 * MIB), rel=0.01
     )
 
@@ -136,8 +136,8 @@ def test_a_buffer_that_fills_late_is_no_slc_cache(tmp_path: Path) -> None:
         flash={"program_time": Seconds(0.505e-3)},
     )
     found = probed(PROBE, late, tmp_path)
-    assert found["write_buffer_bytes"]["value"] is None
-    assert found["slc_cache_bytes"]["verdict"] == "not identifiable"
+    assert found["write_buffer_bytes"].value is None
+    assert found["slc_cache_bytes"].verdict == "not identifiable"
     assert code("slc_cache_bytes", tmp_path) == "slc_cache_bytes.like_a_buffer"
 
 

@@ -14,7 +14,7 @@ MIB = 2**20
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
     with fc.open_target(f"sim:{drive}", settings=settings) as target:
         run = fc.run("probe-caches", target, out=folder)
-    return {finding["name"]: finding["value"] for finding in run.findings}
+    return {finding.name: finding.value for finding in run.findings}
 
 
 @pytest.mark.parametrize("kib", [512, 1536, 4096])
@@ -49,12 +49,13 @@ def test_what_is_kept_follows_the_drives(mib: int, tmp_path: Path) -> None:
     cache = f'[read_cache]\nsize = {{ value = "{mib} MiB", source = "assumed: test" }}\n'
     drive.write_text(f"{made}\n{cache}", "utf-8")
     run = fc.run("probe-caches", str(drive), out=tmp_path)
-    found = {finding["name"]: finding for finding in run.findings}
-    assert found["read_ahead"]["value"] == 1
-    assert found["read_ahead_streams"]["value"] == 4
+    found = {finding.name: finding for finding in run.findings}
+    assert found["read_ahead"].value == 1
+    assert found["read_ahead_streams"].value == 4
     kept = found["read_cache_bytes"]
-    assert kept["value"] == pytest.approx(mib * MIB, rel=0.05)
-    assert kept["interval"][0] <= mib * MIB <= kept["interval"][1]
+    assert kept.value == pytest.approx(mib * MIB, rel=0.05)
+    assert kept.interval is not None
+    assert kept.interval[0] <= mib * MIB <= kept.interval[1]
 
 
 def test_neighbours_of_what_is_kept_are_not_read_ahead(tmp_path: Path) -> None:
@@ -63,11 +64,11 @@ def test_neighbours_of_what_is_kept_are_not_read_ahead(tmp_path: Path) -> None:
     cache = '[read_cache]\nsize = { value = "3 MiB", source = "assumed: test" }\n'
     drive = tmp_path / "kept.toml"
     drive.write_text(f"{made}\n{cache}", "utf-8")
-    found = {f["name"]: f for f in fc.run("probe-caches", str(drive), out=tmp_path).findings}
-    assert found["read_ahead"]["value"] == 0
-    assert found["read_ahead"]["detail"]["in_memory"] == pytest.approx(0.5, abs=0.02)
-    assert found["read_ahead_streams"]["verdict"] == "not applicable"
-    assert found["read_cache_bytes"]["interval"][0] == 3 * MIB
+    found = {f.name: f for f in fc.run("probe-caches", str(drive), out=tmp_path).findings}
+    assert found["read_ahead"].value == 0
+    assert found["read_ahead"].detail["in_memory"] == pytest.approx(0.5, abs=0.02)
+    assert found["read_ahead_streams"].verdict == "not applicable"
+    assert (found["read_cache_bytes"].interval or (0,))[0] == 3 * MIB
 
 
 @pytest.mark.parametrize("segments", [1, 4])

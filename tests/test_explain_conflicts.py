@@ -18,7 +18,7 @@ LOG_BLOCKS = str(Path(__file__).parents[1] / "drive/sim/tests/support/log_block.
 def _values(folder: Path, drive: str = f"sim:{DRIVE}", **settings: str) -> dict[str, float | None]:
     with fc.open_target(drive, settings=settings) as target:
         run = fc.run("probe-conflicts", target, out=folder)
-    return {finding["name"]: finding["value"] for finding in run.findings}
+    return {finding.name: finding.value for finding in run.findings}
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,7 @@ def test_reads_that_become_longer_for_good_show_no_stripe() -> None:
 
 def test_a_disk_has_none(tmp_path: Path) -> None:
     run = fc.run("probe-conflicts", "sim:wd6400aaks", out=tmp_path)
-    verdicts = {
-        f["name"]: f["verdict"] for f in run.findings if f["name"] in ("dies", "page_bytes")
-    }
+    verdicts = {f.name: f.verdict for f in run.findings if f.name in ("dies", "page_bytes")}
     assert verdicts == {"dies": "not applicable", "page_bytes": "not applicable"}
 
 

@@ -16,12 +16,12 @@ def test_compression_follows_the_drive(smallest: float | None, tmp_path: Path) -
     sections = small_ssd() if smallest is None else small_ssd(compression={"smallest": smallest})
     found = probed("probe-content", sections, tmp_path)
     # Nothing but writes was measured: what the link carries is not known.
-    assert found["compression"]["value"] == (None if smallest is None else 1)
+    assert found["compression"].value == (None if smallest is None else 1)
 
 
 def _with_the_link(sections: dict[str, dict[str, object]], folder: Path) -> dict[str, object]:
     found = probed("explain", sections, folder, tests=("probe-burst", "probe-content"))
-    return {name: finding["value"] for name, finding in found.items()}
+    return {name: finding.value for name, finding in found.items()}
 
 
 def test_a_drive_of_one_pace_neither_compresses_nor_deduplicates(tmp_path: Path) -> None:
@@ -73,11 +73,11 @@ def test_durability_follows_the_drive(
 ) -> None:
     buffer = {"write_back": write_back, "power_loss_protection": protected}
     found = probed("probe-flush", small_ssd(write_buffer=buffer), tmp_path)
-    assert found["volatile_write_cache"]["value"] == volatile
-    assert found["power_loss_protection"]["value"] == protected
+    assert found["volatile_write_cache"].value == volatile
+    assert found["power_loss_protection"].value == protected
     # A unit has to be transferred and programmed before the flush is complete, or nothing has.
     cost = 20e-6 + volatile * (0.6e-3 + 4096 / 200e6)
-    assert found["flush_cost"]["value"] == pytest.approx(cost, rel=0.01)
+    assert found["flush_cost"].value == pytest.approx(cost, rel=0.01)
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -92,13 +92,13 @@ def test_programs_faster_than_reads_are_no_buffer(
     if cached:
         sections["read_cache"] = {"size": Bytes(8 * MIB)}
     found = probed("probe-flush", sections, tmp_path)
-    assert found["power_loss_protection"]["value"] == protected
+    assert found["power_loss_protection"].value == protected
 
 
 def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:
     with fc.open_target("sim:wd6400aaks") as target:
         run = fc.run("probe-flush", target, out=tmp_path)
-    values = {finding["name"]: finding["value"] for finding in run.findings}
+    values = {finding.name: finding.value for finding in run.findings}
     assert (values["volatile_write_cache"], values["power_loss_protection"]) == (1, 0)
 
 
@@ -106,6 +106,6 @@ def test_a_drive_that_cannot_keep_the_pace_is_not_slower_for_it(tmp_path: Path) 
     # Every forced write rewrites a cluster, ten times as long as they are apart.
     with fc.open_target("sim:ocz-core-64gb") as target:
         run = fc.run("probe-flush", target, out=tmp_path)
-    found = {finding["name"]: finding for finding in run.findings}
-    forced_s = found["volatile_write_cache"]["detail"]["forced_s"]
-    assert forced_s == pytest.approx(found["flush_cost"]["value"], rel=0.05)
+    found = {finding.name: finding for finding in run.findings}
+    forced_s = found["volatile_write_cache"].detail["forced_s"]
+    assert forced_s == pytest.approx(found["flush_cost"].value, rel=0.05)

@@ -22,7 +22,7 @@ from fourcorners.validation.arena.drive_text import drive_file
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:
     with fc.open_target(f"sim:{drive}", settings=settings) as target:
         run = fc.run("probe-depth", target, out=folder)
-    return {finding["name"]: finding["value"] for finding in run.findings}
+    return {finding.name: finding.value for finding in run.findings}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_rate_of_the_spec_sheet_exceeds_what_flash_and_link_carry(tmp_path: P
     rate = {
         row["recording"]: row["bytes_per_second"] for row in run.table("recordings").to_pylist()
     }
-    [ceiling] = [one["value"] for one in run.findings if one["name"] == "link_ceiling"]
+    [ceiling] = [one.value for one in run.findings if one.name == "link_ceiling"]
     written = max(rate[one] for one in rate if "link/written/" in one)
     assert max(rate[one] for one in rate if "link/erased/" in one) > 1.2 * written
     told = {

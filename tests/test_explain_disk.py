@@ -11,13 +11,14 @@ import fourcorners as fc
 from fourcorners.analysis import internals
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
+from fourcorners.finding import Finding
 from fourcorners.store import Run
 
 DRIVE = "sim:wd6400aaks"
 
 
-def _finding(run: Run, name: str) -> dict[str, object]:
-    [finding] = [f for f in run.findings if f["name"] == name]
+def _finding(run: Run, name: str) -> Finding:
+    [finding] = [f for f in run.findings if f.name == name]
     return finding
 
 
@@ -25,24 +26,24 @@ def _finding(run: Run, name: str) -> dict[str, object]:
 def test_zones_follow_the_drives(count: int, tmp_path: Path) -> None:
     with fc.open_target(DRIVE, settings={"geometry.zones": str(count)}) as target:
         run = fc.run("probe-positions", target, out=tmp_path)
-    assert _finding(run, "zones")["value"] == count
+    assert _finding(run, "zones").value == count
     outer, inner = 113.6 * 2**20, 56.8 * 2**20
     for name, edge, inwards in (("outer_rate", outer, -1), ("inner_rate", inner, 1)):
         finding = _finding(run, name)
-        assert finding["value"] == pytest.approx(
+        assert finding.value == pytest.approx(
             edge + inwards * (outer - inner) / count / 2, rel=2e-3
         )
         # A place's second has a switch more or less.
-        interval = np.array(finding["interval"])
-        assert interval[0] < finding["value"] < interval[1] < 1.005 * interval[0]
+        interval = np.array(finding.interval)
+        assert interval[0] < finding.value < interval[1] < 1.005 * interval[0]
 
 
 def test_flash_has_one_zone_and_does_not_turn(tmp_path: Path) -> None:
     with fc.open_target("sim:ocz-vertex-2-120gb-34nm") as target:
         run = fc.run("probe-positions", target, out=tmp_path)
-        assert _finding(run, "zones")["value"] == 1
+        assert _finding(run, "zones").value == 1
         run = fc.run("probe-seeks", target, out=tmp_path)
-    assert _finding(run, "rotation_rpm")["value"] == 0
+    assert _finding(run, "rotation_rpm").value == 0
 
 
 @pytest.mark.parametrize(("rpm", "stroke_ms"), [(5400, 14.0), (10_000, 8.0)])
@@ -50,9 +51,9 @@ def test_rotation_and_seeks_follow_the_drives(rpm: int, stroke_ms: float, tmp_pa
     settings = {"geometry.rotation_rpm": str(rpm), "seek.stroke": f"{stroke_ms} ms"}
     with fc.open_target(DRIVE, settings=settings) as target:
         run = fc.run("probe-seeks", target, out=tmp_path)
-    assert _finding(run, "rotation_rpm")["value"] == rpm
+    assert _finding(run, "rotation_rpm").value == rpm
     # Without the rates by place cylinders are taken to hold the same.
-    assert _finding(run, "seek_stroke")["value"] == pytest.approx(stroke_ms * 1e-3, rel=0.05)
+    assert _finding(run, "seek_stroke").value == pytest.approx(stroke_ms * 1e-3, rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,9 @@ def test_tracks_follow_the_drives(
     if head_ms != switch_ms:
         truths |= {"head_switch": head_ms * 1e-3, "heads": heads}
     else:
-        assert _finding(run, "heads")["verdict"] == "not identifiable"
+        assert _finding(run, "heads").verdict == "not identifiable"
     for name, truth in truths.items():
-        assert _finding(run, name)["value"] == pytest.approx(truth, rel=2e-3)
+        assert _finding(run, name).value == pytest.approx(truth, rel=2e-3)
 
 
 def test_reads_that_do_not_follow_the_head_show_no_track() -> None:

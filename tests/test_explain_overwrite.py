@@ -45,13 +45,13 @@ def test_spare_area_and_erase_unit_follow_the_drive(tmp_path: Path) -> None:
     sections = small_ssd(flash={"blocks_per_plane": 285})
     found = probed("explain", sections, tmp_path, tests=(PROBE, "probe-burst"))
     spare = _spare(285)
-    assert found["over_provisioning"]["value"] == pytest.approx(spare, rel=0.06)
-    low, high = found["op_by_amplification"]["interval"]
+    assert found["over_provisioning"].value == pytest.approx(spare, rel=0.06)
+    low, high = found["op_by_amplification"].interval or (0.0, 0.0)
     assert low <= spare <= high
-    assert found["superblock_bytes"]["value"] == pytest.approx(ERASED_BYTES, rel=0.02)
-    assert found["collection_stall_length"]["value"] == 0
-    assert found["trim_effect"]["value"] == 1
-    assert found["idle_recovery"]["value"] == 0
+    assert found["superblock_bytes"].value == pytest.approx(ERASED_BYTES, rel=0.02)
+    assert found["collection_stall_length"].value == 0
+    assert found["trim_effect"].value == 1
+    assert found["idle_recovery"].value == 0
 
 
 def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_bursts_of_collection_are_stalls_of_known_distance(tmp_path: Path) -> No
     found = probed(PROBE, sections, tmp_path)
     spacing = found["collection_stall_spacing"]
     # A burst begins one block below where it ends.
-    assert spacing["value"] == pytest.approx(3 * ERASED_BYTES, rel=0.01)
+    assert spacing.value == pytest.approx(3 * ERASED_BYTES, rel=0.01)
     true = true_of(Hidden("SATA SSD", drive_file("drive", "page-mapped-ssd", sections), seed=1))
-    assert found["collection_stall_length"]["value"] == pytest.approx(
+    assert found["collection_stall_length"].value == pytest.approx(
         true["collection_stall_length"], rel=0.1
     )
 
@@ -72,9 +72,9 @@ def test_a_drive_that_collects_when_idle_recovers(tmp_path: Path) -> None:
         flash={"blocks_per_plane": 300},
     )
     found = probed(PROBE, sections, tmp_path)
-    assert found["over_provisioning"]["value"] == pytest.approx(_spare(300), rel=0.06)
-    assert found["idle_recovery"]["value"] == 1
-    assert found["trim_effect"]["value"] == 1
+    assert found["over_provisioning"].value == pytest.approx(_spare(300), rel=0.06)
+    assert found["idle_recovery"].value == 1
+    assert found["trim_effect"].value == 1
 
 
 def test_what_a_pause_gave_is_not_taken_for_an_effect_of_trim(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_what_a_pause_gave_is_not_taken_for_an_effect_of_trim(tmp_path: Path) ->
         translation={"trim_granularity": Bytes(0)},
     )
     found = probed(PROBE, sections, tmp_path)
-    assert found["idle_recovery"]["value"] == 1
-    assert found["trim_effect"]["value"] == 0
+    assert found["idle_recovery"].value == 1
+    assert found["trim_effect"].value == 0
 
 
 def test_a_link_that_hides_collection_leaves_the_spare_area_unknown(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_link_that_hides_collection_leaves_the_spare_area_unknown(tmp_path: Pa
         flash={"dies": 32, "channels": 8, "blocks_per_plane": 40},
     )
     found = probed(PROBE, sections, tmp_path)
-    assert found["op_by_amplification"]["value"] is None
+    assert found["op_by_amplification"].value is None
 
 
 def test_a_data_path_slower_than_flash_leaves_the_amplification_unknown(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_a_data_path_slower_than_flash_leaves_the_amplification_unknown(tmp_path
         controller={"write_data_rate": BytesPerSecond(60e6)}, flash={"blocks_per_plane": 285}
     )
     found = probed("explain", sections, tmp_path, tests=(PROBE, "probe-burst"))
-    assert found["op_by_cliff"]["value"] == pytest.approx(_spare(285), rel=0.06)
-    assert found["op_by_amplification"]["value"] is None
+    assert found["op_by_cliff"].value == pytest.approx(_spare(285), rel=0.06)
+    assert found["op_by_amplification"].value is None
     assert code("op_by_amplification", tmp_path) == "op_by_amplification.no_rounds"
 
 
@@ -111,7 +111,7 @@ def test_a_disk_is_not_asked(tmp_path: Path) -> None:
     with fc.open_target("sim:wd6400aaks") as target:
         run = fc.run(PROBE, target, out=tmp_path)
     assert run.manifest.tests[0].status == "skipped"
-    assert not [f for f in run.findings if f["name"] == "over_provisioning"]
+    assert not [f for f in run.findings if f.name == "over_provisioning"]
 
 
 def _waits(tread: float, chance: np.random.Generator) -> Waits:

@@ -18,12 +18,12 @@ def test_the_penalty_follows_the_drives(rpm: int, access_ms: float, tmp_path: Pa
     }
     with fc.open_target("sim:wd6400aaks", settings=settings) as target:
         run = fc.run("probe-sizes", target, out=tmp_path)
-    found = {finding["name"]: finding for finding in run.findings}
+    found = {finding.name: finding for finding in run.findings}
     # Half a turn, host and command overheads, and the seek: 1.2 ms and a mean root of 0.52 of
     # 13.63 ms, places being drawn by bytes.
     penalty = 30 / rpm + (access_ms + 0.05 + 1.2 + 0.52 * 13.63) * 1e-3
-    assert found["read_access_penalty"]["value"] == pytest.approx(penalty, rel=0.03)
-    assert found["read_sequential_rate"]["value"] == pytest.approx(85.2 * 2**20, rel=0.05)
+    assert found["read_access_penalty"].value == pytest.approx(penalty, rel=0.03)
+    assert found["read_sequential_rate"].value == pytest.approx(85.2 * 2**20, rel=0.05)
 
 
 def _probed(seconds: np.ndarray) -> FakeRun:

@@ -1,7 +1,7 @@
 """The story of a drive, from findings alone."""
 
-from fourcorners.analysis.finding import PRESENCE, Finding
 from fourcorners.analysis.internals.method import explanation
+from fourcorners.finding import PRESENCE, Finding
 
 
 def _found(name: str, value: float, unit: str = "1", **detail: object) -> Finding:

@@ -25,13 +25,13 @@ def test_the_granularity_is_the_drives(
     translation: dict[str, object], truth: int, tmp_path: Path
 ) -> None:
     found = probed("probe-trim", small_ssd(translation=translation), tmp_path)
-    assert found["trim_granularity"]["value"] == truth
+    assert found["trim_granularity"].value == truth
 
 
 def test_a_drive_that_answers_both_alike_shows_nothing(tmp_path: Path) -> None:
     slow = {"read_overhead": Seconds(0.8e-3)}
     found = probed("probe-trim", small_ssd(controller=slow), tmp_path)
-    assert found["trim_granularity"]["verdict"] == "not identifiable"
+    assert found["trim_granularity"].verdict == "not identifiable"
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fourcorners import wording
-from fourcorners.analysis.finding import PRESENCE, RESOLUTION, Finding
+from fourcorners.finding import PRESENCE, RESOLUTION, Finding
 from fourcorners.reporting.explanation import render_explanation
 
 
 def _text(*findings: Finding) -> str:
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(render_explanation("X", [f.to_dict() for f in findings], []))
+        console.print(render_explanation("X", findings, []))
     return capture.get()
 
 
@@ -32,16 +31,16 @@ def test_a_value_is_told_as_people_say_it(
     value: float, unit: str, detail: dict[str, Any], text: str
 ) -> None:
     finding = Finding("x", "X", "measured", "", value=value, unit=unit, detail=detail)
-    assert wording.finding_value(finding.to_dict()) == text
+    assert finding.shown_value == text
 
 
 def test_a_resolution_is_told_from_an_interval_of_chance() -> None:
     found = Finding("x", "X", "measured", "", value=2.0, unit="s", interval=(2.0, 3.0))
-    assert wording.finding_interval(found.to_dict()) == "2.00 to 3.00 s"
+    assert found.shown_interval == "2.00 to 3.00 s"
     bounds = Finding(
         "x", "X", "measured", "", 2.0, "s", (2.0, 3.0), detail={"interval": RESOLUTION}
     )
-    assert wording.finding_interval(bounds.to_dict()) == "2.00 to 3.00 s, bounds"
+    assert bounds.shown_interval == "2.00 to 3.00 s, bounds"
 
 
 def test_each_says_what_it_rests_on_and_what_is_no_question_stands_apart() -> None:

@@ -8,7 +8,7 @@ import pytest
 from analysis_fixture import KIB, MIB, SIZES, FakeRun, Floats, access_seconds, codes, named
 from test_artefacts import artefacts, case
 
-from fourcorners.analysis import Finding, advice, analyze
+from fourcorners.analysis import Finding, advice, find
 from fourcorners.analysis.consistency import find_cliff
 from fourcorners.analysis.source import measured
 from fourcorners.analysis.steady_state import Series, judge
@@ -18,11 +18,11 @@ from fourcorners.analysis.traits import gather
 
 def text_of(run: FakeRun) -> str:
     """All that the summary's page says: the summary, its remarks, and how writes went on."""
-    findings = analyze(run)
+    findings = find(run)
     summary = named(findings, "summary")
-    remarks = [one["text"] for side in summary["detail"]["remarks"].values() for one in side]
-    steadiness = [f["text"] for f in findings if f["name"].startswith(("consis", "steadiness"))]
-    return " ".join([summary["text"], *remarks, *steadiness])
+    remarks = [one["text"] for side in summary.detail["remarks"].values() for one in side]
+    steadiness = [f.text for f in findings if f.name.startswith(("consis", "steadiness"))]
+    return " ".join([summary.text, *remarks, *steadiness])
 
 
 def with_consistency(iops: Floats, capacity_bytes: int = 30 * 10**9) -> FakeRun:
@@ -70,7 +70,7 @@ def nvme(random_iops: float) -> FakeRun:
 def test_small_reads_are_no_matter_to_avoid_where_a_queue_makes_them_fast(
     random_iops: float, told: int
 ) -> None:
-    remarks = named(analyze(nvme(random_iops)), "summary")["detail"]["remarks"]
+    remarks = named(find(nvme(random_iops)), "summary").detail["remarks"]
     names = [one["name"] for side in remarks.values() for one in side]
     assert len([name for name in names if name in ("avoid_small_reads", "dear_reads")]) == told
 
@@ -100,9 +100,9 @@ def test_a_slow_fall_is_still_told() -> None:
 def test_a_rate_that_changes_from_the_first_second_on_has_kept_no_level() -> None:
     """A cache that ends within the first seconds: there is no level that could be watched."""
     iops = np.concatenate([[107_000.0, 94_000, 16_000], np.linspace(17_000, 27_000, 297)])
-    finding = named(analyze(with_consistency(iops, 4 * 10**9)), "steadiness_consistency")
-    assert "kept its level" not in finding["text"]
-    assert finding["verdict"] != "holds"
+    finding = named(find(with_consistency(iops, 4 * 10**9)), "steadiness_consistency")
+    assert "kept its level" not in finding.text
+    assert finding.verdict != "holds"
 
 
 def test_a_level_that_was_come_to_late_is_said_to_be_kept_from_then_on() -> None:
@@ -111,7 +111,7 @@ def test_a_level_that_was_come_to_late_is_said_to_be_kept_from_then_on() -> None
     rising = np.interp(np.arange(20), [0, 19], [15_000.0, 22_000.0])
     level = 21_500 * (1 + 0.03 * chance.standard_normal(900))
     run = with_consistency(np.concatenate([np.full(3, 77_000.0), rising, level]), 10**9)
-    text = named(analyze(run), "steadiness_consistency")["text"]
+    text = named(find(run), "steadiness_consistency").text
     assert text.startswith("From second ")
     assert "the rate kept its level to the end" in text
 
@@ -121,9 +121,9 @@ def test_a_mean_that_is_one_long_wait_is_no_cost_of_a_request() -> None:
     run = FakeRun()
     run.add_queue_depths("read", {1: 7_000.0})
     run.add_queue_depths("write", {1: 260.0})
-    assert "3.85 ms" in named(analyze(run), "spec_sheet")["text"]
+    assert "3.85 ms" in named(find(run), "spec_sheet").text
     run.rows[-1]["latency_max_s"] = 0.9 * 60
-    assert "3.85 ms" not in named(analyze(run), "spec_sheet")["text"]
+    assert "3.85 ms" not in named(find(run), "spec_sheet").text
     assert "3.85 ms" not in text_of(run)
 
 
@@ -131,12 +131,10 @@ def test_a_page_has_one_number_for_a_random_read() -> None:
     run = FakeRun(capacity_bytes=10**12)
     run.add_queue_depths("read", {1: 1 / 70.3e-6, 31: 246_573.0})
     run.add_transfer_sizes("read", SIZES, access_seconds(60.2e-6, 3.5e9))
-    findings = analyze(run)
-    assert "a random read costs 70.3 µs" in named(findings, "summary")["text"]
+    findings = find(run)
+    assert "a random read costs 70.3 µs" in named(findings, "summary").text
     assert "60.2 µs" not in text_of(run)
-    rows = {
-        row["quantity"]: row["value"] for row in named(findings, "spec_sheet")["detail"]["rows"]
-    }
+    rows = {row["quantity"]: row["value"] for row in named(findings, "spec_sheet").detail["rows"]}
     assert rows["read_access"] == pytest.approx(70.3e-6)
 
 
@@ -158,7 +156,7 @@ def test_pauses_are_advised_where_they_were_found_to_help(
     value: float | None, said: list[str]
 ) -> None:
     run = with_consistency(np.where(np.arange(2000) < 60, 90_000.0, 9_000.0), 10**12)
-    findings = [Finding(**f) for f in analyze(run) if f["name"] != "summary"]
+    findings = [f for f in find(run) if f.name != "summary"]
     remarks = advice.advise(run, gather(run, [*findings, recovery(value)]), "page-mapped").avoid
     assert [one.name for one in remarks if "pause" in one.text] == said
     assert remarks[0].name == "avoid_long_writes"
@@ -224,7 +222,7 @@ def test_a_drive_that_changed_during_a_sweep_says_nothing_of_its_queue() -> None
     run.add_queue_depths("read", {1: 100.0, 31: 100.0})
     run.add_queue_depths("write", {1: 9_000.0, 4: 14_000.0, 31: 5_000.0})
     assert "Random writes gain nothing" not in text_of(run)
-    assert "changed by itself" in named(analyze(run), "queue_depth_write")["text"]
+    assert "changed by itself" in named(find(run), "queue_depth_write").text
 
 
 def test_sizes_that_cross_half_the_rate_twice_have_no_half_speed_size() -> None:
@@ -248,8 +246,8 @@ def test_a_drive_that_stands_still_after_its_cliff_maps_no_pages() -> None:
     iops = np.where(np.arange(64) < 6, 2_706.0, np.arange(64) % 4 * 9.0)
     run = with_consistency(iops, 8 * 10**9)
     run.add_queue_depths("write", {1: 2_700.0})
-    summary = named(analyze(run), "summary")
-    assert summary["detail"]["kind"] == "block-mapped"
+    summary = named(find(run), "summary")
+    assert summary.detail["kind"] == "block-mapped"
     assert "Small random writes: 2,700 a second" not in text_of(run)
 
 
@@ -299,7 +297,7 @@ def test_a_rate_that_outgrows_its_queue_changed_by_itself() -> None:
     run.add_queue_depths("read", {1: 730.0, 4: 1932.0, 7: 8926.0, 16: 8926.0, 31: 8926.0})
     assert "gain" not in text_of(run)
     assert "become" not in text_of(run)
-    assert "changed by itself" in named(analyze(run), "queue_depth_read")["text"]
+    assert "changed by itself" in named(find(run), "queue_depth_read").text
 
 
 def test_writes_that_fall_while_the_queue_deepens_do_not_show_that_it_gains_nothing() -> None:
@@ -309,7 +307,7 @@ def test_writes_that_fall_while_the_queue_deepens_do_not_show_that_it_gains_noth
     run.add_queue_depths("read", {1: 7_000.0, 31: 70_000.0})
     run.add_queue_depths("write", rates)
     assert "gain nothing" not in text_of(run)
-    assert "changed by itself" in named(analyze(run), "queue_depth_write")["text"]
+    assert "changed by itself" in named(find(run), "queue_depth_write").text
 
 
 def test_that_queued_writes_gain_nothing_is_said_of_what_was_written_before() -> None:
@@ -350,7 +348,7 @@ def test_what_a_standstill_decides_is_not_in_the_sheet(stood_still_s: int) -> No
         series_iops=seconds,
         **small(16),
     )
-    rows = named(analyze(run), "spec_sheet")["detail"]["rows"]
+    rows = named(find(run), "spec_sheet").detail["rows"]
     told = {row["quantity"] for row in rows} & {"random_write", "write_access"}
     assert told == (set() if stood_still_s else {"random_write", "write_access"})
 

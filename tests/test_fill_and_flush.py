@@ -7,7 +7,7 @@ import pytest
 from analysis_fixture import FakeRun
 
 import fourcorners as fc
-from fourcorners.analysis import analyze
+from fourcorners.analysis import find
 from fourcorners.analysis.spec_sheet import rows_of
 from fourcorners.cli import main
 from fourcorners.comparison import parse_gate
@@ -69,11 +69,11 @@ def test_a_fill_that_slows_down_says_where_it_began_and_ended() -> None:
         block_bytes=128 * 1024,
         pattern="sequential",
     )
-    [found] = [one for one in analyze(run) if one["name"] == "sequential_fill"]
-    tenths = found["detail"]["rate_of_tenths_bytes_per_second"]
+    [found] = [one for one in find(run) if one.name == "sequential_fill"]
+    tenths = found.detail["rate_of_tenths_bytes_per_second"]
     assert tenths[0] == pytest.approx(4000 * 128 * 1024)
     assert tenths[-1] == pytest.approx(1000 * 128 * 1024)
-    assert found["detail"]["slowest_second_bytes_per_second"] == pytest.approx(tenths[-1])
+    assert found.detail["slowest_second_bytes_per_second"] == pytest.approx(tenths[-1])
 
 
 def test_a_suite_of_ones_own_shows_mb_per_second_over_time(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def quantities(run: Run) -> set[str]:
     return {
         row["quantity"]
         for finding in run.findings
-        if finding["name"] == "spec_sheet"
-        for row in finding["detail"]["rows"]
+        if finding.name == "spec_sheet"
+        for row in finding.detail["rows"]
     }
 
 
@@ -115,7 +115,7 @@ def test_syncs_are_kept_shown_and_named(tmp_path: Path) -> None:
     assert "fdatasync after every write" in entry(run, flush["recording"]).label
     # The rate of writes that wait for syncs in between is no figure of the drive's writes.
     assert quantities(run) == {"flush", "flush_p99"}
-    assert not any("random write costs" in one["text"] for one in run.findings)
+    assert not any("random write costs" in one.text for one in run.findings)
     (test,) = charts_of_tests([run])
     (percentiles,) = (chart for chart in test["charts"] if chart["kind"] == "percentiles")
     assert any(series["label"].endswith("flushes") for series in percentiles["series"])

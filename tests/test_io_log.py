@@ -79,7 +79,7 @@ def test_of_more_than_there_is_room_for_a_share_is_kept_the_same_every_time(tmp_
     [recording] = [r for r in once.manifest.tests[0].recordings if "/0-" in r.id]
     assert plain(recording.logged) == {"ios": len(log), "of": log.of, "one_in": log.one_in}
     name = "latency_over_time_latency/0-percent-reads_write"
-    [text] = [finding["text"] for finding in once.findings if finding["name"] == name]
+    [text] = [finding.text for finding in once.findings if finding.name == name]
     assert f"one in {log.one_in}, drawn at random" in text
     assert "(of all " in text
     none = _latency(tmp_path, log_ios=0)

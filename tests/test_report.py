@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from rich.console import Console
 
 from fourcorners import wording
 from fourcorners.analysis.estimate import of_point
-from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import measured
+from fourcorners.finding import Finding
 from fourcorners.manifest import Chart
 from fourcorners.reporting import charts
 from fourcorners.reporting.document import D3
@@ -184,8 +185,8 @@ def test_an_explanation_begins_with_its_figures_and_their_intervals() -> None:
     run = made_up.make_run(seconds=100)
     told = {"kind": "block-mapped", "figures": ["mapping_unit"]}
     run.findings += [
-        Finding("explanation", "", "measured", "It maps clusters.", detail=told).to_dict(),
-        Finding("mapping_unit", "Mapping unit", "measured", "", 2**22, "B", (2e6, 5e6)).to_dict(),
+        Finding("explanation", "", "measured", "It maps clusters.", detail=told),
+        Finding("mapping_unit", "Mapping unit", "measured", "", 2**22, "B", (2e6, 5e6)),
     ]
     text = render_html([run])
     top = text[: text.index('id="corners"')]
@@ -225,13 +226,13 @@ def test_intervals_are_those_of_the_analysis() -> None:
     assert payload["consistency"][0]["steady"] == {"from": 700, "interval": [1552.0, 1648.0]}
     # The band is the model with the bounds of the penalty's interval, its rate as it is.
     model = next(m for m in payload["models"] if m["operation"] == "write")
-    finding = next(f for f in run.findings if f["name"] == "access_model_write")
-    rate = finding["detail"]["sequential_rate_bytes_per_second"]
+    finding = next(f for f in run.findings if f.name == "access_model_write")
+    rate = finding.detail["sequential_rate_bytes_per_second"]
     for size, band in zip(model["block"], model["band"], strict=True):
-        low, high = sorted(size / (penalty + size / rate) for penalty in finding["interval"])
+        low, high = sorted(size / (penalty + size / rate) for penalty in finding.interval or ())
         assert band == pytest.approx([low, high], rel=1e-5)
-    run.findings = [f for f in run.findings if f["name"] == "access_model_read"]
-    run.findings[0]["interval"] = None
+    run.findings = [f for f in run.findings if f.name == "access_model_read"]
+    run.findings[0] = replace(run.findings[0], interval=None)
     bare = report_payload([run])
     assert bare["consistency"][0]["steady"] is None
     assert bare["models"][0]["band"] is None
@@ -249,8 +250,10 @@ def test_intervals_are_those_of_the_analysis() -> None:
 
 def test_the_table_of_the_access_model_says_where_it_fails() -> None:
     run = made_up.whole_run(made_up.X25M, 100)
-    detail = next(f for f in run.findings if f["name"] == "access_model_write")["detail"]
-    detail |= {"misfit_range_block_bytes": [2**19, 2**26], "largest_misfit": -0.446}
+    place = next(n for n, f in enumerate(run.findings) if f.name == "access_model_write")
+    fails = {"misfit_range_block_bytes": [2**19, 2**26], "largest_misfit": -0.446}
+    detail = {**run.findings[place].detail, **fails}
+    run.findings[place] = replace(run.findings[place], detail=detail)
     read, write = report_view([run])["models"]
     assert (read["fails"], write["fails"]) == (wording.NOTHING, "512 KiB to 64 MiB (-45 %)")
 

@@ -182,8 +182,8 @@ def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:
             filled_share=0.01,
             out=tmp_path,
         )
-    [averages] = [f for f in run.findings if f["name"] == "averages_snia-iops"]
-    cells = {(c["read_percent"], c["block_bytes"]): c for c in averages["detail"]["cells"]}
+    [averages] = [f for f in run.findings if f.name == "averages_snia-iops"]
+    cells = {(c["read_percent"], c["block_bytes"]): c for c in averages.detail["cells"]}
     assert len(cells) == 7 * 8
     last = [
         row["iops"]
@@ -191,10 +191,10 @@ def test_snia_iops_on_a_drive_gives_its_table(tmp_path: Path) -> None:
         if row["recording"].endswith("/100/4096") and row["operation"] == "read"
     ][-5:]
     assert cells[100.0, 4096]["iops"] == pytest.approx(np.mean(last))
-    [write] = [f for f in run.findings if f["name"].endswith("4 KiB random, R/W 0/100")]
-    window = write["detail"]["window"]
+    [write] = [f for f in run.findings if f.name.endswith("4 KiB random, R/W 0/100")]
+    window = write.detail["window"]
     assert window["last_round"] - window["first_round"] == 4
-    assert (write["verdict"] == "holds") is window["steady"]
+    assert (write.verdict == "holds") is window["steady"]
     [shown] = charts.tests([run])
     drawn = [chart for chart in shown["charts"] if chart["kind"] == "rounds"]
     assert [len(chart["points"]) for chart in drawn] == [window["last_round"]] * 3

@@ -12,7 +12,7 @@ from fault_runs import validate
 from made_manifest import made_manifest
 
 from fourcorners import characterize
-from fourcorners.analysis import analyze
+from fourcorners.analysis import find
 from fourcorners.analysis.spec_sheet import claims_about, lay_beside, left_out, rows_of
 from fourcorners.catalog.claims import QUANTITIES, Claim, claims_of, read_claims
 from fourcorners.catalog.published import published
@@ -51,7 +51,7 @@ def claim(value: float, quantity: Any = "random_read", high: float | None = None
 
 
 def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
-    rows = {row["quantity"]: row for row in rows_of(analyze(run_with(20_000.0)))}
+    rows = {row["quantity"]: row for row in rows_of(find(run_with(20_000.0)))}
     assert rows["random_read"]["value"] == 20_000
     assert rows["random_read"]["conditions"] == "queue depth 32"
     assert rows["read_access"]["value"] == pytest.approx(1e-3)
@@ -61,7 +61,7 @@ def test_the_sheet_has_the_best_rate_and_the_wait_of_a_single_request() -> None:
 def _of_sweep(iops: dict[int, float]) -> dict[str, Any]:
     run = FakeRun(capacity_bytes=10**9)
     run.add_queue_depths("write", iops)
-    [row] = [row for row in rows_of(analyze(run)) if row["quantity"] == "random_write"]
+    [row] = [row for row in rows_of(find(run)) if row["quantity"] == "random_write"]
     return dict(row)
 
 
@@ -89,7 +89,7 @@ def test_what_a_probe_reads_over_and_over_is_no_figure_of_the_drive() -> None:
     run.add("probe-conflicts/across/65536", "read", iops=40_000.0, **at)
     run.add("probe-sizes/sentinel/1", "read", iops=500.0, sentinel=1, **at)
     run.add("probe-sizes/read/4096", "read", iops=78.0, **at)
-    rows = {row["quantity"]: row for row in rows_of(analyze(run))}
+    rows = {row["quantity"]: row for row in rows_of(find(run))}
     assert rows["read_access"]["value"] == pytest.approx(1 / 78)
 
 
@@ -103,12 +103,12 @@ def test_one_request_at_a_time_is_held_against_no_claim_of_many() -> None:
         block_bytes=4096,
         queue_depth=1,
     )
-    [row] = [row for row in lay_beside(rows_of(analyze(run)), [claim(40_000)]) if row.claim]
+    [row] = [row for row in lay_beside(rows_of(find(run)), [claim(40_000)]) if row.claim]
     assert row.outcome == "not measured"
 
 
 def test_a_remark_names_its_yardstick_interval_and_test() -> None:
-    remarks = named(analyze(run_with(20_000.0, noise=0.1)), "summary")["detail"]["remarks"]
+    remarks = named(find(run_with(20_000.0, noise=0.1)), "summary").detail["remarks"]
     [gain] = [r for r in remarks["strengths"] if "outstanding" in r["text"]]
     low, high = gain["interval"]
     assert low < gain["value"] < high
@@ -119,23 +119,23 @@ def test_a_remark_names_its_yardstick_interval_and_test() -> None:
 
 
 def test_a_gain_that_may_be_chance_is_not_told() -> None:
-    remarks = named(analyze(run_with(1600.0, swing=0.9)), "summary")["detail"]["remarks"]
+    remarks = named(find(run_with(1600.0, swing=0.9)), "summary").detail["remarks"]
     assert not any("outstanding" in r["text"] for side in remarks.values() for r in side)
 
 
 @pytest.mark.parametrize(("noise", "told"), [(0.05, 1), (0.9, 0)])
 def test_advice_on_queueing_says_what_the_finding_does(noise: float, told: int) -> None:
-    findings = analyze(run_with(950.0, noise=noise))
-    text = named(findings, "queue_depth_read")["text"]
+    findings = find(run_with(950.0, noise=noise))
+    text = named(findings, "queue_depth_read").text
     assert ("does not show" in text) == (not told)
-    remarks = named(findings, "summary")["detail"]["remarks"]["weaknesses"]
+    remarks = named(findings, "summary").detail["remarks"]["weaknesses"]
     assert len([r for r in remarks if "gain nothing from" in r["text"]]) == told
 
 
 def sentences(run: FakeRun, side: str) -> list[str]:
     # What is told needs a test of the reviews beside it.
     run.add("queue-depth/read/1", "read", iops=100.0, pattern="random", block_bytes=4096)
-    remarks = named(analyze(run), "summary")["detail"]["remarks"]
+    remarks = named(find(run), "summary").detail["remarks"]
     return [remark["text"] for remark in remarks[side]]
 
 
@@ -200,7 +200,7 @@ def test_how_well_writes_are_met_again_their_first_seconds_do_not_tell(
             pattern=pattern, block_bytes=4096 if pattern == "random" else 128 * 1024,
             queue_depth=depth,
         )  # fmt: skip
-    rows = {row["quantity"]: row for row in rows_of(analyze(run))}
+    rows = {row["quantity"]: row for row in rows_of(find(run))}
     for quantity in ("sequential_write", "random_write", "write_access"):
         assert (rows[quantity]["interval"] is not None) is told
 
@@ -214,7 +214,7 @@ def test_a_single_wait_of_a_queue_full_is_no_percentile(seconds: float, told: bo
         block_bytes=4096, queue_depth=31,
     )  # fmt: skip
     run.rows[-1]["latency_p999_s"] = 6.25e-3
-    assert ("read_p999" in {row["quantity"] for row in rows_of(analyze(run))}) is told
+    assert ("read_p999" in {row["quantity"] for row in rows_of(find(run))}) is told
 
 
 @pytest.mark.parametrize(
@@ -230,14 +230,14 @@ def test_a_single_wait_of_a_queue_full_is_no_percentile(seconds: float, told: bo
 def test_a_claim_is_held_against_what_was_measured(
     value: float, high: float | None, outcome: str, share: float
 ) -> None:
-    rows = rows_of(analyze(run_with(20_000.0)))
+    rows = rows_of(find(run_with(20_000.0)))
     [beside] = [row for row in lay_beside(rows, [claim(value, high=high)]) if row.claim]
     assert beside.outcome == outcome
     assert beside.share == pytest.approx(share, abs=1e-3)
 
 
 def test_a_noisy_measurement_may_reach_a_claim_within_its_interval() -> None:
-    rows = rows_of(analyze(run_with(20_000.0, noise=0.5)))
+    rows = rows_of(find(run_with(20_000.0, noise=0.5)))
     [beside] = [row for row in lay_beside(rows, [claim(21_000)]) if row.claim]
     assert beside.share_interval is not None
     assert beside.share_interval[0] < beside.share < beside.share_interval[1]  # type: ignore[operator]
@@ -245,14 +245,14 @@ def test_a_noisy_measurement_may_reach_a_claim_within_its_interval() -> None:
 
 
 def test_of_times_the_share_is_claimed_over_measured() -> None:
-    rows = rows_of(analyze(run_with(20_000.0)))
+    rows = rows_of(find(run_with(20_000.0)))
     beside = {row.quantity: row for row in lay_beside(rows, [claim(5e-4, "read_access")])}
     assert beside["read_access"].share == pytest.approx(0.5)
     assert beside["read_access"].outcome == "not reached"
 
 
 def test_a_ratio_is_told_in_the_way_that_its_figure_reads() -> None:
-    rows = rows_of(analyze(run_with(20_000.0, noise=0.5)))
+    rows = rows_of(find(run_with(20_000.0, noise=0.5)))
     claims = [claim(5e-4, "read_access"), claim(40_000), claim(1e8, "sequential_write")]
     said = {row.quantity: row.words for row in lay_beside(rows, claims) if row.claim}
     assert said["read_access"] == "claimed 500 µs: 2.00 times, not reached"
@@ -275,7 +275,7 @@ def test_the_catalog_claims_nothing_of_a_drive_that_settings_changed() -> None:
 
 
 def test_a_claim_without_a_measurement_says_so() -> None:
-    rows = rows_of(analyze(run_with(20_000.0)))
+    rows = rows_of(find(run_with(20_000.0)))
     beside = {row.quantity: row for row in lay_beside(rows, [claim(1e8, "sequential_write")])}
     assert beside["sequential_write"].outcome == "not measured"
     assert beside["sequential_write"].row is None

@@ -16,6 +16,7 @@ from made_manifest import entry_of_test, made_manifest, recording_entry
 
 from fourcorners.documents import part, plain
 from fourcorners.errors import UserError
+from fourcorners.finding import Finding
 from fourcorners.manifest import Manifest
 from fourcorners.recording import (
     BySecond,
@@ -28,17 +29,7 @@ from fourcorners.store import Run, RunWriter, schema
 from fourcorners.store.writer import run_name
 
 MANIFEST = made_manifest()
-FINDING: dict[str, Any] = {
-    "name": "x",
-    "title": "X",
-    "verdict": "measured",
-    "value": 1.5,
-    "unit": None,
-    "interval": None,
-    "evidence": [],
-    "text": "",
-    "detail": {},
-}
+FINDING = Finding("x", "X", "measured", "", value=1.5, evidence=[])
 
 
 def _recording(id: str, latencies_ns: list[int], elapsed_s: float = 3.0) -> Recording:

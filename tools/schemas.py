@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from fourcorners.finding import Findings
 from fourcorners.manifest import Manifest
 from fourcorners.suites.schema import suite_schema
 
@@ -20,6 +21,7 @@ FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
 _SEALED = {"sha256": {"type": "string", "description": "Of the document without this field"}}
 
 _DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
+    "findings": (Findings, "findings.json of a run folder", _SEALED),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }
 """By name: the class, what the document is, and fields that the class leaves to the file."""
@@ -36,6 +38,9 @@ def _schema(
 ) -> dict[str, Any]:
     [_], parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     own = parts.pop(kind.__name__)
+    if finding := parts.get("Finding"):
+        # What the text was made of stays in memory.
+        del finding["properties"]["said"], parts["Said"]
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"fourcorners/{name}/1",

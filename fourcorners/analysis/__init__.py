@@ -7,8 +7,6 @@ each finding is computed and what confounds it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from fourcorners.analysis import (
     access_findings,
     artefacts,
@@ -30,16 +28,21 @@ from fourcorners.analysis import (
     sweeps,
     write_amplification,
 )
-from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding
 
-__all__ = ["Finding", "RunData", "analyze", "find"]
+__all__ = ["Finding", "RunData", "find"]
 
 
 def find(run: RunData) -> list[Finding]:
     """All findings of a run: the summary, what may mislead about it, and what the tests showed.
 
-    Tests that did not run leave theirs out."""
+    Args:
+        run: a run folder as ``fourcorners.store.Run`` reads it, or anything of that shape.
+
+    Returns:
+        The summary first; nothing of tests that did not run, and nothing at all of a run without
+        recordings."""
     misleading = artefacts.find(run)
     findings = [
         *corners.find(run),
@@ -65,15 +68,3 @@ def find(run: RunData) -> list[Finding]:
         *misleading,
         *findings,
     ]
-
-
-def analyze(run: RunData) -> list[dict[str, Any]]:
-    """The findings of a run as ``findings.json`` holds them (docs/run-folder.md).
-
-    Args:
-        run: a run folder as ``fourcorners.store.Run`` reads it, or anything of that shape.
-
-    Returns:
-        JSON-serialisable findings, the summary first; empty for a run without recordings.
-    """
-    return [finding.to_dict() for finding in find(run)]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import batch_means_interval, chance_log_ratio
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
 
 TEST = "four-corners"

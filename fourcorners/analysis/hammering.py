@@ -12,9 +12,9 @@ import numpy as np
 
 from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.estimate import of_series
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Array, Measured, RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 HAMMERED_MAX = 0.9

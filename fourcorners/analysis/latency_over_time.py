@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding, worded
 from fourcorners.recording import NS, IoLog, LatencyOverTime, Recording
 from fourcorners.sentences import Said, say
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
 
 KEEPS_UP = 0.98

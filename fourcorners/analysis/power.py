@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from fourcorners.analysis.corners import CORNERS, corner_points
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 

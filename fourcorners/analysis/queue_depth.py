@@ -14,11 +14,11 @@ from typing import Literal
 import numpy as np
 
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.intervals import chance_log_ratio
 from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.remark import Ratio, ratio_of
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say, together
 
 TEST = "queue-depth"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fourcorners.analysis.finding import Finding, Verdict, worded
 from fourcorners.analysis.source import Measured, RunData, capacity_bytes, measured
+from fourcorners.finding import Finding, Verdict, worded
 from fourcorners.sentences import Said, say
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fourcorners.analysis.consistency import full_seconds
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 TEST = "sequential-fill"

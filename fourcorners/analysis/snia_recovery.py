@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.estimate import of_series
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Array, Measured, RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 IDLE, CROSS = "snia-host-idle-recovery", "snia-cross-stimulus-recovery"

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 from fourcorners import wording
 from fourcorners.analysis.estimate import of_point
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.highest import highest
 from fourcorners.analysis.quantity import (
     IOPS,
@@ -36,6 +35,7 @@ from fourcorners.analysis.traits import (
     small_random,
 )
 from fourcorners.catalog.claims import Claim, claims_of
+from fourcorners.finding import Finding, worded
 from fourcorners.manifest import Manifest
 from fourcorners.sentences import Said, say
 from fourcorners.workload import INCOMPRESSIBLE
@@ -174,13 +174,13 @@ def find(run: RunData, findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-def rows_of(findings: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The rows in findings as ``findings.json`` has them."""
+def rows_of(findings: Iterable[Finding]) -> list[Mapping[str, Any]]:
+    """The rows in the findings of a run."""
     return [
         row
         for finding in findings
-        if finding.get("name") == "spec_sheet"
-        for row in (finding.get("detail") or {}).get("rows") or []
+        if finding.name == "spec_sheet"
+        for row in finding.detail.get("rows", ())
     ]
 
 
@@ -219,7 +219,7 @@ def _of_catalog(manifest: Manifest) -> list[Claim]:
     return claims_of(manifest.target.locator.removeprefix("sim:"))
 
 
-def claims_beside(manifest: Manifest, findings: Iterable[Mapping[str, Any]]) -> list[Beside]:
+def claims_beside(manifest: Manifest, findings: Iterable[Finding]) -> list[Beside]:
     """What is claimed of a run's drive, each beside what the run measured of it."""
     rows = lay_beside(rows_of(findings), claims_about(manifest))
     return [row for row in rows if row.claim is not None]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, capacity_bytes
+from fourcorners.finding import Finding, worded
 from fourcorners.machine.conditions import Conditions
 from fourcorners.recording import Recording
 from fourcorners.sentences import Said, say

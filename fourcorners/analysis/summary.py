@@ -22,10 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fourcorners.analysis.advice import REWRITE_MIN_S, advise
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, measured
 from fourcorners.analysis.traits import Traits, gather
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
 
 # The first three: above. The others are choices: a gain of a third, and writes a fifth faster than

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fourcorners.analysis import consistency
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 EXCEEDED_S = (0.001, 0.01, 0.1, 1.0)

@@ -11,12 +11,12 @@ import numpy as np
 from fourcorners.analysis.consistency import longest_stall_s
 from fourcorners.analysis.consistency_findings import feels_like
 from fourcorners.analysis.estimate import SECOND_IOS_MIN, of_point
-from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.collection.recovery import UNCHANGED_MAX
 from fourcorners.analysis.quantity import IOPS, MEAN_LATENCY
 from fourcorners.analysis.queue_depth import Effect
 from fourcorners.analysis.remark import Sentence
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.finding import Finding
 from fourcorners.workload import INCOMPRESSIBLE
 
 SMALL_BYTES = 4096

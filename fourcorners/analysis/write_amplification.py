@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.analysis.traits import SMALL_BYTES
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 

@@ -62,14 +62,13 @@ def run(subject: str, reads_only: bool, all_probes: bool, options: Options) -> i
 
 
 def _show(explanation: Explanation, options: Options) -> None:
-    findings = [finding.to_dict() for finding in explanation.findings]
     last = explanation.runs[-1]
     if options.json:
         print_document(
             "explanation",
             {
                 "runs": [str(one.path) for one in explanation.runs],
-                "findings": findings,
+                "findings": explanation.findings,
                 "missing": [
                     {"probe": probe, "reason": reason} for probe, reason in explanation.missing
                 ],
@@ -80,7 +79,7 @@ def _show(explanation: Explanation, options: Options) -> None:
     else:
         console = new_console()
         name = last.manifest.target.name
-        console.print(render_explanation(name, findings, explanation.missing))
+        console.print(render_explanation(name, explanation.findings, explanation.missing))
         console.print()
         for page in filter(None, map(report_of, explanation.runs)):
             console.print(f"Report: {page}", highlight=False, soft_wrap=True)

@@ -210,12 +210,11 @@ def _cautions(subjects: Sequence[ComparedRuns]) -> list[str]:
         said = dict.fromkeys(left_out(run.manifest) for run in subject.runs)
         cautions += [f"{subject.label}: {sentence}" for sentence in said if sentence]
     misled = [
-        f"{subject.label}: {finding['title']}"
+        f"{subject.label}: {finding.title}"
         for subject in subjects
         for run in subject.runs
         for finding in getattr(run, "findings", [])
-        if finding["name"].startswith("artefact_")
-        and (finding.get("detail") or {}).get("severity") == "severe"
+        if finding.name.startswith("artefact_") and finding.detail.get("severity") == "severe"
     ]
     if misled:
         cautions.append(f"May mislead: {'; '.join(dict.fromkeys(misled))}.")

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from fourcorners.analysis import analyze
+from fourcorners.analysis import find
 from fourcorners.importing.charts import charts_of
 from fourcorners.importing.imported import Imported
 from fourcorners.manifest import SCHEMA_VERSION, Manifest, TargetEntry, TestEntry
@@ -35,7 +35,7 @@ def write_run(imported: Imported, out: Path) -> Run:
     for recording in recordings:
         writer.add(recording)
     manifest = _manifest(imported, writer.name, recordings)
-    writer.findings(analyze(writer.checkpoint(manifest)))
+    writer.findings(find(writer.checkpoint(manifest)))
     run = writer.checkpoint(manifest)
     write_html([run], run.path / schema.REPORT, replace=True)
     return writer.finish()

@@ -166,7 +166,7 @@ def _interval(one: Measured, y: str, value: float | None) -> Sequence[float | No
 def _averages(run: Run, test: str) -> list[dict[str, Any]]:
     """What a test in rounds came to, by variable; empty for other tests."""
     found = findings(run, f"averages_{test}")
-    return list(found[0]["detail"]["cells"]) if found else []
+    return list(found[0].detail["cells"]) if found else []
 
 
 def _average(mean: Mapping[str, Any], y: str) -> float | None:
@@ -280,17 +280,17 @@ def _model(
     series: dict[tuple[int, str], dict[str, Any]] = {}
     for drive, run in enumerate(runs):
         for finding in run.findings:
-            evidence = [str(item).split("/") for item in finding.get("evidence") or []]
+            evidence = [str(item).split("/") for item in finding.evidence]
             if not evidence or {parts[0] for parts in evidence} != {test}:
                 continue
-            extended = finding.get("name") == "extended_model"
-            if extended and finding.get("verdict") != "measured":
+            extended = finding.name == "extended_model"
+            if extended and finding.verdict != "measured":
                 continue
-            points = _modelled(finding.get("detail") or {})
+            points = _modelled(finding.detail)
             operation = evidence[0][1] if len(evidence[0]) > 1 else ""
             # Findings about parts of one model carry it alike.
             taxed = ", with the tax of partly covered units" if extended else ""
-            label = f"{operation}s{taxed}" if operation in OPERATIONS else finding["title"]
+            label = f"{operation}s{taxed}" if operation in OPERATIONS else finding.title
             if points:
                 series.setdefault((drive, label), {"points": points})
     if not series:
@@ -335,7 +335,7 @@ def _rounds(
     made = []
     for drive, run in enumerate(runs):
         for finding in findings(run, f"rounds_{test}_*"):
-            detail = finding.get("detail") or {}
+            detail = finding.detail
             y = {"iops": "iops", "bytes_per_second": "mbps"}.get(detail["metric"], "latency_mean")
             factor = 1e-6 if y == "mbps" else 1.0
             window = detail.get("window")
@@ -352,7 +352,7 @@ def _rounds(
                         for at, value in zip(detail["rounds"], detail["values"], strict=True)
                     ],
                     "window": None if window is None else _window(window, factor),
-                    "text": str(finding.get("text") or ""),
+                    "text": finding.text,
                 }
             )
     return made

@@ -1,10 +1,10 @@
 """How results show themselves in Jupyter: small tables as HTML, every text escaped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 from fourcorners import wording
+from fourcorners.finding import Finding
 from fourcorners.recording import Recording
 from fourcorners.reporting.run import Run
 from fourcorners.reporting.view import report_view
@@ -23,18 +23,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "")
     return "\n".join([*lines, "</tbody></table>"])
 
 
-def findings_html(findings: Iterable[Mapping[str, Any]], caption: str = "") -> str:
+def findings_html(findings: Iterable[Finding], caption: str = "") -> str:
     """Findings, as ``findings.json`` has them."""
     rows = [
         (
-            str(finding["title"]),
-            wording.finding_value(finding),
-            wording.finding_interval(finding),
-            str(finding["verdict"]),
-            str(finding["text"]),
+            finding.title,
+            finding.shown_value,
+            finding.shown_interval,
+            finding.verdict,
+            finding.text,
         )
         for finding in findings
-        if not str(finding["name"]).startswith(_HIDDEN)
+        if not finding.name.startswith(_HIDDEN)
     ]
     return table(("finding", "value", "90 % interval", "verdict", ""), rows, caption)
 
@@ -62,7 +62,7 @@ def run_html(run: Run) -> str:
         "Spec sheet",
     )
     found = findings_html(
-        [f for f in run.findings if f["name"] not in ("summary", "spec_sheet")], "Findings"
+        [f for f in run.findings if f.name not in ("summary", "spec_sheet")], "Findings"
     )
     return f"<h3>{escape(caption)}</h3>{said}{sides}{sheet if drive['spec'] else ''}{found}"
 

@@ -17,6 +17,7 @@ from fourcorners.analysis.estimate import of_point
 from fourcorners.analysis.quantiles import quantile_bounds_s
 from fourcorners.analysis.quantity import ALL, IOPS
 from fourcorners.analysis.source import Measured, every_operation
+from fourcorners.finding import Finding
 from fourcorners.recording import OperationRecording
 from fourcorners.recording.columns import PERCENTILES
 from fourcorners.wording import finite
@@ -108,11 +109,11 @@ def corner_of(one: Measured) -> str | None:
     return f"{one.point.get('pattern')}-{one.operation}"
 
 
-def findings(run: Run, name: str) -> list[dict[str, Any]]:
+def findings(run: Run, name: str) -> list[Finding]:
     """The run's findings of one name, in order; a trailing `*` matches every ending."""
     if name.endswith("*"):
-        return [f for f in run.findings if str(f.get("name", "")).startswith(name[:-1])]
-    return [f for f in run.findings if f.get("name") == name]
+        return [f for f in run.findings if f.name.startswith(name[:-1])]
+    return [f for f in run.findings if f.name == name]
 
 
 def _numbers(one: Measured) -> dict[str, Any]:
@@ -197,10 +198,9 @@ def steady_part(run: Run, recording: str) -> dict[str, Any] | None:
     """From which second a recording was judged steady, and the interval of its rate since, in
     IOPS; None where the analysis knows no interval."""
     for finding in findings(run, "consistency_*"):
-        bounds = finding.get("interval") or []
-        start = finite((finding.get("detail") or {}).get("steady_from_s"))
-        low, high = (finite(bound) for bound in bounds) if len(bounds) == 2 else (None, None)
-        if recording in (finding.get("evidence") or []) and None not in (start, low, high):
+        start = finite(finding.detail.get("steady_from_s"))
+        low, high = map(finite, finding.interval or (None, None))
+        if recording in finding.evidence and None not in (start, low, high):
             return {"from": start, "interval": [rounded(low), rounded(high)]}
     return None
 
@@ -246,8 +246,8 @@ def _without(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: entry[key] for key in keys}
 
 
-def _model(finding: Mapping[str, Any]) -> dict[str, Any]:
-    detail = finding.get("detail") or {}
+def _model(finding: Finding) -> dict[str, Any]:
+    detail = finding.detail
     sizes = [_clean(value) for value in detail.get("block_bytes") or []]
     predicted = detail.get("predicted_bytes_per_second") or []
     misfit = detail.get("relative_misfit") or []
@@ -259,14 +259,12 @@ def _model(finding: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _model_band(
-    finding: Mapping[str, Any], sizes: Sequence[Any]
-) -> list[list[float | None]] | None:
+def _model_band(finding: Finding, sizes: Sequence[Any]) -> list[list[float | None]] | None:
     """Throughput that the model predicts with the bounds of the penalty's interval, slowest first,
     in bytes per second; None without an interval."""
-    rate = finite((finding.get("detail") or {}).get("sequential_rate_bytes_per_second"))
-    bounds = [finite(bound) for bound in finding.get("interval") or []]
-    if rate is None or rate <= 0 or len(bounds) != 2 or None in bounds:
+    rate = finite(finding.detail.get("sequential_rate_bytes_per_second"))
+    bounds = [finite(bound) for bound in finding.interval or ()]
+    if rate is None or rate <= 0 or not bounds or None in bounds:
         return None
     low, high = sorted(max(bound or 0.0, 0.0) for bound in bounds)
     return [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from fourcorners.finding import Finding
 from fourcorners.manifest import Manifest
 from fourcorners.recording import Recording
 
@@ -29,6 +30,6 @@ class Run(Protocol):
         ...
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
-        """The list in findings.json."""
+    def findings(self) -> list[Finding]:
+        """What findings.json says."""
         ...

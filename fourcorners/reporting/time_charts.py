@@ -282,7 +282,7 @@ def _logs(
     """Drive and label, served I/Os and finding of each recording and operation with a log."""
     for drive, run in enumerate(runs):
         said = {
-            (found["detail"]["recording"], found["detail"]["operation"]): found["detail"]
+            (found.detail["recording"], found.detail["operation"]): found.detail
             for found in findings(run, "latency_over_time_*")
         }
         for row in rows_of(chart, test, run, by_operation=True):

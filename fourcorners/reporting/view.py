@@ -90,14 +90,14 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
         "name": name,
         "summary": target.summary,
         "capacity": wording.amount(target.capacity_bytes),
-        "verdict": [str(f["text"]) for f in said if f.get("text")],
+        "verdict": [f.text for f in said if f.text],
         "figures": _figures(run),
         "left_out": left_out(manifest),
         "misleading": _misleading(run),
         "sides": [
             (title, key, lines)
             for title, key in SIDES
-            if (lines := [line for f in said for line in _remarks(f.get("detail") or {}, key)])
+            if (lines := [line for f in said for line in _remarks(f.detail, key)])
         ],
         "kind": target.kind,
         "locator": target.locator,
@@ -121,13 +121,13 @@ def _figures(run: Run) -> list[dict[str, str]]:
     told = [
         name
         for finding in findings(run, "explanation")
-        for name in (finding.get("detail") or {}).get("figures") or []
+        for name in finding.detail.get("figures") or []
     ]
     return [
         {
-            "title": str(found["title"]),
-            "value": wording.finding_value(found),
-            "interval": wording.finding_interval(found),
+            "title": found.title,
+            "value": found.shown_value,
+            "interval": found.shown_interval,
         }
         for name in told
         for found in findings(run, name)
@@ -153,9 +153,9 @@ def _misleading(run: Run) -> list[dict[str, str]]:
     """What may mislead about the run, the severest first, as the analysis sorted it."""
     return [
         {
-            "title": str(finding.get("title") or ""),
-            "severity": str((finding.get("detail") or {}).get("severity") or ""),
-            "text": str(finding.get("text") or ""),
+            "title": finding.title,
+            "severity": str(finding.detail.get("severity") or ""),
+            "text": finding.text,
         }
         for finding in findings(run, f"{ARTEFACT}*")
     ]
@@ -328,7 +328,7 @@ def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):
         for operation in ("read", "write"):
             for finding in findings(run, f"access_model_{operation}")[:1]:
-                detail = finding.get("detail") or {}
+                detail = finding.detail
                 sequential = wording.finite(detail.get("sequential_rate_bytes_per_second"))
                 rows.append(
                     {
@@ -343,9 +343,9 @@ def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
                         "half": wording.size(detail.get("half_speed_bytes")),
                         "block": _rewritten_block(detail),
                         "fails": _fails(detail),
-                        "verdict": str(finding.get("verdict") or ""),
+                        "verdict": finding.verdict,
                         "method": str(detail.get("method") or ""),
-                        "text": str(finding.get("text") or ""),
+                        "text": finding.text,
                     }
                 )
     return rows
@@ -369,18 +369,18 @@ def _rewritten_block(detail: Mapping[str, Any]) -> str:
 def _findings(run: Run) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
-        name = str(finding.get("name") or "")
+        name = finding.name
         if name.startswith(("summary", "spec_sheet", "explanation", "averages_", ARTEFACT)):
             continue
         rows.append(
             {
                 "name": name,
-                "title": str(finding.get("title") or name),
-                "verdict": str(finding.get("verdict") or ""),
-                "value": wording.finding_value(finding),
-                "interval": wording.finding_interval(finding),
-                "text": str(finding.get("text") or ""),
-                "evidence": [str(item) for item in finding.get("evidence") or []],
+                "title": finding.title or name,
+                "verdict": finding.verdict,
+                "value": finding.shown_value,
+                "interval": finding.shown_interval,
+                "text": finding.text,
+                "evidence": [str(item) for item in finding.evidence],
             }
         )
     return rows

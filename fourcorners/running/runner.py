@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from fourcorners import wording
-from fourcorners.analysis import analyze
+from fourcorners.analysis import find
 from fourcorners.analysis.internals.method import futile
 from fourcorners.errors import TargetLostError, UserError, is_panic
 from fourcorners.manifest import DriveThen, Manifest, ResumePoint, RunStatus, TestEntry
@@ -145,7 +145,7 @@ class Runner:
         """Findings and report. What was measured is safe already, so that a mistake in either
         costs the run nothing."""
         try:
-            self._writer.findings(analyze(run))
+            self._writer.findings(find(run))
             write_html([run], run.path / schema.REPORT, replace=True)
         except OutputError as error:
             self._note(

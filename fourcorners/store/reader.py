@@ -5,7 +5,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from fourcorners import manifest
 from fourcorners.documents import PartT, part
 from fourcorners.errors import UserError, os_reason
+from fourcorners.finding import Finding, Findings
 from fourcorners.manifest import LoggedIos, Manifest, RecordingEntry
 from fourcorners.recording import (
     IO_COLUMNS,
@@ -33,7 +34,6 @@ from fourcorners.store import schema
 from fourcorners.store.document import unsealed
 from fourcorners.store.notes import read_notes
 from fourcorners.store.tables import sound
-from fourcorners.store.validity import fault
 from fourcorners.workload import Workload
 from fourcorners.writing import is_damaged
 
@@ -190,14 +190,11 @@ class Run:
         return (self.path / schema.FINDINGS).exists()
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
+    def findings(self) -> list[Finding]:
         """What findings.json says; empty when the run has not been analysed."""
         if not self.has_findings:
             return []
-        document = self._json(schema.FINDINGS)
-        if (found := fault(document, "findings")) is not None:
-            raise self._damaged(schema.FINDINGS, found)
-        return cast("list[dict[str, Any]]", document["findings"])
+        return self._sound(schema.FINDINGS, self._json(schema.FINDINGS), Findings).findings
 
     def __repr__(self) -> str:
         own = self.manifest

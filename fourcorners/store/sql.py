@@ -347,11 +347,11 @@ def _points(kept: KeptRun) -> list[dict[str, Any]]:
 def _findings(kept: KeptRun) -> list[dict[str, Any]]:
     return [
         {
-            "finding": finding["name"],
-            **{key: finding.get(key) for key in ("title", "verdict", "value", "unit", "text")},
-            "low": (finding.get("interval") or (None, None))[0],
-            "high": (finding.get("interval") or (None, None))[1],
-            "detail": json.dumps(finding.get("detail")),
+            "finding": finding.name,
+            **{key: getattr(finding, key) for key in ("title", "verdict", "value", "unit", "text")},
+            "low": (finding.interval or (None, None))[0],
+            "high": (finding.interval or (None, None))[1],
+            "detail": json.dumps(finding.detail),
         }
         for finding in kept.run.findings
     ]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from fourcorners.documents import plain
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.finding import Finding
 from fourcorners.manifest import Manifest
 from fourcorners.recording import Recording
 from fourcorners.store import schema
@@ -145,12 +146,12 @@ class RunWriter:
         with self._writing():
             self._put({name: content.encode("utf-8")}, self._directory)
 
-    def findings(self, findings: list[dict[str, Any]]) -> None:
+    def findings(self, findings: Sequence[Finding]) -> None:
         """Writes findings.json."""
         document = {
             "schema": schema.FINDINGS_SCHEMA,
             "schema_version": schema.SCHEMA_VERSION,
-            "findings": findings,
+            "findings": [finding.to_dict() for finding in findings],
         }
         self._document(schema.FINDINGS, document)
 

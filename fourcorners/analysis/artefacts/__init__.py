@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from fourcorners.analysis.artefacts import device, history, host, medium
 from fourcorners.analysis.artefacts.artefact import SEVERITIES, Artefact
 from fourcorners.analysis.artefacts.case import Case, cases
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 __all__ = ["PREFIX", "Artefact", "Case", "cases", "detect", "find"]

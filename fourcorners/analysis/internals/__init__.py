@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.internals.method import explanation, not_probed
 from fourcorners.analysis.internals.method.doubt import Doubts
 from fourcorners.analysis.internals.resolver import Resolver
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding
 
 
 def find(run: RunData, misleading: Sequence[Finding] = ()) -> list[Finding]:

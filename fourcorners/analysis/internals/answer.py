@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fourcorners.analysis.finding import RESOLUTION, Verdict
+from fourcorners.finding import RESOLUTION, Verdict
 from fourcorners.sentences import Said
 
 
 @dataclass(frozen=True)
 class Answer:
-    """``interval`` as of a :class:`~fourcorners.analysis.finding.Finding`; ``evidence`` is ``None``
+    """``interval`` as of a :class:`~fourcorners.finding.Finding`; ``evidence`` is ``None``
     for all recordings that the question rests on."""
 
     verdict: Verdict

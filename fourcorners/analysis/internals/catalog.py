@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 
-from fourcorners.analysis.finding import PRESENCE
 from fourcorners.analysis.internals.answer import Answer
 from fourcorners.analysis.internals.caches import durability, read_cache, slc_cache, write_buffer
 from fourcorners.analysis.internals.collection import (
@@ -36,6 +35,7 @@ from fourcorners.analysis.internals.flash import (
 from fourcorners.analysis.internals.link import command_queue, generation, transfer_model
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import Measured
+from fourcorners.finding import PRESENCE
 
 
 class ValueKind(Enum):

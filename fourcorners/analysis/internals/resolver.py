@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fourcorners import sentences
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.internals.answer import Answer, inapplicable
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
 
 _ROWS = {row.name: row for row in CATALOG}

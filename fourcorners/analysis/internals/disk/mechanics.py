@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fourcorners.analysis.finding import UNDER_LOAD
 from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
 from fourcorners.analysis.internals.disk import zones
 from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import capacity_bytes
+from fourcorners.finding import UNDER_LOAD
 from fourcorners.sentences import say
 
 TEST = "probe-seeks"

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fourcorners import sentences
-from fourcorners.analysis.finding import ODD, UNDER_LOAD, Finding
 from fourcorners.analysis.internals.method import drift
 from fourcorners.analysis.internals.method.drift import SIZES
 from fourcorners.analysis.internals.view import SENTINELS, View
+from fourcorners.finding import ODD, UNDER_LOAD, Finding
 from fourcorners.sentences import Said, say
 
 READING = (

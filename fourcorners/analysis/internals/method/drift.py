@@ -11,10 +11,10 @@ import math
 
 import numpy as np
 
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured
+from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 DRIFT_NOTED = 0.05

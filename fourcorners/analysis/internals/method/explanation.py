@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fourcorners.analysis.finding import ODD, Finding, worded
+from fourcorners.finding import ODD, Finding, worded
 from fourcorners.sentences import Said, say
 
 BLOCK_MAPPED_MIN_BYTES = 256 * 2**10

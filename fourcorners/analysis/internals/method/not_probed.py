@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fourcorners.analysis.finding import Finding, worded
 from fourcorners.analysis.source import RunData
+from fourcorners.finding import Finding, worded
 from fourcorners.manifest import TestEntry
 from fourcorners.sentences import say
 

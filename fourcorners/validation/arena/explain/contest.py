@@ -1,13 +1,12 @@
 """The contest: all probes on every hidden drive, and what the findings were worth."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.finding import RESOLUTION
+from fourcorners.finding import RESOLUTION, Finding
 from fourcorners.validation.arena.explain.drives import Hidden, draw
 from fourcorners.validation.arena.explain.known import known
 from fourcorners.validation.arena.explain.truths import TRUTHS, Truth, true_of
@@ -91,7 +90,7 @@ def run_known(seed: int, index: int) -> ProbedDrive:
 
 def _probed(hidden: Hidden, index: int) -> ProbedDrive:
     with measured(hidden, SUITE) as (probed, _):
-        findings = {finding["name"]: finding for finding in probed.findings}
+        findings = {finding.name: finding for finding in probed.findings}
         failures = tuple(
             f"{test.name}: {test.reason}"
             for test in probed.manifest.tests
@@ -106,19 +105,19 @@ def _probed(hidden: Hidden, index: int) -> ProbedDrive:
     return ProbedDrive(index, hidden.kind, tuple(answers), failures)
 
 
-def _answer(truth: Truth, value: float, finding: Mapping[str, Any] | None) -> GradedAnswer:
-    if finding is not None and finding["verdict"] == "not applicable":
+def _answer(truth: Truth, value: float, finding: Finding | None) -> GradedAnswer:
+    if finding is not None and finding.verdict == "not applicable":
         return GradedAnswer(truth.finding, value, 0.0, None, applies=False)
     said = None if finding is None else truth.said(finding)
     if finding is None or said is None:
         return GradedAnswer(truth.finding, value, None, None)
-    low_high = finding["interval"]
+    low_high = finding.interval
     return GradedAnswer(
         truth.finding,
         value,
         said,
         None if low_high is None else (float(low_high[0]), float(low_high[1])),
-        bounds=finding["detail"].get("interval") == RESOLUTION,
+        bounds=finding.detail.get("interval") == RESOLUTION,
     )
 
 

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fourcorners.analysis.internals.catalog import CATALOG, ValueKind
+from fourcorners.finding import Finding
 from fourcorners.suites import Subject
 from fourcorners.suites.probes import burst
 from fourcorners.suites.probes.common import probed_bytes
@@ -23,8 +23,8 @@ from fourcorners.validation.arena.explain.drives import Hidden
 from fourcorners.workload import Stream, Workload
 
 
-def _value(finding: Mapping[str, Any]) -> float | None:
-    return None if finding["value"] is None else float(finding["value"])
+def _value(finding: Finding) -> float | None:
+    return finding.value
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Truth:
 
     finding: str
     discrete: bool
-    said: Callable[[Mapping[str, Any]], float | None] = _value
+    said: Callable[[Finding], float | None] = _value
 
 
 _KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
@@ -75,9 +75,9 @@ def _kind(kind: str) -> float:
     return 1.0 + _KINDS_TOLD.index(told)
 
 
-def _kind_told(explanation: Mapping[str, Any]) -> float | None:
+def _kind_told(explanation: Finding) -> float | None:
     """Not of a drive of which it does not show how it maps."""
-    kind = explanation["detail"]["kind"]
+    kind = explanation.detail["kind"]
     return 1.0 + _KINDS_TOLD.index(kind) if kind in _KINDS_TOLD else None
 
 

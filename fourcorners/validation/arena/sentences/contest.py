@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from fourcorners.analysis import Finding, find
+from fourcorners.analysis import find
 from fourcorners.store import Run
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners.validation.arena.explain.drives import Hidden, draw
@@ -76,8 +76,7 @@ def run_known(seed: int, index: int) -> JudgedDrive:
 def _measured(hidden: Hidden, suite: Suite, name: str) -> JudgedDrive:
     with measured(hidden, suite) as (made, folder):
         drive = KnownDrive(hidden, suite, folder)
-        said = [Finding(**finding) for finding in made.findings]
-        return JudgedDrive(name, hidden.kind, tuple(judge(Page(made, said), drive)))
+        return JudgedDrive(name, hidden.kind, tuple(judge(Page(made, made.findings), drive)))
 
 
 def judge_run(path: Path) -> JudgedDrive:

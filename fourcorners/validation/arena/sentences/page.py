@@ -10,8 +10,8 @@ import numpy as np
 
 from fourcorners.analysis import artefacts
 from fourcorners.analysis.consistency import Floats, full_seconds
-from fourcorners.analysis.finding import Finding
 from fourcorners.analysis.source import Measured, RunData, measured
+from fourcorners.finding import Finding
 
 _IN_SENTENCES = ("summary", "consistency_write", "steadiness_")
 """Findings whose text is made of named sentences."""

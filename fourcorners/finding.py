@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fourcorners import wording
+from fourcorners.documents import Part
 from fourcorners.sentences import Said, sentence
 
 Verdict = Literal["measured", "holds", "violated", "not identifiable", "not applicable"]
@@ -27,13 +29,12 @@ class Finding:
     """One entry of ``findings.json`` (docs/run-folder.md).
 
     ``value`` and ``interval`` carry ``unit``; whether something is there is 1 or 0 in the unit
-    :data:`PRESENCE`. The interval covers the truth with 90 % probability as far as docs/analysis.md
+    "yes/no". The interval covers the truth with 90 % probability as far as docs/analysis.md
     says, and is ``None`` where the recording cannot tell; one that lies between two points of a
     sweep, or within a tolerance, holds the truth always (``detail["interval"]`` is then
-    :data:`RESOLUTION`). A question that the drive does not raise, as pages of a disk, is
+    "resolution"). A question that the drive does not raise, as pages of a disk, is
     "not applicable".
-    ``evidence`` lists recording ids. ``detail`` holds what a plot of the finding needs. ``said`` is
-    what ``text`` words, where an estimator gave a code for it; it is not in ``findings.json``.
+    ``evidence`` lists recording ids. ``detail`` holds what a plot of the finding needs.
     """
 
     name: str
@@ -46,6 +47,33 @@ class Finding:
     evidence: Sequence[str] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
     said: Said | None = None
+    """What ``text`` words, where an estimator gave a code for it; it is not in ``findings.json``."""
+
+    @property
+    def shown_value(self) -> str:
+        """The value for people: a name where it has one, yes or no, "none" of what is not there, a
+        count as a whole number."""
+        value = wording.finite(self.value)
+        if value is None:
+            return wording.NOTHING
+        if "label" in self.detail:
+            return str(self.detail["label"])
+        if self.unit == PRESENCE:
+            return "yes" if value else "no"
+        discrete = self.detail.get("discrete")
+        if value == 0 and (discrete or self.unit in ("B", "B/s", "s")):
+            return "none"
+        if self.unit == "1" and discrete:
+            return f"{value:,.0f}"
+        return wording.quantity(value, self.unit)
+
+    @property
+    def shown_interval(self) -> str:
+        """The interval for people; "bounds" where it is a sweep's resolution or a tolerance, which
+        holds the truth always. Empty without one."""
+        text = wording.interval(self.interval, self.unit)
+        bounds = self.detail.get("interval") == RESOLUTION
+        return f"{text}, bounds" if text and bounds else text
 
     def unidentified(self, reason: str) -> Finding:
         """The same question without an answer, and why."""
@@ -73,6 +101,13 @@ class Finding:
             "text": self.text,
             "detail": _plain(self.detail),
         }
+
+
+class Findings(Part, kw_only=True, tag_field="schema", tag="fourcorners/findings"):
+    """``findings.json`` of a run folder."""
+
+    schema_version: Literal[1]
+    findings: list[Finding]
 
 
 def worded(
