@@ -47,7 +47,7 @@ class Finding:
     evidence: Sequence[str] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
     said: Said | None = None
-    """What ``text`` words, where an estimator gave a code for it; it is not in ``findings.json``."""
+    """What ``text`` words where an estimator gave a code for it; not in ``findings.json``."""
 
     @property
     def shown_value(self) -> str:
