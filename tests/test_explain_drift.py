@@ -18,6 +18,7 @@ from fourcorners.analysis.internals.method import futile
 from fourcorners.analysis.internals.method.doubt import UNAFFECTED, WRITING, Doubts
 from fourcorners.analysis.joined import Joined
 from fourcorners.cli import main
+from fourcorners.documents import part
 from fourcorners.finding import UNDER_LOAD, Finding, Verdict
 from fourcorners.reporting.explanation import render_explanation
 from fourcorners.running import explanation
@@ -166,15 +167,16 @@ def test_what_is_skipped_is_named_with_its_reason_unless_all_is_asked_for(
     assert [test.status for test in run.manifest.tests] == expected
     missing = [] if all_probes else [{"probe": "probe-second", "reason": "skipped: it is in vain"}]
     assert document["missing"] == missing
-    for findings in (document["findings"], run.findings):
+    explained = [part(Finding, one) for one in document["findings"]]
+    for findings in (explained, run.findings):
         found = {f.name: f for f in findings if f.name.startswith("not_probed_")}
         assert list(found) == ([] if all_probes else ["not_probed_second"])
         for finding in found.values():
             assert finding.verdict == "not identifiable"
             assert "it is in vain" in finding.text
-    explained = render_explanation("t", document["findings"], [("probe-second", "in vain")])
+    shown = render_explanation("t", explained, [("probe-second", "in vain")])
     console = Console(file=io.StringIO(), width=80)
-    console.print(explained)
+    console.print(shown)
     assert console.file.getvalue().count("in vain") == 1  # type: ignore[attr-defined]
 
 
