@@ -1,5 +1,7 @@
 """SNIA's tests that run rounds until a steady state: IOPS, throughput, latency."""
 
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from fourcorners.manifest import Chart
@@ -68,10 +70,54 @@ def _rounds_shown(parameters: "SniaParameters | LatencyParameters") -> str:
     )
 
 
-def _judged_bytes(
-    setting: SniaSetting, parameters: "SniaParameters | LatencyParameters"
-) -> int | None:
-    return setting.active_bytes if parameters.until == "judge" else None
+def _heat(title: str, y: str) -> Chart:
+    """What the steady rounds had, of each block size and mix."""
+    return Chart("heat", f"{title} in the steady state", y, "read_percent", "block_bytes")
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """What is measured in a round: mixes by block sizes, of which some are tracked by a metric.
+    ``outstanding`` is the depth and the threads of a stream, where the parameters do not say."""
+
+    setting: SniaSetting
+    parameters: "SniaParameters | LatencyParameters"
+    seed: int
+    reads: Sequence[float]
+    blocks: Sequence[int]
+    pattern: str
+    metric: str
+    tracked: Collection[tuple[float, int]]
+    outstanding: tuple[int, ...] = ()
+
+    def rounds(
+        self, tracked_of: Callable[[Recording], float], precondition_block: int | None = None
+    ) -> Adaptive:
+        """The phase: preconditioning, then rounds until they are steady."""
+        own = () if precondition_block is None else (precondition_block,)
+        judged = self.setting.active_bytes if self.parameters.until == "judge" else None
+        return rounds(
+            self.setting.preconditioning(*own),
+            self._batch,
+            tracked_of,
+            self.parameters.rounds,
+            judged_bytes=judged,
+        )
+
+    def _batch(self, number: int) -> tuple[Measurement, ...]:
+        return tuple(
+            in_round(
+                number,
+                f"{100 * reads:g}/{block}",
+                f"{chosen_size(block)} {self.pattern}, R/W {_mix(reads)}",
+                self.setting.stream(reads, self.pattern, block, *self.outstanding),
+                self.parameters.time_s,
+                self.seed + index,
+                metric=self.metric if (reads, block) in self.tracked else None,
+                read_percent=100 * reads,
+            )
+            for index, (reads, block) in enumerate(itertools.product(self.reads, self.blocks))
+        )
 
 
 def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
@@ -80,21 +126,7 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
     setting = SniaSetting(subject, parameters)
     blocks = setting.fitting(BLOCKS)
 
-    def batch(number: int) -> tuple[Measurement, ...]:
-        return tuple(
-            in_round(
-                number,
-                f"{100 * reads:g}/{block}",
-                f"{chosen_size(block)} random, R/W {_mix(reads)}",
-                setting.stream(reads, "random", block),
-                parameters.time_s,
-                seed + index,
-                metric="iops" if (reads, block) in TRACKED else None,
-                read_percent=100 * reads,
-            )
-            for index, (reads, block) in enumerate((r, b) for r in READS for b in blocks)
-        )
-
+    matrix = _Matrix(setting, parameters, seed, READS, blocks, "random", "iops", TRACKED)
     return Plan(
         setting.shown(
             **{
@@ -104,19 +136,11 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
                 "rounds": _rounds_shown(parameters),
             }
         ),
-        (
-            rounds(
-                setting.preconditioning(),
-                batch,
-                _iops,
-                parameters.rounds,
-                judged_bytes=_judged_bytes(setting, parameters),
-            ),
-        ),
+        (matrix.rounds(lambda one: one.iops),),
         (
             _ROUNDS,
             _convergence("iops", "writes"),
-            Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes"),
+            _heat("IOPS", "iops"),
             Chart(
                 "lines",
                 "IOPS in the steady state, by mix",
@@ -127,10 +151,6 @@ def plan_iops(subject: Subject, parameters: SniaParameters, seed: int) -> Plan:
             ),
         ),
     )
-
-
-def _iops(recording: Recording) -> float:
-    return recording.iops
 
 
 IOPS = Definition(
@@ -160,28 +180,17 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
     blocks = setting.fitting(THROUGHPUT_BLOCKS)
 
     def phase(block: int) -> Adaptive:
-        def batch(number: int) -> tuple[Measurement, ...]:
-            return tuple(
-                in_round(
-                    number,
-                    f"{100 * reads:g}/{block}",
-                    f"{chosen_size(block)} sequential, R/W {_mix(reads)}",
-                    setting.stream(reads, "sequential", block),
-                    parameters.time_s,
-                    seed + index,
-                    metric="bytes_per_second" if reads == 0 else None,
-                    read_percent=100 * reads,
-                )
-                for index, reads in enumerate((1.0, 0.0))
-            )
-
-        return rounds(
-            setting.preconditioning(block),
-            batch,
-            lambda one: one.bytes_per_second,
-            parameters.rounds,
-            judged_bytes=_judged_bytes(setting, parameters),
+        matrix = _Matrix(
+            setting,
+            parameters,
+            seed,
+            (1.0, 0.0),
+            (block,),
+            "sequential",
+            "bytes_per_second",
+            {(0.0, block)},
         )
+        return matrix.rounds(lambda one: one.bytes_per_second, block)
 
     return Plan(
         setting.shown(
@@ -196,7 +205,7 @@ def plan_throughput(subject: Subject, parameters: ThroughputParameters, seed: in
             _ROUNDS,
             _convergence("mbps", "writes"),
             _convergence("mbps", "reads"),
-            Chart("heat", "MB/s in the steady state", "mbps", "read_percent", "block_bytes"),
+            _heat("MB/s", "mbps"),
             Chart(
                 "lines",
                 "MB/s in the steady state, by mix",
@@ -238,21 +247,17 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
     setting = SniaSetting(subject, parameters)
     blocks = setting.fitting(LATENCY_BLOCKS)
 
-    def batch(number: int) -> tuple[Measurement, ...]:
-        return tuple(
-            in_round(
-                number,
-                f"{100 * reads:g}/{block}",
-                f"{chosen_size(block)} random, R/W {_mix(reads)}",
-                setting.stream(reads, "random", block, 1, 1),
-                parameters.time_s,
-                seed + index,
-                metric="latency_mean_s" if (reads, block) == (0.0, BLOCK_4K) else None,
-                read_percent=100 * reads,
-            )
-            for index, (reads, block) in enumerate((r, b) for r in LATENCY_READS for b in blocks)
-        )
-
+    matrix = _Matrix(
+        setting,
+        parameters,
+        seed,
+        LATENCY_READS,
+        blocks,
+        "random",
+        "latency_mean_s",
+        {(0.0, BLOCK_4K)},
+        (1, 1),
+    )
     histogram = Measurement(
         "histogram",
         "4 KiB random write, one at a time",
@@ -274,41 +279,17 @@ def plan_latency(subject: Subject, parameters: LatencyParameters, seed: int) -> 
             }
         ),
         (
-            rounds(
-                setting.preconditioning(),
-                batch,
-                _mean_latency_s,
-                parameters.rounds,
-                judged_bytes=_judged_bytes(setting, parameters),
-            ),
+            matrix.rounds(_mean_latency_s),
             Phase((), (histogram,), continues=True),
         ),
         (
             _ROUNDS,
             _convergence("latency_mean", "writes"),
             _convergence("latency_max", "writes"),
-            Chart("heat", "IOPS in the steady state", "iops", "read_percent", "block_bytes"),
-            Chart(
-                "heat",
-                "Mean latency in the steady state",
-                "latency_mean",
-                "read_percent",
-                "block_bytes",
-            ),
-            Chart(
-                "heat",
-                "Latency that 99.999 % keep in the steady state",
-                "latency_p99999",
-                "read_percent",
-                "block_bytes",
-            ),
-            Chart(
-                "heat",
-                "Longest latency in the steady state",
-                "latency_max",
-                "read_percent",
-                "block_bytes",
-            ),
+            _heat("IOPS", "iops"),
+            _heat("Mean latency", "latency_mean"),
+            _heat("Latency that 99.999 % keep", "latency_p99999"),
+            _heat("Longest latency", "latency_max"),
             Chart("percentiles", "4 KiB writes", "latency", series=("label",), ids="histogram"),
         ),
     )

@@ -1,6 +1,6 @@
 """SNIA's tests over time: write saturation, host idle recovery, cross stimulus recovery."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fourcorners.manifest import Chart
@@ -23,6 +23,11 @@ from fourcorners.suites.test import Adaptive, Measurement, Phase
 from fourcorners.workload import Workload
 
 HOUR_S = 3600.0
+
+
+def _over_time(title: str, y: str) -> Chart:
+    """Second by second, of all that is measured one after the other."""
+    return Chart("seconds", title, y, "elapsed", series=("variant",), log="y")
 
 
 @dataclass(frozen=True)
@@ -72,15 +77,8 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
         ),
         (Phase((Purge(),), (writes, histogram)),),
         (
-            Chart("seconds", "IOPS", "iops", series=("variant",), log="y", ids="write"),
-            Chart(
-                "seconds",
-                "Mean latency",
-                "latency_mean",
-                series=("variant",),
-                log="y",
-                ids="write",
-            ),
+            replace(_over_time("IOPS", "iops"), x="", ids="write"),
+            replace(_over_time("Mean latency", "latency_mean"), x="", ids="write"),
             Chart("rounds", "Last minutes of rounds of 31 minutes", "value", "round"),
             Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
         ),
@@ -203,7 +201,7 @@ def plan_idle(subject: Subject, parameters: IdleParameters, seed: int) -> Plan:
         tuple(phases),
         (
             Chart("rounds", "Preconditioning", "value", "round"),
-            Chart("seconds", "IOPS while writing", "iops", "elapsed", series=("variant",), log="y"),
+            _over_time("IOPS while writing", "iops"),
         ),
     )
 
@@ -261,13 +259,9 @@ def plan_cross(subject: Subject, parameters: CrossParameters, seed: int) -> Plan
         ),
         (Phase((Purge(),), measurements),),
         (
-            Chart("seconds", "Throughput", "mbps", "elapsed", series=("variant",), log="y"),
-            Chart(
-                "seconds", "Mean latency", "latency_mean", "elapsed", series=("variant",), log="y"
-            ),
-            Chart(
-                "seconds", "Longest latency", "latency_max", "elapsed", series=("variant",), log="y"
-            ),
+            _over_time("Throughput", "mbps"),
+            _over_time("Mean latency", "latency_mean"),
+            _over_time("Longest latency", "latency_max"),
         ),
     )
 
