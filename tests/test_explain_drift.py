@@ -29,7 +29,12 @@ from fourcorners.suites.suite import suite_of
 
 def _drift(probe: str, change: float) -> Finding:
     return Finding(
-        f"drift_{probe}", "", "measured", "It changed.", value=change, detail={"test": probe}
+        f"drift_{probe}",
+        "",
+        "measured",
+        "It changed.",
+        value=change,
+        detail={"test": probe, "sure_change": change},
     )
 
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from fourcorners import wording
 from fourcorners.analysis import access_model
-from fourcorners.analysis.access_model import AccessModel, Floats
+from fourcorners.analysis.access_model import AccessModel
 from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.finding import Finding, worded
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say, together
 
 TEST = "transfer-size"

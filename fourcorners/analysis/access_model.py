@@ -12,12 +12,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.intervals import two_sided_t
-
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 # soft_l1 treats residuals below this many robust standard deviations as ordinary scatter: 95 %
 # efficient on clean data for the related Huber loss, which has its bend at 1.345.

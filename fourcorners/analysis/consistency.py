@@ -11,10 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 STEADY_SECONDS, STEADY_SHARE = 400, 0.2
 """What the reviews' later editions score: the last 400 of 2,000 seconds, or as large a share of a

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from fourcorners.analysis.source import RunData
 from fourcorners.finding import Finding, worded
 from fourcorners.recording import NS, IoLog, LatencyOverTime, Recording
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 STRETCHES = 100

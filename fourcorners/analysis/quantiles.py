@@ -18,8 +18,8 @@ import scipy
 
 from fourcorners.analysis.intervals import BATCH_SECONDS_MIN, BATCHES, COVERAGE, two_sided_t
 from fourcorners.recording import NS, Histogram, LatencyOverTime
+from fourcorners.recording.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 _TAIL_CHANCE = (1 - COVERAGE) / 2

@@ -15,20 +15,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.remark import Sentence, joined, sentences_detail
 from fourcorners.analysis.source import RunData, capacity_bytes
 from fourcorners.finding import Finding, worded
 from fourcorners.machine.conditions import Conditions
 from fourcorners.recording import Recording
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 from fourcorners.workload import Workload
 
 if TYPE_CHECKING:
     from fourcorners.analysis.steady_state import DepartureWatch, OnlineJudge
-
-Floats = npt.NDArray[np.float64]
 
 LONG_S = 60
 """Full seconds from which a recording is followed."""

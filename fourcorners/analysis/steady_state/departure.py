@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fourcorners.analysis.steady_state.series import Floats
+from fourcorners.recording.arrays import Floats
 
 ALLOWANCE = 0.10
 """Change of the level, as a share, that is not yet a departure: half of SNIA's range."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from fourcorners.analysis.steady_state.oscillation import Oscillation, find_oscillation
 from fourcorners.analysis.steady_state.segments import segment_starts
-from fourcorners.analysis.steady_state.series import Floats, Progression, Series, progression
+from fourcorners.analysis.steady_state.series import Progression, Series, progression
 from fourcorners.analysis.steady_state.trend import (
     correlated_half_width,
     movement,
@@ -16,6 +16,7 @@ from fourcorners.analysis.steady_state.trend import (
     trend,
 )
 from fourcorners.analysis.steady_state.verdict import State, Verdict
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 SPARE_SHARE_MAX = 0.45

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.analysis.steady_state.series import Floats
+from fourcorners.recording.arrays import Floats
 
 PERIODS_MIN = 3.5
 """Periods that have to be seen: fewer may be chance."""

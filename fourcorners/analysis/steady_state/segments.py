@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from fourcorners.analysis.steady_state.series import Floats
+from fourcorners.recording.arrays import Floats
 
 PARTS_MIN = 3
 """Shortest segment."""

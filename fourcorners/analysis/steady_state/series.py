@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

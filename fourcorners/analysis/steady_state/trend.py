@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.steady_state.series import Floats
+from fourcorners.recording.arrays import Floats
 
 BATCHES, BATCHES_MIN = 20, 10
 """Of a segment: Schmeiser (Operations Research 30, 1982) shows that more than 30 gain an interval

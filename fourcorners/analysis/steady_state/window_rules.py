@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 # Of the specification, as :func:`snia_window` has it.
 SNIA_ROUNDS = 5

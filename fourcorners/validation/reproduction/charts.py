@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis import consistency
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.reproduction.experiment import NotRunError, Results
 from fourcorners.validation.reproduction.figure import ERROR_MAX, FigureRow, drive_name
 from fourcorners.validation.reproduction.recorded import Recorded
@@ -153,7 +154,7 @@ def scores(results: Results) -> list[tuple[str, list[ScoreBar]]]:
     return rows
 
 
-def filled_series(recorded: Recorded, drive: str, percent: int) -> consistency.Floats:
+def filled_series(recorded: Recorded, drive: str, percent: int) -> Floats:
     """IOPS of each second with a share of a drive filled; of the whole hour where that is all."""
     if percent == 100:
         return recorded.seconds(drive, "{hour}")

@@ -7,7 +7,7 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from jinja2.environment import TemplateExpression
 
-from fourcorners.analysis.consistency import Floats
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.reproduction import studies
 from fourcorners.validation.reproduction.recorded import MIB, Recorded
 

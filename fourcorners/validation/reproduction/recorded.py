@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fourcorners.analysis.consistency import Floats
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.reproduction.experiment import Results, SimulatedResult
 
 MIB = 2**20

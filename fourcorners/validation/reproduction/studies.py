@@ -6,7 +6,7 @@ import numpy as np
 
 from fourcorners.analysis import access_model, consistency
 from fourcorners.analysis.access_model import AccessModel
-from fourcorners.analysis.consistency import Floats
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.reproduction.recorded import MIB, Recorded
 
 TAIL_S, RUN_S = 1400, 2000

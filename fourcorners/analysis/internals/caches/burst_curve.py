@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.source import Measured, RunData
-
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 
 @dataclass(frozen=True)

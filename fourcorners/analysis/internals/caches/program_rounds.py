@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 _WINDOWS_S = (0.012, 0.04, 0.12, 0.4)
 """Times after the buffer is full in which a period is looked for, the shortest first: the curve is

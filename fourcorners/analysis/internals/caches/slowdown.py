@@ -6,11 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.caches.burst_curve import Curve
-
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 SLOWER_MIN = 1.2
 """Rate before over rate after a bend, from which it is one."""

@@ -26,7 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
@@ -34,9 +33,8 @@ from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_ro
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
-
-Floats = npt.NDArray[np.float64]
 
 TEST = "probe-burst"
 

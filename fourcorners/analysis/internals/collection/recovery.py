@@ -12,16 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
-
-Floats = npt.NDArray[np.float64]
 
 WAITED, RESTED, AGAIN, TRIMMED = (
     pick(TEST, "write", stage=stage) for stage in ("waited", "rested", "again", "trimmed")

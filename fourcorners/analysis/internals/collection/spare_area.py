@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import write_buffer
@@ -26,11 +25,10 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     Prior,
     likely_share,
 )
-from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.thresholds import UNSURE, disagree
 from fourcorners.analysis.internals.view import View
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
-
-Floats = npt.NDArray[np.float64]
 
 _RISE_MIN = 0.6
 """Mean rise of the time of the next parts, in times of the first ones, from which it is a cliff.
@@ -326,8 +324,7 @@ def combined(view: View) -> Answer:
     detail: dict[str, object] = {"by_cliff": value, "by_amplification": other}
     if by_pace is None or other is None or by_pace.interval is None:
         return known(value, say("measured"), interval=interval, detail=detail)
-    reach = by_pace.interval
     detail["goodness"] = {"disagreement": abs(other / value - 1)}
-    if max(interval[0] - reach[1], reach[0] - interval[1]) > UNSURE * value:
+    if disagree(value, interval, other, by_pace.interval):
         return unknown(say("disagree"), detail=detail)
     return known(value, say("beside_the_pace"), interval=interval, detail=detail)

@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
@@ -21,11 +20,10 @@ from fourcorners.analysis.internals.collection.superblock import cycle
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured, RunData
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 WRITES = pick(TEST, "write")
-
-Floats = npt.NDArray[np.float64]
 
 _LONGER_MIN = 5.0
 """Length of a stall, in usual latencies of the fresh drive, from which it is one."""

@@ -18,15 +18,15 @@ import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.collection.parts import TEST
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording import IoLog
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 BESIDE = pick(TEST, "read", stage="beside")
 """Reads beside sequential writes to a trimmed drive."""
-
-Floats = npt.NDArray[np.float64]
 
 EVENTS_MIN = 8
 """Waits seen, from which their distance is one: fewer may be every other erasure by chance."""
@@ -59,21 +59,14 @@ _PER_PERIOD = 16
 _HARMONICS = (1, 4)
 """The fundamental alone, and with what makes waits sharp: more add noise where they are few."""
 
+_LOOKS = _LEVELS * len(_HARMONICS)
+"""Times that a period is looked for in waits that are not the same ones."""
+
 _CELLS = 2**15
 """Of what was written, for the transform: many to the shortest period."""
 
-_COHERENCE_MIN = 0.8
-"""Mean cosine of the phases by which waits of one place are apart: 0 by chance, 1 where all are
-whole periods apart."""
-
-_FOUND_MIN = 0.75
-"""Least such mean of the period that is found: half of it has more where waits come in between."""
-
 _ERASE_MAX_S = 0.02
 """Longest wait for an erasure, of two blocks of 10 ms; longer ones are for data to be moved."""
-
-_SURE_MIN = 8.0
-"""Least sureness: a chance of 1 in 3000, of which each level has its own."""
 
 _MET_MIN = 0.5
 """Share of the erasures that some read has to have met: a few waits fit a part of a period too."""
@@ -102,6 +95,8 @@ class Cycle:
     events: float
     """Erasures in what was written."""
     coherence: float
+    """Mean cosine of the phases by which waits of one place are apart: 0 by chance, 1 where all are
+    whole periods apart."""
     sureness: float
     """Minus the logarithm of the chance of as much coherence, at this or a longer period, without
     one."""
@@ -209,20 +204,18 @@ def _period(
     coherence = (powers / harmonics - total) / float(np.sum(counts * (counts - 1)))
     lowest = _PER_PERIOD * _PERIODS_MIN
     best = float(coherence[lowest:].max())
-    if best < _COHERENCE_MIN:
-        return None
     top = lowest + int(np.argmax(coherence[lowest:] >= _FIRST_SHARE * best))
     while top + 1 < len(coherence) and coherence[top + 1] > coherence[top]:
         top += 1
     wait_s = float(np.median(waits.seconds))
-    if coherence[top] < _FOUND_MIN or wait_s > _ERASE_MAX_S:
+    if wait_s > _ERASE_MAX_S:
         return None
     # Sums of exponential variables, nearly a gamma distribution; as many were tried as are lower.
     scale = float(np.sum(counts**2)) / total
     shape = harmonics * total / scale
     sureness = -float(scipy.stats.gamma.logsf(float(powers[top]) / scale, shape))
     sureness -= math.log(top / _PER_PERIOD)
-    if sureness < _SURE_MIN:
+    if sureness < -math.log(FALSE_ALARM / _LOOKS):
         return None
     near = frequencies[top - 1 : top + 2]
     for _ in range(3):

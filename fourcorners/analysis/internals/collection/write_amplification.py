@@ -13,10 +13,9 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-Floats = npt.NDArray[np.float64]
+from fourcorners.recording.arrays import Floats
 
 SHARES: Floats = np.geomspace(0.03, 0.9, 45)
 """Spare areas over user area that are followed."""

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
 from fourcorners.analysis.internals.disk import zones
@@ -29,6 +28,7 @@ from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, p
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import capacity_bytes
 from fourcorners.finding import UNDER_LOAD
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 TEST = "probe-seeks"
@@ -45,8 +45,6 @@ IN_TURNS = pick(TEST, "read", PointAxis.DISTANCE)
 
 SPEEDS_RPM = (3600, 4200, 4500, 5400, 5900, 7200, 10_000, 15_000)
 """Speeds at which spindles were and are sold."""
-
-Floats = npt.NDArray[np.float64]
 
 _SPEED_TOLERANCE = 0.04
 """How far the spread may be from that of a known speed; the nearest two are 8 % apart."""

@@ -28,12 +28,11 @@ from fourcorners.analysis.internals.thresholds import ALIKE
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 FOLLOWING = pick(TEST, "read", PointAxis.STRIDE)
 """Reads that follow the head."""
-
-Floats = npt.NDArray[np.float64]
 
 _TOGETHER_MIN = 0.95
 """Least share of the reads that take one of the times."""

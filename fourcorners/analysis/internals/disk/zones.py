@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, pick
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 PLACES = pick("probe-positions", "read", PointAxis.OFFSET)
 """Reads in sequence at places all over the drive."""
-
-Floats = npt.NDArray[np.float64]
 
 _PLACES_MIN = 16
 """Places that show steps: the fewest of which those of two zones are several each."""

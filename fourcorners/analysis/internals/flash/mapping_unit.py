@@ -21,19 +21,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
 from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 TEST = "probe-alignment"
 
 PAIRS = pick(TEST, "write", PointAxis.BOUNDARY)
-
-Floats = npt.NDArray[np.float64]
 
 _EXCESS_MIN = 0.15
 """Least cost of a second unit, in costs of the first, that is told from scatter."""

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
@@ -30,9 +29,8 @@ from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
-
-Floats = npt.NDArray[np.float64]
 
 _UNITS_MAX = 256.0
 """Most units that are tried; drives have up to a hundred dies or so."""

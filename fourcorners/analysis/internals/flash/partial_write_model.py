@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis import access_model
@@ -24,9 +23,8 @@ from fourcorners.analysis.internals.flash.mapping_unit import PAIRS
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
-
-Floats = npt.NDArray[np.float64]
 
 _TESTS = tuple(pick(test, "write", PointAxis.BLOCK) for test in ("probe-sizes", "transfer-size"))
 

@@ -20,6 +20,7 @@ from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 TEST = "probe-sizes"
@@ -49,9 +50,9 @@ class _Fitted:
 
     operation: str
     fit: access_model.AccessFit
-    block_bytes: access_model.Floats
-    misfit: access_model.Floats
-    half_widths: access_model.Floats
+    block_bytes: Floats
+    misfit: Floats
+    half_widths: Floats
     """Of the logarithms of a and B."""
     is_chance: bool
     """Whether the errors of the single sizes explain the scatter about the model."""
@@ -213,7 +214,7 @@ def _fitted(view: View, operation: str) -> _Fitted | None:
     return _Fitted(operation, fit, block_bytes, misfit, half_widths, is_chance, detail)
 
 
-def _is_chance(residuals: access_model.Floats, errors: access_model.Floats) -> bool:
+def _is_chance(residuals: Floats, errors: Floats) -> bool:
     """Whether the errors of the single sizes explain the scatter about the model, by chi-square.
 
     Args:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from fourcorners import sentences
 from fourcorners.analysis.internals.method import drift
 from fourcorners.analysis.internals.method.drift import SIZES
+from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import SENTINELS, View
 from fourcorners.finding import ODD, UNDER_LOAD, Finding
 from fourcorners.sentences import Said, say
@@ -37,11 +38,9 @@ ANSWERED = ("artefact_unwritten_blocks", "artefact_page_cache")
 DISTURBED = ("any.probe_disturbed", "any.most_disturbed")
 """Codes of doubts for other load."""
 
-DOUBTED = 0.5
-"""Drift of a probe that only reads, from which what it found is not taken as the drive's."""
-
 _WATCHED_MIN = 3
-"""Probes that only read, of which most say what load there is: of two, one is not most."""
+"""Probes that only read, of which most say what load there is: of two, one is not most. By chance
+most of them drift in no more than three of a million runs."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +102,14 @@ class Doubts:
 
     @property
     def disturbing(self) -> list[Finding]:
-        """Drifts by which a probe is doubted."""
+        """Drifts by which a probe is doubted: other load moved its reads, chance set aside, by as
+        much as makes a finding unsure."""
         return [
             one
             for one in self.drifts
             if one.detail["test"] in READING
             and not one.detail.get("wrote")
-            and (one.value or 0) >= DOUBTED
+            and one.detail[drift.SURE] >= UNSURE
         ]
 
     def disturbance(self, probe: str) -> Finding | None:

@@ -10,15 +10,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import SENTINELS, View
-from fourcorners.analysis.intervals import histogram_mean_error
+from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 DRIFT_NOTED = 0.05
-"""Largest over smallest sentinel, less one, from which drift is said to be there."""
+"""Largest over smallest sentinel, less one and less what chance makes of it, from which drift is
+said to be there: what is less moves no finding by as much as its own interval."""
+
+SURE = "sure_change"
+"""Of a finding's detail: the change less what chance makes of it."""
 
 SIZES = "probe-sizes"
 """The probe that reads first, and then writes."""
@@ -43,12 +49,8 @@ def _drift(view: View, test: str, later: bool, sentinels: list[Measured]) -> Fin
     times = np.array([1 / m.iops for m in sentinels])
     slowest, quickest = int(np.argmax(times)), int(np.argmin(times))
     change = float(times[slowest] / times[quickest] - 1)
-    errors = [
-        histogram_mean_error(*sentinels[which].histogram) or math.inf
-        for which in (slowest, quickest)
-    ]
-    chance = sum(errors) / float(times[quickest])
-    if len(times) < 2 or change < DRIFT_NOTED + chance:
+    sure = change - _chance(sentinels, slowest, quickest) / float(times[quickest])
+    if len(times) < 2 or sure < DRIFT_NOTED:
         return None
     said = say("drift.measured", test=test, quickest=times[quickest], slowest=times[slowest])
     return worded(
@@ -59,5 +61,17 @@ def _drift(view: View, test: str, later: bool, sentinels: list[Measured]) -> Fin
         value=change,
         unit="fraction",
         evidence=[m.recording for m in sentinels],
-        detail={"sentinel_s": times, "test": test, "wrote": later},
+        detail={"sentinel_s": times, "test": test, "wrote": later, SURE: sure},
     )
+
+
+def _chance(sentinels: list[Measured], slowest: int, quickest: int) -> float:
+    """By how many seconds two means of as many may differ where none changed: in no more than
+    :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM` of the probes, by Bonferroni's
+    bound over all pairs."""
+    errors = [
+        (histogram_mean_error(*sentinels[which].histogram) or math.inf) / two_sided_t(math.inf)
+        for which in (slowest, quickest)
+    ]
+    pairs = len(sentinels) * (len(sentinels) - 1) / 2
+    return float(scipy.stats.norm.isf(FALSE_ALARM / 2 / max(pairs, 1))) * math.hypot(*errors)

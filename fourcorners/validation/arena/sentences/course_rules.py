@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from fourcorners import wording
-from fourcorners.analysis.consistency import Floats
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.arena.sentences.drive import KnownDrive
 from fourcorners.validation.arena.sentences.page import Page, PageSentence
 from fourcorners.validation.arena.sentences.ruling import (

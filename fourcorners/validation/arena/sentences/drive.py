@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fourcorners.analysis.consistency import Floats
 from fourcorners.analysis.source import Measured, measured
 from fourcorners.errors import UserError
+from fourcorners.recording.arrays import Floats
 from fourcorners.running.begin import run
 from fourcorners.suites.steps import SETTLE_S, Fill
 from fourcorners.suites.suite import Suite

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis import artefacts
-from fourcorners.analysis.consistency import Floats, full_seconds
+from fourcorners.analysis.consistency import full_seconds
 from fourcorners.analysis.source import Measured, RunData, measured
 from fourcorners.finding import Finding
+from fourcorners.recording.arrays import Floats
 
 _IN_SENTENCES = ("summary", "consistency_write", "steadiness_")
 """Findings whose text is made of named sentences."""

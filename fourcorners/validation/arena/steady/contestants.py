@@ -13,7 +13,8 @@ from fourcorners.analysis.steady_state.window_rules import (
     fio_slope,
     mser_5,
 )
-from fourcorners.validation.arena.steady.traces import Floats, Trace
+from fourcorners.recording.arrays import Floats
+from fourcorners.validation.arena.steady.traces import Trace
 
 FIO_DEVIATION_MAX, FIO_SLOPE_MAX = 0.10, 0.01
 """Both limits are those of fio's own example, examples/steadystate.fio."""

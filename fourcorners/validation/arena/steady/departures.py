@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.steady_state.departure import BATCHES, Departure, DepartureWatch
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.arena.steady.contestants import Stop, by_rounds
-from fourcorners.validation.arena.steady.traces import Floats, Trace
+from fourcorners.validation.arena.steady.traces import Trace
 
 CLIFF_SHARE = 0.75
 """Of the rate of the first rounds, below which the plateau is over."""

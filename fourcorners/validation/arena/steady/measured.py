@@ -14,8 +14,8 @@ import numpy as np
 
 from fourcorners.analysis.consistency import CLIFF_RATIO_MIN, find_cliff
 from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series, State, judge
-from fourcorners.analysis.steady_state.series import Floats
 from fourcorners.errors import UserError
+from fourcorners.recording.arrays import Floats
 from fourcorners.validation.arena.steady.truth import STEADY_WITHIN
 from fourcorners.validation.arena.tables import mean_of, quantile_of
 

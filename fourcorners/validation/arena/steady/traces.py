@@ -3,17 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.signal import lfilter
 
 from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series
+from fourcorners.recording.arrays import Floats
 from fourcorners.suites.steps import Fill
 from fourcorners.suites.subject import filled_bytes
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.validation.arena.steady.drives import TraceCase
 from fourcorners.workload import Workload
-
-Floats = npt.NDArray[np.float64]
 
 NOISE_SHARES = (0.0, 0.01, 0.03, 0.08)
 """Standard deviations of a host's noise in a second's rate; a trace has one of them."""

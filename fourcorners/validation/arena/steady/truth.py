@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.validation.arena.steady.traces import Floats, Trace
+from fourcorners.recording.arrays import Floats
+from fourcorners.validation.arena.steady.traces import Trace
 
 TAIL = 0.4
 """Last share of the bytes of a trace that are its long run."""
