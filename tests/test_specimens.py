@@ -21,6 +21,9 @@ from specimen_drive import (
     truths,
 )
 
+import fourcorners as fc
+from fourcorners.workload import Stream, Workload
+
 MIB = 2**20
 PAGE = 4096
 DRIVES = ["page_mapped", "superblock", "dftl"]
@@ -120,6 +123,14 @@ def test_a_mixed_load_of_odd_sizes_ends(name: str, extra: list[str]) -> None:
         assert drive.wish("counters")["done"]
         assert drive.wish("purge") == {"done": True}
         assert len(drive.run(at_random(READ, 20, drive.capacity_bytes, PAGE), 4)) == 20
+
+
+def test_fourcorners_measures_what_the_pipes_say() -> None:
+    """Over rings, of which tests/specimens/protocol.h has a writer and a reader of its own."""
+    with fc.open_target(f"exec:{program('page_mapped')}") as target:
+        stream = Stream.read("random", PAGE)
+        iops = target.run(Workload([stream], seconds=0.2)).iops
+    assert iops == pytest.approx(1e9 / PAGE_READ_NS, rel=0.001)
 
 
 # ---- (a) page_mapped
