@@ -129,7 +129,7 @@ def test_fourcorners_measures_what_the_pipes_say() -> None:
     """Over rings, of which tests/specimens/protocol.h has a writer and a reader of its own."""
     with fc.open_target(f"exec:{program('page_mapped')}") as target:
         stream = Stream.read("random", PAGE)
-        iops = target.run(Workload([stream], seconds=0.2)).iops
+        iops = target.run(Workload([stream], duration_s=0.2)).iops
     assert iops == pytest.approx(1e9 / PAGE_READ_NS, rel=0.001)
 
 
