@@ -105,6 +105,13 @@ def test_an_impossible_argument_is_one_sentence(name: str, argument: str) -> Non
         ("dftl", ["cmt=512", "page=2K", "channels=1", "block_pages=8", "prefetch=4"]),
         ("dftl", ["cmt=1K", "page=16K", "block_pages=16", "spare=0.5"]),
         ("dftl", ["cmt=4K", "prefetch=8", "block_pages=32", "spare=0.4"]),
+        ("adaptive_hybrid", ["planes=2", "logs=4", "copyback=0", "idle_merge=5ms"]),
+        ("dynamic_slc", ["block_pages=8", "static=4M", "op=0.05", "idle_fold=0"]),
+        ("dynamic_slc", ["block_pages=4", "bits=4", "full=fold", "dynamic=1", "idle_fold=5ms"]),
+        ("disk", ["heads=3", "run=1", "write_cache_bytes=256K", "destage=sptf"]),
+        ("disk", ["segments=0", "write_cache=0", "scheduler=clook"]),
+        ("smr", ["capacity=600M", "band=4M", "media_cache=70e6", "extents=400"]),
+        ("smr", ["capacity=300M", "band=1M", "media_cache_at=inner", "idle_clean=5ms"]),
     ],
 )
 def test_a_mixed_load_of_odd_sizes_ends(name: str, extra: list[str]) -> None:

@@ -1,6 +1,7 @@
 """The specimens of a hybrid FTL and of a dynamic SLC cache, against what is computed by hand."""
 
 import random
+import subprocess
 from collections.abc import Iterable
 
 import pytest
@@ -12,11 +13,13 @@ from specimen_drive import (
     SpecimenDrive,
     at_random,
     in_order,
+    program,
     rate,
     truths,
 )
 
 MIB = 2**20
+DRIVES = ["adaptive_hybrid", "dynamic_slc", "disk", "smr"]
 
 
 def keep_busy(drive: SpecimenDrive, requests: Iterable[tuple[int, int, int]]) -> None:
@@ -210,7 +213,16 @@ def test_what_was_not_flushed_is_lost() -> None:
         assert d.wish("power-cut")["lost"] == []
 
 
-@pytest.mark.parametrize("name", ["adaptive_hybrid", "dynamic_slc", "disk", "smr"])
+@pytest.mark.parametrize("argument", ["nonsense=3", "capacity=0", "capacity=lots"])
+@pytest.mark.parametrize("name", DRIVES)
+def test_an_impossible_argument_is_one_sentence(name: str, argument: str) -> None:
+    run = subprocess.run([program(name), argument], input="{}\n", capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr.endswith(".\n")
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", DRIVES)
 def test_the_same_seed_gives_the_same_times(name: str) -> None:
     varied = ["noise=0.1", "outliers=0.01", "retries=0.02", "jitter=20us"]
     varied += ["housekeeping_every=1s", "throttle_rate=50e6", "throttle_after=1M"]

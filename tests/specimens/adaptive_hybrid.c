@@ -261,17 +261,25 @@ static void begin(void) {
 static uint64_t programmed_bytes(void) { return did.programs * is.page_bytes; }
 
 static void truths(void) {
+    item("capacity_bytes", (double)(is.plane_pages * is.planes * is.page_bytes));
+    item("physical_bytes", (double)((is.plane_blocks + is.logs + is.sequential_logs) * is.block_pages * is.planes * is.page_bytes));
     item("parallel_units", (double)is.planes);
+    item("channels", (double)is.channels);
     item("page_bytes", (double)is.page_bytes);
     item("stripe_bytes", (double)(is.stripe_pages * is.page_bytes));
-    item("erase_block_bytes", (double)(is.block_pages * is.page_bytes));
+    item("block_bytes", (double)(is.block_pages * is.page_bytes));
     item("log_blocks", (double)(is.logs * is.planes));
     item("sequential_log_blocks", (double)(is.sequential_logs * is.planes));
     item("log_bytes", (double)((is.logs + is.sequential_logs) * is.planes * is.block_pages * is.page_bytes));
+    item("pages_per_block", (double)is.block_pages);
+    item("read_cell_ns", is.read_ns);
+    item("program_ns", is.program_ns);
+    item("erase_ns", is.erase_ns);
+    item("page_transfer_ns", is.bus_ns);
     item("write_buffer_bytes", 0);
-    item("read_us", is.read_ns / 1e3);
-    item("program_us", is.program_ns / 1e3);
-    item("erase_us", is.erase_ns / 1e3);
+    item("volatile_cache", 0);
+    item("reads_of_erased_blocks_use_flash", 0);
+    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
 }
 
 static void counters(void) {

@@ -317,7 +317,9 @@ static void power_cut(void) {
 }
 
 static void truths(void) {
+    item("capacity_bytes", (double)is.capacity_bytes);
     platter_truths();
+    item("volatile_cache", is.write_cache);
     item("physical_sector_bytes", (double)(is.physical * SECTOR));
     item("queue_depth", (double)is.depth);
     item("read_cache_bytes", (double)(is.segments * is.segment_sectors * SECTOR));

@@ -320,24 +320,32 @@ static double rate(double program_ns, uint64_t units_each) {
 }
 
 static void truths(void) {
+    item("capacity_bytes", (double)(is.units * is.unit_bytes));
+    item("physical_bytes", (double)((is.superblocks - is.static_slc) * is.tlc_units * is.unit_bytes)); /* without the static cache */
     item("parallel_units", (double)is.dies);
+    item("dies", (double)is.dies);
+    item("channels", (double)is.channels);
     item("page_bytes", (double)is.page_bytes);
     item("mapping_unit_bytes", (double)is.unit_bytes);
     item("bits_per_cell", (double)is.bits);
-    item("erase_block_bytes", (double)(is.block_pages * is.bits * is.page_bytes));
+    item("block_bytes", (double)(is.block_pages * is.bits * is.page_bytes));
     item("superblock_bytes", (double)(is.tlc_units * is.unit_bytes));
-    item("spare_share", is.op);
+    item("spare_share", (double)((is.superblocks - is.static_slc) * is.tlc_units) / (double)is.units - 1);
+    item("spare_superblocks_kept", (double)is.low);
     item("slc_cache_empty_bytes", (double)((is.static_slc + (uint64_t)(is.dynamic_share * (double)(is.units / is.tlc_units))) * is.slc_units * is.unit_bytes));
     item("slc_cache_full_bytes", (double)(is.static_slc * is.slc_units * is.unit_bytes));
-    item("slc_program_bytes_per_second", rate(is.slc_program_ns, is.page_units));
-    item("tlc_program_bytes_per_second", rate(is.tlc_program_ns, is.page_units * is.bits));
+    item("slc_program_bytes_per_s", rate(is.slc_program_ns, is.page_units));
+    item("tlc_program_bytes_per_s", rate(is.tlc_program_ns, is.page_units * is.bits));
     item("write_buffer_bytes", (double)(is.buffer_units * is.unit_bytes));
-    item("idle_fold_after_ms", idle_ns / 1e6);
-    item("slc_read_us", is.slc_read_ns / 1e3);
-    item("tlc_read_us", is.tlc_read_ns / 1e3);
-    item("slc_program_us", is.slc_program_ns / 1e3);
-    item("tlc_program_us", is.tlc_program_ns / 1e3);
-    item("erase_us", is.erase_ns / 1e3);
+    item("idle_fold_after_ns", idle_ns);
+    item("slc_read_cell_ns", is.slc_read_ns);
+    item("tlc_read_cell_ns", is.tlc_read_ns);
+    item("slc_program_ns", is.slc_program_ns);
+    item("tlc_program_ns", is.tlc_program_ns);
+    item("erase_ns", is.erase_ns);
+    item("volatile_cache", 1);
+    item("reads_of_erased_blocks_use_flash", 0);
+    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
 }
 
 static void counters(void) {
@@ -383,6 +391,7 @@ int main(int count, char **values) {
     is.slc_units = is.dies * is.block_pages * is.page_units;
     is.tlc_units = is.slc_units * is.bits;
     is.units = is.capacity_bytes / is.unit_bytes;
+    if (is.units < is.tlc_units) fail("The capacity has room for no superblock.");
     is.static_slc = (uint64_t)(static_bytes / (double)(is.slc_units * is.unit_bytes));
     is.low = 4;
     is.superblocks = (uint64_t)((double)is.units * (1 + is.op) / (double)is.tlc_units) + 1 + is.static_slc + is.low;

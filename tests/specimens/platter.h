@@ -57,7 +57,7 @@ static inline int by_first(const void *x, const void *y) {
 
 /* Says that these writes are lost, as ascending ranges. */
 static inline void lose(struct queue *queue) {
-    qsort(queue->one, queue->held, sizeof *queue->one, by_first);
+    if (queue->held) qsort(queue->one, queue->held, sizeof *queue->one, by_first);
     for (size_t i = 0, next; i < queue->held; i = next) {
         uint64_t end = queue->one[i].end;
         for (next = i + 1; next < queue->held && queue->one[next].first <= end; next++)
@@ -216,12 +216,13 @@ static inline void platter_truths(void) {
     item("run_cylinders", (double)platter.run);
     item("outer_track_bytes", outer_bytes);
     item("inner_track_bytes", inner_bytes);
-    item("outer_bytes_per_second", outer_bytes * 1e9 / (platter.turn_ns + platter.track_skew_ns)); /* with changes of track */
-    item("inner_bytes_per_second", inner_bytes * 1e9 / (platter.turn_ns + platter.track_skew_ns));
+    item("outer_bytes_per_s", outer_bytes * 1e9 / (platter.turn_ns + platter.track_skew_ns)); /* with changes of track */
+    item("inner_bytes_per_s", inner_bytes * 1e9 / (platter.turn_ns + platter.track_skew_ns));
     item("track_seek_ms", platter.track_seek_ns / 1e6);
     item("third_stroke_seek_ms", platter.third_seek_ns / 1e6);
     item("full_stroke_seek_ms", platter.full_seek_ns / 1e6);
     item("head_switch_ms", platter.head_switch_ns / 1e6);
     item("write_settle_ms", platter.settle_ns / 1e6);
+    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
 }
 #endif

@@ -408,7 +408,9 @@ static void power_cut(void) {
 }
 
 static void truths(void) {
+    item("capacity_bytes", (double)(is.capacity_sectors * SECTOR));
     platter_truths();
+    item("volatile_cache", is.write_cache);
     item("band_bytes", (double)(is.band_sectors * SECTOR));
     item("bands", (double)is.bands);
     item("media_cache_bytes", (double)(is.cache_sectors * SECTOR));
@@ -416,7 +418,7 @@ static void truths(void) {
     item("journal_writes", (double)is.journal_writes);
     item("write_buffer_bytes", is.write_cache ? (double)(is.buffer_sectors * SECTOR) : 0);
     item("read_ahead_bytes", (double)(is.ahead_sectors * SECTOR));
-    item("idle_clean_after_ms", is.idle_ns / 1e6);
+    item("idle_clean_after_ns", is.idle_ns);
 }
 
 static void counters(void) {
