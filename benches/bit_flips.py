@@ -31,7 +31,7 @@ def main() -> int:
         folder = Path(scratch) / "run"
         if options.run is None:
             made = fc.run("queue-depth", "sim:wd6400aaks", log_ios=1000, out=Path(scratch) / "made")
-            write_notes(made.path, Notes(("tag",), "a note"))
+            write_notes(made.path, Notes(tags=("tag",), text="a note"))
             shutil.copytree(made.path, folder)
         else:
             shutil.copytree(options.run, folder)

@@ -16,6 +16,7 @@ from fourcorners.sentences import Said, sentence
 Verdict = Literal["measured", "holds", "violated", "not identifiable", "not applicable"]
 
 
+FINDINGS_SCHEMA = "fourcorners/findings"
 PRESENCE = "yes/no"
 RESOLUTION = "resolution"
 ODD = ("drift_", "misfit_", "disagreement_")
@@ -103,7 +104,7 @@ class Finding:
         }
 
 
-class Findings(Part, kw_only=True, tag_field="schema", tag="fourcorners/findings"):
+class Findings(Part, kw_only=True, tag_field="schema", tag=FINDINGS_SCHEMA):
     """``findings.json`` of a run folder."""
 
     schema_version: Literal[1]

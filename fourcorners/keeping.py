@@ -18,12 +18,13 @@ import pyarrow.parquet
 from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
 from fourcorners.comparison.claims_table import claims_table
+from fourcorners.documents import changed
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
 from fourcorners.store import sql as database
 from fourcorners.store.foreign import reading
 from fourcorners.store.kept_runs import Choice, KeptRun, kept_runs
-from fourcorners.store.notes import Notes, read_notes, write_notes
+from fourcorners.store.notes import read_notes, write_notes
 from fourcorners.writing import Output, json_value
 
 Format = Literal["csv", "parquet", "json"]
@@ -136,7 +137,8 @@ def note(
     for run in [Run(path) for path in runs]:
         notes = read_notes(run.path)
         if tag or untag or text is not None:
-            notes = Notes(notes.tags, notes.text if text is None else text).tagged(tag, untag)
+            notes = notes.tagged(tag, untag)
+            notes = notes if text is None else changed(notes, text=text)
             write_notes(run.path, notes)
         noted.append(KeptRun(run, notes))
     return noted

@@ -27,7 +27,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with every kind of file but a state."""
     out = tmp_path_factory.mktemp("kept")
     run = fc.run("queue-depth", DRIVE, parameters={"depths": [1]}, scale=0.01, log_ios=50, out=out)
-    write_notes(run.path, Notes(("tag",), "a note"))
+    write_notes(run.path, Notes(tags=("tag",), text="a note"))
     return run.path
 
 

@@ -39,7 +39,7 @@ def test_runs_are_found_by_drive_test_tag_and_day(folder: Path) -> None:
     everything = kept_runs([folder])
     assert [kept.tests for kept in everything] == [["queue-depth"], ["transfer-size"]]
     core, disk = everything
-    write_notes(disk.run.path, Notes(("old",), "spins"))
+    write_notes(disk.run.path, Notes(tags=("old",), text="spins"))
     day = date.fromisoformat(disk.created[:10])
     for choice, wanted in [
         (Choice(drive="OCZ"), [core]),
@@ -65,7 +65,7 @@ def test_notes_do_not_touch_what_was_measured(folder: Path) -> None:
     assert done.stdout.endswith("#a #fw-2: new firmware\n")
     validate("notes", json.loads((path / "notes.json").read_text()))
     assert fourcorners("note", str(path), "--untag", "a", cwd=folder).returncode == 0
-    assert read_notes(path) == Notes(("fw-2",), "new firmware")
+    assert read_notes(path) == Notes(tags=("fw-2",), text="new firmware")
     after = {file.name: file.read_bytes() for file in path.iterdir() if file.name != "notes.json"}
     assert after == before
     assert fourcorners("note", str(path), "--tag", "two words", cwd=folder).returncode == 2

@@ -21,7 +21,6 @@ from fourcorners.reporting import charts
 from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites import TESTS, Measurement, Subject, find_suite, steps, suite_names
 from fourcorners.suites import Test as PlannedTest
-from fourcorners.suites.schema import suite_schema
 from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill, Purge, Trim
 from fourcorners.suites.test import Adaptive, MeasuredSoFar
@@ -270,11 +269,8 @@ def test_a_mistake_in_a_suite_is_one_sentence_with_file_key_and_remedy(
     assert "\n" not in said
 
 
-def test_the_published_schema_is_what_the_tests_declare_and_fits_the_suites() -> None:
+def test_the_published_schema_fits_the_suites() -> None:
     published = json.loads((SCHEMAS / "suite.schema.json").read_text())
-    assert published == json.loads(json.dumps(suite_schema())), (
-        "write it anew: python -m fourcorners.suites.schema"
-    )
     validator = jsonschema.Draft202012Validator(published)
     validator.validate(tomllib.loads(EXAMPLE.read_text()))
     for name in suite_names():

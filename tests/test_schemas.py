@@ -10,6 +10,7 @@ from fault_runs import SCHEMAS, validate
 from test_import import IOMETER
 
 from fourcorners.cli import main
+from tools.schemas import schemas, text_of
 
 
 @pytest.mark.parametrize("path", sorted(SCHEMAS.iterdir()), ids=lambda path: path.name)
@@ -71,3 +72,9 @@ def test_a_document_that_lacks_something_is_invalid() -> None:
         validate(
             "characterize", {"schema": "fourcorners/characterize", "schema_version": 1, "runs": []}
         )
+
+
+def test_the_schemas_are_what_the_classes_give() -> None:
+    """``python -m tools.schemas`` writes them anew."""
+    for name, schema in schemas().items():
+        assert (SCHEMAS / f"{name}.schema.json").read_text() == text_of(schema), name

@@ -14,6 +14,7 @@ import msgspec
 
 from fourcorners.finding import Findings
 from fourcorners.manifest import Manifest
+from fourcorners.store.notes import Notes
 from fourcorners.suites.schema import suite_schema
 
 FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
@@ -22,6 +23,7 @@ _SEALED = {"sha256": {"type": "string", "description": "Of the document without 
 
 _DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
     "findings": (Findings, "findings.json of a run folder", _SEALED),
+    "notes": (Notes, "notes.json of a run folder", _SEALED),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }
 """By name: the class, what the document is, and fields that the class leaves to the file."""

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import msgspec
+
+from fourcorners.documents import FixedPart, changed, part, plain
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import schema
 from fourcorners.store.document import to_json, unsealed
-from fourcorners.store.validity import fault
 from fourcorners.writing import Output
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(FixedPart, frozen=True, kw_only=True, tag_field="schema", tag="fourcorners/notes"):
     """``notes.json`` of a run folder; empty where there is none."""
 
+    schema_version: Literal[1] = 1
     tags: tuple[str, ...] = ()
-    text: str = ""
+    text: str = msgspec.field(default="", name="note")
 
     def tagged(self, add: Iterable[str], remove: Iterable[str]) -> Notes:
         """With more tags and without others; each stands once, in alphabetical order."""
-        return Notes(tuple(sorted({*self.tags, *add} - {*remove})), self.text)
+        return changed(self, tags=tuple(sorted({*self.tags, *add} - {*remove})))
 
 
 def read_notes(folder: Path) -> Notes:
     """The notes of a run folder; raises :class:`UserError` where they cannot be read."""
     path = folder / schema.NOTES
     try:
-        document = unsealed(json.loads(path.read_text("utf-8")))
-        if fault(document, "notes") is not None:
-            raise ValueError
-        return Notes(tuple(document["tags"]), document["note"])
+        return part(Notes, unsealed(msgspec.json.decode(path.read_bytes())))
     except FileNotFoundError:
         return Notes()
     except OSError as error:
@@ -44,10 +42,4 @@ def read_notes(folder: Path) -> Notes:
 
 def write_notes(folder: Path, notes: Notes) -> None:
     """Replaces the notes of a run folder, in one step; raises :class:`UserError`."""
-    document = {
-        "schema": schema.NOTES_SCHEMA,
-        "schema_version": schema.SCHEMA_VERSION,
-        "tags": list(notes.tags),
-        "note": notes.text,
-    }
-    Output(folder / schema.NOTES, replace=True).write(to_json(document))
+    Output(folder / schema.NOTES, replace=True).write(to_json(plain(notes)))

@@ -4,10 +4,6 @@ from urllib.parse import quote
 
 from fourcorners.recording import columns
 
-FINDINGS_SCHEMA = "fourcorners/findings"
-NOTES_SCHEMA = "fourcorners/notes"
-SCHEMA_VERSION = 1
-
 MANIFEST = "manifest.json"
 RECORDINGS = "recordings.parquet"
 SERIES = "series.parquet"

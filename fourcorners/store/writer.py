@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from fourcorners.documents import plain
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
-from fourcorners.finding import Finding
+from fourcorners.finding import FINDINGS_SCHEMA, Finding
 from fourcorners.manifest import Manifest
 from fourcorners.recording import Recording
 from fourcorners.store import schema
@@ -148,12 +148,9 @@ class RunWriter:
 
     def findings(self, findings: Sequence[Finding]) -> None:
         """Writes findings.json."""
-        document = {
-            "schema": schema.FINDINGS_SCHEMA,
-            "schema_version": schema.SCHEMA_VERSION,
-            "findings": [finding.to_dict() for finding in findings],
-        }
-        self._document(schema.FINDINGS, document)
+        written = [finding.to_dict() for finding in findings]
+        head = {"schema": FINDINGS_SCHEMA, "schema_version": 1}
+        self._document(schema.FINDINGS, {**head, "findings": written})
 
     def checkpoint(self, manifest: Manifest) -> Run:
         """Brings the folder up to date and returns it for reading.

@@ -14,7 +14,7 @@ _WORDS = {"type": "object", "additionalProperties": {"type": ["string", "number"
 
 
 def suite_schema() -> dict[str, Any]:
-    """What ``fourcorners/schemas/suite.schema.json`` holds; running this module writes it."""
+    """What ``fourcorners/schemas/suite.schema.json`` holds, which ``tools/schemas.py`` writes."""
     stream = {key: _one_or_many(kind.schema) for key, kind in STREAM_KEYS.items()}
     needs = {"required": ["reads", "block"], "anyOf": [_has("pattern"), _has("random")]}
     limits = {key: dict(kind.schema) for key, kind in WORKLOAD_KEYS.items()}
@@ -131,12 +131,3 @@ def _has(key: str) -> dict[str, Any]:
 
 def _one_or_many(schema: Any) -> dict[str, Any]:
     return {"anyOf": [dict(schema), {"type": "array", "items": dict(schema), "minItems": 1}]}
-
-
-if __name__ == "__main__":
-    import json
-    from importlib import resources
-    from pathlib import Path
-
-    path = Path(str(resources.files("fourcorners").joinpath("schemas/suite.schema.json")))
-    path.write_text(json.dumps(suite_schema(), indent=2) + "\n", "utf-8")
