@@ -74,7 +74,7 @@ def test_what_cannot_be_counted_is_null_in_json(capsys: pytest.CaptureFixture[st
     outcomes = _outcomes((4, 4, None), (4, None, None), (10, 11, (9, math.inf)))
     counted = score(Truth("x", True), outcomes)
     assert math.isnan(counted.coverage)
-    print_document("arena-explain", ProbingStudy(3, (counted,), tuple(outcomes), of_catalog=False))
+    print_document("arena-explain", ProbingStudy(3, (counted,), tuple(outcomes)))
     document = json.loads(capsys.readouterr().out)
     validate("arena-explain", document)
     assert document["scores"][0]["coverage"] is None
@@ -112,13 +112,13 @@ def test_drives_of_the_catalog_have_truths_in_numbers() -> None:
 
 
 def test_all_drives_of_the_catalog_are_probed_or_none() -> None:
-    with pytest.raises(UserError, match="leave out --drives"):
+    with pytest.raises(UserError, match="use one of --drives"):
         fc.arena_explain(drives=3, catalog=True)
 
 
 def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:
     outcomes = _outcomes((4, 4, None), (4, 8, (7, 9)), (4, 0, None), (4, None, None), (0, 2, None))
-    said = wrong([Truth("x", True)], outcomes)
+    said = wrong(names(), [Truth("x", True)], outcomes)
     first, second, third, *_ = names()[1:]
     assert said[:2] == [
         f"{first}: x is 4, said was 8 (7 to 9).",

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fault_runs import validate
@@ -12,6 +13,7 @@ import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
 from fourcorners.target.foreign import ForeignTarget
+from fourcorners.validation.arena.explain import program
 from fourcorners.workload import Stream, Workload
 
 EXAMPLES = Path(__file__).parents[1] / "drive" / "foreign" / "examples"
@@ -189,6 +191,51 @@ def test_a_program_is_held_against_the_protocol(
     assert "WRONG it greets" in said
     assert "exit status: 3" in said
     assert "0 of 13 checks hold" in said
+
+
+def test_findings_are_held_against_what_a_program_says_of_its_drive(
+    drive: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "SUITE", "probe-depth")
+    outcome = program.run_program([drive], 1, 0)
+    assert (outcome.kind, outcome.failures) == ("Eight dies", ())
+    [answer] = outcome.answers
+    assert (answer.finding, answer.truth) == ("parallel_units", 8)
+    assert answer.interval is not None
+    assert answer.interval[0] <= 8 <= answer.interval[1]
+
+
+@pytest.mark.parametrize(
+    ("truths", "said"),
+    [
+        ({}, 'says no "truths" of its drive'),
+        ({"diez": 8}, 'no finding is called "diez"'),
+        ({"dies": "eight"}, "dies = 'eight': use a number"),
+        ({"explanation": "toaster"}, "explanation = 'toaster': use "),
+    ],
+)
+def test_truths_that_nobody_can_grade_are_one_sentence(truths: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        program.true_of_program("exec:./drive", truths)
+    assert said in str(refused.value)
+
+
+def test_truths_are_numbers_by_the_names_of_findings() -> None:
+    truths = {"dies": 8, "compression": False, "explanation": "page-mapped"}
+    assert program.true_of_program("exec:./drive", truths) == {
+        "dies": 8.0,
+        "compression": 0.0,
+        "explanation": 2.0,
+    }
+
+
+def test_drives_of_programs_and_others_are_not_asked_at_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["arena", "explain", "--target", "exec:./drive", "--catalog"]) == 2
+    assert "use one of --drives, --catalog and --target" in capsys.readouterr().err
+    with pytest.raises(UserError, match="use exec:COMMAND"):
+        program.run_program(["sim:ocz-core-64gb"], 1, 0)
 
 
 WRONG = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
 
-from fourcorners.cli.options import Drawn, Flag, Jobs, Json, Replace, Seed, examples
+from fourcorners.cli.options import Drawn, Flag, Jobs, Json, Repeated, Replace, Seed, examples
 from fourcorners.cli.root import app
 
 if TYPE_CHECKING:
@@ -60,12 +60,14 @@ def arena_steady(
     help_epilogue=examples(
         "arena explain --drives 4 --json",
         "arena explain --catalog",
+        "arena explain --target exec:./mysim",
     ),
 )
 def arena_explain(
     *,
     drives: Drawn | None = None,
     catalog: Flag = False,
+    target: Repeated = (),
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
@@ -80,6 +82,9 @@ def arena_explain(
         How many drives are drawn: 100 by default; kinds take turns.
     catalog
         All drives of the catalog instead, and what was said of them and is wrong.
+    target
+        A program instead that simulates a drive and says what is true of it: exec:COMMAND.
+        Repeatable.
     write
         Folder to write explain-arena.md to, or explain-catalog.md.
     """
@@ -91,6 +96,7 @@ def arena_explain(
         study = studies.arena_explain(
             drives=drives,
             catalog=catalog,
+            targets=target,
             seed=seed,
             jobs=jobs,
             write=write,

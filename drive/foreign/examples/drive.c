@@ -7,7 +7,7 @@
  * simulator; what stands above it can stay. As it is, the drive has eight dies that serve one
  * command each, 60 us for a read and 250 us for a write, which is durable when it completes. Its
  * state is how much it has programmed. With the argument "noop" every command completes at once,
- * which measures the protocol. */
+ * which measures the protocol; with "pipes" it does without shared memory. */
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -120,7 +120,7 @@ static int ring_has_more(void) {
 static int receive(struct record *record, char **line) {
     for (;;) {
         if (memory) {
-            for (int look = 0; look < 2000 && !ring_has_more(); look++) {}
+            for (int look = 0; look < 200 && !ring_has_more(); look++) {}
             if (!ring_has_more()) {
                 atomic_store_explicit(DRIVE_SLEEPS, 1, memory_order_relaxed);
                 atomic_thread_fence(memory_order_seq_cst);
@@ -159,7 +159,7 @@ static int receive(struct record *record, char **line) {
 #define READ_NS 60000
 #define WRITE_NS 250000
 
-static int noop;
+static int noop, pipes;
 static uint64_t now_ns, die_free_ns[DIES], last_write_ns, programmed_bytes;
 
 /* When a request that is handed over now completes. */
@@ -248,7 +248,7 @@ static void greet(void) {
     char *line;
     if (receive(&none, &line)) fail("the host does not greet");
     char *path = text_of(line, "\"rings\":\"");
-    if (path) map_rings(path);
+    if (path && !pipes) map_rings(path);
     printf("{\"fourcorners_drive\":1,\"name\":\"%s\",\"summary\":\"reference child in C\","
            "\"capacity_bytes\":%llu,\"keeps_state\":false,\"rings\":%s,"
            "\"can\":[\"purge\",\"trim\",\"write-zeroes\",\"power-cut\",\"save\",\"counters\"],"
@@ -301,7 +301,10 @@ static void grant(char *line) {
 }
 
 int main(int argc, char **argv) {
-    noop = argc > 1 && strcmp(argv[1], "noop") == 0;
+    for (int word = 1; word < argc; word++) {
+        noop |= strcmp(argv[word], "noop") == 0;
+        pipes |= strcmp(argv[word], "pipes") == 0;
+    }
     greet();
     for (;;) {
         struct record record;

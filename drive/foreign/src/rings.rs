@@ -33,9 +33,12 @@ const TO_HOST_WRITTEN: usize = 192;
 const TO_HOST_TAKEN: usize = 256;
 const DRIVE_SLEEPS: usize = 320;
 const HOST_SLEEPS: usize = 384;
-/// Looks at the ring before the host sleeps: some 20 us, less than two changes of
-/// context take.
-const LOOKS: u32 = 2000;
+/// Looks at the ring before the host sleeps: some 50 us, what two changes of context take on a
+/// busy machine.
+const LOOKS_MAX: u32 = 2000;
+/// Where looking was in vain, all processors have other work, and looking keeps the child from its
+/// own: the next time half as many looks. So often all of them are tried again.
+const TRIED_AGAIN: u32 = 1000;
 
 /// The host's side of the rings.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub struct Rings {
     /// Records written, the ones that were not published yet among them.
     written: u64,
     taken: u64,
+    looks: u32,
+    waits: u32,
 }
 
 impl Rings {
@@ -62,7 +67,8 @@ impl Rings {
         ftruncate(&file, bytes as u64).map_err(|error| failed(error.to_string()))?;
         let memory = MmapRaw::map_raw(&file).map_err(|error| failed(error.to_string()))?;
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
-        let rings = Self { memory, _file: file, path, written: 0, taken: 0 };
+        let rings =
+            Self { memory, _file: file, path, written: 0, taken: 0, looks: LOOKS_MAX, waits: 0 };
         // SAFETY: the mapping is longer than the header, and nobody else has it yet.
         unsafe {
             let start = rings.memory.as_mut_ptr();
@@ -137,12 +143,18 @@ impl Rings {
     }
 
     fn wait(&mut self, pipes: &mut Pipes) -> Result<(), Silence> {
-        for _ in 0..LOOKS {
+        self.waits = (self.waits + 1) % TRIED_AGAIN;
+        if self.waits == 0 {
+            self.looks = LOOKS_MAX;
+        }
+        for _ in 0..self.looks {
             std::hint::spin_loop();
             if self.look() {
+                self.looks = LOOKS_MAX;
                 return Ok(());
             }
         }
+        self.looks /= 2;
         loop {
             self.flag(HOST_SLEEPS).store(1, Ordering::Relaxed);
             fence(Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! What every drive model is: a machine that advances from event to event.
 
-use crate::validity::{Checked, Clock};
+use crate::validity::{Checked, Clock, ensure};
 use fourcorners_target::{Completion, Meters, Target, TargetError};
 use fourcorners_workload::{Pattern, Request, Stream};
 use serde::{Deserialize, Serialize};
@@ -101,15 +101,20 @@ pub trait Device {
     /// drive file has, once it is certain that the model can go on from the state.
     ///
     /// # Errors
-    /// What does not hold of the state.
-    fn complete(&mut self, made: &Self, clock: Clock) -> Checked
+    /// What does not hold of the state. Models whose states are never loaded leave it out.
+    fn complete(&mut self, _made: &Self, _clock: Clock) -> Checked
     where
-        Self: Sized;
+        Self: Sized,
+    {
+        ensure(false, "a model that has states")
+    }
 
     /// What the model counted since it was made, as name and value: for
     /// findings about the model itself (write amplification, seeks), never for
     /// analysis of a drive.
-    fn counters(&self) -> Vec<(&'static str, f64)>;
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 
     /// Checks what must hold of the model's state at any time, such as every
     /// unit mapped once and counts that add up; slow, for tests.

@@ -6,10 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fourcorners.catalog import names
 from fourcorners.errors import UserError
 from fourcorners.store.kept_runs import kept_runs
 from fourcorners.validation.arena.explain import contest as probing
 from fourcorners.validation.arena.explain import document as probing_document
+from fourcorners.validation.arena.explain.program import run_program
 from fourcorners.validation.arena.explain.truths import TRUTHS
 from fourcorners.validation.arena.frame import run_all, run_catalog
 from fourcorners.validation.arena.sentences import contest as saying
@@ -23,6 +25,8 @@ from fourcorners.validation.study import write as write_documents
 
 # As many as make a share of 5 % known within 4 and 3 points (95 %, binomial).
 _DRIVES_PROBED, _DRIVES_TOLD_OF = 100, 200
+
+_NOTHING_WRONG = "Nothing that was said is wrong."
 
 Rows = Sequence[Sequence[str]]
 DrawnResult = TypeVar("DrawnResult")
@@ -103,12 +107,12 @@ def arena_steady(
 
 @dataclass(frozen=True)
 class ProbingStudy(Written):
-    """How right the probes were about drives; ``of_catalog`` says that these were known ones."""
+    """How right the probes were about drives, which have ``names`` where these were known ones."""
 
     seed: int
     scores: tuple[probing.FindingScore, ...]
     drives: tuple[probing.ProbedDrive, ...]
-    of_catalog: bool
+    names: tuple[str, ...] = ()
 
     @property
     def tables(self) -> list[tuple[Sequence[str], Rows]]:
@@ -118,14 +122,15 @@ class ProbingStudy(Written):
     @property
     def lines(self) -> list[str]:
         """Sentences below the table: how the goals are met, or what is wrong, and what failed."""
-        said = self.wrong if self.of_catalog else probing_document.goals(self.scores)
+        goals = probing_document.goals
+        said = (self.wrong or [_NOTHING_WRONG]) if self.names else goals(self.scores)
         legend = probing_document.LEGEND.replace("*", "") + "\n"
         return [legend, *said, *probing_document.failures(self.drives)]
 
     @property
     def wrong(self) -> list[str]:
-        """What was said of drives of the catalog and is not so."""
-        return probing_document.wrong(TRUTHS, self.drives)
+        """What was said of known drives and is not so."""
+        return probing_document.wrong(self.names, TRUTHS, self.drives)
 
     def to_dict(self) -> dict[str, Any]:
         """The study as ``arena-explain.schema.json`` has it."""
@@ -133,7 +138,7 @@ class ProbingStudy(Written):
 
     def markdown(self) -> str:
         """The study as a document."""
-        if self.of_catalog:
+        if self.names:
             return probing_document.render_catalog(
                 self.scores, self.drives, self.wrong, seed=self.seed
             )
@@ -144,6 +149,7 @@ def arena_explain(
     *,
     drives: int | None = None,
     catalog: bool = False,
+    targets: Sequence[str] = (),
     seed: int = 1,
     jobs: int = 2,
     write: str | Path | None = None,
@@ -155,22 +161,36 @@ def arena_explain(
     Args:
         drives: how many drives are drawn: 100 by default; kinds take turns.
         catalog: all drives of the catalog instead.
+        targets: instead programs that simulate drives and say what is true of them
+            (``exec:COMMAND``).
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
         write: a folder to write ``explain-arena.md`` to, or ``explain-catalog.md``.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
-    Raises :class:`UserError` for a folder that cannot be written to.
+    Raises :class:`UserError` for a folder that cannot be written to, and for programs that are no
+    drives or say nothing that can be graded.
     """
-    if catalog and drives is not None:
-        raise UserError("--catalog has all of its drives probed: leave out --drives")
+    if sum((drives is not None, catalog, bool(targets))) > 1:
+        raise UserError("use one of --drives, --catalog and --target")
+    if targets:
+        if write is not None:
+            raise UserError("--write is for drives that are here: leave it out with --target")
+        one_of = partial(run_program, tuple(targets))
+        with workers(jobs) as executor:
+            found = run_all(
+                executor, one_of, count=len(targets), seed=seed, progress=_counting(tell, "drives")
+            )
+        counted = (probing.score(truth, found) for truth in TRUTHS)
+        scores = tuple(score for score in counted if score.drives)
+        return ProbingStudy(seed, scores, tuple(found), tuple(targets))
     name = probing_document.CATALOG_NAME if catalog else probing_document.NAME
     to = outputs(write, [name], replace)
     one = probing.run_known if catalog else probing.run_drive
     probed = _drawn(one, catalog, drives or _DRIVES_PROBED, seed, jobs, tell)
     scores = tuple(probing.score(truth, probed) for truth in TRUTHS)
-    study = ProbingStudy(seed, scores, tuple(probed), catalog)
+    study = ProbingStudy(seed, scores, tuple(probed), tuple(names()) if catalog else ())
     return write_documents(study, [study.markdown], to)
 
 

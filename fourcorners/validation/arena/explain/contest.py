@@ -1,12 +1,13 @@
 """The contest: all probes on every hidden drive, and what the findings were worth."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fourcorners.finding import RESOLUTION, Finding
+from fourcorners.store import Run
 from fourcorners.validation.arena.explain.drives import Hidden, draw
 from fourcorners.validation.arena.explain.known import known
 from fourcorners.validation.arena.explain.truths import TRUTHS, Truth, true_of
@@ -90,19 +91,21 @@ def run_known(seed: int, index: int) -> ProbedDrive:
 
 def _probed(hidden: Hidden, index: int) -> ProbedDrive:
     with measured(hidden, SUITE) as (probed, _):
-        findings = {finding.name: finding for finding in probed.findings}
-        failures = tuple(
-            f"{test.name}: {test.reason}"
-            for test in probed.manifest.tests
-            if test.status == "failed"
-        )
-    true = true_of(hidden)
+        return graded(index, hidden.kind, probed, true_of(hidden))
+
+
+def graded(index: int, kind: str, probed: Run, true: Mapping[str, float]) -> ProbedDrive:
+    """What the probes found in a drive, held against what is true of it."""
+    findings = {finding.name: finding for finding in probed.findings}
+    failures = tuple(
+        f"{test.name}: {test.reason}" for test in probed.manifest.tests if test.status == "failed"
+    )
     answers = [
         _answer(truth, true[truth.finding], findings.get(truth.finding))
         for truth in TRUTHS
         if truth.finding in true
     ]
-    return ProbedDrive(index, hidden.kind, tuple(answers), failures)
+    return ProbedDrive(index, kind, tuple(answers), failures)
 
 
 def _answer(truth: Truth, value: float, finding: Finding | None) -> GradedAnswer:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from fourcorners import catalog
 from fourcorners.validation.arena.explain.contest import FindingScore, ProbedDrive
 from fourcorners.validation.arena.explain.drives import KINDS
 from fourcorners.validation.arena.explain.goals import (
@@ -74,9 +73,11 @@ def goals(scores: Sequence[FindingScore]) -> list[str]:
     return lines
 
 
-def wrong(truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]) -> list[str]:
-    """What was said of drives of the catalog and is not so, each in a sentence."""
-    drives, by_name = catalog.names(), {truth.finding: truth for truth in truths}
+def wrong(
+    drives: Sequence[str], truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]
+) -> list[str]:
+    """What was said of drives with these names and is not so, each in a sentence."""
+    by_name = {truth.finding: truth for truth in truths}
     return [
         f"{drives[outcome.index]}: {answer.finding} is {answer.truth:.4g}, said was "
         + (f"{answer.value:.4g}" if answer.applies else "that it is no question")

@@ -40,7 +40,7 @@ class Truth:
     said: Callable[[Finding], float | None] = _value
 
 
-_KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
+KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
 """Kinds of drives as the story has them, numbered from 1."""
 
 _FLUSHED_BYTES = 4096
@@ -72,13 +72,13 @@ def _kind(kind: str) -> float:
         "block-mapped-ssd": "block-mapped",
         "log-block-ssd": "log-block",
     }.get(kind, "page-mapped")
-    return 1.0 + _KINDS_TOLD.index(told)
+    return 1.0 + KINDS_TOLD.index(told)
 
 
 def _kind_told(explanation: Finding) -> float | None:
     """Not of a drive of which it does not show how it maps."""
     kind = explanation.detail["kind"]
-    return 1.0 + _KINDS_TOLD.index(kind) if kind in _KINDS_TOLD else None
+    return 1.0 + KINDS_TOLD.index(kind) if kind in KINDS_TOLD else None
 
 
 def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int) -> float | None:
