@@ -404,7 +404,7 @@ def verify(
 
     return verify_command.run(
         target,
-        verify_command.Options(
+        verify_command.VerifyOptions(
             seconds=seconds,
             span=None if span is None else parse_bytes(span),
             state=state,

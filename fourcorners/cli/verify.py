@@ -22,7 +22,7 @@ _SHOWN_MAX = 20
 
 
 @dataclass(frozen=True)
-class Options:
+class VerifyOptions:
     """The options of the command, parsed."""
 
     seconds: float
@@ -41,7 +41,7 @@ class Options:
     quiet: bool
 
 
-def run(locator: str, options: Options) -> int:
+def run(locator: str, options: VerifyOptions) -> int:
     """Verifies one target and returns the exit code."""
     if is_foreign(locator):
         return _run_program(locator, options)
@@ -90,7 +90,7 @@ def run(locator: str, options: Options) -> int:
     return EXIT_INTERRUPTED if found.interrupted else 0
 
 
-def _run_program(locator: str, options: Options) -> int:
+def _run_program(locator: str, options: VerifyOptions) -> int:
     """A program that is a drive keeps no data: whether it keeps to the protocol."""
     for option in _OF_DATA:
         if getattr(options, option):

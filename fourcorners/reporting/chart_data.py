@@ -15,7 +15,7 @@ from fourcorners.recording import Recording
 from fourcorners.wording import finite
 
 from .payload import latency_s, point_of
-from .run import Run
+from .run import ReportedRun
 
 OPERATIONS = ("read", "write")
 
@@ -95,7 +95,7 @@ class Drawn:
         return finite(max(known, default=None))
 
 
-def rows_of(chart: Chart, test: str, run: Run, *, by_operation: bool) -> list[Drawn]:
+def rows_of(chart: Chart, test: str, run: ReportedRun, *, by_operation: bool) -> list[Drawn]:
     """Recordings of a chart: reads and writes together, or each operation by itself; flushes only
     where the chart has a series for each operation."""
     ids = chart.ids

@@ -28,7 +28,7 @@ from .chart_data import (
     rows_of,
 )
 from .payload import curve, drive_names, findings, latency_interval, rate_interval, rounded
-from .run import Run
+from .run import ReportedRun
 
 SECTIONS = ("four-corners", "queue-depth", "transfer-size", "consistency")
 """Tests that have figures of their own."""
@@ -37,11 +37,11 @@ LOGS_DRAWN = 12
 """Recordings of a test whose single I/Os are drawn, where no chart of the test asks for them."""
 
 
-_Maker = Callable[[Chart, str, Sequence[Run], Sequence[str]], list[dict[str, Any]]]
+_Maker = Callable[[Chart, str, Sequence[ReportedRun], Sequence[str]], list[dict[str, Any]]]
 """Draws a chart of a test: the chart, the test, the runs and what their drives are called."""
 
 
-def tests(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def tests(runs: Sequence[ReportedRun]) -> list[dict[str, Any]]:
     """Every test without figures of its own, with its charts and the rows of its table."""
     found: dict[str, TestEntry] = {}
     for run in runs:
@@ -114,7 +114,7 @@ def drawn(tests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _lines(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     x, y, keys = chart.x, chart.y, chart.series
     series: dict[tuple[int, str], list[list[Any]]] = {}
@@ -163,7 +163,7 @@ def _interval(one: Measured, y: str, value: float | None) -> Sequence[float | No
     return latency_interval(one, y.removeprefix("latency_"))
 
 
-def _averages(run: Run, test: str) -> list[dict[str, Any]]:
+def _averages(run: ReportedRun, test: str) -> list[dict[str, Any]]:
     """What a test in rounds came to, by variable; empty for other tests."""
     found = findings(run, f"averages_{test}")
     return list(found[0].detail["cells"]) if found else []
@@ -178,7 +178,7 @@ def _average(mean: Mapping[str, Any], y: str) -> float | None:
 
 
 def _heat(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """A map for each drive and series, all of one chart on one logarithmic scale."""
     x, y, rows_key = chart.x, chart.y, chart.rows
@@ -242,7 +242,7 @@ def _written(key: str, value: float) -> str:
 
 
 def _percentiles(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     series = []
     keys = chart.series
@@ -274,7 +274,7 @@ def _percentiles(
 
 
 def _model(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What findings of the test say a request of each size should take, and what it took."""
     series: dict[tuple[int, str], dict[str, Any]] = {}
@@ -329,7 +329,7 @@ def _modelled(detail: Mapping[str, Any]) -> list[list[float]]:
 
 
 def _rounds(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Each variable that a steady state is judged by, with its window and the lines of it."""
     made = []

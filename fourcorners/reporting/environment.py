@@ -9,7 +9,7 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.machine.health import Health
 
-from .run import Run
+from .run import ReportedRun
 
 # Twenty times as long as the longest file of the catalog.
 _DRIVE_FILE_BYTES_MAX = 100_000
@@ -38,7 +38,7 @@ def _health(readings: Iterable[Health | None]) -> dict[str, str]:
     return rows
 
 
-def environment(run: Run) -> dict[str, str]:
+def environment(run: ReportedRun) -> dict[str, str]:
     """What is known of the run, its target and its machine, as texts; empty where it is not."""
     manifest, target, health = run.manifest, run.manifest.target, run.manifest.health or {}
     facts: dict[str, Any] = {
@@ -93,7 +93,7 @@ def facts_table(columns: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     return {"rows": rows, "unknown": unknown}
 
 
-def drive_file(run: Run) -> list[dict[str, Any]]:
+def drive_file(run: ReportedRun) -> list[dict[str, Any]]:
     """The drive file of a simulated run as it was used: sections of (parameter, value, source)."""
     path = run.path / "drive.toml"
     if not path.is_file() or path.stat().st_size > _DRIVE_FILE_BYTES_MAX:

@@ -15,12 +15,12 @@ from fourcorners.writing import Output, sealed
 from . import charts
 from .document import asset, content_hash, embedded_json, page_script
 from .payload import report_payload
-from .run import Run
+from .run import ReportedRun
 from .view import report_view
 
 
 def render_html(
-    runs: Sequence[Run], published: Sequence[str] = (), claims: Sequence[Claim] = ()
+    runs: Sequence[ReportedRun], published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> str:
     """The report of one or several runs, as the text of a self-contained HTML file.
 
@@ -52,7 +52,7 @@ def _template() -> Template:
 
 
 def write_html(
-    runs: Sequence[Run],
+    runs: Sequence[ReportedRun],
     path: Path | str,
     published: Sequence[str] = (),
     claims: Sequence[Claim] = (),

@@ -6,7 +6,7 @@ from html import escape
 from fourcorners import wording
 from fourcorners.finding import Finding
 from fourcorners.recording import Recording
-from fourcorners.reporting.run import Run
+from fourcorners.reporting.run import ReportedRun
 from fourcorners.reporting.view import report_view
 
 _HIDDEN = ("averages_",)
@@ -39,7 +39,7 @@ def findings_html(findings: Iterable[Finding], caption: str = "") -> str:
     return table(("finding", "value", "90 % interval", "verdict", ""), rows, caption)
 
 
-def run_html(run: Run) -> str:
+def run_html(run: ReportedRun) -> str:
     """A run, as the top of its report has it: which drive, how it ended, what one is getting into,
     the spec sheet; then what was found."""
     manifest = run.manifest

@@ -22,7 +22,7 @@ from fourcorners.recording import OperationRecording
 from fourcorners.recording.columns import PERCENTILES
 from fourcorners.wording import finite
 
-from .run import Run
+from .run import ReportedRun
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "p99999", "max")
 CORNERS = ("random-read", "random-write", "sequential-read", "sequential-write")
@@ -30,7 +30,7 @@ _BY_COLUMN = {quantity.column: quantity for quantity in ALL}
 STEPS_PER_DECADE = 16  # points of a percentile curve per factor of ten in 1-x
 
 
-def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
+def report_payload(runs: Sequence[ReportedRun]) -> dict[str, Any]:
     """Everything the page's figures need, ready for `json.dumps(..., allow_nan=False)`."""
     names = drive_names(runs)
     corners: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ def report_payload(runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def drive_names(runs: Sequence[Run]) -> list[str]:
+def drive_names(runs: Sequence[ReportedRun]) -> list[str]:
     """One distinct name per run: the drive's, with settings, with the run's id if two share it."""
     targets = [run.manifest.target for run in runs]
     plain = [target.name or target.locator or "unnamed" for target in targets]
@@ -109,7 +109,7 @@ def corner_of(one: Measured) -> str | None:
     return f"{one.point.get('pattern')}-{one.operation}"
 
 
-def findings(run: Run, name: str) -> list[Finding]:
+def findings(run: ReportedRun, name: str) -> list[Finding]:
     """The run's findings of one name, in order; a trailing `*` matches every ending."""
     if name.endswith("*"):
         return [f for f in run.findings if f.name.startswith(name[:-1])]
@@ -179,7 +179,7 @@ def latency_interval(one: Measured, name: str) -> list[float] | None:
     return None if estimate is None else [float(f"{b:.5g}") for b in estimate.interval()]
 
 
-def consistency_series(drive: int, run: Run, one: Measured) -> dict[str, Any]:
+def consistency_series(drive: int, run: ReportedRun, one: Measured) -> dict[str, Any]:
     """I/Os of every whole second; a last second that the run's end cut short is left out."""
     ios = [int(n) for n in one.second_ios]
     cut = len(ios) > 1 and len(ios) > one.elapsed_s + 1e-6
@@ -194,7 +194,7 @@ def consistency_series(drive: int, run: Run, one: Measured) -> dict[str, Any]:
     }
 
 
-def steady_part(run: Run, recording: str) -> dict[str, Any] | None:
+def steady_part(run: ReportedRun, recording: str) -> dict[str, Any] | None:
     """From which second a recording was judged steady, and the interval of its rate since, in
     IOPS; None where the analysis knows no interval."""
     for finding in findings(run, "consistency_*"):

@@ -16,7 +16,7 @@ from fourcorners import wording
 from fourcorners.analysis.source import every_operation
 from fourcorners.catalog.published import Published, published
 
-from .run import Run
+from .run import ReportedRun
 
 _WORDS = re.compile(
     r"(?P<extreme>Mean latency of r|Longest r|R|S)(?:andom|equential) (?P<operation>read|write)s?"
@@ -46,7 +46,7 @@ def published_drives() -> tuple[str, ...]:
 
 
 def published_view(
-    runs: Sequence[Run], names: Sequence[str], asked: Sequence[str] = ()
+    runs: Sequence[ReportedRun], names: Sequence[str], asked: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """A row for each published figure of a run's drive, and of the drives asked for.
 
@@ -66,7 +66,7 @@ def published_view(
     return rows
 
 
-def _row(run: Run, name: str, index: int, about: str, figure: Published) -> dict[str, Any]:
+def _row(run: ReportedRun, name: str, index: int, about: str, figure: Published) -> dict[str, Any]:
     high = "" if figure.high is None else f" to {wording.number(figure.high)}"
     unit = "" if figure.unit == "ratio" else f" {figure.unit}"
     asked = _asked(figure)
@@ -115,7 +115,7 @@ def _percent_change(change: float) -> str:
     return f"{100 * change:+.2g} %" if abs(change) >= 5e-4 else "as published"
 
 
-def _answers(run: Run, asked: _Asked, figure: Published) -> Iterator[str]:
+def _answers(run: ReportedRun, asked: _Asked, figure: Published) -> Iterator[str]:
     """What the run measured of it, once for each test and kind of data."""
     scale = {"IOPS": 1.0, "MB/s": 1e6, "MiB/s": 2.0**20, "ms": 1e-3}[figure.unit]
     for one in every_operation(run.recordings):

@@ -11,7 +11,7 @@ from fourcorners.manifest import Manifest
 from fourcorners.recording import Recording
 
 
-class Run(Protocol):
+class ReportedRun(Protocol):
     """One suite on one target, as docs/run-folder.md describes it."""
 
     @property

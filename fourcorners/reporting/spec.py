@@ -9,14 +9,14 @@ from fourcorners import wording
 from fourcorners.analysis.spec_sheet import TITLES, Beside, claims_about, lay_beside, rows_of
 from fourcorners.catalog.claims import Claim, claims_of
 
-from .run import Run
+from .run import ReportedRun
 
 KNOWN_BETTER = 0.002
 """Width of an interval, relative, below which its bounds are figures of no use."""
 
 
 def spec_sheet(
-    run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()
+    run: ReportedRun, published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> list[Beside]:
     """A run's rows beside what is claimed of its drive, of the drives of the catalog in
     ``published``, and by ``claims``."""

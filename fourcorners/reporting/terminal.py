@@ -14,7 +14,7 @@ from fourcorners.catalog.claims import Claim
 
 from . import charts, terminal_plots
 from .payload import LATENCIES
-from .run import Run
+from .run import ReportedRun
 from .view import report_view
 
 SHOWN_ABOVE = ("corner_", "access_model_")
@@ -25,7 +25,7 @@ VERDICT_STYLES = {"holds": "green", "violated": "bold red", "not identifiable": 
 
 
 def render_summary(
-    run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()
+    run: ReportedRun, published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> RenderableType:
     """The verdict, what may mislead, the four corners, the spec sheet beside the vendor's claims
     and those given, the access model and the other findings."""

@@ -15,7 +15,7 @@ from fourcorners import wording
 from fourcorners.analysis.source import every_operation
 
 from .payload import consistency_series
-from .run import Run
+from .run import ReportedRun
 
 # Of a terminal of 80 columns and 24 rows: a plot leaves room for what it is about.
 ROWS = 7
@@ -25,7 +25,7 @@ BARS_MAX = 12
 _WIDTH = 80 - 18
 
 
-def rates_over_time(run: Run) -> list[RenderableType]:
+def rates_over_time(run: ReportedRun) -> list[RenderableType]:
     """The consistency test's writes, second by second."""
     plots: list[RenderableType] = []
     for one in every_operation(run.recordings):
@@ -72,7 +72,7 @@ def dots(
     )
 
 
-def curves(run: Run) -> list[RenderableType]:
+def curves(run: ReportedRun) -> list[RenderableType]:
     """IOPS over queue depth and MB/s over transfer size, reads beside writes."""
     tables = [
         _bars(run, "queue-depth", "Queue depth, IOPS", "queue_depth", "iops"),
@@ -81,7 +81,7 @@ def curves(run: Run) -> list[RenderableType]:
     return [table for table in tables if table is not None]
 
 
-def _bars(run: Run, test: str, title: str, key: str, column: str) -> Table | None:
+def _bars(run: ReportedRun, test: str, title: str, key: str, column: str) -> Table | None:
     points: dict[float, dict[str, float]] = {}
     for one in every_operation(run.recordings):
         at = wording.finite(one.point.get(key))

@@ -18,7 +18,7 @@ from fourcorners.wording import finite
 
 from .chart_data import axis, is_last_operation, operation_label, rows_of
 from .payload import findings, rounded, steady_part
-from .run import Run
+from .run import ReportedRun
 
 MAPS_DRAWN = 24
 """Maps of one chart, at most."""
@@ -36,7 +36,7 @@ class _Placed:
     """Whole ones: a last second that the end cut short is no second."""
 
 
-def _placed(chart: Chart, test: str, runs: Sequence[Run]) -> Iterator[_Placed]:
+def _placed(chart: Chart, test: str, runs: Sequence[ReportedRun]) -> Iterator[_Placed]:
     """With ``x`` "elapsed" recordings follow one another on one axis, pauses left out; else each
     series begins at zero."""
     keys = chart.series
@@ -55,7 +55,7 @@ def _placed(chart: Chart, test: str, runs: Sequence[Run]) -> Iterator[_Placed]:
 
 
 def seconds(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Every second of the recordings; with ``x`` "written" over what had been written by its end,
     in GB, each recording from zero. IOPS with a log axis, each series from zero, are shown in the
@@ -113,12 +113,12 @@ def _second(whole: BySecond, second: int, y: str) -> float | None:
     return finite(getattr(whole, f"{y}_s")[second])
 
 
-def _steady(run: Run, recordings: Sequence[str]) -> dict[str, Any] | None:
+def _steady(run: ReportedRun, recordings: Sequence[str]) -> dict[str, Any] | None:
     return steady_part(run, recordings[0]) if len(recordings) == 1 else None
 
 
 def over_time(
-    chart: Chart, test: str, runs: Sequence[Run], names: Sequence[str]
+    chart: Chart, test: str, runs: Sequence[ReportedRun], names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """A map of latency over time for each drive and series, under its percentiles and the slowest
     of all; all on the same scales. Where nothing was kept of the seconds a line says so."""
@@ -240,7 +240,7 @@ def _map_lines(made: latency_over_time.Map, recordings: Sequence[_Placed]) -> li
 def single_ios(
     chart: Chart,
     test: str,
-    runs: Sequence[Run],
+    runs: Sequence[ReportedRun],
     names: Sequence[str],
     most: int | None = None,
 ) -> list[dict[str, Any]]:
@@ -277,7 +277,7 @@ def single_ios(
 
 
 def _logs(
-    chart: Chart, test: str, runs: Sequence[Run]
+    chart: Chart, test: str, runs: Sequence[ReportedRun]
 ) -> Iterator[tuple[dict[str, Any], IoLog, Mapping[str, Any]]]:
     """Drive and label, served I/Os and finding of each recording and operation with a log."""
     for drive, run in enumerate(runs):

@@ -26,7 +26,7 @@ from .payload import (
     rate_interval,
 )
 from .published import published_view
-from .run import Run
+from .run import ReportedRun
 from .spec import interval_beside, side_by_side, spec_sheet, spec_view
 
 CORNER_TITLES = {
@@ -47,7 +47,7 @@ IN_THE_FIGURE = ("corner_", "rounds_")
 
 
 def report_view(
-    runs: Sequence[Run], published: Sequence[str] = (), claims: Sequence[Claim] = ()
+    runs: Sequence[ReportedRun], published: Sequence[str] = (), claims: Sequence[Claim] = ()
 ) -> dict[str, Any]:
     """What the template needs besides the figures' payload; figures of the drives in
     ``published``, and ``claims``, are laid over every run."""
@@ -82,7 +82,7 @@ def report_view(
     }
 
 
-def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
+def _drive(run: ReportedRun, name: str, index: int) -> dict[str, Any]:
     manifest, target = run.manifest, run.manifest.target
     said = [*findings(run, "summary*"), *findings(run, "explanation")]
     return {
@@ -116,7 +116,7 @@ def _drive(run: Run, name: str, index: int) -> dict[str, Any]:
     }
 
 
-def _figures(run: Run) -> list[dict[str, str]]:
+def _figures(run: ReportedRun) -> list[dict[str, str]]:
     """What an explanation is made of: quantities with their intervals, in its order."""
     told = [
         name
@@ -149,7 +149,7 @@ def _remarks(detail: Mapping[str, Any], key: str) -> list[dict[str, str]]:
     ]
 
 
-def _misleading(run: Run) -> list[dict[str, str]]:
+def _misleading(run: ReportedRun) -> list[dict[str, str]]:
     """What may mislead about the run, the severest first, as the analysis sorted it."""
     return [
         {
@@ -161,7 +161,7 @@ def _misleading(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def _tests(run: Run) -> list[dict[str, Any]]:
+def _tests(run: ReportedRun) -> list[dict[str, Any]]:
     return [
         {
             "name": test.name,
@@ -179,7 +179,9 @@ def _tests(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _test_groups(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def _test_groups(
+    runs: Sequence[ReportedRun], names: Sequence[str]
+) -> dict[str, list[dict[str, Any]]]:
     """Per test, the drives gathered that went through it in the same way."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for run, name in zip(runs, names, strict=True):
@@ -195,7 +197,7 @@ def _test_groups(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[di
     return groups
 
 
-def _missing(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[str]]:
+def _missing(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[str, list[str]]:
     """Per test, one line for each drive that has no recording of it, with the reason if known."""
     lines: dict[str, list[str]] = {}
     for test in SECTIONS:
@@ -215,7 +217,7 @@ def _missing(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[str]]:
     return lines
 
 
-def _errors(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
+def _errors(runs: Sequence[ReportedRun], names: Sequence[str]) -> list[str]:
     return [
         f"{name}: {one.error_count:,} I/O errors in {one.recording} ({one.operation})."
         for run, name in zip(runs, names, strict=True)
@@ -224,7 +226,7 @@ def _errors(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     ]
 
 
-def _corner(runs: Sequence[Run], names: Sequence[str], corner: str) -> dict[str, Any]:
+def _corner(runs: Sequence[ReportedRun], names: Sequence[str], corner: str) -> dict[str, Any]:
     """One corner: a block per queue depth, in it a group per drive, in it a bar per data kind."""
     blocks: dict[float, dict[int, list[dict[str, Any]]]] = {}
     block_bytes: object = None
@@ -304,7 +306,7 @@ def _content(content: str) -> str:
     return content if ratio == content else f"{ratio} % compressible"
 
 
-def _percentiles(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
+def _percentiles(runs: Sequence[ReportedRun], names: Sequence[str]) -> list[dict[str, Any]]:
     """The corners' recordings, each with a row per drive."""
     groups: dict[tuple[int, float, str], list[dict[str, Any]]] = {}
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):
@@ -323,7 +325,7 @@ def _percentiles(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, An
     return [{"label": key[2], "rows": rows} for key, rows in sorted(groups.items())]
 
 
-def _models(runs: Sequence[Run], names: Sequence[str]) -> list[dict[str, Any]]:
+def _models(runs: Sequence[ReportedRun], names: Sequence[str]) -> list[dict[str, Any]]:
     rows = []
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):
         for operation in ("read", "write"):
@@ -366,7 +368,7 @@ def _rewritten_block(detail: Mapping[str, Any]) -> str:
     return wording.size(estimate) if estimate is not None else ""
 
 
-def _findings(run: Run) -> list[dict[str, Any]]:
+def _findings(run: ReportedRun) -> list[dict[str, Any]]:
     rows = []
     for finding in run.findings:
         name = finding.name
@@ -386,14 +388,14 @@ def _findings(run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def _shown(runs: Sequence[Run]) -> list[str]:
+def _shown(runs: Sequence[ReportedRun]) -> list[str]:
     """The sections that any of the runs is about; all of them for the reviews' suite."""
     planned = {test.name for run in runs for test in run.manifest.tests}
     reviews = any(run.manifest.suite.startswith("reviews") for run in runs)
     return [section for section in SECTIONS if reviews or section in planned]
 
 
-def _tables(runs: Sequence[Run], names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+def _tables(runs: Sequence[ReportedRun], names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
     """Every recording of the tests without figures of their own, by test."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for index, (run, name) in enumerate(zip(runs, names, strict=True)):

@@ -99,7 +99,7 @@ def resume(
 
 
 def _runner(
-    claim: folder.Claim,
+    claim: folder.ClaimedFolder,
     manifest: Manifest,
     request: Request,
     target: Target,

@@ -40,7 +40,7 @@ _LATER = (schema.FINDINGS, schema.REPORT, schema.NOTES)
 
 
 @dataclass(frozen=True)
-class Claim:
+class ClaimedFolder:
     """A folder and its lock, which is held until the run ends, however it does."""
 
     path: Path
@@ -73,14 +73,14 @@ class Claim:
         self.directory.close()
         os.close(self.lock)
 
-    def reopen(self) -> "Claim":
+    def reopen(self) -> "ClaimedFolder":
         """Takes the name away again, and what a killed run had only half written."""
         partial = self.path
         if self.path == self.named:
             partial = self.path.with_name(f".{self.path.name}.partial")
             self.path.rename(partial)
         self.directory.remove_unfinished()
-        return Claim(partial, self.directory, self.lock)
+        return ClaimedFolder(partial, self.directory, self.lock)
 
     def finish(self) -> Path:
         """Flushes the folder and gives it its name. Killed in between, it has either name."""
@@ -97,7 +97,7 @@ class Claim:
         self.leave()
 
 
-def create(parent: Path, name: str) -> Claim:
+def create(parent: Path, name: str) -> ClaimedFolder:
     """Creates the temporary folder of the first free of NAME, NAME-2, NAME-3, ...
 
     Raises ``OSError``.
@@ -137,7 +137,7 @@ def find(path: str | Path) -> Path:
     raise UserError(f"{path} is not a run folder: it has no {schema.MANIFEST}{told}")
 
 
-def claim(path: Path) -> Claim:
+def claim(path: Path) -> ClaimedFolder:
     """Takes the lock of the folder at ``path``, see :func:`find`.
 
     Raises :class:`UserError` while its run goes on, or where nothing can be written.
@@ -254,7 +254,7 @@ def named_path(path: Path) -> Path:
     return path
 
 
-def _claimed(folder: Path) -> Claim:
+def _claimed(folder: Path) -> ClaimedFolder:
     """The folder with its lock.
 
     Raises ``OSError`` where another process has the lock, and for a link.
@@ -273,4 +273,4 @@ def _claimed(folder: Path) -> Claim:
         if lock is not None:
             os.close(lock)
         raise
-    return Claim(folder, directory, lock)
+    return ClaimedFolder(folder, directory, lock)

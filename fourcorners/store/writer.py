@@ -21,7 +21,7 @@ from fourcorners.recording import Recording
 from fourcorners.store import schema
 from fourcorners.store.directory import Directory
 from fourcorners.store.document import to_json
-from fourcorners.store.folder import Claim, create, recover
+from fourcorners.store.folder import ClaimedFolder, create, recover
 from fourcorners.store.reader import Run
 
 
@@ -35,7 +35,7 @@ class RunWriter:
     folder its name.
     """
 
-    def __init__(self, claim: Claim) -> None:
+    def __init__(self, claim: ClaimedFolder) -> None:
         """Writes into a claimed folder; see :meth:`create` and :meth:`reopen`."""
         self._claim = claim
         self._directory = claim.directory
@@ -59,7 +59,7 @@ class RunWriter:
             raise _cannot_create(parent, error) from error
 
     @classmethod
-    def reopen(cls, claim: Claim, recordings: Collection[str]) -> Self:
+    def reopen(cls, claim: ClaimedFolder, recordings: Collection[str]) -> Self:
         """Goes on with a claimed folder. Of what it has recorded ``recordings`` are kept.
 
         Raises :class:`UserError` when it cannot be read or written; the claim is the caller's then.
