@@ -29,7 +29,7 @@ static struct queue queue, /* what needs the head, by arrival */
 static struct segment *segments;
 static int64_t reading_ahead; /* the segment */
 static struct head_stream head; /* where the head is while it reads ahead, or after the last request */
-static uint64_t head_to, dirty_sectors, arrived, uses, last_sector, free_since_ns;
+static uint64_t head_to, dirty_sectors, destaging_sectors, arrived, uses, last_sector, free_since_ns;
 static struct access destaging; /* what is being written from the cache; its number is that of the oldest in it */
 static bool busy, timer_runs;
 static struct { uint64_t hits, reads, destages, merged, broken; } did;
@@ -117,7 +117,7 @@ static bool accept_write(struct access one) {
     size_t place = dirty_from(one.first);
     bool again = place < dirty.held && dirty.one[place].first == one.first && dirty.one[place].end == one.end;
     uint64_t sectors = one.end - one.first;
-    if (!again && dirty.held && (dirty_sectors + sectors > is.cache_sectors || dirty.held >= is.most_dirty)) return false;
+    if (!again && dirty_sectors && (dirty_sectors + sectors > is.cache_sectors || dirty.held >= is.most_dirty)) return false;
     forget_written(one.first, one.end);
     if (!again) {
         insert(&dirty, place, one);
@@ -142,6 +142,8 @@ static void head_is_free(uint64_t read_from, uint64_t unused) {
     busy = false;
     free_since_ns = now_ns;
     destaging = (struct access){.number = UINT64_MAX};
+    dirty_sectors -= destaging_sectors; /* they take room until they are on the platter */
+    destaging_sectors = 0;
     if (read_from != UINT64_MAX) keep_reading(read_from);
     while (delayed.held && accept_write(delayed.one[0])) take_out(&delayed, 0, 1);
     look_at_flushes();
@@ -187,7 +189,7 @@ static void destage(size_t place) {
     while (next < dirty.held && dirty.one[next].first <= end && (next == place || dirty.one[next].end - first <= is.run_sectors)) {
         if (dirty.one[next].end > end) end = dirty.one[next].end;
         destaging.number = least(destaging.number, dirty.one[next].number);
-        dirty_sectors -= dirty.one[next].end - dirty.one[next].first;
+        destaging_sectors += dirty.one[next].end - dirty.one[next].first;
         next++;
     }
     destaging.first = first;
@@ -301,7 +303,7 @@ static void begin(void) {
     reading_ahead = NONE;
     head = (struct head_stream){0, now_ns};
     destaging = (struct access){.number = UINT64_MAX};
-    dirty_sectors = last_sector = 0;
+    dirty_sectors = destaging_sectors = last_sector = 0;
     busy = timer_runs = false;
     free_since_ns = now_ns;
     host_begin();

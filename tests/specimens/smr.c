@@ -196,7 +196,9 @@ static void mend_stream(void) {
 static uint64_t direct_end(size_t *count) {
     uint64_t first = buffered.one[0].first, end = first, to = (first / is.band_sectors + 1) * is.band_sectors;
     struct band *band = &bands[first / is.band_sectors];
-    for (*count = 0; *count < buffered.held && buffered.one[*count].first == end && buffered.one[*count].end <= to; ++*count) end = buffered.one[*count].end;
+    uint64_t most = is.stream_sectors > is.journal_sectors ? is.stream_sectors : is.journal_sectors; /* so that room is made bit by bit */
+    for (*count = 0; *count < buffered.held && end - first < most && buffered.one[*count].first == end && buffered.one[*count].end <= to; ++*count)
+        end = buffered.one[*count].end;
     bool goes_on = first == stream_next && stream_next < stream_end, fresh = first % is.band_sectors == band->written;
     bool streams = first % is.band_sectors == 0 && end - first >= is.stream_sectors && !(cleaning.active && cleaning.band == first / is.band_sectors);
     return *count && (goes_on || fresh || streams) ? end : 0;
