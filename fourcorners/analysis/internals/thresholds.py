@@ -44,3 +44,8 @@ def disagree(
     halves = [(high - low) / 2 for low, high in (interval, other_interval)]
     error = math.hypot(*halves) / two_sided_t(math.inf)
     return abs(one - other) > float(scipy.stats.norm.isf(FALSE_ALARM / 2)) * error
+
+
+def points_min(parameters: int) -> int:
+    """Points that a model of so many parameters needs: as many again tell whether it holds."""
+    return 2 * parameters

@@ -17,7 +17,8 @@ _NOISE_MIN = 0.003
 """Least standard deviation: a series may repeat the same value, and then has none of its own."""
 
 _PENALTY = 4.0
-"""Variances per change point, times log n: twice BIC's, as neighbours resemble each other."""
+"""Variances per change point, times log n: twice BIC's, as neighbours resemble each other, and the
+variance is estimated."""
 
 
 def change_points(value_log: Floats) -> list[int]:
@@ -34,15 +35,23 @@ def change_points(value_log: Floats) -> list[int]:
     parts = len(value_log)
     if parts < 2 * PARTS_MIN:
         return []
-    # The median of steps between neighbours does not see the changes themselves.
-    steps = np.abs(np.diff(value_log))
-    noise = max(1.4826 * float(np.median(steps)) / math.sqrt(2), _NOISE_MIN)
     # Loaded when first used: it brings scipy's optimizers with it.
     import ruptures
 
     search = ruptures.KernelCPD(kernel="linear", min_size=PARTS_MIN)
-    found = search.fit_predict(value_log.reshape(-1, 1), pen=_PENALTY * noise**2 * math.log(parts))
+    penalty = change_penalty(value_log, _NOISE_MIN)
+    found = search.fit_predict(value_log.reshape(-1, 1), pen=penalty)
     return [int(point) for point in found[:-1]]
+
+
+def change_penalty(value_log: Floats, least_noise: float) -> float:
+    """Squares that a further change of level has to explain; noise of less than ``least_noise`` is
+    taken for that."""
+    # The median of steps between neighbours does not see the changes themselves; 1.4826 makes it a
+    # standard deviation, where the distribution is normal.
+    steps = np.abs(np.diff(value_log))
+    noise = max(1.4826 * float(np.median(steps)) / math.sqrt(2), least_noise)
+    return _PENALTY * noise**2 * math.log(len(value_log))
 
 
 def segment_starts(value_log: Floats) -> list[int]:

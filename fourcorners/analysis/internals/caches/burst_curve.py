@@ -9,6 +9,9 @@ import numpy as np
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.recording.arrays import Floats
 
+BUCKET = 1e-3
+"""Width of a histogram's buckets over the time that they are of: no curve is finer."""
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fourcorners.analysis.internals.caches.burst_curve import Curve
+from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve
 from fourcorners.recording.arrays import Floats
 
 _WINDOWS_S = (0.012, 0.04, 0.12, 0.4)
 """Times after the buffer is full in which a period is looked for, the shortest first: the curve is
 finer the earlier it is."""
 
-_COARSE_SHARE, _COARSE_STEPS = 1e-3, 3
-"""Width of a histogram's buckets over the time, and how many of them the dies have to be ahead of
-the mean, and behind, for a step to be no bucket's."""
+_COARSE_STEPS = 3
+"""Buckets that the dies have to be ahead of the mean, and behind, for a step to be no bucket's."""
 
 _PERIOD_MIN_S = 0.2e-3
 """Programs take longer: what repeats faster are single rows, which something before the dies brings
@@ -72,7 +71,7 @@ def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None
             first = int(np.argmin(turns[0]))
             low = float(np.median(turns.min(axis=1)))
             rise = float(np.median(turns.max(axis=1))) - low
-            coarse = _COARSE_STEPS * _COARSE_SHARE * full_s * drain_rate
+            coarse = _COARSE_STEPS * BUCKET * full_s * drain_rate
             if lag * step_s < _PERIOD_MIN_S or rise < coarse:
                 return None
             mean = float(turns.mean())

@@ -12,7 +12,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import write_buffer
-from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
 from fourcorners.analysis.internals.caches.write_buffer import Buffer
@@ -43,8 +43,11 @@ _BELOW_LINK = 0.77
 _FASTER_SEEN = 1 / _BELOW_LINK
 """The same of the first bytes over the flash's rate."""
 
-_MARGIN_SHARE, _SIZE_MARGIN, _ROUND_MARGIN = 0.002, 0.002, 0.3
-"""How far off the direct rate may be, and the cache, over itself and over a round of the dies."""
+_MARGIN = 2 * BUCKET
+"""How far off the direct rate may be, and the cache, over itself: a bucket at either end."""
+
+_ROUND_MARGIN = 0.3
+"""How far off the cache may be over a round of the dies."""
 
 _PAST_BEND, _UNSEEN_PERIOD = 1.02, 0.006
 """When the rounds past a bend are looked for, and the period that the curve is too coarse for by
@@ -202,7 +205,7 @@ def size(view: View) -> Answer:
             return unknown(said, evidence=recovery.evidence)
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
-        bounds = (low - _SIZE_MARGIN * value, high + _SIZE_MARGIN * value)
+        bounds = (low - _MARGIN * value, high + _MARGIN * value)
         return known(value, said, bounds=bounds, detail=_detail(found), evidence=ids([found.burst]))
     if search.doubtful:
         bend = search.doubtful[0]
@@ -237,7 +240,7 @@ def direct_rate(view: View) -> Answer | None:
         said = say("slc_cache_bytes.once_only", size=found.sizes[0])
         return unknown(said, evidence=recovery.evidence)
     rate = found.bend.slow_rate
-    bounds = (rate * (1 - _MARGIN_SHARE), rate * (1 + _MARGIN_SHARE))
+    bounds = (rate * (1 - _MARGIN), rate * (1 + _MARGIN))
     return known(
         rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=ids([found.burst])
     )
@@ -282,7 +285,7 @@ def _recovery(view: View) -> _Recovered | None:
     # What is uncertain of the buffer is so of both bursts.
     share, low, high = (max(now, 0.0) / once for now, once in zip(now, found.sizes, strict=True))
     rounds = _ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
-    margin = 2 * _SIZE_MARGIN + rounds
+    margin = 2 * _MARGIN + rounds
     bounds = (min(share, low, high) - margin, max(share, low, high) + margin)
     return _Recovered(share, bounds, again.misfit, ids([found.burst, rested[-1]]))
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
-from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
@@ -86,7 +86,7 @@ _SHORT_S = 0.9e-3
 """Shorter periods may be those of rows that a slow channel feeds one by one, of which each makes
 room so much later, if not even the time of the first says that they are rounds."""
 
-_SIZE_MARGIN = 0.004
+_SIZE_MARGIN = 4 * BUCKET
 """How far off a buffer may be, over itself: four times the width of a histogram's buckets."""
 
 _NEARLY, _SPREADS = 0.01, 1.5

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
@@ -44,9 +44,6 @@ _AFTER_TRIM = 3
 
 _RECOVERED_MIN, UNCHANGED_MAX = 0.5, 0.25
 """Share of the slowing down that is gone, from which and up to which it is said."""
-
-_SURE = 0.95
-"""How sure a recovery has to be, from the scatter of the pauses."""
 
 _LEFT_MIN = 0.25
 """Share of a pause that a drive must have left when its write buffer is empty."""
@@ -124,7 +121,7 @@ def by_pauses(view: View) -> Answer | None:
     share = float(waited.mean() - rested.mean()) / most
     errors = [float(one.std(ddof=1)) / len(one) ** 0.5 / most for one in (waited, rested)]
     degrees = min(len(waited), len(rested)) - 1
-    reach = float(scipy.stats.t.ppf(_SURE, degrees)) * float(np.hypot(*errors))
+    reach = two_sided_t(degrees) * float(np.hypot(*errors))
     detail |= {"share": share, "goodness": {"reach": reach}}
     unchanged = share < UNCHANGED_MAX and share + reach < _RECOVERED_MIN
     if not before.is_even:

@@ -24,6 +24,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
 from fourcorners.analysis.internals.disk import zones
+from fourcorners.analysis.internals.thresholds import points_min
 from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import capacity_bytes
@@ -65,9 +66,7 @@ _OVERLAPS = 2
 _PLACES = 500
 """Places that stand for all of a disk."""
 
-
-_DISTANCES_MIN = 5
-"""Two parameters, and as many distances to tell whether they hold."""
+_DISTANCES_MIN = points_min(parameters=2)
 
 
 def still(view: View) -> Answer | None:

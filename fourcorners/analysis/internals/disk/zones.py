@@ -9,7 +9,6 @@ whose reads cross into the next zone has a rate between the two and is no zone.
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.view import PointAxis, View, pick
+from fourcorners.analysis.steady_state.segments import change_penalty
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
@@ -25,12 +25,6 @@ PLACES = pick("probe-positions", "read", PointAxis.OFFSET)
 
 _PLACES_MIN = 16
 """Places that show steps: the fewest of which those of two zones are several each."""
-
-_NORMAL_DEVIATION_PER_MAD = 1.4826
-"""Of a normal distribution, the standard deviation over the median absolute deviation."""
-
-_PENALTY = 4.0
-"""Variances per change point, times log n: more than the 2 of BIC, because scatter is estimated."""
 
 _STEP_MIN = 0.004
 """Smallest step of the rate that is called one; the sectors of a track change by at least as much
@@ -57,10 +51,7 @@ def levels(rate: Floats) -> list[tuple[int, int]]:
     import ruptures
 
     logs = np.log(rate)
-    differences = np.diff(logs)
-    scatter = _NORMAL_DEVIATION_PER_MAD * float(np.median(np.abs(differences))) / math.sqrt(2)
-    scatter = max(scatter, _STEP_MIN / 8)
-    penalty = _PENALTY * math.log(len(logs)) * scatter**2
+    penalty = change_penalty(logs, least_noise=_STEP_MIN / 8)
     ends = ruptures.Pelt(model="l2", min_size=1, jump=1).fit(logs[:, None]).predict(pen=penalty)
     bounds = [0, *ends]
     zones = list(itertools.pairwise(bounds))

@@ -38,12 +38,6 @@ _FOUR_THIRDS = 1.45
 _TWO_DIES = 1.7
 """Rate over that of one die from which two of them work at about their full rate."""
 
-_STEADY = 0.9
-"""Ratio of two rates down to which they are the same but for scatter."""
-
-_GROWS = 1.3
-"""Rate of a window four times as large from which it lies on more dies."""
-
 _WAITS = 0.97
 """Rate over that of the depth before, below which reads wait for a place in the queue: the first
 that has to wait does so for half of another one's time, which is the less the shorter a die's
@@ -117,7 +111,7 @@ class Seen:
             return beyond // 2
         # A window of one to two stripes waits for the die that has a whole one. Chips have one,
         # two, three or four planes.
-        if self.window.get(2 * beyond, 0.0) > _GROWS * self.window[beyond]:
+        if self.window.get(2 * beyond, 0.0) > APART * self.window[beyond]:
             return beyond * 3 // 4
         # Where twice as much is no faster, something else limits two stripes to as little: places
         # half a window apart tell.
@@ -160,8 +154,8 @@ class Seen:
         """Whether rates within the stripe are the same, and those beyond do not fall."""
         inside = [iops for window, iops in self.window.items() if window < beyond]
         after = [iops for window, iops in self.window.items() if window >= beyond]
-        rises = all(later > _STEADY * earlier for earlier, later in itertools.pairwise(after))
-        return rises and min(inside) > _STEADY * max(inside)
+        rises = all(ALIKE * later > earlier for earlier, later in itertools.pairwise(after))
+        return rises and ALIKE * min(inside) > max(inside)
 
     @property
     def page_bytes(self) -> int | None:
@@ -252,7 +246,7 @@ class Seen:
         # The dies of all banks.
         least = self.die_offset_bytes(dies - 1) + stripe
         all_dies = [iops for window, iops in self.window.items() if window >= least]
-        return len(all_dies) < 2 or max(all_dies[1:]) < _GROWS * all_dies[0]
+        return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
 
     def _conflicts(self, iops: float) -> bool:
         return iops < ALIKE * self.one_die

@@ -20,6 +20,7 @@ import scipy
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash.mapping_unit import PAIRS
+from fourcorners.analysis.internals.thresholds import points_min
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
@@ -28,8 +29,7 @@ from fourcorners.sentences import say
 
 _TESTS = tuple(pick(test, "write", PointAxis.BLOCK) for test in ("probe-sizes", "transfer-size"))
 
-_SIZES_MIN = 6
-"""Three parameters, and as many sizes to tell whether they hold."""
+_SIZES_MIN = points_min(parameters=3)
 
 _PLAIN_HOLDS = 0.05
 """Relative misfit of the model without a tax up to which nothing is left for a tax to explain."""

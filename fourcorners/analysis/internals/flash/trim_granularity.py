@@ -10,14 +10,11 @@ import math
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.thresholds import ALIKE
+from fourcorners.analysis.internals.thresholds import ALIKE, APART
 from fourcorners.analysis.internals.view import PointAxis, View, pick
 from fourcorners.sentences import say
 
 READS = pick("probe-trim", "read", PointAxis.KIND)
-
-_FASTER_MIN = 1.25
-"""Time of a read of what is mapped over one of what is not, from which they are told apart."""
 
 
 def granularity(view: View) -> Answer | None:
@@ -39,7 +36,7 @@ def granularity(view: View) -> Answer | None:
         "goodness": {"spread_of_kept": max(kept.values()) / kept_s - 1},
     }
     times = {"kept": kept_s, "unmapped": unmapped_s}
-    if kept_s < _FASTER_MIN * unmapped_s:
+    if kept_s < APART * unmapped_s:
         return unknown(say("alike", **times), detail=detail)
     between_s = math.sqrt(kept_s * unmapped_s)
     taken = {size: s < between_s for size, s in sorted(trimmed.items())}

@@ -17,23 +17,20 @@ import scipy
 
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.thresholds import points_min
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
-from fourcorners.analysis.intervals import histogram_mean_error, two_sided_t
+from fourcorners.analysis.intervals import COVERAGE, histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 TEST = "probe-sizes"
 
-_SIZES_MIN = 4
-"""Two parameters, and as many sizes to tell whether they hold."""
+_SIZES_MIN = points_min(parameters=2)
 
 _MISFIT_MAX = 0.35
 """Root mean square of the logarithms of predicted over measured times above which two numbers do
 not describe the drive at all."""
-
-_CHANCE = 0.95
-"""Probability of no more scatter about the model than the errors of the single sizes make."""
 
 _MISFIT_NOTED = 0.10
 """Relative misfit from which a size counts as one where the model fails."""
@@ -224,5 +221,5 @@ def _is_chance(residuals: Floats, errors: Floats) -> bool:
     if not np.all(errors > 0):
         return False
     deviations = residuals / errors * two_sided_t(math.inf)
-    most = scipy.stats.chi2.ppf(_CHANCE, len(residuals) - 2)
+    most = scipy.stats.chi2.ppf(0.5 + COVERAGE / 2, len(residuals) - 2)
     return float(deviations @ deviations) <= float(most)
