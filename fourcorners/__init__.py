@@ -39,15 +39,17 @@ if TYPE_CHECKING:
         Recording,
     )
     from fourcorners.reporting.matplotlib_plot import plot
-    from fourcorners.running.begin import characterize, run
     from fourcorners.running.explanation import Explanation, explain
     from fourcorners.running.gating import Gated, gate
     from fourcorners.running.observing import Observed, observe
     from fourcorners.running.prepare import prepare
     from fourcorners.running.report import Report, report
     from fourcorners.running.resume import resume
+    from fourcorners.running.resume_each import resume_each
+    from fourcorners.running.run import characterize, preview_runs, run, run_each
     from fourcorners.store import Run
     from fourcorners.suites.listing import list_tests
+    from fourcorners.target.conformance import conformance
     from fourcorners.target.drives import drives
     from fourcorners.target.open import open_target
     from fourcorners.target.target import Target
@@ -93,12 +95,14 @@ _MODULES = {
         "Recording",
     ),
     "store": ("Run",),
-    "running.begin": ("characterize", "run"),
     "running.explanation": ("Explanation", "explain"),
     "running.prepare": ("prepare",),
     "running.report": ("Report", "report"),
     "running.resume": ("resume",),
+    "running.resume_each": ("resume_each",),
+    "running.run": ("characterize", "preview_runs", "run", "run_each"),
     "suites.listing": ("list_tests",),
+    "target.conformance": ("conformance",),
     "target.drives": ("drives",),
     "target.open": ("open_target",),
     "target.target": ("Target",),
@@ -145,6 +149,7 @@ __all__ = [
     "characterize",
     "compare",
     "compressible",
+    "conformance",
     "drives",
     "duplicated",
     "explain",
@@ -162,11 +167,14 @@ __all__ = [
     "plot",
     "poisson_rate",
     "prepare",
+    "preview_runs",
     "query",
     "report",
     "reproduce",
     "resume",
+    "resume_each",
     "run",
+    "run_each",
     "runs",
     "strided",
     "verify",

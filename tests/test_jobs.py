@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from fourcorners.cli import main, side_by_side
+from fourcorners.cli import main
+from fourcorners.running import side_by_side
 
 DRIVES = ("sim:ocz-core-64gb", "sim:wd6400aaks")
 SHORT = ("run", "queue-depth", "--with", "depths=1,4", "--with", "time=2s")

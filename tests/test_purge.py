@@ -11,7 +11,7 @@ from dangers import disk
 
 from fourcorners.cli import main
 from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
-from fourcorners.running.begin import run as run_suite
+from fourcorners.running.run import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.target import purge
 from fourcorners.target.open import open_target
@@ -277,7 +277,7 @@ def test_verify_erases_first_only_when_that_is_named(tmp_path: Path, method: str
         before = one.image.read_bytes()
         told: list[str] = []
         with open_target(one.device, destroy_data=one.device, purge_method=method) as target:
-            found = verify(target, span=span, seconds=0.001, tell=told.append)
+            found = verify(target, span_bytes=span, seconds=0.001, tell=told.append)
             assert (found.failure, found.damages) == (None, [])
             if method is not None:
                 (tmp_path / "state").touch()

@@ -98,7 +98,7 @@ def test_a_killed_run_leaves_a_state_that_accuses_nobody(tmp_path: Path) -> None
 
 def test_simulated_drives_are_verified_as_well() -> None:
     with fc.open_target("sim:ocz-core-64gb") as drive:
-        found = fc.verify(drive, seconds=0.5, span=32 * MIB)
+        found = fc.verify(drive, seconds=0.5, span_bytes=32 * MIB)
     assert found.checked >= 32 * MIB // BLOCK
     assert found.damages == []
 
@@ -162,7 +162,7 @@ def test_nonsense_of_python_is_refused_before_the_first_write(
     with fc.open_target(str(file), overwrite=str(file)) as target:
         with pytest.raises(fc.UserError, match="seconds"):
             fc.verify(target, seconds=seconds)
-        with pytest.raises(fc.UserError, match="seconds"):
+        with pytest.raises(fc.UserError, match="duration_s"):
             fc.observe(target, fc.Workload([fc.Stream.write("random", 4096)], duration_s=seconds))
     assert file.read_bytes() == b"precious" * (MIB // 8)
 

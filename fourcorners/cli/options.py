@@ -1,15 +1,22 @@
 """Options that several commands have: what they say in help texts is said once, here."""
 
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
+from fourcorners.errors import UserError
 from fourcorners.target.purge import Method
 from fourcorners.units import parse_bytes
+
+if TYPE_CHECKING:
+    from fourcorners.running.options import RunOptions
+    from fourcorners.running.progress import Progress
 
 
 def _bytes(_: object, tokens: Sequence[Token]) -> "Size":
@@ -41,6 +48,14 @@ Silent = Annotated[Flag, Parameter(help="Print nothing: the exit code tells.")]
 ProgressOption = Annotated[
     ProgressForm,
     Parameter(help="auto suits the terminal; json writes JSON lines to standard error."),
+]
+FilledShare = Annotated[
+    float,
+    Parameter(
+        name="--filled",
+        help="Share of the target that is filled and used, from its start, such as 0.5. The rest "
+        "stays empty, which a drive uses as spare area.",
+    ),
 ]
 Seed = Annotated[
     int,
@@ -84,16 +99,18 @@ Overwrite = Annotated[
 Purge = Annotated[
     Method | None,
     Parameter(
+        name="--purge",
         help="How the device that --destroy-data names is erased where an erased drive is asked "
         "for: discard, nvme-format, nvme-sanitize or ata-secure-erase. Without it, no device is "
-        "erased."
+        "erased.",
     ),
 ]
 IoLimit = Annotated[
     float | None,
     Parameter(
+        name="--io-limit",
         help="Seconds that one I/O of a file or device may take before the test is given up: 120 "
-        "by default. Seconds that a program that is a drive may be silent: 60."
+        "by default. Seconds that a program that is a drive may be silent: 60.",
     ),
 ]
 Engine = Annotated[
@@ -130,6 +147,11 @@ Jobs = Annotated[
 Drawn = Annotated[int, Parameter(validator=Number(gte=1, lte=1_000_000))]
 
 
+def command_line() -> str:
+    """What the user typed, for manifests."""
+    return shlex.join(["fourcorners", *sys.argv[1:]])
+
+
 def names(listed: str | None) -> list[str] | None:
     """Names that are separated by commas."""
     return None if listed is None else [name.strip() for name in listed.split(",")]
@@ -140,19 +162,33 @@ def examples(*commands: str) -> str:
     return "  \n".join(["Examples:", *(f"fourcorners {command}" for command in commands)])
 
 
+def pairs(option: str, given: Sequence[str], form: str) -> dict[str, str]:
+    """``NAME=VALUE`` pairs as a mapping; raises :class:`UserError`, which says the ``form``."""
+    found = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise UserError(f'{option} "{pair}": write {form}')
+        found[name.strip()] = value.strip()
+    return found
+
+
+def settings_of(given: Sequence[str]) -> dict[str, str]:
+    """What ``--set`` replaces; raises :class:`UserError`."""
+    return pairs("--set", given, "PARAMETER=VALUE, as in cache.write_back=false")
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
-class TargetOptions:
-    """Options of everything that runs tests on targets.
+class RunFlags:
+    """Options of everything that runs tests on targets: those of
+    :class:`fourcorners.running.options.RunOptions`, and how to show what happens.
 
     Parameters
     ----------
     state
         File that "prepare" wrote of the simulated drive: the tests start from that state instead of
         erasing and filling the drive.
-    filled
-        Share of the target that is filled and used, from its start, such as 0.5. The rest stays
-        empty, which a drive uses as spare area.
     out
         Folder for run folders.
     dry_run
@@ -160,14 +196,14 @@ class TargetOptions:
     """
 
     size: FileSize = None
-    set_: Settings = ()
+    settings: Settings = ()
     destroy_data: DestroyData = None
     overwrite: Overwrite = None
-    purge: Purge = None
-    io_limit: IoLimit = None
+    purge_method: Purge = None
+    io_limit_s: IoLimit = None
     engine: Engine = None
     state: Path | None = None
-    filled: float = 1.0
+    filled_share: FilledShare = 1.0
     seed: Seed = 1
     out: Path = Path("runs")
     dry_run: Flag = False
@@ -175,5 +211,23 @@ class TargetOptions:
     progress: ProgressOption = "auto"
     quiet: Quiet = False
 
+    def given(self, progress: "Progress | None" = None) -> "RunOptions":
+        """The options for the package's calls; raises :class:`UserError`."""
+        return {
+            "command": command_line(),
+            "progress": progress,
+            "size": self.size,
+            "settings": settings_of(self.settings) or None,
+            "destroy_data": self.destroy_data,
+            "overwrite": self.overwrite,
+            "purge_method": self.purge_method,
+            "io_limit_s": self.io_limit_s,
+            "engine": self.engine,
+            "state": self.state,
+            "filled_share": self.filled_share,
+            "seed": self.seed,
+            "out": self.out,
+        }
 
-DEFAULTS = TargetOptions()
+
+DEFAULTS = RunFlags()

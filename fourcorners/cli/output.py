@@ -8,7 +8,6 @@ letters is shown as U+FFFD, and in JSON as JSON writes it. docs/cli.md lists the
 import contextlib
 import json
 import re
-import shlex
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -43,11 +42,6 @@ class _SafeConsole(Console):
 def new_console(*, stderr: bool = False) -> Console:
     """Draws tables and styled text, in which brackets are only brackets."""
     return _SafeConsole(stderr=stderr, markup=False, emoji=False)
-
-
-def command_line() -> str:
-    """What the user typed, for manifests."""
-    return shlex.join(["fourcorners", *sys.argv[1:]])
 
 
 def say(text: object = "") -> None:

@@ -25,12 +25,17 @@ _JSON_FIELDS = (
 )
 
 
-def choose_progress(quiet: bool, form: ProgressForm) -> AbstractContextManager[Progress]:
-    """What suits standard error, or JSON lines there; with ``quiet``, nothing."""
+def choose_progress(
+    quiet: bool, form: ProgressForm, *, several: bool = False
+) -> AbstractContextManager[Progress]:
+    """What suits standard error, or JSON lines there; with ``quiet``, nothing. A live view has room
+    for one run: ``several`` at the same time are told in lines."""
     if quiet:
         return nullcontext(Progress())
     if form == "json":
         return nullcontext(JsonProgress())
+    if several:
+        return nullcontext(_ByName())
     console = new_console(stderr=True)
     if not console.is_terminal or console.is_dumb_terminal:
         return nullcontext(PlainProgress())
@@ -63,6 +68,13 @@ class PlainProgress(Progress):
         self._shown = now
         rate = f", {wording.rate(status.bytes_per_second)}" if status.bytes_per_second else ""
         self.message(f"{status.test}: {status.activity}{rate}; {_time(status)}")
+
+
+class _ByName(PlainProgress):
+    """Says of each status line which drive it is about."""
+
+    def update(self, status: Status) -> None:
+        super().update(dataclasses.replace(status, test=f"{status.target}: {status.test}"))
 
 
 class JsonProgress(Progress):

@@ -9,6 +9,7 @@ from fourcorners.cli.options import (
     Repeated,
     Replace,
     Silent,
+    command_line,
     examples,
 )
 from fourcorners.cli.root import app
@@ -47,7 +48,7 @@ def report(
         A drive of the catalog to be measured in virtual time as the first run was, and shown beside
         it, such as samsung-840-pro-256gb. Repeatable. Its run folder is kept beside the first one.
     """
-    from fourcorners.cli.output import command_line, print_document, say
+    from fourcorners.cli.output import print_document, say
     from fourcorners.cli.progress import choose_progress
     from fourcorners.cli.show.runs import print_summary
     from fourcorners.running import report as reports

@@ -96,7 +96,7 @@ def arena_explain(
         study = studies.arena_explain(
             drives=drives,
             catalog=catalog,
-            targets=target,
+            target=target,
             seed=seed,
             jobs=jobs,
             write=write,

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fourcorners.analysis import Finding, find
 from fourcorners.analysis.joined import Joined
 from fourcorners.errors import UserError
-from fourcorners.running.begin import run as run_suite
+from fourcorners.running.begin import begin_run
+from fourcorners.running.openings import check
+from fourcorners.running.options import RunOptions, target_options
 from fourcorners.running.preview import preview
-from fourcorners.running.progress import Progress
+from fourcorners.running.run import preview_runs
 from fourcorners.store import Run
 from fourcorners.store.foreign import reading
 from fourcorners.suites.common import MIB
@@ -25,6 +27,7 @@ SUITE, READING_SUITE = "explain", "explain-reads"
 SMALLEST_BYTES = 4 * MIB
 """Of what is probed: on less, most probes have nowhere to read."""
 # What permits writing; of a run that is explained, none of it is taken over.
+_OF_RUNS = ("seed", "out", "command", "progress")
 _PERMISSIONS = ("destroy_data", "overwrite", "purge_method")
 
 
@@ -38,6 +41,14 @@ class Explanation:
     runs: tuple[Run, ...]
     findings: tuple[Finding, ...]
     missing: tuple[tuple[str, str], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as ``explanation.schema.json`` has it."""
+        return {
+            "runs": [str(one.path) for one in self.runs],
+            "findings": self.findings,
+            "missing": [{"probe": probe, "reason": reason} for probe, reason in self.missing],
+        }
 
     @classmethod
     def of(cls, runs: Sequence[Run], suite: Suite) -> "Explanation":
@@ -58,12 +69,8 @@ def explain(
     subject: Target | Run | str | Path,
     *,
     reads_only: bool = False,
-    filled_share: float = 1.0,
-    seed: int = 1,
-    out: str | Path = "runs",
-    command: str | None = None,
-    progress: Progress | None = None,
     all_probes: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Explanation:
     """Says what is inside a drive.
 
@@ -72,44 +79,64 @@ def explain(
             drive is probed for what the run does not have yet. A file or device of a run is only
             read: open it with permission to write and pass the target to have it written.
         reads_only: only the probes that read.
-        filled_share: how much of a target is filled and used, from its start.
-        seed: of the order of points and of addresses.
-        out: folder for the run folder of the probes.
-        command: what the user typed, for the manifest.
-        progress: told what happens.
         all_probes: also those of a real target of which the first ones showed that they cannot
             identify anything (:func:`fourcorners.analysis.internals.method.futile.reason`).
+        options: see :class:`fourcorners.running.options.RunOptions`; those that permit to write are
+            for targets that are named by their locator.
 
     Raises:
         UserError: bad input, a target that is too small, or the drive is not the one of the run.
     """
     suite = find_suite(READING_SUITE if reads_only else SUITE)
-    arguments: dict[str, Any] = {"seed": seed, "out": out, "command": command, "progress": progress}
-    running = {**arguments, "skip_futile": not all_probes}
+    # How a target is opened again is what its run says; "filled_share" as well.
+    running: dict[str, Any] = {name: one for name, one in options.items() if name in _OF_RUNS}
+    running["skip_futile"] = not all_probes
     if isinstance(subject, Target):
+        filled_share = options.get("filled_share", 1.0)
         check_size(subject.name, Subject.of(subject, filled_share))
-        probed = run_suite(suite, subject, filled_share=filled_share, **running)
-        return Explanation.of([probed], suite)
+        return Explanation.of(
+            [begin_run(suite, subject, filled_share=filled_share, **running)], suite
+        )
     if isinstance(subject, str | Path) and is_run_folder(subject):
-        subject = Run(Path(subject))
+        subject = _run_at(subject, options)
     if not isinstance(subject, Run):
-        with open_target(str(subject), seed=seed) as target:
-            return explain(
-                target,
-                reads_only=reads_only,
-                filled_share=filled_share,
-                all_probes=all_probes,
-                **arguments,
-            )
+        opening = target_options(options)
+        filled_share, out = options.get("filled_share", 1.0), options.get("out", "runs")
+        check([str(subject)], opening, filled_share=filled_share, out=out)
+        with open_target(str(subject), seed=options.get("seed", 1), **opening) as target:
+            check_size(target.name, Subject.of(target, filled_share))
+            probed = begin_run(suite, target, filled_share=filled_share, **running)
+            return Explanation.of([probed], suite)
     # Before hours go into the probes that are missing.
     subject.check()
     names = missing_probes(subject, suite)
     runs = [subject]
     if names:
         with reopened(subject) as target:
-            runs.append(run_suite(suite.only(names), target, **running))
+            runs.append(begin_run(suite.only(names), target, **running))
     with reading([subject.path]):
         return Explanation.of(runs, suite)
+
+
+def preview_explain(
+    subject: str, *, reads_only: bool = False, **options: Unpack[RunOptions]
+) -> list[dict[str, Any]]:
+    """The plan of the probes that :func:`explain` would run, as
+    :func:`fourcorners.running.preview.preview` gives it; none where a run folder has all of them.
+
+    Raises :class:`UserError` as :func:`explain` does.
+    """
+    suite = find_suite(READING_SUITE if reads_only else SUITE)
+    if not is_run_folder(subject):
+        return preview_runs(suite, [subject], check_subject=check_size, **options)
+    run = _run_at(subject, options)
+    run.check()
+    names = missing_probes(run, suite)
+    if not names:
+        return []
+    with reopened(run) as target:
+        plan = suite.only(names).plan(Subject.of(target), options.get("seed", 1))
+        return [preview(plan, target.locator, target.name, target.purge_plan)]
 
 
 def check_size(name: str, subject: Subject) -> None:
@@ -121,21 +148,13 @@ def check_size(name: str, subject: Subject) -> None:
         )
 
 
-def preview_missing(path: str | Path, reads_only: bool, seed: int) -> list[dict[str, Any]]:
-    """The plan of the probes that :func:`explain` would run for a run folder, as
-    :func:`fourcorners.running.preview.preview` gives it; none where nothing is missing.
-
-    Raises :class:`UserError` as :func:`explain` does.
-    """
-    run = Run(Path(path))
-    run.check()
-    suite = find_suite(READING_SUITE if reads_only else SUITE)
-    names = missing_probes(run, suite)
-    if not names:
-        return []
-    with reopened(run) as target:
-        plan = suite.only(names).plan(Subject.of(target), seed)
-        return [preview(plan, target.locator, target.name, target.purge_plan)]
+def _run_at(path: str | Path, options: RunOptions) -> Run:
+    """The run in a folder, whose drive nothing permits to write."""
+    if any(options.get(name) for name in _PERMISSIONS):
+        raise UserError(
+            f"{path} is a run, whose drive is only read: name the drive itself to have it written"
+        )
+    return Run(Path(path))
 
 
 def is_run_folder(path: str | Path) -> bool:

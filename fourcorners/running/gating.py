@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import scipy
@@ -24,7 +25,8 @@ from fourcorners.comparison import Check, ComparedRuns, Comparison, check_gate, 
 from fourcorners.comparison.comparison import ONE_RUN
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.running.begin import choose_suite
-from fourcorners.running.begin import run as run_suite
+from fourcorners.running.options import RunOptions
+from fourcorners.running.run import run as run_suite
 from fourcorners.store import Run
 from fourcorners.store.kept_runs import kept_runs
 from fourcorners.suites import Suite
@@ -75,31 +77,35 @@ def gate(
     suite: Suite | str = SUITE,
     tolerance: float = TOLERANCE,
     write_baseline: bool = False,
-    seed: int = 1,
-    out: str | Path = "runs",
+    **options: Unpack[RunOptions],
 ) -> Gated:
     """Runs a short suite on a target and compares it with the runs in a folder: once, and where
     anything looks slower than the tolerance allows, :data:`RUNS` times.
 
     Args:
-        target: an open target, or the locator of one that needs no permissions.
+        target: an open target, or the locator of one.
         baseline: a run folder or a folder of such, which repeat each other; they tell how much
             the target differs from run to run, which one alone does not.
         suite: name or path of the suite; the runs of the baseline must be of the same one.
         tolerance: how much slower counts, above 0 and below 1.
         write_baseline: :data:`RUNS` runs are kept in ``baseline``, beside those that are there, and
             nothing is compared.
-        seed: root of all randomness; each further run has the next one.
-        out: folder for the run folders.
+        options: see :class:`fourcorners.running.options.RunOptions`; each further run has the next
+            seed.
 
     Raises :class:`UserError` for bad input, a missing baseline, or a run that did not end well.
     """
     chosen = choose_suite(suite) if isinstance(suite, str) else suite
     kept = prepare_gate(baseline, tolerance, write_baseline=write_baseline)
-    folder = baseline if write_baseline else out
-    return decide(
-        lambda seed: run_suite(chosen, target, seed=seed, out=folder), kept, tolerance, seed
-    )
+    if write_baseline:
+        options["out"] = baseline
+    first = options.get("seed", 1)
+
+    def measure(seed: int) -> Run:
+        options["seed"] = seed
+        return run_suite(chosen, target, **options)
+
+    return decide(measure, kept, tolerance, first)
 
 
 def prepare_gate(

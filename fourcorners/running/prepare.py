@@ -1,11 +1,14 @@
 """Preconditioning that is done once: a simulated drive's state in a file, to start from it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from fourcorners.catalog.settings import Setting
 from fourcorners.errors import EXIT_FAILED, UserError
 from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, SteadyWrites
 from fourcorners.suites.subject import filled_bytes
+from fourcorners.target.open import open_target
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target
 from fourcorners.wording import chosen_size
@@ -13,25 +16,27 @@ from fourcorners.workload import Stream
 
 
 def prepare(
-    target: Target,
+    target: Target | str,
     state: str | Path,
     *,
     filled_share: float = 1.0,
     steady_state: bool | Stream = False,
     until_steady: bool = False,
+    settings: Mapping[str, Setting] | None = None,
     seed: int = 1,
     replace: bool = False,
-) -> None:
-    """Erases a simulated drive, fills it, and saves its state.
+) -> str:
+    """Erases a simulated drive, fills it, saves its state, and returns the drive's name.
 
     Args:
-        target: the drive, open.
+        target: the drive, open, or its locator.
         state: the file to write, for ``open_target(..., state=...)``.
         filled_share: how much of it is filled, from its start; the rest stays empty.
         steady_state: after the fill the drive is put at once into the steady state of this stream,
             or of uniform random writes, see :meth:`SimulatedTarget.enter_steady_state`.
         until_steady: after the fill, 4 KiB random writes follow until the judge says that the drive
             is in its steady state (docs/steady-state.md), as a real drive is preconditioned.
+        settings: parameters of the drive to replace, for one that is named by its locator.
         seed: root of the written content.
         replace: replace a file of any content; without it only an earlier state.
 
@@ -39,6 +44,17 @@ def prepare(
         UserError: a target without states that can be saved, both kinds of steady state, one that
             is not known or not reached, a fill that fails, or a file that cannot be written.
     """
+    if isinstance(target, str):
+        with open_target(target, settings=settings, seed=seed) as opened:
+            return prepare(
+                opened,
+                state,
+                filled_share=filled_share,
+                steady_state=steady_state,
+                until_steady=until_steady,
+                seed=seed,
+                replace=replace,
+            )
     if target.no_state_reason is not None:
         raise UserError(f"{target.locator}: {target.no_state_reason}")
     if steady_state and until_steady:
@@ -75,3 +91,4 @@ def prepare(
                 EXIT_FAILED,
             )
     target.save(state, replace=replace)
+    return target.name

@@ -1,12 +1,15 @@
 """What a run will do, before it does: steps, time, what is written, what is destroyed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from fourcorners import wording
 from fourcorners.running.resume_point import longest_stretch_s
-from fourcorners.suites.suite import SuitePlan
+from fourcorners.suites.subject import Subject
+from fourcorners.suites.suite import Suite, SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
+from fourcorners.target.open import examine_new_file, is_simulated, open_target
 from fourcorners.target.target import Target
 
 
@@ -48,6 +51,35 @@ def preview(
         "interruption": _interruption(plan.tests, plan.subject.kind),
         "tests": tests,
     }
+
+
+CheckSubject = Callable[[str, Subject], None]
+"""Raises :class:`UserError` where a target of that name cannot be used."""
+
+
+def preview_opening(
+    suite: Suite,
+    opening: Mapping[str, Any],
+    filled_share: float,
+    seed: int,
+    check: CheckSubject | None,
+) -> dict[str, Any]:
+    """:func:`preview` of a target by the arguments of :func:`open_target`; a file that this would
+    make is not made."""
+    locator = str(opening["locator"])
+    if "size" in opening and not is_simulated(locator) and not Path(locator).exists():
+        examine_new_file(**opening)
+        name = Path(locator).name
+        subject = Subject("file", opening["size"], needs_fill=True, filled_share=filled_share)
+        if check is not None:
+            check(name, subject)
+        return preview(suite.plan(subject, seed), locator, name)
+    with open_target(**opening) as target:
+        subject = Subject.of(target, filled_share)
+        if check is not None:
+            check(target.name, subject)
+        plan = suite.plan(subject, seed)
+        return preview(plan, target.locator, target.name, target.purge_plan)
 
 
 def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s: float) -> str:

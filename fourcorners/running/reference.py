@@ -5,7 +5,7 @@ from pathlib import Path
 from fourcorners.catalog import SIMULATED_PREFIX
 from fourcorners.documents import part
 from fourcorners.errors import UserError
-from fourcorners.running.begin import run as run_suite
+from fourcorners.running.begin import begin_run
 from fourcorners.running.progress import Progress
 from fourcorners.store import Run
 from fourcorners.suites.subject import Subject
@@ -42,7 +42,7 @@ def reference(
     suite = suite_of(request.suite, of.manifest.suite)
     seed = of.manifest.seed or 0
     with open_target(f"{SIMULATED_PREFIX}{drive}", seed=seed) as target:
-        return run_suite(
+        return begin_run(
             suite,
             target,
             filled_share=part(Subject, request.subject).filled_share,

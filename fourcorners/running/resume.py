@@ -38,7 +38,7 @@ _WENT_ON = {
 
 
 def resume(
-    path: str | Path,
+    run: str | Path,
     *,
     destroy_data: str | None = None,
     overwrite: str | None = None,
@@ -59,7 +59,7 @@ def resume(
     the run wrote to it needs no word.
 
     Args:
-        path: the run folder, by its name also while it is still ``.NAME.partial``.
+        run: the run folder, by its name also while it is still ``.NAME.partial``.
         destroy_data: the block device whose data may be destroyed, see
             :func:`fourcorners.open_target`; a run that writes to a device needs it.
         overwrite: the file whose content may be overwritten; a run needs it whose file is no longer
@@ -74,20 +74,20 @@ def resume(
             version of the program, a word of permission is missing, the target is not the same, or
             holds what the run cannot have written. Nothing was changed then.
     """
-    found = folder.find(path)
-    run = Run(found)
-    run.check()
-    manifest = run.manifest
+    found = folder.find(run)
+    stopped = Run(found)
+    stopped.check()
+    manifest = stopped.manifest
     complete = manifest.status == "complete" and manifest.ended is not None
     if complete and found == folder.named_path(found):
-        return run
+        return stopped
     claim = folder.claim(found)
     if complete:
         return Run(claim.finish())
     words = Words(destroy_data, overwrite, purge_method, tuple(start))
     with contextlib.ExitStack() as opened:
         try:
-            with reading([path]):
+            with reading([run]):
                 folder.conclude(manifest, claim.last_sign_s)
                 request = _request(found, manifest)
                 target = opened.enter_context(_open(request.opening, words))

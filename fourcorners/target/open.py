@@ -3,14 +3,15 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fourcorners import _core, catalog
 from fourcorners.catalog import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX
-from fourcorners.catalog.settings import Setting, setting_texts
+from fourcorners.catalog.settings import setting_texts
 from fourcorners.errors import UserError
 from fourcorners.manifest import Opening
 from fourcorners.target.foreign import ForeignTarget, is_foreign
+from fourcorners.target.options import RealTargetOptions, TargetOptions
 from fourcorners.target.real import RealTarget, checked_method
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import Target, check_seed, io_limit_ns
@@ -25,19 +26,7 @@ def is_simulated(locator: str) -> bool:
     )
 
 
-def open_target(
-    locator: str,
-    *,
-    size: int | None = None,
-    settings: Mapping[str, Setting] | None = None,
-    destroy_data: str | None = None,
-    overwrite: str | None = None,
-    purge_method: str | None = None,
-    seed: int = 1,
-    io_limit_s: float | None = None,
-    engine: str | None = None,
-    state: str | Path | None = None,
-) -> Target:
+def open_target(locator: str, *, seed: int = 1, **options: Unpack[TargetOptions]) -> Target:
     """Opens ``sim:NAME`` (catalog), a drive file (``./my.toml``), a file or a block device.
 
     ``sim:raid0:4xNAME`` is RAID 0 of four drives of the catalog. ``exec:COMMAND`` starts a program
@@ -45,68 +34,35 @@ def open_target(
 
     Args:
         locator: what to open.
-        size: bytes of a file that is to be created.
-        settings: parameters of a simulated drive to replace, such as
-            ``{"cache.write_back": False, "flash.read_time": "60 us"}``.
-        destroy_data: the block device whose data may be destroyed; must be the target itself.
-        overwrite: the existing file whose content may be overwritten; must be the target itself.
-        purge_method: how :meth:`Target.purge` erases a device that ``destroy_data`` names, one of
-            ``fourcorners.target.purge.METHODS``; without one it is never erased.
         seed: root of a new simulated drive's own randomness, and of written content.
-        state: a file that :meth:`Target.save` wrote of the same drive with the same
-            settings: the drive goes on from there, with the randomness that it was made with.
-        io_limit_s: longest that one I/O of a file or device may take, in seconds, before the
-            workload is given up, 120 by default; or that a program that is a drive may be silent,
-            60 by default.
-        engine: how I/O of a file or device is passed to the system, ``NAME[,OPTION...]`` as
-            docs/real-targets.md lists them; ``"auto"`` by default.
+        options: see :class:`TargetOptions`.
 
     Raises:
         UserError: one sentence that says what is wrong and what to do.
     """
     check_seed(seed)
+    if not is_simulated(locator):
+        return _open_real(locator, seed, options)
     drive = None
     if is_foreign(locator):
         pass  # The command is all that is known of it.
     elif locator.startswith(SIMULATED_PREFIX):
         drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
         locator = f"{SIMULATED_PREFIX}{drive.id}"
-    elif locator.endswith(DRIVE_FILE_SUFFIX):
-        drive = catalog.load_path(locator)
     else:
-        _refuse_real_mistakes(locator, size, settings, state)
-        real = RealTarget(
-            locator,
-            size=size,
-            destroy_data=destroy_data,
-            overwrite=overwrite,
-            purge_method=purge_method,
-            seed=seed,
-            io_limit_s=io_limit_s,
-            engine=engine,
-        )
-        real.opening = Opening(
-            locator=_absolute(locator),
-            size=size,
-            destroy_data=_absolute(destroy_data),
-            overwrite=_absolute(overwrite),
-            purge_method=purge_method,
-            seed=seed,
-            io_limit_s=io_limit_s,
-            engine=engine,
-        )
-        return real
+        drive = catalog.load_path(locator)
+    io_limit_s, state = options.get("io_limit_s"), options.get("state")
     for option, value in (
-        ("--size", size),
-        ("--destroy-data", destroy_data),
-        ("--overwrite", overwrite),
-        ("--purge", purge_method),
+        ("--size", options.get("size")),
+        ("--destroy-data", options.get("destroy_data")),
+        ("--overwrite", options.get("overwrite")),
+        ("--purge", options.get("purge_method")),
         ("--io-limit", None if drive is None else io_limit_s),
-        ("--engine", engine),
+        ("--engine", options.get("engine")),
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
-    texts = setting_texts(settings)
+    texts = setting_texts(options.get("settings"))
     target: Target
     if drive is None:
         if texts:
@@ -128,6 +84,22 @@ def open_target(
         seed=seed,
         io_limit_s=io_limit_s,
         state=_absolute(state),
+    )
+    return target
+
+
+def _open_real(locator: str, seed: int, options: TargetOptions) -> Target:
+    real = _real_options(locator, options)
+    target = RealTarget(locator, seed=seed, **real)
+    target.opening = Opening(
+        locator=_absolute(locator),
+        size=real["size"],
+        destroy_data=_absolute(real["destroy_data"]),
+        overwrite=_absolute(real["overwrite"]),
+        purge_method=real["purge_method"],
+        seed=seed,
+        io_limit_s=real["io_limit_s"],
+        engine=real["engine"],
     )
     return target
 
@@ -164,49 +136,52 @@ def if_about(word: str | None, locator: str) -> str | None:
         return None
 
 
-def examine_new_file(
-    locator: str,
-    *,
-    size: int,
-    settings: Mapping[str, str] | None = None,
-    destroy_data: str | None = None,
-    overwrite: str | None = None,
-    purge_method: str | None = None,
-    seed: int = 1,
-    io_limit_s: float | None = None,
-    engine: str | None = None,
-    state: str | Path | None = None,
-) -> None:
-    """Raises :class:`UserError` where :func:`open_target` would, for a file that it would make, and
-    makes none."""
+def examine_new_file(locator: str, *, seed: int = 1, **options: Unpack[TargetOptions]) -> None:
+    """Raises :class:`UserError` where :func:`open_target` would, for a file that it would make of
+    the ``size`` among the options, and makes none."""
     check_seed(seed)
-    _refuse_real_mistakes(locator, size, settings, state)
-    io_limit_ns(io_limit_s)
-    if checked_method(purge_method, locator, destroy_data) is not None:
-        raise UserError(f"--purge {purge_method} is for devices, and {locator} is a file")
+    real = _real_options(locator, options)
+    io_limit_ns(real["io_limit_s"])
+    method = checked_method(real["purge_method"], locator, real["destroy_data"])
+    if method is not None:
+        raise UserError(f"--purge {method} is for devices, and {locator} is a file")
     try:
         _core.RealTarget.examine(
             locator,
-            size_bytes=size,
-            destroy_data=destroy_data,
-            overwrite=overwrite,
-            engine="auto" if engine is None else engine,
+            size_bytes=real["size"],
+            destroy_data=real["destroy_data"],
+            overwrite=real["overwrite"],
+            engine="auto" if real["engine"] is None else real["engine"],
         )
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
 
 
-def _refuse_real_mistakes(locator: str, size: int | None, settings: Any, state: Any) -> None:
-    if settings:
+def _real_options(locator: str, options: TargetOptions) -> RealTargetOptions:
+    """The options that are about a file or device, and no others."""
+    size = options.get("size")
+    if options.get("settings"):
         raise UserError(f"--set is for simulated drives, and {locator} is a file or device")
-    if state is not None:
+    if options.get("state") is not None:
         raise UserError(f"a state is for simulated drives, and {locator} is a file or device")
     if size is None and "/" not in locator and not Path(locator).exists():
-        try:
-            name = catalog.resolve(locator)
-        except UserError:
-            return
-        raise UserError(
-            f"there is no file {locator}: did you mean the simulated drive "
-            f"{SIMULATED_PREFIX}{name}?"
-        )
+        _refuse_name(locator)
+    return RealTargetOptions(
+        size=size,
+        destroy_data=options.get("destroy_data"),
+        overwrite=options.get("overwrite"),
+        purge_method=options.get("purge_method"),
+        io_limit_s=options.get("io_limit_s"),
+        engine=options.get("engine"),
+    )
+
+
+def _refuse_name(locator: str) -> None:
+    """Of a file that is not there: whether it is meant for a drive of the catalog."""
+    try:
+        name = catalog.resolve(locator)
+    except UserError:
+        return
+    raise UserError(
+        f"there is no file {locator}: did you mean the simulated drive {SIMULATED_PREFIX}{name}?"
+    )

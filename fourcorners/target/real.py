@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fourcorners import _core
 from fourcorners.documents import Fact
@@ -15,6 +15,7 @@ from fourcorners.machine.observer import Observer
 from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
 from fourcorners.target import purge
+from fourcorners.target.options import RealTargetOptions
 from fourcorners.target.purge import Drive, Method
 from fourcorners.target.target import Target, Watch, io_limit_ns, run_on_core
 from fourcorners.wording import chosen_size
@@ -24,27 +25,17 @@ from fourcorners.workload import Workload
 class RealTarget(Target):
     """A file or block device, through io_uring or synchronous calls."""
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        size: int | None,
-        destroy_data: str | None,
-        overwrite: str | None,
-        purge_method: str | None,
-        seed: int,
-        io_limit_s: float | None,
-        engine: str | None,
-    ) -> None:
+    def __init__(self, path: str, *, seed: int, **options: Unpack[RealTargetOptions]) -> None:
         """Opens it; raises :class:`UserError` rather than touch what was not permitted."""
-        limit = io_limit_ns(io_limit_s)
-        method = checked_method(purge_method, path, destroy_data)
+        destroy_data, engine = options.get("destroy_data"), options.get("engine")
+        limit = io_limit_ns(options.get("io_limit_s"))
+        method = checked_method(options.get("purge_method"), path, destroy_data)
         self._open = partial(
             _core.RealTarget,
             path,
-            size_bytes=size,
+            size_bytes=options.get("size"),
             destroy_data=destroy_data,
-            overwrite=overwrite,
+            overwrite=options.get("overwrite"),
             seed=seed,
             engine="auto" if engine is None else engine,
             **limit,

@@ -11,11 +11,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from fourcorners import _core
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
+from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
+from fourcorners.target.open import open_target
+from fourcorners.target.options import RealTargetOptions
 from fourcorners.target.target import Target, Watch, check_seed
 from fourcorners.workload import SECONDS_MAX, Stream, Workload
 
@@ -59,6 +62,7 @@ class Verification:
     damages: list[Damage]
     interrupted: bool
     failure: str | None
+    target: TargetEntry
     forgotten: int = 0
 
     @property
@@ -66,12 +70,12 @@ class Verification:
         """Damaged blocks by kind."""
         return dict(Counter(damage.kind for damage in self.damages))
 
-    def to_dict(self, target: Target) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The document that ``fourcorners verify --json`` prints."""
         return {
             "schema": SCHEMA,
             "schema_version": SCHEMA_VERSION,
-            "target": target.describe(),
+            "target": self.target,
             "status": _status(self),
             "reason": self.failure,
             "blocks_checked": self.checked,
@@ -93,24 +97,25 @@ def _status(verification: Verification) -> str:
 
 
 def verify(
-    target: Target,
+    target: Target | str,
     *,
     seconds: float = 10.0,
-    span: int | None = None,
+    span_bytes: int | None = None,
     state: str | Path | None = None,
     again: bool = False,
     seed: int = 1,
     watch: Watch | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    **options: Unpack[RealTargetOptions],
 ) -> Verification:
     """Writes stamped blocks, reads them under a mixed load, and reads everything at the end.
 
     A device that was opened with a ``purge_method`` is erased first.
 
     Args:
-        target: what to verify; it must permit writing unless ``again`` is given.
+        target: what to verify, or its locator; it must permit writing unless ``again`` is given.
         seconds: duration of the mixed load of random reads and writes.
-        span: bytes from the start that are used; everything by default.
+        span_bytes: bytes from the start that are used; everything by default.
         state: file that keeps what every block should hold, 0.2 % of the target's size, so that a
             later run can verify ``again``; in memory by default.
         again: writes nothing; reads what the run that made ``state`` wrote, also one that was
@@ -118,31 +123,56 @@ def verify(
         seed: root of the load's randomness.
         watch: called some ten times a second; see :class:`fourcorners.target.target.Target`.
         tell: told what begins.
+        options: see :class:`RealTargetOptions`; for a target that is named by its locator.
 
     Raises:
         UserError: what is asked for cannot be done; or, with the exit code 1, the target is no
             longer what it was when it was opened.
     """
+    # Opening may make a file.
+    check(
+        seconds=seconds,
+        span_bytes=span_bytes,
+        state=state,
+        again=again,
+        seed=seed,
+        size=options.get("size"),
+    )
+    if isinstance(target, Target):
+        return _verify(target, seconds, span_bytes, state, again, seed, watch, tell)
+    with open_target(target, seed=seed, **options) as opened:
+        return _verify(opened, seconds, span_bytes, state, again, seed, watch, tell)
+
+
+def _verify(
+    target: Target,
+    seconds: float,
+    span_bytes: int | None,
+    state: str | Path | None,
+    again: bool,
+    seed: int,
+    watch: Watch | None,
+    tell: Callable[[str], None],
+) -> Verification:
     if again and target.purge_plan is not None:
         raise UserError("--again reads what is there: leave --purge out")
-    check(seconds=seconds, span=span, state=state, again=again, seed=seed)
     if target.request_alignment_bytes > BLOCK_BYTES:
         raise UserError(f"{target.locator} cannot be verified: it has no requests of 4096 bytes")
     if not again and target.read_only_reason is not None:
         raise UserError(target.read_only_reason)
-    count = target.capacity_bytes if span is None else min(span, target.capacity_bytes)
+    count = min(span_bytes or target.capacity_bytes, target.capacity_bytes)
     count -= count % BLOCK_BYTES
     _check_size(count)
     # The last thing that can be refused, and it makes a file.
     core = _core_state(target, state, again, count)
     if core.state_damaged:
         tell(
-            f"{state} is damaged: what {core.state_damaged} of its blocks should hold is not "
-            "known, and they count as unchecked"
+            f"{target.name}: {state} is damaged: what {core.state_damaged} of its blocks should "
+            "hold is not known, and they count as unchecked"
         )
 
     def run(activity: str, workloads: list[Workload]) -> Recording:
-        tell(activity)
+        tell(f"{target.name}: {activity}")
         for workload in workloads:
             try:
                 recording = target.run(workload, watch, verification=core)
@@ -157,7 +187,7 @@ def verify(
     steps = [("reading everything", _sequential(Stream.read, count, seed))]
     if not again:
         if target.purge_plan is not None:
-            tell(target.purge_plan)
+            tell(f"{target.name}: {target.purge_plan}")
             target.purge()
         load = [
             Stream(
@@ -188,6 +218,7 @@ def verify(
         damages=[Damage(*damage) for damage in core.take()],
         interrupted=recording.interrupted,
         failure=recording.failure,
+        target=target.describe(),
         forgotten=core.state_damaged,
     )
 
@@ -195,7 +226,7 @@ def verify(
 def check(
     *,
     seconds: float,
-    span: int | None,
+    span_bytes: int | None,
     state: str | Path | None,
     again: bool,
     seed: int,
@@ -206,7 +237,7 @@ def check(
     if not 0 < seconds <= SECONDS_MAX:
         raise UserError(f"--seconds {seconds:g}: use more than 0, and at most {SECONDS_MAX:g}")
     check_seed(seed)
-    for count in (span, size):
+    for count in (span_bytes, size):
         if count is not None:
             _check_size(count)
     if again and state is None:

@@ -1,64 +1,21 @@
-"""Shows what is to be done on a target, and what runs ended with."""
+"""What runs ended with, and what they show of a drive."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from rich.padding import Padding
-from rich.text import Text
-
-from fourcorners import wording
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.reporting.explanation import render_explanation
 from fourcorners.reporting.html import write_html
 from fourcorners.reporting.terminal import render_summary
-from fourcorners.running.preview import done_again
+from fourcorners.running.explanation import Explanation
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import resume_command
 from fourcorners.writing import OutputError
 
 _STATUS_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
-
-
-def print_preview(plan: dict[str, Any]) -> None:
-    """What would be done on one target, for people."""
-    console = new_console()
-
-    def line(text: str, indent: int = 0, style: str = "") -> None:
-        console.print(
-            Padding(Text(text, style=style), (0, 0, 0, indent)), highlight=False, soft_wrap=False
-        )
-
-    line(f"{plan['name']}: {plan['suite']}", style="bold")
-    line(f"Time: about {wording.clock(plan['seconds'])} on the drive's clock")
-    written = wording.chosen_size(plan["written_bytes"])
-    line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
-    line(f"Destroyed: {plan['destroys']}")
-    if plan["interruption"] is not None:
-        line(f"Should it be interrupted: {done_again(plan['interruption'])}")
-    if plan["scale"] < 1:
-        line(f"Shortened: all durations are {plan['scale']:g} of the tests' own")
-    for test in plan["tests"]:
-        line("")
-        line(f"{test['name']}: {test['title']}", style="bold")
-        line(f"{test['purpose']} (after: {test['source']})", 2)
-        if test["skip_reason"]:
-            line(f"Skipped: {test['skip_reason']}", 2, "yellow")
-            continue
-        for key, value in test["parameters"].items():
-            line(f"{key}: {value}", 2)
-        writes = f"{test['drive_writes']:.3g} drive writes"
-        line(f"takes about {wording.clock(test['seconds'])}, up to {writes}", 2)
-        for number, phase in enumerate(test["phases"], start=1):
-            steps = "; ".join(phase["preparation"]) or "as the drive then is"
-            repeated = f" ({phase['times']} times)" if phase["times"] > 1 else ""
-            line(f"{number}. {steps}{repeated}", 2, "dim")
-            labels = phase["measurements"]
-            shown = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
-            times = f" ({phase['repeated']})" if phase["repeated"] else ""
-            line(f"{len(labels)} measured{times}: {'; '.join(shown)}", 5, "dim")
-    console.print()
 
 
 def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()) -> None:
@@ -98,11 +55,12 @@ def report_of(run: Run) -> Path | None:
     return page if page.is_file() else None
 
 
-def show_runs(runs: Sequence[Run], side_by_side: Path | None, *, json: bool, quiet: bool) -> int:
-    """What runs ended with, and the exit code of the worst. ``side_by_side`` is where a page with
-    all of them is to be written."""
-    codes = []
-    if side_by_side is not None:
+def show_runs(runs: Sequence[Run], out: Path | None, *, json: bool, quiet: bool) -> int:
+    """What runs ended with, and the exit code of the worst. ``out`` is the folder in which a page
+    with all of them is written, where there are several."""
+    codes, side_by_side = [], None
+    if out is not None and len(runs) > 1:
+        side_by_side = out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
         try:
             write_html(runs, side_by_side)
         except OutputError as error:
@@ -133,3 +91,20 @@ def show_runs(runs: Sequence[Run], side_by_side: Path | None, *, json: bool, qui
         if side_by_side is not None:
             say(side_by_side if quiet else f"Side by side: {side_by_side}")
     return max([*codes, *map(exit_code, runs)])
+
+
+def show_explanation(explanation: Explanation, *, json: bool, quiet: bool) -> None:
+    """What is inside a drive."""
+    if json:
+        print_document("explanation", explanation)
+        return
+    last = explanation.runs[-1]
+    if quiet:
+        say(last.path)
+        return
+    console = new_console()
+    name = last.manifest.target.name
+    console.print(render_explanation(name, explanation.findings, explanation.missing))
+    console.print()
+    for page in filter(None, map(report_of, explanation.runs)):
+        console.print(f"Report: {page}", highlight=False, soft_wrap=True)

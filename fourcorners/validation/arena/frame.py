@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fourcorners import catalog
-from fourcorners.running.begin import run
+from fourcorners.running.run import run
 from fourcorners.store import Run
 from fourcorners.suites.suite import Suite
 from fourcorners.target.open import open_target

@@ -149,7 +149,7 @@ def arena_explain(
     *,
     drives: int | None = None,
     catalog: bool = False,
-    targets: Sequence[str] = (),
+    target: Sequence[str] = (),
     seed: int = 1,
     jobs: int = 2,
     write: str | Path | None = None,
@@ -161,7 +161,7 @@ def arena_explain(
     Args:
         drives: how many drives are drawn: 100 by default; kinds take turns.
         catalog: all drives of the catalog instead.
-        targets: instead programs that simulate drives and say what is true of them
+        target: instead programs that simulate drives and say what is true of them
             (``exec:COMMAND``).
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
@@ -172,19 +172,19 @@ def arena_explain(
     Raises :class:`UserError` for a folder that cannot be written to, and for programs that are no
     drives or say nothing that can be graded.
     """
-    if sum((drives is not None, catalog, bool(targets))) > 1:
+    if sum((drives is not None, catalog, bool(target))) > 1:
         raise UserError("use one of --drives, --catalog and --target")
-    if targets:
+    if target:
         if write is not None:
             raise UserError("--write is for drives that are here: leave it out with --target")
-        one_of = partial(run_program, tuple(targets))
+        one_of = partial(run_program, tuple(target))
         with workers(jobs) as executor:
             found = run_all(
-                executor, one_of, count=len(targets), seed=seed, progress=_counting(tell, "drives")
+                executor, one_of, count=len(target), seed=seed, progress=_counting(tell, "drives")
             )
         counted = (probing.score(truth, found) for truth in TRUTHS)
         scores = tuple(score for score in counted if score.drives)
-        return ProbingStudy(seed, scores, tuple(found), tuple(targets))
+        return ProbingStudy(seed, scores, tuple(found), tuple(target))
     name = probing_document.CATALOG_NAME if catalog else probing_document.NAME
     to = outputs(write, [name], replace)
     one = probing.run_known if catalog else probing.run_drive

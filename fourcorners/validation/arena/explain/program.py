@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fourcorners.errors import UserError
-from fourcorners.running.begin import run
 from fourcorners.running.explanation import SUITE, check_size
+from fourcorners.running.run import run
 from fourcorners.suites import Subject
 from fourcorners.target.foreign import ForeignTarget, is_foreign
 from fourcorners.target.open import open_target

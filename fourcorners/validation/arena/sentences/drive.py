@@ -11,7 +11,7 @@ import numpy as np
 from fourcorners.analysis.source import Measured, measured
 from fourcorners.errors import UserError
 from fourcorners.recording.arrays import Floats
-from fourcorners.running.begin import run
+from fourcorners.running.run import run
 from fourcorners.suites.steps import SETTLE_S, Fill
 from fourcorners.suites.suite import Suite
 from fourcorners.target.open import open_target

@@ -2,16 +2,14 @@
 
 import contextlib
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fourcorners.catalog.claims import Claim
-from fourcorners.cli.options import ProgressForm
-from fourcorners.cli.progress import choose_progress
-from fourcorners.running.begin import run as run_suite
+from fourcorners.running.begin import begin_run
+from fourcorners.running.progress import Progress
 from fourcorners.store import Run
 from fourcorners.store.folder import end_command
 from fourcorners.suites import Subject, Suite
@@ -21,7 +19,7 @@ from fourcorners.target.target import Target
 
 @dataclass(frozen=True)
 class Each:
-    """What is run on every target, and how it is shown."""
+    """What is run on every target."""
 
     suite: Suite
     filled_share: float
@@ -29,8 +27,7 @@ class Each:
     out: Path
     command: str | None
     claims: Sequence[Claim]
-    progress: ProgressForm
-    quiet: bool
+    progress: Progress
 
     def run(self, openings: Sequence[Mapping[str, Any]]) -> list[Run]:
         """Opens each target by the arguments of :func:`open_target` and runs the suite on it; the
@@ -42,15 +39,14 @@ class Each:
                 with contextlib.ExitStack() as own:
                     name = _name(opening)
                     target = held.get(name) or own.enter_context(open_target(**opening))
-                    progress = own.enter_context(choose_progress(self.quiet, self.progress))
-                    finished = run_suite(
+                    finished = begin_run(
                         self.suite,
                         target,
                         filled_share=self.filled_share,
                         seed=self.seed,
                         out=self.out,
                         command=self.command,
-                        progress=progress,
+                        progress=self.progress,
                         following=openings[place:],
                         claims=self.claims,
                     )
@@ -61,6 +57,10 @@ class Each:
                     return runs
         end_command(one.path for one in runs)
         return runs
+
+    def plan(self, target: Target) -> None:
+        """Finds what is wrong with the suite on a target; raises :class:`UserError`."""
+        self.suite.plan(Subject.of(target, self.filled_share), self.seed)
 
     def _hold(
         self, openings: Sequence[Mapping[str, Any]], stack: contextlib.ExitStack
@@ -75,20 +75,11 @@ class Each:
                 if len(openings) == 1:
                     continue
                 with open_target(**opening) as target:
-                    self._plan(target)
+                    self.plan(target)
             elif name not in held:
                 held[name] = stack.enter_context(open_target(**opening))
-                self._plan(held[name])
+                self.plan(held[name])
         return held
-
-    def _plan(self, target: Target) -> None:
-        self.suite.plan(Subject.of(target, self.filled_share), self.seed)
-
-    def side_by_side(self, runs: Sequence[Run]) -> Path | None:
-        """Where a page with several runs is written; there is none of one."""
-        if len(runs) < 2:
-            return None
-        return self.out / f"{time.strftime('%Y%m%d-%H%M%S')}-side-by-side.html"
 
 
 def _name(opening: Mapping[str, Any]) -> str:

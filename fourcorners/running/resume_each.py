@@ -1,18 +1,16 @@
-"""``fourcorners resume``: a run that stopped, to its end, and the targets that were to follow."""
+"""Goes on with a run that stopped, and with the targets that were to follow it."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
-from fourcorners.cli.each import Each
-from fourcorners.cli.options import ProgressForm
-from fourcorners.cli.output import tell
-from fourcorners.cli.progress import choose_progress
-from fourcorners.cli.show.runs import show_runs
 from fourcorners.documents import part
 from fourcorners.errors import UserError
 from fourcorners.manifest import Manifest, Opening
+from fourcorners.running.each import Each
+from fourcorners.running.progress import Progress
 from fourcorners.running.resume import PERMISSIONS, Words, resume
 from fourcorners.store import Run, schema
 from fourcorners.store.folder import end_command, find, is_followed
@@ -22,20 +20,34 @@ from fourcorners.suites.suite import suite_of
 from fourcorners.target.open import is_simulated, may_start
 
 
-def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: bool) -> int:
-    """Goes on with the run, then with the other targets of its command where they were begun and
-    did not end, or where the command did not get to them; shows all as "characterize" does.
+def resume_each(
+    run: str | Path,
+    *,
+    destroy_data: str | None = None,
+    overwrite: str | None = None,
+    purge_method: str | None = None,
+    start: Sequence[str] = (),
+    progress: Progress | None = None,
+    tell: Callable[[str], object] = warnings.warn,
+) -> list[Run]:
+    """Goes on with a run, then with the other targets of its command where they were begun and did
+    not end, or where the command did not get to them; returns the runs in that order.
 
-    ``words`` permit to write to the target that they name, and to no other."""
+    The arguments, and what is raised, are those of :func:`fourcorners.resume`; the words permit to
+    write to the target that they name, and to no other. ``tell`` is told of each target that is not
+    begun as nothing permits here what the command permitted.
+    """
+    words = Words(destroy_data, overwrite, purge_method, tuple(start))
+    path = Path(run)
     with reading([path]):
         manifest = Run(find(path)).manifest
         following = [] if manifest.request is None else manifest.request.following
         # With one target it is the run that compares them, and refuses when they differ.
         first = words.about(_locator(manifest)) if following else words
-    finished = _resumed(path, first, progress=progress, quiet=quiet)
+    finished = _resumed(path, first, progress)
     request = finished.manifest.request
     if request is None or not following:
-        return show_runs([finished], None, json=json, quiet=quiet)
+        return [finished]
     with reading([path]):
         each = Each(
             suite=suite_of(request.suite, finished.manifest.suite),
@@ -44,8 +56,7 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
             out=finished.path.parent,
             command=finished.manifest.command,
             claims=(),  # of a command with one target only
-            progress=progress,
-            quiet=quiet,
+            progress=progress or Progress(),
         )
     followed = is_followed(finished.path)
     runs, taken, to_begin = [finished], {finished.path}, []
@@ -61,23 +72,22 @@ def run(path: Path, words: Words, *, json: bool, progress: ProgressForm, quiet: 
         taken.add(begun.path)
         if begun.manifest.status != "complete":
             named = words.about(_locator(begun.manifest))
-            runs.append(_resumed(begun.path, named, progress=progress, quiet=quiet))
+            runs.append(_resumed(begun.path, named, progress))
     if runs[-1].manifest.status != "interrupted":
         with reading([path]):
-            permitted = [_permitted(opening, words) for opening in to_begin]
+            permitted = [_permitted(opening, words, tell) for opening in to_begin]
         runs += each.run([opening for opening in permitted if opening is not None])
     if runs[-1].manifest.status != "interrupted":
         end_command({*taken, *(one.path for one in runs)})
-    return show_runs(runs, each.side_by_side(runs), json=json, quiet=quiet)
+    return runs
 
 
 def _locator(manifest: Manifest) -> str:
     return "" if manifest.request is None else manifest.request.opening.locator or ""
 
 
-def _resumed(path: Path, words: Words, *, progress: ProgressForm, quiet: bool) -> Run:
-    with choose_progress(quiet, progress) as shown:
-        return resume(path, progress=shown, start=words.start, **words.given())
+def _resumed(path: Path, words: Words, progress: Progress | None) -> Run:
+    return resume(path, progress=progress, start=words.start, **words.given())
 
 
 def _begun(run: Run, opening: Opening, later: int, taken: AbstractSet[Path]) -> Run | None:
@@ -102,7 +112,9 @@ def _begun(run: Run, opening: Opening, later: int, taken: AbstractSet[Path]) -> 
     return None
 
 
-def _permitted(opening: Opening, words: Words) -> Mapping[str, Any] | None:
+def _permitted(
+    opening: Opening, words: Words, tell: Callable[[str], object]
+) -> Mapping[str, Any] | None:
     """How a target that was to follow is opened, with what is permitted now; ``None`` where it was
     permitted more then. The folder permits nothing, nor to make a file."""
     locator = opening.locator or ""

@@ -1,21 +1,21 @@
-"""``fourcorners verify exec:COMMAND``: whether a program is a drive as the protocol wants it."""
+"""Whether a program is a drive as the protocol wants it."""
 
-import dataclasses
+from collections.abc import Sequence
 
 from fourcorners.cli.output import print_document, say
 from fourcorners.errors import EXIT_FAILED
-from fourcorners.target.conformance import conformance
+from fourcorners.target.conformance import ProtocolCheck
 
 _SAID = {True: "ok", False: "WRONG", None: "-"}
 
 
-def run(locator: str, *, seed: int, silence_s: float | None, json: bool, quiet: bool) -> int:
-    """Checks the program, prints what each check came to, and returns the exit code."""
-    checks = conformance(locator, seed=seed, silence_s=silence_s)
+def show_conformance(
+    locator: str, seed: int, checks: Sequence[ProtocolCheck], *, json: bool, quiet: bool
+) -> int:
+    """What each check of a program came to; returns the exit code."""
     wrong = [check for check in checks if check.holds is False]
     if json:
-        rows = [dataclasses.asdict(check) for check in checks]
-        print_document("conformance", {"locator": locator, "seed": seed, "checks": rows})
+        print_document("conformance", {"locator": locator, "seed": seed, "checks": checks})
     elif not quiet:
         for check in checks:
             say(f"{_SAID[check.holds]:<6}{check.wanted}" + (f": {check.why}" if check.why else ""))

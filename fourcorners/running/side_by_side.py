@@ -5,19 +5,17 @@ import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from fourcorners.cli.each import Each
-from fourcorners.cli.output import tell
-from fourcorners.cli.progress import JsonProgress, PlainProgress
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED, UserError
 from fourcorners.running import interrupt
-from fourcorners.running.begin import run as run_suite
+from fourcorners.running.begin import begin_run
+from fourcorners.running.each import Each
 from fourcorners.running.progress import Progress, Status
 from fourcorners.store import Run
 from fourcorners.suites.suite import suite_of
@@ -60,21 +58,32 @@ def check_side_by_side(locators: Sequence[str], jobs: int) -> None:
         )
 
 
-def run_side_by_side(
-    each: Each, openings: Sequence[Mapping[str, Any]], jobs: int
-) -> tuple[list[Run], int]:
+class UnfinishedError(UserError):
+    """Some of several targets could not be run: ``reasons`` name them, ``runs`` are the others."""
+
+    def __init__(self, reasons: Sequence[str], runs: list[Run], exit_code: int) -> None:
+        super().__init__("; ".join(reasons), exit_code)
+        self.reasons = reasons
+        self.runs = runs
+
+
+def run_side_by_side(each: Each, openings: Sequence[Mapping[str, Any]], jobs: int) -> list[Run]:
     """Runs the suite on every target, ``jobs`` at a time, with the results that it has on one after
     the other.
 
-    Returns the runs in the order of the targets, and the exit code of those that are none: a target
-    that could not be run is named on standard error, and the others go on. Once a signal has asked
-    to end, all are ended and saved, and no further one is begun.
+    Returns the runs in the order of the targets. Where a target cannot be run the others go on.
+    Once a signal has asked to end, all are ended and saved, and no further one is begun.
+
+    Raises :class:`UnfinishedError` at the end for targets that were not run.
     """
+    for opening in openings:
+        # What is wrong with the last shall show before hours go into the first.
+        with open_target(**opening) as target:
+            each.plan(target)
     # Spawned, not forked: nothing of this process is shared by accident.
     context = multiprocessing.get_context("spawn")
     children: list[_Child] = []
     waiting = list(openings)
-    progress = _progress(each)
     with _forwarding(children) as asked:
         while True:
             busy = [child for child in children if not child.connection.closed]
@@ -86,29 +95,13 @@ def run_side_by_side(
             heard = wait([child.connection for child in busy])
             for child in busy:
                 if child.connection in heard:
-                    _hear(child, progress)
-    for child in children:
-        if child.failure is not None:
-            tell(f"fourcorners: {child.locator}: {child.failure}")
-    for opening in waiting:
-        tell(f"fourcorners: {opening['locator']}: not begun")
-    failed = any(child.failure is not None for child in children)
-    code = EXIT_INTERRUPTED if asked else EXIT_FAILED if failed else 0
-    return [Run(child.run) for child in children if child.run is not None], code
-
-
-def _progress(each: Each) -> Progress:
-    """A live view has room for one run: several are told in lines."""
-    if each.quiet:
-        return Progress()
-    return JsonProgress() if each.progress == "json" else _ByName()
-
-
-class _ByName(PlainProgress):
-    """Says of each status line which drive it is about."""
-
-    def update(self, status: Status) -> None:
-        super().update(replace(status, test=f"{status.target}: {status.test}"))
+                    _hear(child, each.progress)
+    runs = [Run(child.run) for child in children if child.run is not None]
+    reasons = [f"{child.locator}: {child.failure}" for child in children if child.failure]
+    reasons += [f"{opening['locator']}: not begun" for opening in waiting]
+    if asked or reasons:
+        raise UnfinishedError(reasons, runs, EXIT_INTERRUPTED if asked else EXIT_FAILED)
+    return runs
 
 
 def _start(context: Any, each: Each, opening: Mapping[str, Any]) -> _Child:
@@ -141,7 +134,7 @@ def _run_job(connection: Connection, job: _Job) -> None:
         with interrupt.raising():
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _FORWARDED)
             with open_target(**job.opening) as target:
-                finished = run_suite(
+                finished = begin_run(
                     suite_of(job.document, job.suite_name),
                     target,
                     filled_share=job.filled_share,

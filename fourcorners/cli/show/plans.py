@@ -1,0 +1,61 @@
+"""What would be done on targets."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from fourcorners import wording
+from fourcorners.cli.output import new_console, print_document
+from fourcorners.running.preview import done_again
+
+
+def show_plans(plans: Sequence[dict[str, Any]], *, json: bool) -> int:
+    """Plans as :func:`fourcorners.running.preview.preview` gives them; returns 0."""
+    if json:
+        print_document("plan", {"plans": plans})
+    else:
+        for one in plans:
+            _show(one)
+    return 0
+
+
+def _show(plan: dict[str, Any]) -> None:
+    """What would be done on one target, for people."""
+    console = new_console()
+
+    def line(text: str, indent: int = 0, style: str = "") -> None:
+        console.print(
+            Padding(Text(text, style=style), (0, 0, 0, indent)), highlight=False, soft_wrap=False
+        )
+
+    line(f"{plan['name']}: {plan['suite']}", style="bold")
+    line(f"Time: about {wording.clock(plan['seconds'])} on the drive's clock")
+    written = wording.chosen_size(plan["written_bytes"])
+    line(f"Written: up to {written}, {plan['drive_writes']:.3g} drive writes")
+    line(f"Destroyed: {plan['destroys']}")
+    if plan["interruption"] is not None:
+        line(f"Should it be interrupted: {done_again(plan['interruption'])}")
+    if plan["scale"] < 1:
+        line(f"Shortened: all durations are {plan['scale']:g} of the tests' own")
+    for test in plan["tests"]:
+        line("")
+        line(f"{test['name']}: {test['title']}", style="bold")
+        line(f"{test['purpose']} (after: {test['source']})", 2)
+        if test["skip_reason"]:
+            line(f"Skipped: {test['skip_reason']}", 2, "yellow")
+            continue
+        for key, value in test["parameters"].items():
+            line(f"{key}: {value}", 2)
+        writes = f"{test['drive_writes']:.3g} drive writes"
+        line(f"takes about {wording.clock(test['seconds'])}, up to {writes}", 2)
+        for number, phase in enumerate(test["phases"], start=1):
+            steps = "; ".join(phase["preparation"]) or "as the drive then is"
+            repeated = f" ({phase['times']} times)" if phase["times"] > 1 else ""
+            line(f"{number}. {steps}{repeated}", 2, "dim")
+            labels = phase["measurements"]
+            shown = labels if len(labels) <= 3 else [*labels[:2], "...", labels[-1]]
+            times = f" ({phase['repeated']})" if phase["repeated"] else ""
+            line(f"{len(labels)} measured{times}: {'; '.join(shown)}", 5, "dim")
+    console.print()
