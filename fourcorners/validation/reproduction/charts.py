@@ -128,17 +128,9 @@ def latency_ranges(results: Results) -> list[Ranges]:
     return charts
 
 
-@dataclass(frozen=True)
-class ScoreBar:
-    """A drive's last 400 s: mean IOPS, mean over deviation, worst second."""
-
-    mean_iops: float
-    steadiness: float
-    worst_iops: float
-
-
-def scores(results: Results) -> list[tuple[str, list[ScoreBar]]]:
-    """By drive: full for an hour, then with three quarters, a half and a quarter of it filled."""
+def scores(results: Results) -> list[tuple[str, list[consistency.Steady]]]:
+    """By drive the last 400 s: full for an hour, then with three quarters, a half and a quarter of
+    it filled."""
     recorded = SOURCES["vector"].recorded(results)
     rows = []
     for drive in recorded.names.listed("drives"):
@@ -146,11 +138,7 @@ def scores(results: Results) -> list[tuple[str, list[ScoreBar]]]:
             series = [filled_series(recorded, drive, percent) for percent in (100, 75, 50, 25)]
         except NotRunError:
             continue
-        bars = [
-            ScoreBar(one.mean_iops, one.mean_over_deviation or math.inf, one.worst_second_iops)
-            for one in map(consistency.steady, series)
-        ]
-        rows.append((name_of(recorded, drive), bars))
+        rows.append((name_of(recorded, drive), list(map(consistency.steady, series))))
     return rows
 
 

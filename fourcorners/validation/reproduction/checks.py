@@ -1,16 +1,18 @@
 """Headline results as checks: each compares measured numbers by a stated rule, and can fail."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from fourcorners.validation.reproduction.experiment import NotRunError, Results
 from fourcorners.validation.reproduction.expressions import value_of
 from fourcorners.validation.reproduction.figure import (
+    STANDINGS,
     Figure,
+    FigureRow,
     Standing,
     drive_name,
     fitted_parameters,
@@ -126,6 +128,16 @@ class CheckRow:
     measured: str
     standing: Standing
     reason: str | None
+
+
+Row = TypeVar("Row", FigureRow, CheckRow)
+
+
+def by_standing(source: str, rows: Sequence[Row]) -> list[tuple[Standing, list[Row]]]:
+    """A source's rows, predictions first."""
+    own = [row for row in rows if row.source == source]
+    groups = [(kind, [row for row in own if row.standing == kind]) for kind in STANDINGS]
+    return [(kind, some) for kind, some in groups if some]
 
 
 def check_row(source: str, check: PublishedCheck, results: Results) -> CheckRow:

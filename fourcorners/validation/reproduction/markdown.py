@@ -2,8 +2,8 @@
 
 from fourcorners.catalog.published import published_apart
 from fourcorners.validation.reproduction import wording
-from fourcorners.validation.reproduction.checks import CheckRow
-from fourcorners.validation.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
+from fourcorners.validation.reproduction.checks import CheckRow, by_standing
+from fourcorners.validation.reproduction.figure import ERROR_MAX, FigureRow
 from fourcorners.validation.reproduction.run import SEED, Reproduction
 from fourcorners.validation.reproduction.source import SOURCES
 
@@ -26,17 +26,11 @@ def render_markdown(reproduction: Reproduction) -> str:
         "",
     ]
     for source in reproduction.sources:
-        figures = [row for row in reproduction.figures if row.source == source.name]
-        checks = [row for row in reproduction.checks if row.source == source.name]
         lines += [f"## {source.name}: {source.title}", "", f"{source.citation}.", ""]
-        for standing in STANDINGS:
-            some = [row for row in figures if row.standing == standing]
-            if some:
-                lines += [f"### {standing.capitalize()} figures", "", *_figures(some), ""]
-        for standing in STANDINGS:
-            held = [row for row in checks if row.standing == standing]
-            if held:
-                lines += [f"### {standing.capitalize()} headline results", "", *_checks(held), ""]
+        for standing, some in by_standing(source.name, reproduction.figures):
+            lines += [f"### {standing.capitalize()} figures", "", *_figures(some), ""]
+        for standing, held in by_standing(source.name, reproduction.checks):
+            lines += [f"### {standing.capitalize()} headline results", "", *_checks(held), ""]
         if source.left_out:
             lines += [f"Left out: {source.left_out}", ""]
     if len(reproduction.sources) == len(SOURCES):

@@ -10,6 +10,7 @@ from fourcorners.catalog.published import Apart, published_apart
 from fourcorners.reporting.document import asset, content_hash, embedded_json, page_script
 from fourcorners.validation.reproduction import charts, wording
 from fourcorners.validation.reproduction.bars import bar_chart
+from fourcorners.validation.reproduction.checks import by_standing
 from fourcorners.validation.reproduction.figure import ERROR_MAX, STANDINGS, FigureRow
 from fourcorners.validation.reproduction.payload import payload
 from fourcorners.validation.reproduction.run import SEED, Reproduction
@@ -96,26 +97,9 @@ def _source(source: Source, reproduction: Reproduction) -> dict[str, Any]:
         "left_out": source.left_out,
         "figures": [
             (standing, _by_drive(rows))
-            for standing in STANDINGS
-            if (
-                rows := [
-                    row
-                    for row in reproduction.figures
-                    if row.source == source.name and row.standing == standing
-                ]
-            )
+            for standing, rows in by_standing(source.name, reproduction.figures)
         ],
-        "checks": [
-            (standing, checks)
-            for standing in STANDINGS
-            if (
-                checks := [
-                    row
-                    for row in reproduction.checks
-                    if row.source == source.name and row.standing == standing
-                ]
-            )
-        ],
+        "checks": by_standing(source.name, reproduction.checks),
         "charts": [
             bar_chart(table, source.recorded(reproduction.results)) for table in source.bars
         ],

@@ -161,11 +161,6 @@ def _cost(operation: str) -> Rule:
     return rule
 
 
-def _half_bytes(claim: PageSentence, page: Page, operation: str) -> float | None:
-    model = page.findings.get(f"access_model_{operation}")
-    return None if model is None else model.detail.get("half_speed_bytes")
-
-
 def _needs_large(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
     """That only large reads are fast: false where many small ones at once come to an eighth of the
     rate of large ones, which no small number of large pieces is worth."""
