@@ -26,6 +26,7 @@ from fourcorners.comparison.forest import WIDTH, axis_of
 from fourcorners.comparison.page import render_page
 from fourcorners.comparison.verdict import verdicts
 from fourcorners.errors import UserError
+from fourcorners.finding import Finding
 
 REPLICATES = 400
 
@@ -196,6 +197,20 @@ def test_the_verdict_is_plain_and_the_ranking_has_ties() -> None:
     ]
     same = compare(*[ComparedRuns(name, [run_of(1000, rng)]) for name in "AB"])
     assert verdicts(same)[0].text == "B against A: no difference that these runs can show."
+
+
+def test_a_difference_is_a_finding_like_any_other() -> None:
+    comparison = compared([run_at(10_000)], [run_at(20_000)])
+    found = [one for one in comparison.findings if one.name == "difference_throughput"]
+    assert found
+    for finding in found:
+        assert isinstance(finding, Finding)
+        assert (finding.verdict, finding.unit) == ("measured", "1")
+        assert finding.value == pytest.approx(2, rel=0.05)
+        assert finding.detail["verdict"] == "better"
+        assert finding.to_dict()["evidence"]
+    same = compared([run_at(10_000)], [run_at(10_000)]).findings
+    assert {one.verdict for one in same} == {"not identifiable"}
 
 
 def test_other_workloads_and_cut_recordings_are_not_compared() -> None:

@@ -107,6 +107,29 @@ def test_a_manifest(
     outcomes(sound, spoilt, capsys)
 
 
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (["streams"], [{"read_fraction": "x"}]),
+        (["streams"], [{}]),
+        (["streams", 0, "pattern"], {}),
+        (["streams", 0, "arrival"], {"fixed": []}),
+        (["streams", 0, "block_bytes"], -1),
+        (["stop"], 5),
+        (["seed"], -1),
+    ],
+)
+def test_a_workload_is_judged_where_the_folder_is_opened(
+    place: list[Any], value: Any, sound: Path, spoilt: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence names the field; the rest is not tried."""
+    at = ["tests", 0, "recordings", 0, "workload", *place]
+    rewrite(spoilt, schema.MANIFEST, *at, value=value)
+    with pytest.raises(fc.UserError, match=r"is damaged: tests\[0\]\.recordings\[0\]\.workload"):
+        fc.open_run(str(spoilt))
+    assert set(outcomes(sound, spoilt, capsys)[:3]) == {2}
+
+
 @pytest.mark.parametrize("value", [None, 5, float("inf"), "x", [], {}])
 @pytest.mark.parametrize("place", [["detail"], ["interval"], ["evidence"], ["text"], ["value"]])
 def test_findings(

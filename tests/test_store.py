@@ -200,6 +200,23 @@ def test_run_names_are_plain() -> None:
     assert re.fullmatch(r"\d{8}-\d{6}-a-b-img", run_name("/tmp/../a b.img").replace("tmp-", ""))
 
 
+def test_fields_of_a_later_version_are_kept_at_every_depth(tmp_path: Path) -> None:
+    """By the next run, which brings a killed one to its end, and by who writes it again."""
+    killed = RunWriter.create(tmp_path, "killed")
+    killed.add(_recording("a/read/1", [1000]))
+    recording = recording_entry("a/read/1", later=1, conditions={"cores": 1, "later": 2})
+    test = entry_of_test("a", recording, later=3)
+    made = made_manifest(test, status="running", later={"x": [4]}, target={"later": 5})
+    killed.checkpoint(made)
+    os.close(killed._claim.lock)
+    RunWriter.create(tmp_path, "next")
+    written = json.loads((tmp_path / "killed" / schema.MANIFEST).read_text())
+    [one] = written["tests"][0]["recordings"]
+    assert (one["later"], one["conditions"]["later"]) == (1, 2)
+    assert (written["tests"][0]["later"], written["target"]["later"]) == (3, 5)
+    assert (written["later"], written["status"]) == ({"x": [4]}, "interrupted")
+
+
 def test_what_a_killed_run_saved_is_recovered_by_the_next_one(tmp_path: Path) -> None:
     """A run that was killed no longer holds its lock; a run that goes on does."""
     for saved in (True, False):

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from fourcorners.comparison.document import ComparisonDocument
 from fourcorners.finding import Findings
 from fourcorners.manifest import Manifest
 from fourcorners.store.notes import Notes
@@ -22,6 +23,7 @@ FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
 _SEALED = {"sha256": {"type": "string", "description": "Of the document without this field"}}
 
 _DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
+    "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
     "findings": (Findings, "findings.json of a run folder", _SEALED),
     "notes": (Notes, "notes.json of a run folder", _SEALED),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),

@@ -13,6 +13,7 @@ from fourcorners.cli.options import (
     examples,
 )
 from fourcorners.cli.root import app
+from fourcorners.writing import json_value
 
 
 @app.command(
@@ -116,14 +117,14 @@ def compare(
     from fourcorners import comparison
     from fourcorners.cli.output import new_console, print_json
     from fourcorners.cli.show.comparison import rendered
-    from fourcorners.comparison.documents import to_dict
+    from fourcorners.comparison.document import document
     from fourcorners.errors import EXIT_GATE
 
     compared = comparison.compare(
         *runs, fail_if=fail_if, junit=junit, markdown=markdown, html=html, replace=replace
     )
     if json:
-        print_json(to_dict(compared))
+        print_json(json_value(document(compared)))
     elif not quiet:
         new_console().print(rendered(compared))
     return EXIT_GATE if any(check.outcome == "failed" for check in compared.checks) else 0

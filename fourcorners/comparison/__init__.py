@@ -6,7 +6,8 @@ firmware, links, file systems, kernels, before and after. docs/compare.md says h
 
 from fourcorners.comparison.check import Check, Gate
 from fourcorners.comparison.comparing import compare
-from fourcorners.comparison.comparison import Comparison, Difference
+from fourcorners.comparison.comparison import Comparison
+from fourcorners.comparison.difference import Difference
 from fourcorners.comparison.gate import check_gate, parse_gate
 from fourcorners.comparison.subject import ComparedRuns, parse_subject
 

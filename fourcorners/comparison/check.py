@@ -60,21 +60,6 @@ class Check:
         told = "" if ends == {value} else f" ({wording.interval(self.interval, unit)})"
         return f"{value}{told}, limit {limit}"
 
-    def to_dict(self) -> dict[str, object]:
-        """The check as ``compare.schema.json`` has it."""
-        return {
-            "gate": self.gate.text,
-            "subject": self.subject,
-            "recording": self.recording,
-            "operation": self.gate.operation,
-            "quantity": self.gate.quantity.name,
-            "unit": self.gate.quantity.unit,
-            "value": self.value,
-            "limit": self.limit,
-            "interval": list(self.interval),
-            "outcome": self.outcome,
-        }
-
 
 @dataclass(frozen=True)
 class Tried:

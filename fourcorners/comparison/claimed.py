@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fourcorners import wording
 from fourcorners.analysis.spec_sheet import Beside, claim_words, claims_beside
@@ -44,22 +43,6 @@ class Claimed:
         values = [float(row.row["value"]) for row in self.rows if row.row is not None]
         shown = wording.interval((min(values), max(values)), self.claim.unit) if values else ""
         return f"{title}: {shown}{', ' if shown else ''}{claim_words(self.rows, self.outcome)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """As ``compare.schema.json`` has it."""
-        return {
-            "subject": self.subject,
-            "quantity": self.claim.quantity,
-            "claimed": self.claim.value,
-            "source": self.claim.source,
-            "shares": list(self.shares),
-            "share_intervals": [
-                None if row.share_interval is None else list(row.share_interval)
-                for row in self.rows
-                if row.share is not None
-            ],
-            "outcome": self.outcome,
-        }
 
 
 def claimed(subjects: Sequence[ComparedRuns]) -> tuple[Claimed, ...]:

@@ -4,60 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from fourcorners.analysis.estimate import Estimate
 from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.analysis.source import Measured, RunData
 from fourcorners.analysis.spec_sheet import left_out
 from fourcorners.comparison.check import Check
 from fourcorners.comparison.claimed import Claimed, claimed
+from fourcorners.comparison.difference import Difference
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
 from fourcorners.comparison.subject import ComparedRuns, Key, parse_subject, unique_labels
 from fourcorners.errors import UserError
+from fourcorners.finding import Finding
 
 ONE_RUN = "One run only of "
 """How the caution begins about subjects that were not repeated."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One quantity of one recording: a subject against the baseline."""
-
-    subject: str
-    recording: str
-    operation: str
-    label: str
-    quantity: Quantity
-    value: float
-    baseline: float
-    ratio: Estimate | None
-    """Value over baseline; ``None`` where neither has an error that could be told."""
-    told: bool = False
-    """Whether the runs show it: sure enough, and large enough to matter."""
-
-    @property
-    def is_better(self) -> bool:
-        """Whether the subject does better than the baseline."""
-        return (self.value > self.baseline) == self.quantity.more_is_better
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as ``compare.schema.json`` has it."""
-        return {
-            "subject": self.subject,
-            "recording": self.recording,
-            "operation": self.operation,
-            "label": self.label,
-            "quantity": self.quantity.name,
-            "unit": self.quantity.unit,
-            "value": self.value,
-            "baseline": self.baseline,
-            "ratio": self.value / self.baseline,
-            "interval": None if self.ratio is None else list(self.ratio.interval()),
-            "verdict": ("better" if self.is_better else "worse") if self.told else "not shown",
-        }
 
 
 @dataclass(frozen=True)
@@ -83,6 +45,11 @@ class Comparison:
     def baseline(self) -> ComparedRuns:
         """The subject that the others are compared with."""
         return self.subjects[0]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The differences, as findings."""
+        return tuple(difference.finding for difference in self.differences)
 
     def of(self, group: Group, subject: str, quantity: Quantity) -> list[Difference]:
         """Differences of one group in one quantity."""

@@ -1,57 +1,12 @@
-"""A comparison for machines and merge requests: JSON, JUnit XML, Markdown."""
+"""A comparison for machines and merge requests: JUnit XML, Markdown."""
 
 from __future__ import annotations
 
-from typing import Any
 from xml.etree import ElementTree
 
 from fourcorners.comparison.check import by_gate
 from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.verdict import NOTHING_SHOWN, verdicts
-
-SCHEMA = "fourcorners/compare"
-SCHEMA_VERSION = 1
-
-
-def to_dict(comparison: Comparison) -> dict[str, Any]:
-    """The document that ``compare.schema.json`` describes."""
-    return {
-        "schema": SCHEMA,
-        "schema_version": SCHEMA_VERSION,
-        "baseline": comparison.baseline.label,
-        "subjects": [
-            {"label": subject.label, "runs": [run.manifest.id for run in subject.runs]}
-            for subject in comparison.subjects
-        ],
-        "verdicts": [verdict.text for verdict in verdicts(comparison)],
-        "cautions": list(comparison.cautions),
-        "settings": [
-            {
-                "name": setting.name,
-                "values": [
-                    {"subject": label, "values": list(values)}
-                    for label, values in setting.values.items()
-                ],
-            }
-            for setting in comparison.settings
-        ],
-        "claims": [one.to_dict() for one in comparison.claims],
-        "ranking": [
-            {
-                "test": group.test,
-                "operation": group.operation,
-                "pattern": group.pattern or None,
-                "places": [
-                    {"place": rank.place, "subject": rank.subject, "relative": rank.relative}
-                    for rank in ranks
-                ],
-            }
-            for group, ranks in comparison.ranking.items()
-        ],
-        "differences": [difference.to_dict() for difference in comparison.differences],
-        "left_out": list(comparison.left_out),
-        "gates": [check.to_dict() for check in comparison.checks],
-    }
 
 
 def junit(comparison: Comparison) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fourcorners.comparison.comparison import Difference
+from fourcorners.comparison.difference import Difference
 
 # Pixels of a row in a table, and of what is left beside the axis for half a label.
 WIDTH, HEIGHT = 300, 20

@@ -10,8 +10,9 @@ from markupsafe import Markup
 from fourcorners import wording
 from fourcorners.analysis.quantity import COMPARED, Quantity
 from fourcorners.comparison.comparison import Comparison
+from fourcorners.comparison.difference import change
 from fourcorners.comparison.forest import axis_of
-from fourcorners.comparison.verdict import change, verdicts
+from fourcorners.comparison.verdict import verdicts
 from fourcorners.reporting.document import asset
 
 _REPORT = "fourcorners.reporting"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fourcorners.comparison.comparison import Difference
+from fourcorners.comparison.difference import Difference
 from fourcorners.comparison.forest import Axis
 
 COLUMNS = 21

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners import wording
 from fourcorners.analysis.quantity import P99_LATENCY, THROUGHPUT, Quantity
-from fourcorners.comparison.comparison import Comparison, Difference
+from fourcorners.comparison.comparison import Comparison
+from fourcorners.comparison.difference import Difference, change, change_words
 from fourcorners.comparison.ranking import Group
 
 NOTHING_SHOWN = "No difference that these runs can show."
-
-# From here on a change is told as a multiple of the baseline.
-_TIMES_MIN = 3.0
 
 # In a closed loop the mean latency repeats the throughput. Better, worse:
 _HEADINGS = {
@@ -62,14 +59,6 @@ def verdicts(comparison: Comparison) -> list[ComparisonVerdict]:
     ]
 
 
-def change(difference: Difference) -> str:
-    """A difference as a share of the baseline: ``+12 to +15 %``, or ``4.81 to 5.02 times``."""
-    if difference.ratio is None:
-        ratio = difference.value / difference.baseline
-        return f"{_range(ratio, ratio)}, no interval"
-    return _range(*difference.ratio.interval())
-
-
 def _phrases(
     comparison: Comparison, subject: str, quantity: Quantity, is_better: bool
 ) -> list[str]:
@@ -93,18 +82,4 @@ def extent(chosen: Sequence[Difference]) -> str:
     if len(chosen) == 1:
         return change(chosen[0])
     ratios = [difference.value / difference.baseline for difference in chosen]
-    return _range(min(ratios), max(ratios))
-
-
-def _range(low: float, high: float) -> str:
-    """Changes in percent with signs, or multiples where a percentage would be hard to read."""
-    write, unit = (wording.number, "times") if high >= _TIMES_MIN else (_percent, "%")
-    texts = [write(low), write(high)]
-    return f"{texts[0] if texts[0] == texts[1] else ' to '.join(texts)} {unit}"
-
-
-def _percent(ratio: float) -> str:
-    """A change in percent with its sign; two digits below ten."""
-    value = 100 * (ratio - 1)
-    text = f"{value:+.0f}" if abs(value) >= 9.95 else f"{value:+.1f}"
-    return "0" if text in ("+0.0", "-0.0") else text.replace("-", "\N{MINUS SIGN}")
+    return change_words(min(ratios), max(ratios))

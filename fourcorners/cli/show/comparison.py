@@ -11,10 +11,11 @@ from rich.text import Text
 from fourcorners.analysis.quantity import THROUGHPUT
 from fourcorners.comparison import Check, Comparison
 from fourcorners.comparison.check import by_gate
+from fourcorners.comparison.difference import change
 from fourcorners.comparison.forest import axis_of
 from fourcorners.comparison.ranking import Rank
 from fourcorners.comparison.strip import labels, row, span
-from fourcorners.comparison.verdict import NOTHING_SHOWN, change, extent, verdicts
+from fourcorners.comparison.verdict import NOTHING_SHOWN, extent, verdicts
 from fourcorners.wording import mbps, number
 
 # A sweep of more points than this has one row.

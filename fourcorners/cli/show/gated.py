@@ -3,15 +3,16 @@
 from fourcorners import wording
 from fourcorners.cli.output import new_console, print_json, say
 from fourcorners.cli.show.comparison import rendered
-from fourcorners.comparison.documents import to_dict
+from fourcorners.comparison.document import document
 from fourcorners.running.gating import Gated
+from fourcorners.writing import json_value
 
 
 def show_gated(gated: Gated, tolerance: float, *, json: bool, quiet: bool) -> None:
     """The comparison, and what it means for a build."""
     assert gated.comparison is not None
     if json:
-        print_json(to_dict(gated.comparison))
+        print_json(json_value(document(gated.comparison)))
     elif not quiet:
         new_console().print(rendered(gated.comparison))
         say()
