@@ -85,7 +85,7 @@ impl PageMapped {
         let idle = self.interface.inside() == 0;
         match self.background.as_mut().and_then(|background| background.rested(now_ns, idle)) {
             Some(at_ns) => self.events.push(at_ns, Event::Rested(IdleWork::Collection)),
-            None => (0..self.flash.dies()).for_each(|die| self.collect_in_background(now_ns, die)),
+            None => (0..self.flash.lanes()).for_each(|die| self.collect_in_background(now_ns, die)),
         }
     }
 

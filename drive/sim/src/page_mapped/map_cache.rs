@@ -71,7 +71,7 @@ impl MapCache {
             pages: recent((cache.size.0 / cache.page_size.0).min(units.div_ceil(units_per_page))),
             on_flash: vec![false; units.div_ceil(units_per_page) as usize],
             waiting: Vec::new(),
-            dies: flash.dies.value,
+            dies: specification.lanes(),
             read: BackgroundWork {
                 bus_ns: bus_ns(cache.page_size.0),
                 array_ns: flash.read_time.0 as u32,
@@ -181,7 +181,8 @@ impl PageMapped {
             }
             if !cache.waiting.iter().any(|&(on_its_way, _)| on_its_way == page) {
                 let bus_bytes = cache.page_bytes;
-                let read = PageRead { command: MAP | page, bus_bytes, host_bytes: 0 };
+                let command = MAP | page;
+                let read = PageRead { command, bus_bytes, host_bytes: 0, plane: 0 };
                 self.flash.read(now_ns, page % cache.dies, read);
             }
             cache.waiting.push((page, tag));

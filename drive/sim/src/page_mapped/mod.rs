@@ -366,7 +366,9 @@ impl Device for PageMapped {
                 }
             }
             if self.background.is_some() {
-                self.collect_in_background(die_ns, die);
+                for lane in self.flash.lanes_of_die(die) {
+                    self.collect_in_background(die_ns, lane);
+                }
             }
             return;
         }

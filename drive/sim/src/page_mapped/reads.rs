@@ -92,7 +92,11 @@ impl PageMapped {
     fn read_page(&mut self, now_ns: u64, slot: u32, units: u32, command: u32, host_bytes: u32) {
         let bus_bytes = (u64::from(units) * self.units.unit_bytes) as u32;
         let die = self.translation.die(slot);
-        let read = PageRead { command, bus_bytes, host_bytes };
+        let plane = match self.flash.planes_read_together() {
+            1 => 0,
+            planes => self.translation.plane(slot, planes),
+        };
+        let read = PageRead { command, bus_bytes, host_bytes, plane };
         self.flash.read(now_ns, die, read);
     }
 

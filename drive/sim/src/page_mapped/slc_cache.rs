@@ -63,7 +63,7 @@ impl SlcCache {
             static_bytes: cache.static_size.as_ref().map_or(0, |size| size.0),
             dynamic_gain,
             folds_when_full: cache.when_full.value == WhenFull::Fold,
-            dies: flash.dies.value,
+            dies: specification.lanes(),
             next_die: 0,
             timer: IdleTimer::new(cache.idle_delay.0),
             free_units: specification.capacity.user.0 / unit_bytes,

@@ -30,9 +30,11 @@ impl Specification {
             None => self.flash.page_size.0 as f64,
         };
         truths.add("page_bytes", page_bytes, Unit::Bytes);
+        truths.add("planes_per_die", count(self.flash.planes.value), Unit::Count);
         truths.add("dies", count(self.flash.dies.value), Unit::Count);
         truths.add("channels", count(self.flash.channels.value), Unit::Count);
-        let units = if self.link.queue_depth.value == 1 { 1 } else { self.flash.dies.value };
+        let planes = self.flash.dies.value * self.flash.planes_read_together();
+        let units = if self.link.queue_depth.value == 1 { 1 } else { planes };
         truths.add("parallel_units", count(units), Unit::Count);
         truths.add("zones", 1.0, Unit::Count);
         truths.add("rotation_rpm", 0.0, Unit::RevolutionsPerMinute);
@@ -64,11 +66,10 @@ impl Specification {
         let empty = 0.5 * burst + if shared { 0.5 } else { 0.0 };
         let steady = self.spare_area_without(kept + 0.5 + empty);
         truths.add("op_by_amplification", steady, Unit::Share);
-        let block_bytes =
-            (u64::from(self.translation.dies_per_pool()) * self.flash.block_bytes()) as f64;
+        let block_bytes = (u64::from(self.lanes_per_pool()) * self.flash.block_bytes()) as f64;
         truths.add("block_bytes", block_bytes, Unit::Bytes);
         // A burst begins one block below where it ends.
-        let reclaimed = self.bytes_per_block_of_dies() * (burst + 1.0);
+        let reclaimed = self.bytes_per_block_of_lanes() * (burst + 1.0);
         truths.add("superblock_bytes", reclaimed, Unit::Bytes);
         // With a pace, writes go on during a burst; and what a burst collects into the
         // host's blocks takes some of the one that the host goes on with.
@@ -80,6 +81,8 @@ impl Specification {
         let valid = treatment.collected_valid_share.filter(|&valid| stalls && valid > 0.0);
         let length = match valid {
             _ if burst == 0.0 => Some(0.0),
+            // How many planes' rows a die then has to program together is not known.
+            _ if self.flash.rows_together() > 1 => None,
             Some(valid) => Some((burst + 1.0) * self.reclaiming_s(treatment, valid)),
             None => None,
         };
@@ -183,7 +186,7 @@ impl Specification {
     /// The spare area, over the user area, without so many blocks of each pool.
     fn spare_area_without(&self, blocks: f64) -> f64 {
         let bytes =
-            (f64::from(self.good_blocks_per_pool()) - blocks) * self.bytes_per_block_of_dies();
+            (f64::from(self.good_blocks_per_pool()) - blocks) * self.bytes_per_block_of_lanes();
         bytes / self.capacity.user.0 as f64 - 1.0
     }
 
@@ -198,13 +201,14 @@ impl Specification {
 
     /// Rows of all dies over the time that each takes, of so many transfers and in
     /// the array: the channel serves its dies in turn, and each of them works
-    /// meanwhile.
+    /// meanwhile. Rows that a die programs together are transferred one by one.
     fn dies_rate(&self, transfers: f64, array_s: f64) -> f64 {
         let dies = f64::from(self.flash.dies.value);
-        let transfer_s = transfers * self.transfer_s();
+        let together = f64::from(self.flash.rows_together());
+        let transfer_s = together * transfers * self.transfer_s();
         let round_s =
             (transfer_s + array_s).max(dies / f64::from(self.flash.channels.value) * transfer_s);
-        dies * self.row_bytes() / round_s
+        dies * together * self.row_bytes() / round_s
     }
 
     /// What all dies program, of an SLC cache that is full if there is one, or what
@@ -215,8 +219,10 @@ impl Specification {
     /// So is one before each row that waits for room in the cache; else so much of
     /// one for each row as the cache becomes smaller by (`shrinking`).
     fn written_rate(&self, shrinking: f64) -> Option<f64> {
-        let dies = f64::from(self.flash.dies.value);
-        if self.write_buffer.size.0 as f64 <= dies * self.row_bytes() {
+        let lanes = f64::from(self.lanes());
+        // Rows that are programmed together have to wait for each other besides.
+        let rows = if self.flash.rows_together() > 1 { ROWS_PER_DIE_MIN } else { 1.0 };
+        if self.write_buffer.size.0 as f64 <= rows * lanes * self.row_bytes() {
             return None;
         }
         let program_s = seconds(self.flash.program_time.0);

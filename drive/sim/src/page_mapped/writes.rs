@@ -242,7 +242,7 @@ impl PageMapped {
         let idle = self.interface.inside() == 0;
         match self.slc_cache.as_mut().and_then(|cache| cache.rested(now_ns, idle)) {
             Some(at_ns) => self.events.push(at_ns, Event::Rested(IdleWork::SlcCache)),
-            None => (0..self.flash.dies()).for_each(|die| self.drain(now_ns, die)),
+            None => (0..self.flash.lanes()).for_each(|die| self.drain(now_ns, die)),
         }
     }
 

@@ -174,6 +174,11 @@ fn page_mapped_file(dice: &mut Dice) -> String {
         let line = parameter("superblock_dies", &dies);
         text = text.replacen("[translation]\n", &format!("[translation]\n{line}"), 1);
     }
+    if dice.once_in(3) {
+        let lines = planes_and_order(dice);
+        text = text.replacen("[flash]\n", &format!("[flash]\n{}", lines.0), 1);
+        text = text.replacen("[translation]\n", &format!("[translation]\n{}", lines.1), 1);
+    }
     text.replace(
         "\"4 KiB\", source = \"test\" }\n        pages_per",
         &format!("\"{page_kib} KiB\", source = \"test\" }}\n        pages_per"),
@@ -183,11 +188,36 @@ fn page_mapped_file(dice: &mut Dice) -> String {
     .replace("\"0 us\"", "\"1 us\"")
 }
 
+/// What planes do together, and where rows go.
+fn planes_and_order(dice: &mut Dice) -> (String, String) {
+    let mut flash = String::new();
+    if dice.once_in(2) {
+        flash += &parameter("multi_plane_reads", "true");
+    }
+    if dice.once_in(3) {
+        return (flash, String::new());
+    }
+    let order = dice.one_of(&[
+        r#"["channel", "way", "die", "plane"]"#,
+        r#"["way", "plane", "channel", "die"]"#,
+        r#"["plane", "die", "channel", "way"]"#,
+    ]);
+    flash += "multi_plane = { value = false, source = \"drawn\" }\n";
+    if dice.once_in(2) {
+        flash += &parameter("multi_plane_programs", "true");
+    }
+    let order = format!("allocation_order = {{ value = {order}, source = \"drawn\" }}\n");
+    (flash, order)
+}
+
 /// How the refusals begin that [`page_mapped_file`] may meet.
-const REFUSALS: [&str; 5] = [
+const REFUSALS: [&str; 8] = [
     "capacity.user: the flash",
+    "flash.multi_plane_reads: not where",
+    "flash.multi_plane_reads: use",
     "garbage_collection.shared_stream: not together with write_streams",
     "garbage_collection.start_free_blocks: use at least",
+    "translation.superblock_dies: planes with",
     "translation.superblock_dies: use a divisor",
     "translation.unit: pages",
 ];

@@ -1,5 +1,6 @@
 //! NAND, the mapping onto it, and how much of it is spare area.
 
+use super::Level;
 use crate::host_interface::transfer_ns;
 use crate::specification::{
     Bytes, BytesPerSecond, Nanoseconds, Parameter, Share, check_bus_rate, check_second, require,
@@ -12,7 +13,8 @@ use serde::Deserialize;
 pub struct Flash {
     /// Independent buses.
     pub channels: Parameter<u32>,
-    /// Dies in all; die `i` is on channel `i mod channels`.
+    /// Dies in all, as many on each channel; which is on which one,
+    /// `translation.allocation_order` says.
     pub dies: Parameter<u32>,
     /// Planes of a die.
     pub planes: Parameter<u32>,
@@ -21,6 +23,15 @@ pub struct Flash {
     /// block is on one. The host's reads are of one page each in either case.
     /// Absent: yes.
     pub multi_plane: Option<Parameter<bool>>,
+    /// Whether reads of the host that wait at a die for different planes share one
+    /// array operation; each is then transferred by itself. Absent: no.
+    pub multi_plane_reads: Option<Parameter<bool>>,
+    /// The same of programs, and of erases, where planes have blocks of their own:
+    /// without `multi_plane`, and with `translation.allocation_order`. Absent: no.
+    pub multi_plane_programs: Option<Parameter<bool>>,
+    /// Dies of a way, which is a package on a channel. Only
+    /// `translation.allocation_order` asks for it. Absent: 1.
+    pub dies_per_way: Option<Parameter<u32>>,
     /// User bytes of a page.
     pub page_size: Parameter<Bytes>,
     /// Pages of an erase block.
@@ -64,6 +75,12 @@ pub struct Translation {
     /// TRIM forgets only whole parts of so many bytes; 0: it forgets nothing.
     /// Absent: whole mapping units.
     pub trim_granularity: Option<Parameter<Bytes>>,
+    /// In which order written rows go to the parts of the flash, the first part the
+    /// fastest: see [`Level`]. Planes that do not work together (`flash.multi_plane`)
+    /// then have blocks of their own and collect by themselves; others come first.
+    /// Absent: plane, channel, way, die; planes that do not work together share the
+    /// blocks of their die.
+    pub allocation_order: Option<Parameter<Vec<Level>>>,
 }
 
 impl Flash {
@@ -112,6 +129,11 @@ impl Flash {
                 "flash.program_times: their mean must be flash.program_time within 2 %",
             )?;
         }
+        let per_way = self.dies_per_way.as_ref().map_or(1, |dies| dies.value);
+        require(
+            per_way > 0 && (self.dies.value / self.channels.value).is_multiple_of(per_way),
+            "flash.dies_per_way: use a divisor of the dies of a channel",
+        )?;
         require(self.page_size.0 <= 1 << 20, "flash.page_size: use at most 1 MiB")?;
         require(
             transfer_ns(self.row_bytes(), self.bus_rate.0) <= 2_000_000_000,
@@ -125,6 +147,16 @@ impl Flash {
         if together { self.planes.value } else { 1 }
     }
 
+    /// Pages that a die reads for the host at a time.
+    pub fn planes_read_together(&self) -> u32 {
+        if is_on(self.multi_plane_reads.as_ref()) { self.planes.value } else { 1 }
+    }
+
+    /// Rows that a die programs at a time, each on planes of its own.
+    pub fn rows_together(&self) -> u32 {
+        if is_on(self.multi_plane_programs.as_ref()) { self.planes.value } else { 1 }
+    }
+
     /// Bytes that one program operation writes: a page on each of the planes
     /// that it is for.
     pub fn row_bytes(&self) -> u64 {
@@ -134,11 +166,6 @@ impl Flash {
     /// Bytes of an erase block, over the planes that work together.
     pub fn block_bytes(&self) -> u64 {
         self.row_bytes() * u64::from(self.pages_per_block.value)
-    }
-
-    /// Erase blocks of a die, over the planes that work together.
-    pub fn blocks_per_die(&self) -> u32 {
-        self.blocks_per_plane.value * (self.planes.value / self.planes_together())
     }
 }
 
@@ -169,13 +196,19 @@ impl Translation {
         require(
             self.trim_granularity.as_ref().is_none_or(|part| part.0.is_multiple_of(unit)),
             "translation.trim_granularity: use a multiple of translation.unit, or 0",
-        )
+        )?;
+        self.check_order(flash)
     }
 
     /// Dies that collect together.
     pub fn dies_per_pool(&self) -> u32 {
         self.superblock_dies.as_ref().map_or(1, |dies| dies.value)
     }
+}
+
+/// Whether a parameter is there and says yes.
+fn is_on(parameter: Option<&Parameter<bool>>) -> bool {
+    parameter.is_some_and(|parameter| parameter.value)
 }
 
 /// Most spare area, over the user's: beyond what any drive is sold with.

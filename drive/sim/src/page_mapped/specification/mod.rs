@@ -1,10 +1,12 @@
 //! Parameters of a page-mapped SSD.
 
+mod allocation;
 mod caches;
 mod collection;
 mod flash;
 mod reduction;
 
+pub use allocation::Level;
 pub use caches::{MapCache, ReadAhead, ReadCache, SlcCache, WhenFull, WriteBuffer};
 pub use collection::{GarbageCollection, Levelling, Policy, StreamRule, Wear, WriteStreams};
 pub use flash::{Flash, Translation};
@@ -148,6 +150,14 @@ impl Specification {
             .as_ref()
             .map_or(Ok(()), |cache| cache.check(&flash.program_time, collection.shares_stream()))?;
         self.check_stored_sizes()?;
+        require(
+            flash.planes_read_together() == 1 || !self.stored_sizes().vary(),
+            "flash.multi_plane_reads: not where data is compressed or deduplicated, whose units are not on one plane each",
+        )?;
+        require(
+            flash.planes_read_together() == 1 || unit <= flash.page_size.0,
+            "flash.multi_plane_reads: use a translation.unit of at most a page",
+        )?;
         check_memory(
             self.memory_bytes(),
             "it keeps a map of all of its flash (channels, dies, planes, blocks, pages and their size): have less flash, or raise translation.unit",
@@ -158,10 +168,10 @@ impl Specification {
     /// free.
     fn check_room(&self) -> Result<(), String> {
         require(
-            self.blocks_per_die() <= self.flash.blocks_per_die(),
+            self.blocks_per_lane() <= self.flash_blocks_per_lane(),
             &format!(
                 "translation.spare_area: the flash holds capacity.user and at most {:.2} % of it as spare area",
-                (100.0 * self.spare_area_of(self.flash.blocks_per_die())).max(0.0)
+                (100.0 * self.spare_area_of(self.flash_blocks_per_lane())).max(0.0)
             ),
         )?;
         require(
@@ -195,7 +205,7 @@ impl Specification {
             slots_per_row * self.flash.read_time.0 <= 2_000_000_000,
             "flash.read_time: reading a page for every unit of a row must not take more than 2 s",
         )?;
-        let rows = u64::from(self.flash.dies.value)
+        let rows = u64::from(self.lanes())
             * u64::from(self.flash.blocks_per_plane.value)
             * u64::from(self.flash.pages_per_block.value);
         require(
@@ -209,7 +219,7 @@ impl Specification {
         let unit = self.translation.unit.0;
         let sizes = self.stored_sizes();
         let units = self.capacity.user.0 / unit;
-        let blocks = u64::from(self.flash.dies.value) * u64::from(self.blocks_per_die());
+        let blocks = u64::from(self.lanes()) * u64::from(self.blocks_per_lane());
         let rows = blocks * u64::from(self.flash.pages_per_block.value);
         let slots = rows * (self.flash.row_bytes() / unit) * (unit / u64::from(sizes.least()));
         // Map, owners and valid bits; what is known of blocks, and of rows that vary.
@@ -257,7 +267,7 @@ impl Specification {
     /// Blocks of a pool that are not bad from the factory.
     pub fn good_blocks_per_pool(&self) -> u32 {
         let share = self.wear.as_ref().and_then(|wear| wear.bad_block_share.as_ref());
-        let blocks = self.blocks_per_die();
+        let blocks = self.blocks_per_lane();
         blocks - (f64::from(blocks) * share.map_or(0.0, |share| share.value.0)) as u32
     }
 
@@ -265,7 +275,7 @@ impl Specification {
     /// that the collector keeps free and those that are being filled.
     pub fn needed_blocks_per_pool(&self) -> u32 {
         let units = self.capacity.user.0.div_ceil(self.translation.unit.0);
-        let data = units.div_ceil(u64::from(self.flash.dies.value) * self.units_per_block());
+        let data = units.div_ceil(u64::from(self.lanes()) * self.units_per_block());
         let collection = &self.garbage_collection;
         let kept = collection.start_free_blocks.value
             + collection.burst_blocks.value
@@ -273,25 +283,25 @@ impl Specification {
         u32::try_from(data).unwrap_or(u32::MAX).saturating_add(kept)
     }
 
-    /// Erase blocks of a die, over the planes that work together, that data may
-    /// use: those of the user area and of the spare area, in whole blocks.
-    pub fn blocks_per_die(&self) -> u32 {
+    /// Erase blocks of a lane that data may use: those of the user area and of the
+    /// spare area, in whole blocks.
+    pub fn blocks_per_lane(&self) -> u32 {
         let Some(spare_area) = &self.translation.spare_area else {
-            return self.flash.blocks_per_die();
+            return self.flash_blocks_per_lane();
         };
         let bytes = self.capacity.user.0 as f64 * (1.0 + spare_area.value.0);
-        (bytes / self.bytes_per_block_of_dies()).round() as u32
+        (bytes / self.bytes_per_block_of_lanes()).round() as u32
     }
 
-    /// The spare area, over the user area, of a drive whose dies use so many
+    /// The spare area, over the user area, of a drive whose lanes use so many
     /// blocks.
-    pub fn spare_area_of(&self, blocks_per_die: u32) -> f64 {
-        let bytes = f64::from(blocks_per_die) * self.bytes_per_block_of_dies();
+    pub fn spare_area_of(&self, blocks_per_lane: u32) -> f64 {
+        let bytes = f64::from(blocks_per_lane) * self.bytes_per_block_of_lanes();
         bytes / self.capacity.user.0 as f64 - 1.0
     }
 
-    /// Bytes of one block of each die.
-    pub fn bytes_per_block_of_dies(&self) -> f64 {
-        f64::from(self.flash.dies.value) * self.flash.block_bytes() as f64
+    /// Bytes of one block of each lane.
+    pub fn bytes_per_block_of_lanes(&self) -> f64 {
+        f64::from(self.lanes()) * self.flash.block_bytes() as f64
     }
 }

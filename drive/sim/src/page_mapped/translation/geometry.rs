@@ -3,7 +3,8 @@
 //! A slot holds one mapping unit. A row is what one program operation writes:
 //! a page on each plane of a die, or on one where planes work one at a time. A block is what is erased together, and a
 //! pool the dies that it spans: one die, or all dies of a superblock, whose
-//! rows go round the dies.
+//! rows go round the dies. What programs by itself is called a die here, though
+//! it may be a plane that has blocks of its own (a lane of the specification).
 
 use crate::page_mapped::specification::Specification;
 use serde::{Deserialize, Serialize};
@@ -90,9 +91,9 @@ impl Geometry {
         let row_bytes = specification.flash.row_bytes() as u32;
         let density = unit_bytes / specification.stored_sizes().least();
         let slots_per_row = row_bytes / unit_bytes * density;
-        let dies_per_pool = specification.translation.dies_per_pool();
-        let pools = specification.flash.dies.value / dies_per_pool;
-        let blocks = specification.blocks_per_die();
+        let dies_per_pool = specification.lanes_per_pool();
+        let pools = specification.lanes() / dies_per_pool;
+        let blocks = specification.blocks_per_lane();
         let rows_per_block = specification.flash.pages_per_block.value * dies_per_pool;
         let slots_per_block = slots_per_row * rows_per_block;
         let slots = u64::from(pools) * u64::from(blocks) * u64::from(slots_per_block);
@@ -167,6 +168,16 @@ impl Geometry {
             return pool;
         }
         self.die_of_row(pool, slot % self.slots_per_block / self.slots_per_row)
+    }
+
+    /// The plane of a slot, of those that its die reads at a time: where its page is
+    /// in the row, or, of rows on one plane, where its block is.
+    #[inline]
+    pub fn plane_of_slot(&self, slot: u32, planes: u32) -> u32 {
+        match self.slots_per_page < self.slots_per_row {
+            true => slot % self.slots_per_row / self.slots_per_page,
+            false => self.block_of_slot(slot) % self.blocks % planes,
+        }
     }
 
     /// The die of a block's row.

@@ -134,7 +134,7 @@ impl Translation {
             program_times: ProgramTimes::new(&specification.flash),
             erase_ns: specification.flash.erase_time.0 as u32,
             bus_rate: specification.flash.bus_rate.0,
-            unsettled: Unsettled::new(specification.flash.dies.value),
+            unsettled: Unsettled::new(specification.lanes()),
             counters: TranslationCounters::default(),
             geometry,
         };
@@ -205,6 +205,12 @@ impl Translation {
     #[inline]
     pub fn die(&self, slot: u32) -> u32 {
         self.geometry.die_of_slot(slot)
+    }
+
+    /// The plane of a slot, of so many that its die reads at a time.
+    #[inline]
+    pub fn plane(&self, slot: u32, planes: u32) -> u32 {
+        self.geometry.plane_of_slot(slot, planes)
     }
 
     /// The pool that a die is in.

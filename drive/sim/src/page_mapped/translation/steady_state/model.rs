@@ -114,7 +114,9 @@ fn small(drive: &Specification, slots: u32, blocks: u32, units: u32) -> Specific
     flash.page_size.value.0 = unit_bytes * u64::from(row_slots);
     flash.pages_per_block.value = slots / row_slots;
     flash.blocks_per_plane.value = blocks + FREE_BLOCKS + OPEN_BLOCKS;
+    (flash.multi_plane_reads, flash.multi_plane_programs, flash.dies_per_way) = (None, None, None);
     (small.translation.spare_area, small.translation.superblock_dies) = (None, None);
+    small.translation.allocation_order = None;
     small.capacity.user.value.0 = u64::from(units) * unit_bytes;
     let collection = &mut small.garbage_collection;
     collection.start_free_blocks.value = FREE_BLOCKS;

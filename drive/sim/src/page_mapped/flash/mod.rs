@@ -10,13 +10,17 @@
 //! on. Between two stops the operation runs for at least the time that a stop
 //! takes, so that reads without end cannot hold it for ever.
 
-use super::specification::{self, Specification};
+mod die;
+mod together;
+
+use super::specification::{self, Level, Specification};
 use crate::event::{NEVER_NS, Timers};
 use crate::host_interface::transfer_ns;
 use crate::table::prefetch;
 use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
+use die::{Die, State, Suspended, Waiting};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use together::{Lanes, Together};
 
 /// A page read for a command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -27,6 +31,8 @@ pub struct PageRead {
     pub bus_bytes: u32,
     /// Bytes of it that the host asked for.
     pub host_bytes: u32,
+    /// Which of the planes that the die reads together; 0 where it does not.
+    pub plane: u32,
 }
 
 /// Work that no command waits for directly.
@@ -79,88 +85,6 @@ pub enum DieEvent {
     Released(u32),
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-enum State {
-    Idle,
-    Reading(PageRead),
-    Transferring(PageRead),
-    Background {
-        release_bytes: u32,
-        array_start_ns: u64,
-    },
-    /// Background work is being stopped for reads.
-    Suspending,
-}
-
-/// Background work that was stopped for reads.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Suspended {
-    remaining_ns: u64,
-    release_bytes: u32,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Die {
-    state: State,
-    channel: u32,
-    reads: VecDeque<PageRead>,
-    background: VecDeque<BackgroundWork>,
-    suspended: Option<Suspended>,
-}
-
-impl Die {
-    /// Fails unless a loaded die can go on until it is idle.
-    fn check(&self, made: &Self, due_ns: u64, clock: Clock) -> Checked {
-        let Self { state, channel, reads, background, suspended } = self;
-        same!(made; channel);
-        let alone = match state {
-            State::Idle => {
-                ensure(reads.is_empty() && background.is_empty(), "an idle die with work")?;
-                return ensure(due_ns == NEVER_NS && suspended.is_none(), "an idle die");
-            }
-            State::Background { array_start_ns, .. } => {
-                ensure(*array_start_ns <= due_ns, "when a die began")?;
-                suspended.is_none()
-            }
-            State::Suspending => suspended.is_some(),
-            State::Reading(_) | State::Transferring(_) => true,
-        };
-        ensure(alone, "what a die has stopped")?;
-        clock.ensure_due([due_ns])?;
-        clock.ensure_soon(suspended.iter().map(|stopped| stopped.remaining_ns))
-    }
-
-    /// The page reads that it has been given and not delivered.
-    fn page_reads(&self) -> impl Iterator<Item = &PageRead> {
-        let current = match &self.state {
-            State::Reading(read) | State::Transferring(read) => Some(read),
-            _ => None,
-        };
-        current.into_iter().chain(&self.reads)
-    }
-
-    /// What the work that it has been given releases in the write buffer.
-    fn releases(&self) -> impl Iterator<Item = u32> {
-        let current = match self.state {
-            State::Background { release_bytes, .. } => release_bytes,
-            _ => 0,
-        };
-        let stopped = self.suspended.map_or(0, |stopped| stopped.release_bytes);
-        let waiting = self.background.iter().map(|work| work.release_bytes);
-        [current, stopped].into_iter().chain(waiting).filter(|&bytes| bytes > 0)
-    }
-
-    fn idle(channel: u32) -> Self {
-        Self {
-            state: State::Idle,
-            channel,
-            reads: VecDeque::new(),
-            background: VecDeque::new(),
-            suspended: None,
-        }
-    }
-}
-
 /// What it takes to stop background work for reads.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Suspend {
@@ -190,6 +114,8 @@ pub struct Flash {
     bus_rate: u64,
     /// Only dies that stop programs and erases for reads.
     suspend: Option<Suspend>,
+    lanes: Lanes,
+    together: Together,
     array_time: ArrayTime,
 }
 
@@ -202,21 +128,36 @@ impl Flash {
             resume_ns: flash.resume_time.as_ref().map_or(0, |time| time.0),
         });
         let channels = flash.channels.value;
+        let dies_before = specification.dies_before(Level::Channel);
+        let die = |die| Die::idle(die / dies_before % channels);
         Self {
-            dies: (0..flash.dies.value).map(|die| Die::idle(die % channels)).collect(),
+            dies: (0..flash.dies.value).map(die).collect(),
             due_ns: Timers::new(flash.dies.value as usize),
             channel_free_ns: vec![0; channels as usize],
             read_ns: flash.read_time.0,
             bus_rate: flash.bus_rate.0,
             suspend,
+            lanes: Lanes::new(specification),
+            together: Together::new(specification),
             array_time: ArrayTime::default(),
         }
     }
 
     /// Fails unless loaded dies can go on as those that were `made`.
     pub fn check(&self, made: &Self, clock: Clock) -> Checked {
-        let Self { dies, due_ns, channel_free_ns, read_ns, bus_rate, suspend, array_time } = self;
-        same!(made; read_ns, bus_rate, suspend);
+        let Self {
+            dies,
+            due_ns,
+            channel_free_ns,
+            read_ns,
+            bus_rate,
+            suspend,
+            lanes,
+            together,
+            array_time,
+        } = self;
+        same!(made; read_ns, bus_rate, suspend, lanes, together);
+        let planes = lanes.per_die.max(together.planes());
         ensure(
             dies.len() == made.dies.len()
                 && due_ns.count() == made.due_ns.count()
@@ -224,7 +165,7 @@ impl Flash {
             "the dies and channels",
         )?;
         for (index, (die, made)) in (0..).zip(dies.iter().zip(&made.dies)) {
-            die.check(made, due_ns.get(index), clock)?;
+            die.check(made, due_ns.get(index), planes, clock)?;
         }
         let unused = dies.len() as u32..due_ns.count();
         ensure(unused.into_iter().all(|index| due_ns.get(index) == NEVER_NS), "a die too many")?;
@@ -237,13 +178,17 @@ impl Flash {
         self.dies.iter().flat_map(Die::page_reads)
     }
 
-    /// By die: how many rows of the host's it has been given, and what they release
+    /// By lane: how many rows of the host's it has been given, and what they release
     /// in the write buffer.
     pub fn releases(&self) -> Vec<(usize, u64)> {
-        let sum = |die: &Die| {
-            die.releases().fold((0, 0), |(rows, sum), bytes| (rows + 1, sum + u64::from(bytes)))
-        };
-        self.dies.iter().map(sum).collect()
+        let mut sums = vec![(0, 0); self.lanes() as usize];
+        for (index, die) in (0..).zip(&self.dies) {
+            for (plane, bytes) in die.releases() {
+                let (rows, sum) = &mut sums[self.lanes.lane(index, plane) as usize];
+                (*rows, *sum) = (*rows + 1, *sum + u64::from(bytes));
+            }
+        }
+        sums
     }
 
     /// Time that arrays spent so far.
@@ -251,14 +196,28 @@ impl Flash {
         &self.array_time
     }
 
-    /// Number of dies.
-    pub fn dies(&self) -> u32 {
-        self.dies.len() as u32
+    /// Number of lanes: dies, or planes that program by themselves.
+    pub fn lanes(&self) -> u32 {
+        self.dies.len() as u32 * self.lanes.per_die
     }
 
-    /// Whether a die has nothing to do.
+    /// The lanes of a lane's die.
     #[inline]
-    pub fn is_idle(&self, die: u32) -> bool {
+    pub fn lanes_of_die(&self, lane: u32) -> impl Iterator<Item = u32> + use<> {
+        let (lanes, (die, _)) = (self.lanes, self.lanes.place(lane));
+        (0..lanes.per_die).map(move |plane| lanes.lane(die, plane))
+    }
+
+    /// Planes that a die reads for the host at a time.
+    #[inline]
+    pub fn planes_read_together(&self) -> u32 {
+        self.together.reads
+    }
+
+    /// Whether a lane's die has nothing to do.
+    #[inline]
+    pub fn is_idle(&self, lane: u32) -> bool {
+        let (die, _) = self.lanes.place(lane);
         matches!(self.dies[die as usize].state, State::Idle)
     }
 
@@ -270,13 +229,21 @@ impl Flash {
 
     /// Queues a page read.
     #[inline]
-    pub fn read(&mut self, now_ns: u64, die: u32, read: PageRead) {
+    pub fn read(&mut self, now_ns: u64, lane: u32, mut read: PageRead) {
+        let (die, plane) = self.lanes.place(lane);
+        if self.lanes.per_die > 1 {
+            read.plane = plane;
+        }
         let state = &mut self.dies[die as usize];
         if let State::Idle = state.state {
             self.start_read(now_ns, die, read);
             return;
         }
         state.reads.push_back(read);
+        if self.together.reads > 1 {
+            self.join_reads(now_ns, die);
+        }
+        let state = &mut self.dies[die as usize];
         if let (State::Background { release_bytes, array_start_ns }, Some(suspend)) =
             (state.state, self.suspend)
         {
@@ -292,40 +259,57 @@ impl Flash {
 
     /// Queues background work.
     #[inline]
-    pub fn work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
+    pub fn work(&mut self, now_ns: u64, lane: u32, work: BackgroundWork) {
+        let (die, plane) = self.lanes.place(lane);
         let state = &mut self.dies[die as usize];
+        let waiting = Waiting { work, plane };
         match state.state {
-            State::Idle => self.start_first_work(now_ns, die, work),
-            _ => state.background.push_back(work),
+            State::Idle => self.start_first_work(now_ns, die, waiting),
+            _ => state.background.push_back(waiting),
         }
     }
 
     /// Starts work on a die that had none.
     // Not where work is queued, which is more often: queueing is short.
     #[inline(never)]
-    fn start_first_work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
+    fn start_first_work(&mut self, now_ns: u64, die: u32, work: Waiting) {
         self.start_work(now_ns, die, work);
     }
 
-    /// Handles the earliest event of a die. Returns which die, and what the
+    /// Handles the earliest event of a die. Returns which lane, and what the
     /// event means.
     #[inline(always)]
     pub fn step(&mut self) -> (u32, DieEvent) {
         let (now_ns, die) = (self.due_ns.next_ns(), self.due_ns.next());
-        let event = match self.dies[die as usize].state {
+        let Die { state, plane, reads_beside, work_beside, .. } = &self.dies[die as usize];
+        let (event, lane) = match *state {
             State::Reading(read) => {
-                let bus_ns = transfer_ns(u64::from(read.bus_bytes), self.bus_rate);
-                let end_ns = self.transfer(now_ns, die, bus_ns);
-                self.enter(die, State::Transferring(read), end_ns);
+                self.start_transfer(now_ns, die, read);
                 return (die, DieEvent::Underway);
             }
-            State::Transferring(read) => DieEvent::Delivered(read),
-            State::Background { release_bytes, .. } => DieEvent::Released(release_bytes),
-            State::Suspending => DieEvent::Underway,
+            State::Transferring(read) if *reads_beside > 0 => {
+                self.transfer_beside(now_ns, die);
+                return (self.lanes.lane(die, 0), DieEvent::Delivered(read));
+            }
+            State::Background { release_bytes, .. } if *work_beside > 0 => {
+                return self.end_one(now_ns, die, release_bytes);
+            }
+            State::Transferring(read) => (DieEvent::Delivered(read), self.lanes.lane(die, 0)),
+            State::Background { release_bytes, .. } => {
+                (DieEvent::Released(release_bytes), self.lanes.lane(die, *plane))
+            }
+            State::Suspending => (DieEvent::Underway, die),
             State::Idle => unreachable!("an idle die is never due"),
         };
         self.start_next(now_ns, die);
-        (die, event)
+        (lane, event)
+    }
+
+    #[inline(always)]
+    fn start_transfer(&mut self, now_ns: u64, die: u32, read: PageRead) {
+        let bus_ns = transfer_ns(u64::from(read.bus_bytes), self.bus_rate);
+        let end_ns = self.transfer(now_ns, die, bus_ns);
+        self.enter(die, State::Transferring(read), end_ns);
     }
 
     /// Starts what comes next on a die: reads, then what was stopped for them,
@@ -342,7 +326,7 @@ impl Flash {
             self.enter(die, background, array_start_ns + remaining_ns);
         } else if let Some(work) = state.background.pop_front() {
             // It has been waiting for long, and the next one's turn is soon.
-            state.background.front().inspect(|next| prefetch(*next));
+            state.background.front().inspect(|next| prefetch(&next.work));
             self.start_work(now_ns, die, work);
         } else {
             self.enter(die, State::Idle, NEVER_NS);
@@ -351,12 +335,21 @@ impl Flash {
 
     #[inline]
     fn start_read(&mut self, now_ns: u64, die: u32, read: PageRead) {
+        if self.together.reads > 1 {
+            self.gather_reads(die, read);
+        }
         self.array_time.read_ns += self.read_ns;
         self.enter(die, State::Reading(read), now_ns + self.read_ns);
     }
 
     #[inline(always)]
-    fn start_work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
+    fn start_work(&mut self, now_ns: u64, die: u32, begun: Waiting) {
+        let mut work = begun.work;
+        self.dies[die as usize].plane = begun.plane;
+        let release_bytes = work.release_bytes;
+        if self.together.programs > 1 {
+            work = self.gather_work(die, begun);
+        }
         let array_ns = u64::from(work.array_ns);
         // Only an erase has no data to pass.
         let array_start_ns = if work.bus_ns > 0 {
@@ -366,7 +359,7 @@ impl Flash {
             self.array_time.erase_ns += array_ns;
             now_ns
         };
-        let background = State::Background { release_bytes: work.release_bytes, array_start_ns };
+        let background = State::Background { release_bytes, array_start_ns };
         self.enter(die, background, array_start_ns + array_ns);
     }
 
@@ -386,81 +379,4 @@ impl Flash {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const US: u64 = 1_000;
-
-    /// One die with 50 us reads, and transfers that take no time to speak of.
-    fn one_die(suspend: Option<Suspend>) -> Flash {
-        Flash {
-            dies: vec![Die::idle(0)],
-            due_ns: Timers::new(1),
-            channel_free_ns: vec![0],
-            read_ns: 50 * US,
-            bus_rate: u64::MAX,
-            suspend,
-            array_time: ArrayTime::default(),
-        }
-    }
-
-    fn read() -> PageRead {
-        PageRead { command: 0, bus_bytes: 0, host_bytes: 0 }
-    }
-
-    /// Handles events until the die is idle: when reads were delivered and when
-    /// background work was done.
-    fn play(flash: &mut Flash, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let (mut delivered, mut done) = (Vec::new(), Vec::new());
-        let mut reads_ns = reads_ns.iter().copied().peekable();
-        loop {
-            let event_ns = flash.next_event_ns();
-            if let Some(read_ns) = reads_ns.next_if(|&read_ns| read_ns <= event_ns) {
-                flash.read(read_ns, 0, read());
-                continue;
-            }
-            if event_ns == NEVER_NS {
-                return (delivered, done);
-            }
-            match flash.step() {
-                (_, DieEvent::Underway) => {}
-                (_, DieEvent::Delivered(_)) => delivered.push(event_ns),
-                (_, DieEvent::Released(_)) => done.push(event_ns),
-            }
-        }
-    }
-
-    fn program_and_reads(suspend: Option<Suspend>, reads_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
-        let mut flash = one_die(suspend);
-        let work = BackgroundWork { bus_ns: 0, array_ns: 1_000_000, release_bytes: 1 };
-        flash.work(0, 0, work);
-        play(&mut flash, reads_ns)
-    }
-
-    const SUSPEND: Option<Suspend> = Some(Suspend { suspend_ns: 20 * US, resume_ns: 30 * US });
-
-    #[test]
-    fn a_read_waits_for_a_program_or_stops_it() {
-        assert_eq!(program_and_reads(None, &[400 * US]), (vec![1_050 * US], vec![1_000 * US]));
-        // 20 us to stop, 50 us to read; the program still needs 600 us, and 30
-        // us to take up again.
-        assert_eq!(program_and_reads(SUSPEND, &[400 * US]), (vec![470 * US], vec![1_100 * US]));
-        // Reads that arrive meanwhile go before the program.
-        let (delivered, done) = program_and_reads(SUSPEND, &[400 * US, 410 * US]);
-        assert_eq!((delivered, done), (vec![470 * US, 520 * US], vec![1_150 * US]));
-    }
-
-    #[test]
-    fn a_program_near_its_end_is_not_stopped() {
-        let (delivered, done) = program_and_reads(SUSPEND, &[985 * US]);
-        assert_eq!((delivered, done), (vec![1_050 * US], vec![1_000 * US]));
-    }
-
-    #[test]
-    fn reads_without_end_leave_a_program_some_progress() {
-        let reads_ns: Vec<u64> = (0..2_000).map(|read| read * 110 * US).collect();
-        let (delivered, done) = program_and_reads(SUSPEND, &reads_ns);
-        assert_eq!(delivered.len(), 2_000);
-        assert!(done[0] < 20_000 * US, "done after {} us", done[0] / US);
-    }
-}
+mod tests;
