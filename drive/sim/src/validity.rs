@@ -28,6 +28,20 @@ macro_rules! same {
 }
 pub(crate) use same;
 
+/// Fails unless a part that some drives have is there both as loaded and as made, and
+/// can go on; or is not there.
+pub fn both<'a, T>(
+    loaded: Option<&'a T>,
+    made: Option<&'a T>,
+    check: impl FnOnce(&'a T, &'a T) -> Checked,
+) -> Checked {
+    match (loaded, made) {
+        (Some(loaded), Some(made)) => check(loaded, made),
+        (None, None) => Ok(()),
+        _ => ensure(false, "a part of the drive that is missing or too many"),
+    }
+}
+
 /// What counts of bytes, units or operations stay below: 2^60 can be added to
 /// for ever.
 const COUNT_MAX: u64 = 1 << 60;

@@ -156,6 +156,7 @@ impl PageMapped {
         let power = self.power_so_far(at_ns);
         let mut restarted = Self::new(&self.specification.clone(), self.seed);
         std::mem::swap(&mut restarted.translation, &mut self.translation);
+        restarted.inherit_variation(self);
         restarted.slc_cache = self.slc_cache.take().map(SlcCache::restarted);
         restarted.map_cache = self.map_cache.take().map(MapCache::restarted);
         restarted.power = power;

@@ -181,9 +181,8 @@ impl PageMapped {
             }
             if !cache.waiting.iter().any(|&(on_its_way, _)| on_its_way == page) {
                 let bus_bytes = cache.page_bytes;
-                let command = MAP | page;
-                let read = PageRead { command, bus_bytes, host_bytes: 0, plane: 0 };
-                self.flash.read(now_ns, page % cache.dies, read);
+                let read = PageRead { command: MAP | page, bus_bytes, host_bytes: 0 };
+                self.flash.read_of_plane(now_ns, page % cache.dies, 0, read);
             }
             cache.waiting.push((page, tag));
             waits = true;

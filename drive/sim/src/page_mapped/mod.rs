@@ -16,6 +16,7 @@ mod background;
 mod command;
 mod content;
 mod counters;
+mod die_events;
 mod durability;
 mod flash;
 mod idle_timer;
@@ -31,6 +32,7 @@ pub mod specification;
 mod tests;
 mod translation;
 mod truths;
+mod upkeep;
 mod validity;
 mod writes;
 
@@ -45,7 +47,7 @@ use background::BackgroundCollection;
 use command::{Command, Piece, UnitGrid};
 use content::StoredSizes;
 use durability::Barrier;
-use flash::{DieEvent, Flash};
+use flash::Flash;
 use fourcorners_target::Completion;
 use fourcorners_workload::{Operation, Request};
 use map_cache::MapCache;
@@ -57,6 +59,7 @@ use slc_cache::SlcCache;
 use std::collections::VecDeque;
 use std::ops::Range;
 use translation::{RowWork, Traffic, Translation};
+use upkeep::Upkeep;
 use writes::{LOOK_AHEAD, PIECE_BYTES_MAX};
 
 /// Pending events other than those of the dies; the number is a command's tag.
@@ -148,6 +151,8 @@ pub struct PageMapped {
     background: Option<BackgroundCollection>,
     /// Only drives whose power is specified.
     power: Option<Power>,
+    /// Only drives that have more to do than commands, or get them late.
+    upkeep: Option<Box<Upkeep>>,
     flash: Flash,
     translation: Translation,
     events: EventQueue<Event>,
@@ -217,7 +222,8 @@ impl PageMapped {
             slc_cache: SlcCache::new(specification),
             background: BackgroundCollection::new(&specification.garbage_collection),
             power: specification.power.as_ref().map(Power::new),
-            flash: Flash::new(specification),
+            upkeep: Upkeep::new(specification, seed).map(Box::new),
+            flash: Flash::new(specification, seed),
             translation: Translation::new(specification, seed),
             events: EventQueue::default(),
             work: Vec::new(),
@@ -242,7 +248,10 @@ impl PageMapped {
             }
             Operation::Write | Operation::Flush => self.write_overhead_ns,
         };
-        let taken_up_ns = self.interface.take_up(arrival_ns, overhead_ns);
+        let taken_up_ns = match self.upkeep {
+            None => self.interface.take_up(arrival_ns, overhead_ns),
+            Some(_) => self.take_up_after_upkeep(arrival_ns, overhead_ns, tag),
+        };
         if operation == Operation::Write {
             self.admit_write(taken_up_ns, tag);
         } else {
@@ -353,22 +362,11 @@ impl Device for PageMapped {
     fn step(&mut self, done: &mut Vec<Completion>) {
         let die_ns = self.flash.next_event_ns();
         if die_ns < self.events.next_ns() {
-            let (die, event) = self.flash.step();
-            match event {
-                DieEvent::Underway => return,
-                DieEvent::Delivered(read) => self.deliver(die_ns, read),
-                DieEvent::Released(bytes) => {
-                    if bytes > 0 {
-                        self.settled(die_ns, die, done);
-                        self.released(die_ns, bytes);
-                    }
-                    self.drain(die_ns, die);
-                }
-            }
-            if self.background.is_some() {
-                for lane in self.flash.lanes_of_die(die) {
-                    self.collect_in_background(die_ns, lane);
-                }
+            if self.flash.is_plain() {
+                let (die, event) = self.flash.step();
+                self.after_die(die_ns, die, event, done);
+            } else {
+                self.step_planes(die_ns, done);
             }
             return;
         }
@@ -398,7 +396,8 @@ impl Device for PageMapped {
     fn purge(&mut self, at_ns: u64) {
         let power = self.power_so_far(at_ns);
         let fresh = Self::new(&self.specification, self.seed);
-        let used = std::mem::replace(self, fresh);
+        let mut used = std::mem::replace(self, fresh);
+        self.inherit_variation(&mut used);
         self.translation.inherit(used.translation);
         self.power = power;
     }

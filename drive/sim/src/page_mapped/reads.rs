@@ -88,16 +88,26 @@ impl PageMapped {
         unit
     }
 
-    #[inline]
+    #[inline(always)]
     fn read_page(&mut self, now_ns: u64, slot: u32, units: u32, command: u32, host_bytes: u32) {
         let bus_bytes = (u64::from(units) * self.units.unit_bytes) as u32;
         let die = self.translation.die(slot);
+        let read = PageRead { command, bus_bytes, host_bytes };
+        if self.flash.is_plain() {
+            self.flash.read(now_ns, die, read);
+        } else {
+            self.read_page_of_plane(now_ns, slot, read);
+        }
+    }
+
+    // Apart from the way of most drives, which is shorter without it.
+    #[inline(never)]
+    fn read_page_of_plane(&mut self, now_ns: u64, slot: u32, read: PageRead) {
         let plane = match self.flash.planes_read_together() {
             1 => 0,
             planes => self.translation.plane(slot, planes),
         };
-        let read = PageRead { command, bus_bytes, host_bytes, plane };
-        self.flash.read(now_ns, die, read);
+        self.flash.read_of_plane(now_ns, self.translation.die(slot), plane, read);
     }
 
     /// What a sequential read finds in the read buffer: the first unit that it

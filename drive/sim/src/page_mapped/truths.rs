@@ -2,6 +2,7 @@
 
 use super::specification::{Specification, WhenFull};
 use crate::host_interface::host_truths;
+use crate::specification::{Nanoseconds, Parameter, Share};
 use crate::truth::{Treatment, Truth, Truths, Unit, seconds};
 
 /// Rate of all dies over the link's up to which the link does not limit what they
@@ -46,6 +47,7 @@ impl Specification {
         self.collection_truths(treatment, &mut truths);
         self.write_truths(treatment, &mut truths);
         self.content_truths(&mut truths);
+        self.variation_truths(&mut truths);
         truths.into_list()
     }
 
@@ -83,6 +85,8 @@ impl Specification {
             _ if burst == 0.0 => Some(0.0),
             // How many planes' rows a die then has to program together is not known.
             _ if self.flash.rows_together() > 1 => None,
+            // All wait for the die that takes the longest.
+            _ if self.programs_vary() => None,
             Some(valid) => Some((burst + 1.0) * self.reclaiming_s(treatment, valid)),
             None => None,
         };
@@ -183,6 +187,45 @@ impl Specification {
         }
     }
 
+    /// What differs from one operation to the next: 0 where nothing does.
+    fn variation_truths(&self, truths: &mut Truths) {
+        let variation = self.variation.as_ref();
+        let share = |share: Option<&Parameter<Share>>| share.map_or(0.0, |share| share.value.0);
+        let time = |time: Option<&Parameter<Nanoseconds>>| time.map_or(0.0, |time| seconds(time.0));
+        for (name, value) in [
+            ("program_spread", variation.and_then(|v| v.program_spread.as_ref())),
+            ("erase_spread", variation.and_then(|v| v.erase_spread.as_ref())),
+            ("read_retry_share", variation.and_then(|v| v.read_retry_share.as_ref())),
+        ] {
+            truths.add(name, share(value), Unit::Share);
+        }
+        for (name, value) in [
+            ("read_retry_time", variation.and_then(|v| v.read_retry_time.as_ref())),
+            ("housekeeping_time", variation.and_then(|v| v.housekeeping_time.as_ref())),
+            ("housekeeping_interval", variation.and_then(|v| v.housekeeping_interval.as_ref())),
+            ("link_jitter", variation.and_then(|v| v.link_jitter.as_ref())),
+            ("thermal_time_constant", self.thermal.as_ref().map(|heat| &heat.time_constant)),
+        ] {
+            truths.add(name, time(value), Unit::Seconds);
+        }
+        let volume = variation.and_then(|v| v.housekeeping_volume.as_ref());
+        let volume = volume.map_or(0.0, |volume| volume.0 as f64);
+        truths.add("housekeeping_volume", volume, Unit::Bytes);
+        for (name, rate) in [
+            ("thermal_limit_rate", self.thermal.as_ref().map(|heat| &heat.limit_rate)),
+            ("throttled_rate", self.thermal.as_ref().map(|heat| &heat.throttled_rate)),
+        ] {
+            truths.add(name, rate.map_or(0.0, |rate| rate.0 as f64), Unit::BytesPerSecond);
+        }
+    }
+
+    /// Whether programs or erases take different times.
+    fn programs_vary(&self) -> bool {
+        self.variation
+            .as_ref()
+            .is_some_and(|v| v.program_spread.is_some() || v.erase_spread.is_some())
+    }
+
     /// The spare area, over the user area, without so many blocks of each pool.
     fn spare_area_without(&self, blocks: f64) -> f64 {
         let bytes =
@@ -222,7 +265,9 @@ impl Specification {
         let lanes = f64::from(self.lanes());
         // Rows that are programmed together have to wait for each other besides.
         let rows = if self.flash.rows_together() > 1 { ROWS_PER_DIE_MIN } else { 1.0 };
-        if self.write_buffer.size.0 as f64 <= rows * lanes * self.row_bytes() {
+        // Nor where dies wait for others that take longer.
+        let small = self.write_buffer.size.0 as f64 <= rows * lanes * self.row_bytes();
+        if small || self.programs_vary() {
             return None;
         }
         let program_s = seconds(self.flash.program_time.0);

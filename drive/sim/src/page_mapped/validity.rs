@@ -1,20 +1,7 @@
 //! What must hold of a loaded page-mapped SSD.
 
 use super::{Event, IdleWork, PageMapped, read_ahead};
-use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
-
-/// A part that some drives have: as loaded, and as made.
-fn both<'a, T>(
-    loaded: Option<&'a T>,
-    made: Option<&'a T>,
-    check: impl FnOnce(&'a T, &'a T) -> Checked,
-) -> Checked {
-    match (loaded, made) {
-        (Some(loaded), Some(made)) => check(loaded, made),
-        (None, None) => Ok(()),
-        _ => ensure(false, "a part of the drive that is missing or too many"),
-    }
-}
+use crate::validity::{Checked, Clock, both, ensure, ensure_counts, same};
 
 impl PageMapped {
     /// Fails unless a loaded drive, in which no command is, can go on as one that
@@ -55,6 +42,7 @@ impl PageMapped {
             slc_cache,
             background,
             power,
+            upkeep,
             flash,
             translation,
             events,
@@ -113,6 +101,7 @@ impl PageMapped {
             background.check(made, clock, collects)
         })?;
         both(power.as_ref(), made.power.as_ref(), |power, made| power.check(made))?;
+        both(upkeep.as_deref(), made.upkeep.as_deref(), |upkeep, made| upkeep.check(made, clock))?;
 
         // Every row on its way to flash is work of a die.
         let given: Vec<usize> = flash.releases().iter().map(|&(rows, _)| rows).collect();

@@ -247,7 +247,7 @@ impl PageMapped {
     }
 
     /// Lets a die that has nothing to do fold a row of the SLC cache.
-    #[inline]
+    #[inline(always)]
     pub(super) fn drain(&mut self, now_ns: u64, die: u32) {
         if let Some(cache) = &mut self.slc_cache
             && self.flash.is_idle(die)

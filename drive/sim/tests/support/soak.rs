@@ -152,6 +152,9 @@ fn page_mapped_file(dice: &mut Dice) -> String {
             more += &parameter("spread_max", &dice.number(1, 20).to_string());
         }
     }
+    if dice.once_in(3) {
+        more += &variation(dice);
+    }
     let mut text = drive_file(dies, planes, blocks, pages, unit_pages, &more);
     if dice.once_in(3) {
         let lines = parameter("suspend_time", "20 us") + &parameter("resume_time", "15 us");
@@ -186,6 +189,35 @@ fn page_mapped_file(dice: &mut Dice) -> String {
     .replace("unit = { value = \"4 KiB\"", &format!("unit = {{ value = \"{unit_kib} KiB\""))
     // Nothing takes no time at all.
     .replace("\"0 us\"", "\"1 us\"")
+}
+
+/// What differs from one operation to the next, and heat.
+fn variation(dice: &mut Dice) -> String {
+    let mut text = String::from("[variation]\n");
+    for (name, value) in
+        [("program_spread", "30 %"), ("erase_spread", "100 %"), ("link_jitter", "20 us")]
+    {
+        if dice.once_in(2) {
+            text += &parameter(name, value);
+        }
+    }
+    if dice.once_in(2) {
+        text += &parameter("read_retry_share", "5 %");
+        text += &parameter("read_retry_time", "300 us");
+    }
+    if dice.once_in(2) {
+        text += &parameter("housekeeping_time", "3 ms");
+        text += &parameter("housekeeping_volume", "1 MiB");
+        text += &parameter("housekeeping_interval", "50 ms");
+    }
+    if dice.once_in(2) {
+        text += "[thermal]\n";
+        text += &parameter("time_constant", "1 s");
+        text += &parameter("limit_rate", "20 MB/s");
+        text += &parameter("resume_rate", "10 MB/s");
+        text += &parameter("throttled_rate", "5 MB/s");
+    }
+    text
 }
 
 /// What planes do together, and where rows go.

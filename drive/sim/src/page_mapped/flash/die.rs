@@ -1,5 +1,6 @@
 //! One die: what it does, and what waits for it.
 
+use super::together::Planes;
 use super::{BackgroundWork, PageRead};
 use crate::event::NEVER_NS;
 use crate::validity::{Checked, Clock, ensure, same};
@@ -30,44 +31,24 @@ pub struct Suspended {
 pub struct Die {
     pub state: State,
     pub channel: u32,
-    /// The plane of the background work under way, or that was stopped.
-    pub plane: u32,
-    /// How many of the reads that wait, from the front, share the array operation
-    /// under way; and of the background work.
-    pub reads_beside: u32,
-    /// See `reads_beside`.
-    pub work_beside: u32,
     pub reads: VecDeque<PageRead>,
-    pub background: VecDeque<Waiting>,
+    pub background: VecDeque<BackgroundWork>,
     pub suspended: Option<Suspended>,
-}
-
-/// Background work, and the plane that it is for.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Waiting {
-    pub work: BackgroundWork,
-    pub plane: u32,
+    /// Only where planes share operations, or are lanes.
+    pub planes: Option<Box<Planes>>,
 }
 
 impl Die {
     /// Fails unless a loaded die can go on until it is idle.
-    pub fn check(&self, made: &Self, due_ns: u64, planes: u32, clock: Clock) -> Checked {
-        let Self { state, channel, plane, reads_beside, work_beside, reads, background, suspended } =
-            self;
+    pub fn check(&self, made: &Self, due_ns: u64, plane_count: u32, clock: Clock) -> Checked {
+        let Self { state, channel, reads, background, suspended, planes } = self;
         same!(made; channel);
-        let reading = matches!(state, State::Reading(_) | State::Transferring(_));
-        let working = suspended.is_some() || matches!(state, State::Background { .. });
-        let (reads_most, work_most) = (
-            if reading { reads.len().min(planes as usize - 1) } else { 0 },
-            if working { background.len().min(planes as usize - 1) } else { 0 },
-        );
-        ensure(
-            *reads_beside as usize <= reads_most && *work_beside as usize <= work_most,
-            "what shares an operation",
-        )?;
-        let known = background.iter().all(|waiting| waiting.plane < planes);
-        let known = known && self.page_reads().all(|read| read.plane < planes);
-        ensure(known && *plane < planes, "a plane")?;
+        ensure(planes.is_some() == made.planes.is_some(), "the planes of a die")?;
+        if let Some(planes) = planes {
+            let reading = matches!(state, State::Reading(_) | State::Transferring(_));
+            let working = suspended.is_some() || matches!(state, State::Background { .. });
+            planes.check(plane_count, (reading, reads.len()), (working, background.len()))?;
+        }
         let alone = match state {
             State::Idle => {
                 ensure(reads.is_empty() && background.is_empty(), "an idle die with work")?;
@@ -102,22 +83,25 @@ impl Die {
             _ => 0,
         };
         let stopped = self.suspended.map_or(0, |stopped| stopped.release_bytes);
-        let waiting = self.background.iter();
-        let waiting = waiting.map(|waiting| (waiting.plane, waiting.work.release_bytes));
-        let begun = [(self.plane, current), (self.plane, stopped)];
-        begun.into_iter().chain(waiting).filter(|&(_, bytes)| bytes > 0)
+        let planes = self.planes.as_ref();
+        let plane = planes.map_or(0, |planes| planes.working);
+        let plane_of = move |index: usize| planes.map_or(0, |planes| planes.work[index]);
+        let waiting = self.background.iter().enumerate();
+        let waiting = waiting.map(move |(index, work)| (plane_of(index), work.release_bytes));
+        [(plane, current), (plane, stopped)]
+            .into_iter()
+            .chain(waiting)
+            .filter(|&(_, bytes)| bytes > 0)
     }
 
-    pub fn idle(channel: u32) -> Self {
+    pub fn idle(channel: u32, planes: Option<Planes>) -> Self {
         Self {
             state: State::Idle,
             channel,
-            plane: 0,
-            reads_beside: 0,
-            work_beside: 0,
             reads: VecDeque::new(),
             background: VecDeque::new(),
             suspended: None,
+            planes: planes.map(Box::new),
         }
     }
 }

@@ -10,17 +10,19 @@
 //! on. Between two stops the operation runs for at least the time that a stop
 //! takes, so that reads without end cannot hold it for ever.
 
+mod check;
 mod die;
 mod together;
+mod variation;
 
 use super::specification::{self, Level, Specification};
 use crate::event::{NEVER_NS, Timers};
 use crate::host_interface::transfer_ns;
 use crate::table::prefetch;
-use crate::validity::{Checked, Clock, ensure, ensure_counts, same};
-use die::{Die, State, Suspended, Waiting};
+use die::{Die, State, Suspended};
 use serde::{Deserialize, Serialize};
-use together::{Lanes, Together};
+use together::{Lanes, Planes, Together};
+use variation::Variation;
 
 /// A page read for a command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -31,8 +33,6 @@ pub struct PageRead {
     pub bus_bytes: u32,
     /// Bytes of it that the host asked for.
     pub host_bytes: u32,
-    /// Which of the planes that the die reads together; 0 where it does not.
-    pub plane: u32,
 }
 
 /// Work that no command waits for directly.
@@ -116,12 +116,16 @@ pub struct Flash {
     suspend: Option<Suspend>,
     lanes: Lanes,
     together: Together,
+    /// Only where times of operations vary.
+    variation: Option<Box<Variation>>,
+    /// See [`Flash::is_plain`].
+    plain: bool,
     array_time: ArrayTime,
 }
 
 impl Flash {
-    /// Idle dies as the specification has them.
-    pub fn new(specification: &Specification) -> Self {
+    /// Idle dies as the specification has them. `seed` is for times that vary.
+    pub fn new(specification: &Specification, seed: u64) -> Self {
         let flash = &specification.flash;
         let suspend = flash.suspend_time.as_ref().map(|time| Suspend {
             suspend_ns: time.0,
@@ -129,7 +133,10 @@ impl Flash {
         });
         let channels = flash.channels.value;
         let dies_before = specification.dies_before(Level::Channel);
-        let die = |die| Die::idle(die / dies_before % channels);
+        let planes = Planes::new(specification);
+        let variation = Variation::new(specification, seed).map(Box::new);
+        let plain = planes.is_none() && variation.is_none();
+        let die = |die: u32| Die::idle(die / dies_before % channels, planes.clone());
         Self {
             dies: (0..flash.dies.value).map(die).collect(),
             due_ns: Timers::new(flash.dies.value as usize),
@@ -139,61 +146,20 @@ impl Flash {
             suspend,
             lanes: Lanes::new(specification),
             together: Together::new(specification),
+            variation,
+            plain,
             array_time: ArrayTime::default(),
         }
-    }
-
-    /// Fails unless loaded dies can go on as those that were `made`.
-    pub fn check(&self, made: &Self, clock: Clock) -> Checked {
-        let Self {
-            dies,
-            due_ns,
-            channel_free_ns,
-            read_ns,
-            bus_rate,
-            suspend,
-            lanes,
-            together,
-            array_time,
-        } = self;
-        same!(made; read_ns, bus_rate, suspend, lanes, together);
-        let planes = lanes.per_die.max(together.planes());
-        ensure(
-            dies.len() == made.dies.len()
-                && due_ns.count() == made.due_ns.count()
-                && channel_free_ns.len() == made.channel_free_ns.len(),
-            "the dies and channels",
-        )?;
-        for (index, (die, made)) in (0..).zip(dies.iter().zip(&made.dies)) {
-            die.check(made, due_ns.get(index), planes, clock)?;
-        }
-        let unused = dies.len() as u32..due_ns.count();
-        ensure(unused.into_iter().all(|index| due_ns.get(index) == NEVER_NS), "a die too many")?;
-        clock.ensure_soon(channel_free_ns.iter().copied())?;
-        ensure_counts([array_time.read_ns, array_time.program_ns, array_time.erase_ns])
-    }
-
-    /// The page reads that dies have been given and not delivered.
-    pub fn page_reads(&self) -> impl Iterator<Item = &PageRead> {
-        self.dies.iter().flat_map(Die::page_reads)
-    }
-
-    /// By lane: how many rows of the host's it has been given, and what they release
-    /// in the write buffer.
-    pub fn releases(&self) -> Vec<(usize, u64)> {
-        let mut sums = vec![(0, 0); self.lanes() as usize];
-        for (index, die) in (0..).zip(&self.dies) {
-            for (plane, bytes) in die.releases() {
-                let (rows, sum) = &mut sums[self.lanes.lane(index, plane) as usize];
-                (*rows, *sum) = (*rows + 1, *sum + u64::from(bytes));
-            }
-        }
-        sums
     }
 
     /// Time that arrays spent so far.
     pub fn array_time(&self) -> &ArrayTime {
         &self.array_time
+    }
+
+    /// Goes on with the random numbers of one that is replaced.
+    pub fn inherit(&mut self, used: &mut Self) {
+        self.variation = used.variation.take();
     }
 
     /// Number of lanes: dies, or planes that program by themselves.
@@ -227,21 +193,29 @@ impl Flash {
         self.due_ns.next_ns()
     }
 
-    /// Queues a page read.
+    /// Whether neither planes share operations or are lanes, nor times vary: what most
+    /// drives are. They go the short way, which `PLAIN` stands for here.
     #[inline]
-    pub fn read(&mut self, now_ns: u64, lane: u32, mut read: PageRead) {
-        let (die, plane) = self.lanes.place(lane);
-        if self.lanes.per_die > 1 {
-            read.plane = plane;
-        }
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// Queues a page read; of a drive that is not plain see [`Self::read_of_plane`].
+    #[inline(never)]
+    pub fn read(&mut self, now_ns: u64, die: u32, read: PageRead) {
+        self.take_read::<true>(now_ns, die, read);
+    }
+
+    #[inline(always)]
+    fn take_read<const PLAIN: bool>(&mut self, now_ns: u64, die: u32, read: PageRead) {
         let state = &mut self.dies[die as usize];
         if let State::Idle = state.state {
-            self.start_read(now_ns, die, read);
+            self.start_read::<PLAIN>(now_ns, die, read);
             return;
         }
         state.reads.push_back(read);
-        if self.together.reads > 1 {
-            self.join_reads(now_ns, die);
+        if !PLAIN && self.join_reads(now_ns, die) {
+            return;
         }
         let state = &mut self.dies[die as usize];
         if let (State::Background { release_bytes, array_start_ns }, Some(suspend)) =
@@ -260,49 +234,46 @@ impl Flash {
     /// Queues background work.
     #[inline]
     pub fn work(&mut self, now_ns: u64, lane: u32, work: BackgroundWork) {
-        let (die, plane) = self.lanes.place(lane);
+        let die = if self.plain { lane } else { self.die_of_work(lane) };
         let state = &mut self.dies[die as usize];
-        let waiting = Waiting { work, plane };
         match state.state {
-            State::Idle => self.start_first_work(now_ns, die, waiting),
-            _ => state.background.push_back(waiting),
+            State::Idle => self.start_first_work(now_ns, die, work),
+            _ => state.background.push_back(work),
         }
     }
 
     /// Starts work on a die that had none.
     // Not where work is queued, which is more often: queueing is short.
     #[inline(never)]
-    fn start_first_work(&mut self, now_ns: u64, die: u32, work: Waiting) {
-        self.start_work(now_ns, die, work);
+    fn start_first_work(&mut self, now_ns: u64, die: u32, work: BackgroundWork) {
+        match self.plain {
+            true => self.start_work::<true>(now_ns, die, work),
+            false => self.start_work::<false>(now_ns, die, work),
+        }
     }
 
-    /// Handles the earliest event of a die. Returns which lane, and what the
-    /// event means.
+    /// Handles the earliest event of a die. Returns which die, and what the event means;
+    /// of a drive that is not plain see [`Self::step_planes`].
     #[inline(always)]
     pub fn step(&mut self) -> (u32, DieEvent) {
         let (now_ns, die) = (self.due_ns.next_ns(), self.due_ns.next());
-        let Die { state, plane, reads_beside, work_beside, .. } = &self.dies[die as usize];
-        let (event, lane) = match *state {
+        (die, self.step_die::<true>(now_ns, die))
+    }
+
+    #[inline(always)]
+    fn step_die<const PLAIN: bool>(&mut self, now_ns: u64, die: u32) -> DieEvent {
+        let event = match self.dies[die as usize].state {
             State::Reading(read) => {
                 self.start_transfer(now_ns, die, read);
-                return (die, DieEvent::Underway);
+                return DieEvent::Underway;
             }
-            State::Transferring(read) if *reads_beside > 0 => {
-                self.transfer_beside(now_ns, die);
-                return (self.lanes.lane(die, 0), DieEvent::Delivered(read));
-            }
-            State::Background { release_bytes, .. } if *work_beside > 0 => {
-                return self.end_one(now_ns, die, release_bytes);
-            }
-            State::Transferring(read) => (DieEvent::Delivered(read), self.lanes.lane(die, 0)),
-            State::Background { release_bytes, .. } => {
-                (DieEvent::Released(release_bytes), self.lanes.lane(die, *plane))
-            }
-            State::Suspending => (DieEvent::Underway, die),
+            State::Transferring(read) => DieEvent::Delivered(read),
+            State::Background { release_bytes, .. } => DieEvent::Released(release_bytes),
+            State::Suspending => DieEvent::Underway,
             State::Idle => unreachable!("an idle die is never due"),
         };
-        self.start_next(now_ns, die);
-        (lane, event)
+        self.start_next::<PLAIN>(now_ns, die);
+        event
     }
 
     #[inline(always)]
@@ -315,10 +286,10 @@ impl Flash {
     /// Starts what comes next on a die: reads, then what was stopped for them,
     /// then other work.
     #[inline(always)]
-    fn start_next(&mut self, now_ns: u64, die: u32) {
+    fn start_next<const PLAIN: bool>(&mut self, now_ns: u64, die: u32) {
         let state = &mut self.dies[die as usize];
         if let Some(read) = state.reads.pop_front() {
-            self.start_read(now_ns, die, read);
+            self.start_read::<PLAIN>(now_ns, die, read);
         } else if let Some(Suspended { remaining_ns, release_bytes }) = state.suspended.take() {
             let resume_ns = self.suspend.map_or(0, |suspend| suspend.resume_ns);
             let array_start_ns = now_ns + resume_ns;
@@ -326,31 +297,31 @@ impl Flash {
             self.enter(die, background, array_start_ns + remaining_ns);
         } else if let Some(work) = state.background.pop_front() {
             // It has been waiting for long, and the next one's turn is soon.
-            state.background.front().inspect(|next| prefetch(&next.work));
-            self.start_work(now_ns, die, work);
+            state.background.front().inspect(|next| prefetch(*next));
+            self.start_work::<PLAIN>(now_ns, die, work);
         } else {
             self.enter(die, State::Idle, NEVER_NS);
         }
     }
 
     #[inline]
-    fn start_read(&mut self, now_ns: u64, die: u32, read: PageRead) {
-        if self.together.reads > 1 {
-            self.gather_reads(die, read);
+    fn start_read<const PLAIN: bool>(&mut self, now_ns: u64, die: u32, read: PageRead) {
+        let mut read_ns = self.read_ns;
+        if !PLAIN {
+            self.gather_reads(now_ns, die);
+            read_ns += self.retries_ns(die);
         }
-        self.array_time.read_ns += self.read_ns;
-        self.enter(die, State::Reading(read), now_ns + self.read_ns);
+        self.array_time.read_ns += read_ns;
+        self.enter(die, State::Reading(read), now_ns + read_ns);
     }
 
     #[inline(always)]
-    fn start_work(&mut self, now_ns: u64, die: u32, begun: Waiting) {
-        let mut work = begun.work;
-        self.dies[die as usize].plane = begun.plane;
-        let release_bytes = work.release_bytes;
-        if self.together.programs > 1 {
-            work = self.gather_work(die, begun);
+    fn start_work<const PLAIN: bool>(&mut self, now_ns: u64, die: u32, mut work: BackgroundWork) {
+        let mut array_ns = u64::from(work.array_ns);
+        if !PLAIN {
+            work = self.gather_work(die, work);
+            array_ns = self.varied_ns(&work);
         }
-        let array_ns = u64::from(work.array_ns);
         // Only an erase has no data to pass.
         let array_start_ns = if work.bus_ns > 0 {
             self.array_time.program_ns += array_ns;
@@ -359,7 +330,7 @@ impl Flash {
             self.array_time.erase_ns += array_ns;
             now_ns
         };
-        let background = State::Background { release_bytes, array_start_ns };
+        let background = State::Background { release_bytes: work.release_bytes, array_start_ns };
         self.enter(die, background, array_start_ns + array_ns);
     }
 

@@ -7,7 +7,7 @@ const US: u64 = 1_000;
 /// One die with 50 us reads, and transfers that take no time to speak of.
 fn one_die(suspend: Option<Suspend>) -> Flash {
     Flash {
-        dies: vec![Die::idle(0)],
+        dies: vec![Die::idle(0, None)],
         due_ns: Timers::new(1),
         channel_free_ns: vec![0],
         read_ns: 50 * US,
@@ -15,12 +15,14 @@ fn one_die(suspend: Option<Suspend>) -> Flash {
         suspend,
         lanes: Lanes { per_die: 1, dies_before: 1 },
         together: Together { reads: 1, programs: 1 },
+        variation: None,
+        plain: true,
         array_time: ArrayTime::default(),
     }
 }
 
 fn read() -> PageRead {
-    PageRead { command: 0, bus_bytes: 0, host_bytes: 0, plane: 0 }
+    PageRead { command: 0, bus_bytes: 0, host_bytes: 0 }
 }
 
 /// Handles events until the die is idle: when reads were delivered and when

@@ -5,12 +5,14 @@ mod caches;
 mod collection;
 mod flash;
 mod reduction;
+mod variation;
 
 pub use allocation::Level;
 pub use caches::{MapCache, ReadAhead, ReadCache, SlcCache, WhenFull, WriteBuffer};
 pub use collection::{GarbageCollection, Levelling, Policy, StreamRule, Wear, WriteStreams};
 pub use flash::{Flash, Translation};
 pub use reduction::{Compression, Deduplication};
+pub use variation::{Thermal, Variation};
 
 use super::content::StoredSizes;
 use crate::specification::{
@@ -53,6 +55,10 @@ pub struct Specification {
     pub slc_cache: Option<SlcCache>,
     /// What the drive draws; present where energy is to be counted.
     pub power: Option<Power>,
+    /// Present on drives whose times vary.
+    pub variation: Option<Variation>,
+    /// Present on drives that get too hot.
+    pub thermal: Option<Thermal>,
     /// Present on controllers that compress what they store.
     pub compression: Option<Compression>,
     /// Present on controllers that store what repeats once.
@@ -150,6 +156,8 @@ impl Specification {
             .as_ref()
             .map_or(Ok(()), |cache| cache.check(&flash.program_time, collection.shares_stream()))?;
         self.check_stored_sizes()?;
+        self.variation.as_ref().map_or(Ok(()), Variation::check)?;
+        self.thermal.as_ref().map_or(Ok(()), Thermal::check)?;
         require(
             flash.planes_read_together() == 1 || !self.stored_sizes().vary(),
             "flash.multi_plane_reads: not where data is compressed or deduplicated, whose units are not on one plane each",
