@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fourcorners.validation.arena.studies import (
         arena_explain,
         arena_sentences,
+        arena_series,
         arena_steady,
     )
     from fourcorners.validation.reproduction import reproduce
@@ -107,7 +108,12 @@ _MODULES = {
     "target.open": ("open_target",),
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
-    "validation.arena.studies": ("arena_explain", "arena_sentences", "arena_steady"),
+    "validation.arena.studies": (
+        "arena_explain",
+        "arena_sentences",
+        "arena_series",
+        "arena_steady",
+    ),
     "validation.reproduction": ("reproduce",),
     "workload": (
         *("CLOSED_LOOP", "INCOMPRESSIBLE", "REPEATED", "Stream", "Workload", "bursts"),
@@ -144,6 +150,7 @@ __all__ = [
     "__version__",
     "arena_explain",
     "arena_sentences",
+    "arena_series",
     "arena_steady",
     "bursts",
     "characterize",

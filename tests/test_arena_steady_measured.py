@@ -1,13 +1,16 @@
 """The judge on series that were measured elsewhere: what is read, and how it is scored."""
 
 import csv
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from fault_runs import validate
 
 from fourcorners.analysis.steady_state import judge
+from fourcorners.cli import main
 from fourcorners.errors import UserError
 from fourcorners.validation.arena.steady.measured import (
     CAPACITY_BYTES,
@@ -70,6 +73,17 @@ def test_of_a_part_that_was_filled_the_rest_is_spare_area(tmp_path: Path) -> Non
     assert not any(cut.settled for cut in judge_series(uniform).cuts)
     # Told of no free space, the judge stops here.
     assert judge(uniform.series, uniform.filled * CAPACITY_BYTES).settled
+
+
+def test_the_command_prints_the_study_and_writes_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path, "uniform", _cliff(5, 200))
+    assert main(["arena", "series", str(tmp_path), "--json", "--write", str(tmp_path)]) == 0
+    document = json.loads(capsys.readouterr().out)
+    validate("arena-series", document)
+    assert document["score"]["cliffs_found"] == 1
+    assert "| x0 | uniform |" in (tmp_path / "steady-state-measured.md").read_text("utf-8")
 
 
 def test_the_page_says_what_was_found(tmp_path: Path) -> None:

@@ -56,6 +56,39 @@ def arena_steady(
 
 
 @arena.command(
+    name="series",
+    help_epilogue=examples(
+        "arena series ssdiq/series",
+    ),
+)
+def arena_series(
+    folder: Path,
+    /,
+    *,
+    write: Path | None = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> int:
+    """Let the judge of steady state stop series that were measured on real drives.
+
+    Parameters
+    ----------
+    folder
+        index.csv (columns file, device, experiment) and a file of each series (columns seconds,
+        drive_writes, write_iops).
+    write
+        Folder to write steady-state-measured.md to.
+    """
+    from fourcorners.validation.arena import studies
+
+    show = partial(_show_contest, "arena-series", json)
+    with _shown_if_unwritten(show):
+        study = studies.arena_series(folder, write=write, replace=replace)
+    show(study)
+    return 0
+
+
+@arena.command(
     name="explain",
     help_epilogue=examples(
         "arena explain --drives 4 --json",

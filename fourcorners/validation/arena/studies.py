@@ -17,8 +17,15 @@ from fourcorners.validation.arena.frame import run_all, run_catalog
 from fourcorners.validation.arena.sentences import contest as saying
 from fourcorners.validation.arena.sentences import document as saying_document
 from fourcorners.validation.arena.steady import document as steady_document
+from fourcorners.validation.arena.steady import measured_page
 from fourcorners.validation.arena.steady.contest import StoppedTrace, by_kind, run_trace, score
 from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE
+from fourcorners.validation.arena.steady.measured import (
+    JudgedSeries,
+    judge_series,
+    read_folder,
+    score_measured,
+)
 from fourcorners.validation.arena.steady.recipes import Compared, run_recipes
 from fourcorners.validation.study import Written, outputs, workers
 from fourcorners.validation.study import write as write_documents
@@ -103,6 +110,58 @@ def arena_steady(
     study = SteadyStudy(seed, tuple(stopped), tuple(recipes))
     text = partial(steady_document.render_markdown, stopped, recipes, seed=seed)
     return write_documents(study, [text], to)
+
+
+@dataclass(frozen=True)
+class SeriesStudy(Written):
+    """How the judge of steady state did on series that were measured on real drives."""
+
+    series: tuple[JudgedSeries, ...]
+
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: a row for each series of random writes."""
+        return [(measured_page.HEADER, measured_page.measured_rows(self.series))]
+
+    @property
+    def lines(self) -> list[str]:
+        """The scores below the table."""
+        return measured_page.measured_lines(self.series)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as ``arena-series.schema.json`` has it."""
+        return {
+            "score": score_measured([one for one in self.series if not one.measured.is_fill]),
+            "series": [
+                {
+                    "device": one.measured.device,
+                    "workload": one.measured.workload,
+                    "capacities": one.measured.capacities,
+                    "cuts": one.cuts,
+                    "cliff": one.cliff,
+                    "found": one.found,
+                }
+                for one in self.series
+            ],
+        }
+
+
+def arena_series(
+    folder: str | Path, *, write: str | Path | None = None, replace: bool = False
+) -> SeriesStudy:
+    """Lets the judge of steady state stop series that were measured on real drives.
+
+    Args:
+        folder: ``index.csv`` (columns file, device, experiment) and a file of each series
+            (columns seconds, drive_writes, write_iops), such as those of SSD-iq.
+        write: a folder to write ``steady-state-measured.md`` to.
+        replace: replace a file of any content.
+
+    Raises :class:`UserError` for files of another kind, and for a folder that cannot be written to.
+    """
+    to = outputs(write, [measured_page.NAME], replace)
+    study = SeriesStudy(tuple(judge_series(one) for one in read_folder(Path(folder))))
+    return write_documents(study, [partial(measured_page.render_measured, study.series)], to)
 
 
 @dataclass(frozen=True)
@@ -269,7 +328,7 @@ def arena_sentences(
     return write_documents(study, [text], to)
 
 
-ArenaStudy = SteadyStudy | ProbingStudy | SentenceStudy
+ArenaStudy = SteadyStudy | SeriesStudy | ProbingStudy | SentenceStudy
 
 
 def _drawn(

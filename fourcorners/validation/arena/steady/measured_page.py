@@ -17,8 +17,8 @@ NAME = "steady-state-measured.md"
 
 _TEXT = """# Steady state of real drives
 
-*This document is written by `fourcorners arena steady --series FOLDER --write docs`; FOLDER has the
-series of SSD-iq (PVLDB 18(11), 2025), which are not part of this project.*
+*This document is written by `fourcorners arena series FOLDER --write docs`; FOLDER has the series
+of SSD-iq (PVLDB 18(11), 2025), which are not part of this project.*
 
 Nobody here made these drives, ran these tests or looked at the series while the
 [judge of steady state](steady-state.md) was written. Each series is cut after every tenth of its
@@ -42,10 +42,9 @@ place says little of them.
 
 def render_measured(judged: Sequence[JudgedSeries]) -> str:
     """The document of some series."""
-    rows = [_row(one) for one in judged if not one.measured.is_fill]
     return _TEXT.format(
         summary="\n".join(f"- {line}" for line in measured_lines(judged)),
-        rows=markdown_table(HEADER, rows),
+        rows=markdown_table(HEADER, measured_rows(judged)),
     )
 
 
@@ -60,6 +59,11 @@ HEADER = (
     "cliff",
     "found",
 )
+
+
+def measured_rows(judged: Sequence[JudgedSeries]) -> list[tuple[str, ...]]:
+    """The series of random writes, in words."""
+    return [_row(one) for one in judged if not one.measured.is_fill]
 
 
 def measured_lines(judged: Sequence[JudgedSeries]) -> list[str]:
