@@ -218,7 +218,7 @@ def _penalties_sentence(
     read: AccessModel | None,
     detail: dict[str, Any],
 ) -> list[Said]:
-    """How many penalties a write of each size pays; told where the model fails for it."""
+    """How many penalties a write of each size pays, where the model fails for that size."""
     rate = access_model.marginal_rate(block_bytes, seconds_per_io)
     rate = rate or blog.sequential_rate_bytes_per_second
     penalties = access_model.penalties_per_io(

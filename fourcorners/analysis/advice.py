@@ -3,7 +3,7 @@ that it is held against and the recordings that it rests on.
 
 The yardsticks are the drive's own numbers: its rate before the cliff, its mean second, its median
 latency, its reads, its rate of large requests, its rate with other data. From which ratio on one is
-worth a sentence is a named constant here; a gain or a loss whose interval includes 1 is not told.
+worth a sentence is a named constant here; a gain or loss whose interval includes 1 has none.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _small_writes(traits: Traits, kind: str, advice: Advice) -> None:
             _half_speed(write, "write", advice)
         return
     if write.cost_s < REWRITE_MIN_S:
-        return  # What becomes of the writes is said of the sustained ones.
+        return  # The sustained writes have their own sentence.
     cost = say(
         "advice.small_writes_cost",
         iops=1 / write.cost_s,
@@ -348,7 +348,7 @@ def _content(run: RunData, traits: Traits, advice: Advice) -> None:
 
 
 def _straddling(run: RunData, advice: Advice) -> None:
-    """Writes at any sector beside those at multiples of 4 KiB."""
+    """Writes at any sector against those at multiples of 4 KiB."""
     writes = measured(run, "aligned-writes", "write")
     if len(writes) != 2:
         return
@@ -366,7 +366,7 @@ def _both(share: Ratio, names: tuple[str, str], yardstick: str, advice: Advice) 
 
 
 def _positions(run: RunData, advice: Advice) -> None:
-    """The end of the drive beside its start."""
+    """The end of the drive against its start."""
     points = [
         one
         for one in measured(run, "transfer-rate", "read")

@@ -20,7 +20,7 @@ from fourcorners.sentences import Said, say
 TEST = "consistency"
 
 SECONDS_MIN = 10
-"""Full seconds below which nothing is said about a series."""
+"""Full seconds below which a series is too short to be judged."""
 
 SLOW_IOPS = 500
 """Rate below which fresh flash cannot be what limits: a page programs in 2 ms or less, so even a

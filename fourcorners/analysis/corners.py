@@ -27,7 +27,7 @@ CORNERS = (
 )
 
 CONTENT_RATIO_NOTED = 1.2
-"""Repeated over incompressible rate from which the content is said to matter: the rate of a real
+"""Repeated over incompressible rate from which the content matters: the rate of a real
 drive on a busy machine differs by a tenth from one minute to the next."""
 
 _HARD = "incompressible"

@@ -1,6 +1,6 @@
 """How well a run, or several that repeat it, determine a quantity.
 
-Everything is a logarithm, since differences are told as ratios. Rates and latencies of neighbouring
+Everything is a logarithm, since differences are ratios. Rates and latencies of neighbouring
 seconds resemble each other, so the error of one run is that of batch means (Law and Kelton,
 Simulation Modeling and Analysis), or of its seconds where it is too short for batches. Latency
 quantiles have the bounds of :mod:`~fourcorners.analysis.quantiles`; where the latencies of the
@@ -101,7 +101,7 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
 
 def of_point(point: Measured, quantity: Quantity) -> Estimate | None:
     """The quantity of one recording; ``None`` where the recording has no such value or no error
-    can be told for it (a maximum, a quantile with too few I/Os beyond it, no histogram)."""
+    can be given for it (a maximum, a quantile with too few I/Os beyond it, no histogram)."""
     value = quantity.of(point)
     if value is None or quantity.column == "latency_max_s":
         return None
@@ -151,7 +151,7 @@ class _Scatter:
 
 
 def _scatter(point: Measured) -> _Scatter | None:
-    """``None`` where neither a series nor latencies tell it, as of results imported without."""
+    """``None`` without a series or latencies, as in some imported results."""
     low, high, count = point.histogram
     if not len(count):
         return None
@@ -194,7 +194,7 @@ def _with_latencies(point: Measured, scatter: _Scatter) -> _Scatter:
 def _quantile(
     point: Measured, percentile: float, value: float, scatter: _Scatter
 ) -> Estimate | None:
-    """Of a recording whose seconds do not tell how its latencies varied."""
+    """Of a recording whose seconds do not show how its latencies varied."""
     share = percentile / 100
     # I/Os that wait together are slow together: as many independent ones as queues full.
     ios = scatter.independent_ios / max(1, point.queue_depth or 1)

@@ -58,7 +58,7 @@ def find(run: RunData) -> list[Finding]:
             continue
         fresh, reference = float(fresh_s.mean()), float(hammered_s.mean())
         evidence = (before.recording, one.recording)
-        # Not by chance: of what was hardly lost nothing tells how much of it came back.
+        # Not by chance: if hardly anything was lost, the share that came back is unknown.
         _, most = _ratio_interval(hammered_s, fresh_s) or (0.0, 0.0)
         slowed = reference <= HAMMERED_MAX * fresh and most < 1
         idle_s = one.point.get("idle_s")

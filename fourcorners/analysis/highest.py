@@ -20,7 +20,7 @@ from fourcorners.analysis.quantity import IOPS
 from fourcorners.analysis.source import Measured
 
 SWEEP_MIN = 5
-"""Depths from which on neighbours tell luck from a rise."""
+"""Depths from which on neighbours distinguish luck from a rise."""
 
 _SCATTER_SEEN = math.sqrt(0.782)
 """Standard deviation about the median of three, one's own value among them, over that of normally
@@ -29,7 +29,7 @@ distributed values: 1 + 0.449 (the variance of that median) - 2/3 (twice their c
 
 @dataclass(frozen=True)
 class Highest:
-    """A measurement and the 90 % interval of its rate in IOPS, ``None`` where it cannot be told."""
+    """A measurement and the 90 % interval of its rate in IOPS, ``None`` where it is unknown."""
 
     point: Measured
     interval: tuple[float, float] | None

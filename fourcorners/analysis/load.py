@@ -14,7 +14,7 @@ from fourcorners.finding import Finding, worded
 from fourcorners.sentences import Said, say
 
 KEEPS_UP = 0.98
-"""Share of the offered rate that is completed, from which a drive is said to keep up: below it a
+"""Share of the offered rate that is completed, from which a drive keeps up: below it a
 queue grows, however short the run was for the latency to show it."""
 
 

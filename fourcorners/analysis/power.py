@@ -1,6 +1,6 @@
 """Finding ``power``: mean power and energy per gigabyte in the four corners.
 
-Energy is known of drives whose target tells it, today simulated ones with powers in their drive
+Energy is known if the target reports it, as simulated drives do that have powers in their drive
 file. It is that of the whole recording: what the drive draws in rest is part of it.
 """
 

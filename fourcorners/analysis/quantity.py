@@ -49,4 +49,4 @@ P99_LATENCY = next(quantity for quantity in QUANTILES if quantity.percentile == 
 
 ALL = (THROUGHPUT, IOPS, MEAN_LATENCY, *QUANTILES, MAX_LATENCY)
 COMPARED = (THROUGHPUT, MEAN_LATENCY, P99_LATENCY)
-"""What every comparison tells; gates may use any."""
+"""What every comparison reports; gates may use any quantity."""

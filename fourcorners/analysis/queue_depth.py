@@ -1,7 +1,7 @@
 """What a drive gains from outstanding I/Os: the sweep of Tom's Hardware's SATA article (2011).
 
-Only the gain is told. Channels, command queue and link would each bend the curve, and one curve
-does not tell them apart.
+Only the gain is reported. Channels, command queue and link each bend the curve, and one curve
+does not distinguish them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEARLY_ALL = 0.9
 """Share of the highest rate that counts as having reached it."""
 
 GAIN_NOTED = 1.1
-"""Deepest over shallowest rate from which queueing is said to help."""
+"""Deepest over shallowest rate from which queueing helps."""
 
 EVEN_MAX = 1.25
 """Highest over lowest rate that are taken for one level, as a cliff has it."""

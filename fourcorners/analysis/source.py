@@ -64,8 +64,8 @@ class Measured(OperationRecording):
 
     @property
     def is_apart(self) -> bool:
-        """Whether it was measured beside other work, held back, or with flushes and forced writes
-        in between, which its own rate and latency do not tell of the drive alone."""
+        """Whether other jobs ran at the same time, it was held back, or had flushes or FUA writes
+        in between: then its rate and latency are not those of the drive alone."""
         return bool(self.point.get("apart"))
 
 

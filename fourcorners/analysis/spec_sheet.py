@@ -1,7 +1,7 @@
 """The honest spec sheet: what a vendor would print of the drive, as the run measured it.
 
 Finding ``spec_sheet`` has a row for each figure that the run's recordings carry, with its interval
-and conditions: rates at their best, as vendors state them, and beside them what remains with data
+and conditions: rates at their best, as vendors state them, and what remains of them with data
 that cannot be compressed, in the steady state, in the worst second. :func:`lay_beside` holds a
 vendor's claims against it.
 """
@@ -94,7 +94,7 @@ Outcome = Literal["reached", "not reached", "not measured", ""]
 
 @dataclass(frozen=True)
 class Beside:
-    """A row of the sheet beside a claim; one of the two may be missing.
+    """A row of the sheet and the claim about it; one of the two may be missing.
 
     ``share`` is how much of the claim is reached: measured over claimed of rates, claimed over
     measured of times; of a claimed range its lower end counts.
@@ -220,7 +220,7 @@ def _of_catalog(manifest: Manifest) -> list[Claim]:
 
 
 def claims_beside(manifest: Manifest, findings: Iterable[Finding]) -> list[Beside]:
-    """What is claimed of a run's drive, each beside what the run measured of it."""
+    """The claims about a run's drive, each with what the run measured."""
     rows = lay_beside(rows_of(findings), claims_about(manifest))
     return [row for row in rows if row.claim is not None]
 
@@ -295,7 +295,7 @@ def _rates(run: RunData, turns: bool) -> list[Row]:
     for operation in ("read", "write"):
         whole = of_the_whole(run, operation, turns)
         big = large(whole)
-        # Alone, a request waits: `_waits` tells that.
+        # `_waits` has the requests that were alone.
         small = [
             one
             for one in outlasting_standstills(run, small_random(whole))

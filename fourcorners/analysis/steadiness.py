@@ -32,17 +32,17 @@ LONG_S = 60
 """Full seconds from which a recording is followed."""
 
 AFTER_S = 30
-"""Seconds whose mean tells by how much a level was left: a change may take some to be over."""
+"""Seconds whose mean shows by how much a level was left: a change may last for some of them."""
 
 CHANGE_MIN = 0.05
-"""Relative change of a level from which leaving it is told: where a second holds few I/Os one more
+"""Relative change of a level from which leaving it is reported: of few I/Os a second one more
 or less looks like a change, and is none in the mean of the seconds that follow."""
 
 EVEN_SHARE = 0.75
 """Slowest over fastest second of an even start."""
 
 _TOLD_MAX = 3
-"""Levels of a recording that are told one by one."""
+"""Levels of a recording that are described one by one."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class FollowedCourse:
 
 
 class Follower:
-    """Follows a recording while it grows: told of every second, it says when a level was left.
+    """Follows a recording while it grows: it gets every second, and reports levels that were left.
 
     As long as the level of the start is kept, a second costs next to nothing.
     """

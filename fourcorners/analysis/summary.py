@@ -10,7 +10,7 @@ latency of a lone one where it was measured, else time per I/O):
    from the first on or once the consistency test has met its cliff: time that only the rewriting of
    much more than was written explains.
 5. ``page-mapped``: the consistency test met a cliff, which is spare area running out, and went on
-   for twice as long as the drive ever stood still: a single standstill tells neither.
+   for twice as long as the drive ever stood still: a single stall shows neither.
 6. ``solid-state``: none of these signs.
 
 A rule says what the data look like, not what is inside: an array or a cache in front of a disk can

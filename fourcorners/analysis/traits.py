@@ -1,4 +1,4 @@
-"""The few numbers by which the summary tells drives apart, gathered from the other findings."""
+"""The few numbers by which the summary distinguishes drives, gathered from the other findings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finding ``write_amplification``: bytes programmed into flash for each byte that the host wrote.
 
-It is known of targets that tell what they program, today simulated drives. It counts what the dies
+It is known if the target reports what it programs, as simulated drives do. It counts what the dies
 program in the measured time: data of the host, valid pages that GC relocates, padding, and the
 drive's own tables. Of several recordings of one kind the last that was written stands for it: the
 drive is then furthest from new.
@@ -18,7 +18,7 @@ from fourcorners.sentences import say
 
 
 def find(run: RunData) -> list[Finding]:
-    """The finding, from recordings that only write; none where no target told it."""
+    """The finding, from recordings that only write; none where no target reported it."""
     told = [
         one
         for one in measured(run, operation="write")

@@ -23,7 +23,7 @@ from fourcorners.workload import CLOSED_LOOP, Stream, Workload
 class Measurement:
     """One workload and where its recording belongs.
 
-    ``axes`` has what a plot needs beside the streams' own fields, such as a round's number.
+    ``axes`` has what a plot needs in addition to the streams' own fields, such as a round's number.
     """
 
     id: str

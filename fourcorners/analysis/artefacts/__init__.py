@@ -40,7 +40,7 @@ def find(run: RunData) -> list[Finding]:
 
 
 def _finding(found: list[tuple[Case, Artefact]]) -> Finding:
-    """One kind, told by its severest case, the first of several."""
+    """One kind, described by its most severe case, the first of several."""
     case, worst = min(found, key=lambda pair: SEVERITIES.index(pair[1].severity))
     affected = list(dict.fromkeys(case.id for case, _ in found))
     words = {"seen": worst.seen, "effect": worst.effect, "mend": worst.mend}

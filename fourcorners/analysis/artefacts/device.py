@@ -67,7 +67,7 @@ def _foreign_load(case: Case) -> Iterator[Artefact]:
 
 
 def _foreign_ios(case: Case) -> int:
-    """I/Os of the disk beyond the case's, where they can be told apart."""
+    """I/Os of the disk beyond the case's, where they can be distinguished."""
     at = case.conditions
     comparable = (
         case.block_bytes is not None and case.block_bytes <= UNSPLIT_BYTES_MAX and not case.ramp_s

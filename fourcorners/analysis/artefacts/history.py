@@ -1,4 +1,4 @@
-"""What only several recordings, or one recording's seconds, can tell: caches, caps, the past."""
+"""Artefacts that need several recordings, or the seconds of one: caches, caps, earlier writes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FALL_MIN = 1.5
 edge to centre by and by."""
 
 EDGE_MIN = 1.3
-"""The same from one pair of seconds to the next, which tells a step from a slope."""
+"""The same from one pair of seconds to the next, which distinguishes a step from a slope."""
 
 SPREADS_MIN = 6
-"""Height of the step over the spread of the seconds after it, which tells a step from the best of
+"""Height of the step over the spread of the seconds after it, to distinguish it from the best of
 many uneven seconds."""
 
 SIDE_SHARE_MIN = 0.9

@@ -29,7 +29,7 @@ NOISE_MAX = 0.04
 @dataclass(frozen=True)
 class Departure:
     """The level has changed. ``since_round`` and ``noticed_round`` count from the first round that
-    the watch was told of."""
+    the watch was given."""
 
     since_round: int
     noticed_round: int

@@ -14,7 +14,7 @@ answer comes 3 % late at most."""
 
 
 class OnlineJudge:
-    """The judge of a test that is running: it is told of every round and answers at once.
+    """The judge of a running test: it is given every round and answers at once.
 
     Between looks, whose distance grows with the series, it repeats its last answer, so that all
     of them together cost little and chance has few occasions.

@@ -6,7 +6,7 @@ from enum import StrEnum
 from fourcorners.sentences import Said, say
 
 CHANGE_TOLD_MIN = 0.05
-"""Change of a rate from which it is said to fall or to rise: below it the judge may still refuse to
+"""Change of a rate from which it falls or rises: below it the judge may still refuse to
 call it steady, but nobody who looks at the series sees it move. As the judge's DRIFT_MAX."""
 
 _SLOW_S = 7200

@@ -43,7 +43,7 @@ class Parameters:
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """Small reads of few places, many at a time: within windows of growing size, across powers of
-    two, at two places some distance apart; then reads of one place beside more and more of another
+    two, at two places some distance apart; then reads of one place during more and more of another
     one, and two due at the same time on two dies, of which one is long or both are short. What is
     read was written in sequence, one write at a time."""
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
@@ -103,7 +103,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         workload = Workload(streams, duration_s=time_s, ramp_s=time_s / 5, seed=seed)
         axes = {"beside": depth, "stripe_bytes": stripe}
         return Measurement(
-            f"beside/{depth}", f"beside {depth} reads of another place", workload, axes
+            f"beside/{depth}", f"during {depth} reads of another place", workload, axes
         )
 
     unread = UnreadPlaces(subject, span, block, parameters.depth, parameters.time_s, seed)
@@ -231,7 +231,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         (
             Chart("lines", "Reads within a window", "iops", "window_bytes", ids="window", log="xy"),
             Chart("lines", "Reads of two places", "iops", "distance_bytes", ids="pair", log="x"),
-            Chart("lines", "Reads beside others", "iops", "beside", ids="beside", log="x"),
+            Chart("lines", "Reads during others", "iops", "beside", ids="beside", log="x"),
             Chart("lines", "Two reads at the same time", "latency_mean", "stripes", ids="together"),
             Chart("lines", "Two short ones", "latency_mean", "stripes", ids="short"),
         ),

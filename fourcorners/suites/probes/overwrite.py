@@ -74,7 +74,7 @@ class Parameters:
     in_sequence: float = parameter(SHARE, 0.13, "of the drive that is written after TRIM")
     fill_time_s: float = parameter(SECONDS, 1500.0, "longest for the fill")
     time_s: float = parameter(SECONDS, 900.0, "longest for the overwriting at random")
-    read_time_s: float = parameter(SECONDS, 90.0, "longest for reads beside writes")
+    read_time_s: float = parameter(SECONDS, 90.0, "longest time of reads during writes")
     rest_s: float = parameter(PAUSE, 20.0, "pause, to see whether it makes the drive faster")
 
 
@@ -202,7 +202,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             "until it is as slow as before",
             "TRIM": f"of everything, then {AFTER_TRIM} parts more",
             "erasures": f"at most {show_percent(in_sequence)} of the drive in sequence, "
-            f"with reads of {chosen_size(READ_BLOCK_BYTES)} beside",
+            f"with reads of {chosen_size(READ_BLOCK_BYTES)} meanwhile",
             "queue depth": str(parameters.depth),
             "data": "incompressible",
         },
@@ -272,7 +272,7 @@ def _beside_reads(
     )
     seconds = min(seconds, count / rate_bytes_per_second)
     workload = Workload([write, read], duration_s=seconds, seed=seed, log_ios=LOGGED_IOS)
-    return Measurement("beside", "reads beside sequential writes", workload, {"stage": "beside"})
+    return Measurement("beside", "reads during sequential writes", workload, {"stage": "beside"})
 
 
 DEFINITION = Definition(

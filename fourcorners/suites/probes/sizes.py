@@ -1,4 +1,4 @@
-"""Requests of all sizes, one at a time: what an access costs beside the transfer itself."""
+"""Requests of all sizes, one at a time: what an access costs in addition to its transfer."""
 
 from dataclasses import dataclass, replace
 

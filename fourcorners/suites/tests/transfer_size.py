@@ -143,7 +143,7 @@ DEFINITION = Definition(
     name="transfer-size",
     title="Transfer size",
     source="core",
-    purpose="What one access costs beside the transfer itself, and at which size that stops "
+    purpose="What one access costs in addition to its transfer, and at which size that stops "
     "mattering.",
     plan=plan,
     parameters=Parameters,
