@@ -15,6 +15,7 @@ from fourcorners.running.run import run as run_suite
 from fourcorners.suites.suite import suite_of
 from fourcorners.target import purge
 from fourcorners.target.open import open_target
+from fourcorners.target.options import Method
 from fourcorners.target.verification import verify
 
 NVME = purge.Drive("/dev/nvme9n1", "nvme9n1", "S1", 1 << 30, "7", "NVMe over pcie", "/dev/nvme9", 1)
@@ -59,14 +60,14 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tools:
     return Tools(tmp_path / "bin")
 
 
-def refused(drive: purge.Drive, method: purge.Method) -> str:
+def refused(drive: purge.Drive, method: Method) -> str:
     with pytest.raises(UserError) as caught:
         purge.check(drive, method)
     assert caught.value.exit_code == EXIT_USAGE
     return str(caught.value)
 
 
-def failed(drive: purge.Drive, method: purge.Method) -> str:
+def failed(drive: purge.Drive, method: Method) -> str:
     with pytest.raises(UserError) as caught:
         purge.erase(drive, method)
     assert caught.value.exit_code == EXIT_FAILED
@@ -122,7 +123,7 @@ def test_a_failed_ata_erase_takes_its_password_back(tools: Tools) -> None:
     assert "left its ATA password set: remove it with `hdparm" in failed(ATA, "ata-secure-erase")
 
 
-def lost(drive: purge.Drive, method: purge.Method) -> str:
+def lost(drive: purge.Drive, method: Method) -> str:
     with pytest.raises(TargetLostError) as caught:
         purge.erase(drive, method)
     assert "\n" not in str(caught.value)

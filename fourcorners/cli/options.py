@@ -11,7 +11,7 @@ from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
 from fourcorners.errors import UserError
-from fourcorners.target.purge import Method
+from fourcorners.target.options import Method
 from fourcorners.units import parse_bytes
 
 if TYPE_CHECKING:

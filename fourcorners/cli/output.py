@@ -15,8 +15,6 @@ from typing import Any
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from fourcorners.writing import json_value
-
 # C0 without tab and line feed, DEL and C1; marks of direction; surrogates, which stand for bytes
 # that are no characters.
 _UNSAFE = re.compile(
@@ -58,6 +56,9 @@ def tell(text: str) -> None:
 def print_document(name: str, content: Any) -> None:
     """A document that ``schemas/NAME.schema.json`` describes, with what names it first; ``content``
     is a mapping or what the package's call of that name returned."""
+    # Help and mistakes answer without it.
+    from fourcorners.writing import json_value
+
     print_json({"schema": f"fourcorners/{name}", "schema_version": 1, **json_value(content)})
 
 

@@ -1,10 +1,16 @@
 """The options that targets are opened with, written once for every call that opens one."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, Literal, TypedDict
 
-from fourcorners.catalog.settings import Setting
+if TYPE_CHECKING:
+    from fourcorners.catalog.settings import Setting
+
+Method = Literal["discard", "nvme-format", "nvme-sanitize", "ata-secure-erase"]
+"""How a device is erased."""
 
 
 class RealTargetOptions(TypedDict, total=False):

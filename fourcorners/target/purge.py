@@ -10,12 +10,12 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from fourcorners.errors import EXIT_FAILED, EXIT_USAGE, TargetLostError, UserError
 from fourcorners.machine.environment import controller_of, describe_path
+from fourcorners.target.options import Method
 
-Method = Literal["discard", "nvme-format", "nvme-sanitize", "ata-secure-erase"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 # ATA erases only under a password, and forgets it with the data.

@@ -15,8 +15,8 @@ from fourcorners.machine.observer import Observer
 from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
 from fourcorners.target import purge
-from fourcorners.target.options import RealTargetOptions
-from fourcorners.target.purge import Drive, Method
+from fourcorners.target.options import Method, RealTargetOptions
+from fourcorners.target.purge import Drive
 from fourcorners.target.target import Target, Watch, io_limit_ns, run_on_core
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
