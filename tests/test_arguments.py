@@ -51,7 +51,7 @@ CALLS: dict[str, list[str]] = {
 # Words of a person about runs, and which of them to show.
 ANY_TEXT = {"--tag", "--untag", "--text", "--drive", "--test"}
 # The run is complete, so that nothing is left to be permitted.
-HARMLESS = {("resume", "--destroy-data"), ("resume", "--overwrite")}
+HARMLESS = {("resume", one) for one in ("--destroy-data", "--overwrite", "--start")}
 NUMBERS = ["-1", "nan", "inf", "1e300", "9" * 40, "", "banana", "1\0"]
 TEXTS = ["", "\0", "x" * 5000, "-1", "nan GiB", "9" * 400 + " GiB", "1e300", "a=\0", "=1"]
 FOLDER, DEVICE, LINK, NOWHERE = "folder", "device", "link", "no/where"

@@ -235,7 +235,7 @@ def test_drives_of_programs_and_others_are_not_asked_at_once(
     assert main(["arena", "explain", "--target", "exec:./drive", "--catalog"]) == 2
     assert "use one of --drives, --catalog and --target" in capsys.readouterr().err
     with pytest.raises(UserError, match="use exec:COMMAND"):
-        program.run_program(["sim:ocz-core-64gb"], 1, 0)
+        program.check_program("sim:ocz-core-64gb")
 
 
 WRONG = {

@@ -218,7 +218,7 @@ def test_a_mistake_of_the_program_is_not_put_down_to_the_folder(
         raise KeyError("a mistake of the program")
 
     folder = Path(shutil.copytree(sound, tmp_path / "runs" / "copy"))
-    monkeypatch.setattr(explanation, "run_suite", mistaken)
+    monkeypatch.setattr(explanation, "begin_run", mistaken)
     assert main(["explain", str(folder), "--quiet"]) == 70
     assert "a mistake of the program" in capsys.readouterr().err
     monkeypatch.setattr(report, "run_reference", mistaken)

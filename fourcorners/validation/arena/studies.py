@@ -11,7 +11,7 @@ from fourcorners.errors import UserError
 from fourcorners.store.kept_runs import kept_runs
 from fourcorners.validation.arena.explain import contest as probing
 from fourcorners.validation.arena.explain import document as probing_document
-from fourcorners.validation.arena.explain.program import run_program
+from fourcorners.validation.arena.explain.program import check_program, run_program
 from fourcorners.validation.arena.explain.truths import TRUTHS
 from fourcorners.validation.arena.frame import run_all, run_catalog
 from fourcorners.validation.arena.sentences import contest as saying
@@ -236,6 +236,8 @@ def arena_explain(
     if target:
         if write is not None:
             raise UserError("--write is for drives that are here: leave it out with --target")
+        for locator in target:
+            check_program(locator)
         one_of = partial(run_program, tuple(target))
         with workers(jobs) as executor:
             found = run_all(

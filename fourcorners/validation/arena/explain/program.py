@@ -14,6 +14,12 @@ from fourcorners.validation.arena.explain.contest import ProbedDrive, graded
 from fourcorners.validation.arena.explain.truths import KINDS_TOLD, TRUTHS
 
 
+def check_program(locator: str) -> None:
+    """Raises :class:`UserError` for a locator that is not a program's."""
+    if not is_foreign(locator):
+        raise UserError(f"--target {locator}: use exec:COMMAND, a program that is a drive")
+
+
 def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
     """Probes the drive of one program, which sees what it would see of any user.
 
@@ -21,8 +27,6 @@ def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
     finding is about.
     """
     locator = locators[index]
-    if not is_foreign(locator):
-        raise UserError(f"--target {locator}: use exec:COMMAND, a program that is a drive")
     with (
         tempfile.TemporaryDirectory() as folder,
         open_target(locator, seed=seed) as target,
