@@ -31,7 +31,11 @@ def read_notes(folder: Path) -> Notes:
     """The notes of a run folder; raises :class:`UserError` where they cannot be read."""
     path = folder / schema.NOTES
     try:
-        return part(Notes, unsealed(msgspec.json.decode(path.read_bytes())))
+        document = msgspec.json.decode(path.read_bytes())
+        # All fields have defaults: notes of somebody's own would be read as empty, and replaced.
+        if not isinstance(document, dict) or not {"schema", "tags", "note"} <= document.keys():
+            raise ValueError
+        return part(Notes, unsealed(document))
     except FileNotFoundError:
         return Notes()
     except OSError as error:
