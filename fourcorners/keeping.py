@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -18,17 +19,38 @@ import pyarrow.parquet
 from fourcorners.analysis.spec_sheet import claims_beside
 from fourcorners.catalog.published import published_table
 from fourcorners.comparison.claims_table import claims_table
-from fourcorners.documents import changed
+from fourcorners.documents import Count, changed, plain
 from fourcorners.errors import UserError, os_reason
 from fourcorners.store import Run
 from fourcorners.store import sql as database
 from fourcorners.store.foreign import reading
-from fourcorners.store.kept_runs import Choice, KeptRun, kept_runs
+from fourcorners.store.kept_runs import Choice, KeptRun, RunRow, kept_runs
 from fourcorners.store.notes import read_notes, write_notes
 from fourcorners.writing import Output, json_value
 
 Format = Literal["csv", "parquet", "json"]
 _WRITERS = {"csv": pa.csv.write_csv, "parquet": pa.parquet.write_table}
+
+
+class ClaimCounts(msgspec.Struct):
+    """Claims about a drive: how many are known, and of these measured and reached."""
+
+    known: Count
+    measured: Count
+    reached: Count
+
+
+class ListedRow(RunRow, kw_only=True):
+    """A run in one row, and what its measurements say about claims."""
+
+    has_findings: bool
+    claims: ClaimCounts
+
+
+class ListedRuns(msgspec.Struct):
+    """The runs in some folders, oldest first."""
+
+    runs: list[ListedRow]
 
 
 @dataclass(frozen=True)
@@ -42,17 +64,17 @@ class ListedRun(KeptRun):
     claims_reached: int
     """Those of them that it reaches."""
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def row(self) -> ListedRow:
         """The run as ``runs --json`` has it."""
-        return {
-            **super().to_dict(),
-            "has_findings": self.run.has_findings,
-            "claims": {
-                "known": self.claims_known,
-                "measured": self.claims_measured,
-                "reached": self.claims_reached,
-            },
-        }
+        claims = ClaimCounts(self.claims_known, self.claims_measured, self.claims_reached)
+        own = msgspec.structs.asdict(super().row)
+        return ListedRow(**own, has_findings=self.run.has_findings, claims=claims)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:attr:`row` as JSON has it."""
+        document: dict[str, Any] = plain(self.row)
+        return document
 
 
 def runs(

@@ -14,7 +14,9 @@ import msgspec
 
 from fourcorners.comparison.document import ComparisonDocument
 from fourcorners.finding import Findings
+from fourcorners.keeping import ListedRuns
 from fourcorners.manifest import Manifest
+from fourcorners.running.explanation import ExplanationDocument
 from fourcorners.store.notes import Notes
 from fourcorners.suites.schema import suite_schema
 
@@ -24,8 +26,10 @@ _SEALED = {"sha256": {"type": "string", "description": "Of the document without 
 
 _DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
     "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
+    "explanation": (ExplanationDocument, "What fourcorners explain --json prints", {}),
     "findings": (Findings, "findings.json of a run folder", _SEALED),
     "notes": (Notes, "notes.json of a run folder", _SEALED),
+    "runs": (ListedRuns, "What fourcorners runs --json prints", {}),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }
 """By name: the class, what the document is, and fields that the class leaves to the file."""
@@ -45,12 +49,17 @@ def _schema(
     if finding := parts.get("Finding"):
         # What the text was made of stays in memory.
         del finding["properties"]["said"], parts["Said"]
+    head = {}
+    if "schema" not in own["properties"]:
+        # print_document writes them.
+        head = {"schema": {"const": f"fourcorners/{name}"}, "schema_version": {"const": 1}}
+        own["required"] = [*head, *own["required"]]
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"fourcorners/{name}/1",
         **own,
         "title": title,
-        "properties": {**own["properties"], **besides},
+        "properties": {**head, **own["properties"], **besides},
         **({"$defs": parts} if parts else {}),
     }
     plain: dict[str, Any] = _in_plain_words(schema)

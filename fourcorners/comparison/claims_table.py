@@ -38,7 +38,7 @@ def claims_table(runs: Sequence[KeptRun]) -> pa.Table:
             low, high = beside.share_interval or (None, None)
             rows.append(
                 {
-                    "run": kept.to_dict()["run"],
+                    "run": kept.row.run,
                     "quantity": beside.quantity,
                     "claimed": beside.claim.value,
                     "claimed_high": beside.claim.high,

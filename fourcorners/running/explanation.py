@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+import msgspec
+
 from fourcorners.analysis import Finding, find
 from fourcorners.analysis.joined import Joined
+from fourcorners.documents import plain
 from fourcorners.errors import UserError
 from fourcorners.running.begin import begin_run
 from fourcorners.running.openings import check
@@ -31,6 +34,21 @@ _OF_RUNS = ("seed", "out", "command", "progress")
 _PERMISSIONS = ("destroy_data", "overwrite", "purge_method")
 
 
+class MissingProbe(msgspec.Struct):
+    """A probe that did not run to its end, and why."""
+
+    probe: str
+    reason: str
+
+
+class ExplanationDocument(msgspec.Struct):
+    """What is inside a drive, from the runs in some folders."""
+
+    runs: list[str]
+    findings: tuple[Finding, ...]
+    missing: list[MissingProbe]
+
+
 @dataclass(frozen=True)
 class Explanation:
     """What is inside a drive, from one run or several of it.
@@ -44,11 +62,10 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as ``explanation.schema.json`` has it."""
-        return {
-            "runs": [str(one.path) for one in self.runs],
-            "findings": self.findings,
-            "missing": [{"probe": probe, "reason": reason} for probe, reason in self.missing],
-        }
+        folders = [str(one.path) for one in self.runs]
+        missing = [MissingProbe(*one) for one in self.missing]
+        document: dict[str, Any] = plain(ExplanationDocument(folders, self.findings, missing))
+        return document
 
     @classmethod
     def of(cls, runs: Sequence[Run], suite: Suite) -> "Explanation":

@@ -7,12 +7,38 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import msgspec
+
+from fourcorners.documents import Count
 from fourcorners.errors import UserError, os_reason
+from fourcorners.manifest import RunStatus, TargetKind
 from fourcorners.store import schema
 from fourcorners.store.notes import Notes, read_notes
 from fourcorners.store.reader import Run
+
+
+class RunRow(msgspec.Struct, kw_only=True):
+    """A run in one row, as ``runs --json`` and the table ``runs`` have it."""
+
+    run: str
+    path: str
+    created: str
+    """ISO 8601, UTC."""
+    status: RunStatus
+    drive: str
+    kind: TargetKind
+    locator: str
+    capacity_bytes: Count | None
+    suite: str
+    profile: str
+    seed: Annotated[int, msgspec.Meta(ge=0)] | None
+    version: str
+    command: str | None
+    tests: list[str]
+    tags: list[str]
+    note: str
 
 
 @dataclass(frozen=True)
@@ -37,27 +63,28 @@ class KeptRun:
         """When it began: ISO 8601, UTC."""
         return self.run.manifest.created
 
-    def to_dict(self) -> dict[str, Any]:
-        """The run in one row, as ``runs --json`` and the table ``runs`` have it."""
+    @property
+    def row(self) -> RunRow:
+        """The run in one row."""
         manifest, target = self.run.manifest, self.run.manifest.target
-        return {
-            "run": manifest.id or self.run.path.name,
-            "path": str(self.run.path),
-            "created": self.created,
-            "status": manifest.status,
-            "drive": self.drive,
-            "kind": target.kind,
-            "locator": target.locator,
-            "capacity_bytes": target.capacity_bytes,
-            "suite": manifest.suite,
-            "profile": manifest.profile,
-            "seed": manifest.seed,
-            "version": manifest.version,
-            "command": manifest.command,
-            "tests": self.tests,
-            "tags": list(self.notes.tags),
-            "note": self.notes.text,
-        }
+        return RunRow(
+            run=manifest.id or self.run.path.name,
+            path=str(self.run.path),
+            created=self.created,
+            status=manifest.status,
+            drive=self.drive,
+            kind=target.kind,
+            locator=target.locator,
+            capacity_bytes=target.capacity_bytes,
+            suite=manifest.suite,
+            profile=manifest.profile,
+            seed=manifest.seed,
+            version=manifest.version,
+            command=manifest.command,
+            tests=self.tests,
+            tags=list(self.notes.tags),
+            note=self.notes.text,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,9 +101,8 @@ class Choice:
 
     def takes(self, kept: KeptRun) -> bool:
         """Whether a run is wanted."""
-        row = kept.to_dict()
         day = kept.created[:10]
-        named = f"{row['drive']} {row['locator']}".lower()
+        named = f"{kept.drive} {kept.run.manifest.target.locator}".lower()
         return (
             (self.drive is None or self.drive.lower() in named)
             and (self.test is None or self.test in kept.tests)

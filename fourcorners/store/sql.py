@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from fourcorners.documents import plain
 from fourcorners.errors import UserError
 from fourcorners.recording import columns
 from fourcorners.store import schema
@@ -199,7 +200,7 @@ def _fill(
 ) -> list[str]:
     """Makes the tables and views, and returns the files that these read when they are asked."""
     files: list[str] = []
-    _keep(database, "runs", pa.Table.from_pylist([run.to_dict() for run in runs], schema=_RUNS))
+    _keep(database, "runs", pa.Table.from_pylist([plain(run.row) for run in runs], schema=_RUNS))
     _keep(database, "tests", _table(runs, _tests, _TESTS))
     _keep(database, "findings", _table(runs, _findings, _FINDINGS))
     _keep(database, "claims", claims)
@@ -308,7 +309,7 @@ def _attach(
         _keep(database, name, empty)
         return []
     paths = [str(path) for _, path in files]
-    keys = pa.table({"filename": paths, "run": [run.to_dict()["run"] for run, _ in files]})
+    keys = pa.table({"filename": paths, "run": [run.row.run for run, _ in files]})
     _keep(database, f"{name}_files", keys)
     listed = ", ".join(map(_quoted, paths))
     database.execute(
@@ -320,7 +321,7 @@ def _attach(
 
 
 def _table(runs: Sequence[KeptRun], rows: Any, columns: pa.Schema) -> pa.Table:
-    name = [(run.to_dict()["run"], run) for run in runs]
+    name = [(run.row.run, run) for run in runs]
     found = [{"run": run, **row} for run, kept in name for row in rows(kept)]
     return pa.Table.from_pylist(found, schema=columns)
 

@@ -32,17 +32,17 @@ def show_runs_kept(listed: Sequence[ListedRun]) -> None:
 
 
 def _cells(one: ListedRun) -> list[str]:
-    row = one.to_dict()
-    marks = [] if row["status"] == "complete" else [str(row["status"])]
+    row = one.row
+    marks: list[str] = [] if row.status == "complete" else [row.status]
     if not one.run.has_findings:
         marks.append("no findings.json")
     if one.claims_measured:
         marks.append(f"reaches {one.claims_reached} of {one.claims_measured} claims")
-    marks += [f"#{tag}" for tag in row["tags"]]
-    second_line = "\n".join(part for part in (" ".join(marks), row["note"]) if part)
-    name = f"{row['path']}\n{second_line}" if second_line else row["path"]
-    suite, tests = str(row["suite"] or ""), row["tests"]
-    return [name, row["drive"], suite if tests == [suite] else f"{suite} ({len(tests)})"]
+    marks += [f"#{tag}" for tag in row.tags]
+    second_line = "\n".join(part for part in (" ".join(marks), row.note) if part)
+    name = f"{row.path}\n{second_line}" if second_line else row.path
+    suite, tests = row.suite, row.tests
+    return [name, row.drive, suite if tests == [suite] else f"{suite} ({len(tests)})"]
 
 
 def show_notes(noted: Sequence[KeptRun]) -> None:
