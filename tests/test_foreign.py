@@ -60,6 +60,65 @@ def test_a_whole_test_runs_and_its_run_names_the_program(drive: str, tmp_path: P
     assert [test["status"] for test in manifest["tests"]] == ["complete"]
 
 
+def test_what_a_program_cannot_do_is_one_sentence(tmp_path: Path) -> None:
+    script = tmp_path / "plain.py"
+    text = (EXAMPLES / "drive.py").read_text("utf-8")
+    able = '("purge", "trim", "write-zeroes", "power-cut", "save", "counters")'
+    assert able in text
+    script.write_text(text.replace(able, "()"))
+    with fc.open_target(f"exec:{sys.executable} {script}") as target:
+        assert isinstance(target, ForeignTarget)
+        target.run(Workload([Stream.write("random", 4096)], ios=10))
+        for act, said in (
+            (target.power_cut, "cannot say what a loss of power takes"),
+            (lambda: target.save(tmp_path / "x.state"), "cannot save its state"),
+            (lambda: target.load(script), "cannot load a state"),
+        ):
+            with pytest.raises(UserError, match=said):
+                act()
+        assert target.counters() == {}
+        assert target.no_trim_reason is not None
+        target.purge()  # A new one.
+        assert target.run(Workload([Stream.write("random", 4096)], ios=10)).write.ios == 10
+
+
+def test_the_reference_child_loses_nothing_when_power_fails(drive: str) -> None:
+    with fc.open_target(drive) as target:
+        assert isinstance(target, ForeignTarget)
+        target.run(Workload([Stream.write("random", 4096)], ios=10))
+        assert target.power_cut() == []
+
+
+COMMIT = """
+schema_version = 1
+name = "commit"
+
+[[test]]
+name = "commit"
+title = "Commit"
+purpose = "Whether a flush is judged."
+
+[[test.workload]]
+name = "commit"
+duration = "1 s"
+reads = 0.0
+block = "4 KiB"
+pattern = "random"
+flush-every = 1
+"""
+
+
+def test_what_takes_a_drive_no_time_does_not_keep_a_gate_from_judging(
+    drive: str, tmp_path: Path
+) -> None:
+    # Its flushes are free, so that they have no latency to compare.
+    suite = tmp_path / "commit.toml"
+    suite.write_text(COMMIT)
+    gate = ["gate", drive, "--baseline", str(tmp_path / "base"), "--suite", str(suite)]
+    assert main([*gate, "--write-baseline"]) == 0
+    assert main([*gate, "--out", str(tmp_path / "runs")]) == 0
+
+
 def test_a_probe_says_no_more_dies_than_there_may_be(drive: str, tmp_path: Path) -> None:
     arguments = ["run", "probe-depth", drive, "--out", str(tmp_path)]
     assert main(arguments) == 0
@@ -184,6 +243,8 @@ def test_a_program_is_held_against_the_protocol(
     assert {check["holds"] for check in document["checks"]} == {True}
     assert main(["verify", drive, "--span", "1GB"]) == 2
     assert "--span is for targets that keep data" in capsys.readouterr().err
+    with pytest.raises(UserError, match="is no program: use exec:COMMAND"):
+        fc.conformance("sim:ocz-core-64gb")
     silent = tmp_path / "silent.sh"
     silent.write_text("exit 3\n")
     assert main(["verify", f"exec:sh {silent}"]) == 1

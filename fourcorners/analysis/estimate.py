@@ -100,10 +100,10 @@ def averaged(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def of_point(point: Measured, quantity: Quantity) -> Estimate | None:
-    """The quantity of one recording; ``None`` where the recording has no such value or no error
-    can be given for it (a maximum, a quantile with too few I/Os beyond it, no histogram)."""
+    """The quantity of one recording; ``None`` where the recording has no such value, or 0, or no
+    error can be given for it (a maximum, a quantile with too few I/Os beyond it, no histogram)."""
     value = quantity.of(point)
-    if value is None or quantity.column == "latency_max_s":
+    if not value or quantity.column == "latency_max_s":
         return None
     scatter = _scatter(point)
     if scatter is None:
@@ -157,6 +157,9 @@ def _scatter(point: Measured) -> _Scatter | None:
         return None
     middle = (low + high) / 2
     mean = float(np.average(middle, weights=count))
+    if not mean:
+        # Programs that are drives may do things, such as flushes, in no time.
+        return None
     ios = int(count.sum())
     # As independent I/Os: of a closed loop, rate times mean latency is constant.
     relative_deviation = math.sqrt(float(np.average((middle - mean) ** 2, weights=count))) / mean

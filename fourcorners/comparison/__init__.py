@@ -8,7 +8,7 @@ from fourcorners.comparison.check import Check, Gate
 from fourcorners.comparison.comparing import compare
 from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.difference import Difference
-from fourcorners.comparison.gate import check_gate, parse_gate
+from fourcorners.comparison.gate import check_gate, checks_of, parse_gate
 from fourcorners.comparison.subject import ComparedRuns, parse_subject
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Difference",
     "Gate",
     "check_gate",
+    "checks_of",
     "compare",
     "parse_gate",
     "parse_subject",

@@ -25,11 +25,19 @@ _FORM = (
 
 
 def check_gate(gate: Gate, comparison: Comparison) -> list[Check]:
-    """Tries a gate on every recording that it names, of every subject it applies to: all but the
-    baseline, or with an absolute limit all.
+    """Tries a gate as :func:`checks_of`; raises :class:`UserError` when no recording is of its
+    kind: such a gate could not fail."""
+    known = checks_of(gate, comparison)
+    if not known:
+        raise UserError(
+            f'the gate "{gate.text}" fits no recording that these runs share: it could not fail'
+        )
+    return known
 
-    Raises :class:`UserError` when no recording is of its kind: such a gate could not fail.
-    """
+
+def checks_of(gate: Gate, comparison: Comparison) -> list[Check]:
+    """Tries a gate on every recording that it names and that has its quantity, of every subject it
+    applies to: all but the baseline, or with an absolute limit all."""
     subjects = comparison.subjects[1 if gate.factor is not None else 0 :]
     checks = [
         _checked(gate, comparison, subject.label, key)
@@ -38,12 +46,7 @@ def check_gate(gate: Gate, comparison: Comparison) -> list[Check]:
         for key in group.keys
         if key[1] == gate.operation and fnmatch.fnmatchcase(key[0], gate.recordings)
     ]
-    known = [check for check in checks if check is not None]
-    if not known:
-        raise UserError(
-            f'the gate "{gate.text}" fits no recording that these runs share: it could not fail'
-        )
-    return known
+    return [check for check in checks if check is not None]
 
 
 def _checked(

@@ -165,6 +165,8 @@ def is_foreign(locator: str) -> bool:
 
 def words_of(locator: str) -> list[str]:
     """The command's words, as a shell would split them; no shell is started."""
+    if not is_foreign(locator):
+        raise UserError(f"{locator} is no program: use {FOREIGN_PREFIX}COMMAND")
     try:
         words = shlex.split(locator.removeprefix(FOREIGN_PREFIX))
     except ValueError as error:
