@@ -81,7 +81,7 @@ def test_of_more_than_there_is_room_for_a_share_is_kept_the_same_every_time(tmp_
     name = "latency_over_time_latency/0-percent-reads_write"
     [text] = [finding.text for finding in once.findings if finding.name == name]
     assert f"one in {log.one_in}, drawn at random" in text
-    assert "(of all " in text
+    assert "(the slowest of all took " in text
     none = _latency(tmp_path, log_ios=0)
     assert not (none.path / schema.IOS).exists()
     assert none.recording("latency/0-percent-reads").log is None
