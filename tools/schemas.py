@@ -19,6 +19,7 @@ from fourcorners.manifest import Manifest
 from fourcorners.running.explanation import ExplanationDocument
 from fourcorners.store.notes import Notes
 from fourcorners.suites.schema import suite_schema
+from fourcorners.target.verification import VerificationDocument
 
 FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
 
@@ -30,6 +31,7 @@ _DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
     "findings": (Findings, "findings.json of a run folder", _SEALED),
     "notes": (Notes, "notes.json of a run folder", _SEALED),
     "runs": (ListedRuns, "What fourcorners runs --json prints", {}),
+    "verification": (VerificationDocument, "What fourcorners verify --json prints", {}),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }
 """By name: the class, what the document is, and fields that the class leaves to the file."""

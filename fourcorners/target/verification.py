@@ -11,9 +11,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
+
+import msgspec
 
 from fourcorners import _core
+from fourcorners.documents import Count, plain
 from fourcorners.errors import EXIT_FAILED, UserError, os_reason
 from fourcorners.manifest import TargetEntry
 from fourcorners.recording import Recording
@@ -22,8 +25,6 @@ from fourcorners.target.options import RealTargetOptions
 from fourcorners.target.target import Target, Watch, check_seed
 from fourcorners.workload import SECONDS_MAX, Stream, Workload
 
-SCHEMA = "fourcorners/verification"
-SCHEMA_VERSION = 1
 # What a stamp is for: the page of a file system, and of most drives.
 BLOCK_BYTES = 4096
 
@@ -43,6 +44,24 @@ class Damage:
     kind: str
     address: int
     written_for: int | None
+
+
+class VerificationDocument(
+    msgspec.Struct, kw_only=True, tag_field="schema", tag="fourcorners/verification"
+):
+    """What ``fourcorners verify --json`` prints; blocks are of 4 KiB."""
+
+    schema_version: Literal[1]
+    target: TargetEntry
+    status: Literal["complete", "interrupted", "failed"]
+    reason: str | None
+    blocks_checked: Count
+    blocks_unchecked: Count
+    blocks_damaged: Count
+    blocks_forgotten: Count
+    counts: dict[str, Count]
+    """Damaged blocks by kind."""
+    damages: list[Damage]
 
 
 @dataclass(frozen=True)
@@ -72,25 +91,23 @@ class Verification:
 
     def to_dict(self) -> dict[str, Any]:
         """The document that ``fourcorners verify --json`` prints."""
-        return {
-            "schema": SCHEMA,
-            "schema_version": SCHEMA_VERSION,
-            "target": self.target,
-            "status": _status(self),
-            "reason": self.failure,
-            "blocks_checked": self.checked,
-            "blocks_unchecked": self.unchecked,
-            "blocks_damaged": len(self.damages),
-            "blocks_forgotten": self.forgotten,
-            "counts": self.counts,
-            "damages": [
-                {"kind": d.kind, "address": d.address, "written_for": d.written_for}
-                for d in self.damages
-            ],
-        }
+        found = VerificationDocument(
+            schema_version=1,
+            target=self.target,
+            status=_status(self),
+            reason=self.failure,
+            blocks_checked=self.checked,
+            blocks_unchecked=self.unchecked,
+            blocks_damaged=len(self.damages),
+            blocks_forgotten=self.forgotten,
+            counts=self.counts,
+            damages=self.damages,
+        )
+        document: dict[str, Any] = plain(found)
+        return document
 
 
-def _status(verification: Verification) -> str:
+def _status(verification: Verification) -> Literal["complete", "interrupted", "failed"]:
     if verification.failure is not None:
         return "failed"
     return "interrupted" if verification.interrupted else "complete"
