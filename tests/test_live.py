@@ -70,6 +70,13 @@ def test_a_small_terminal_and_a_given_rate_show_what_there_is() -> None:
     assert _drawn() == []
 
 
+def test_the_plots_are_of_one_run_where_a_command_has_several() -> None:
+    course = [replace(STATUS, elapsed_s=float(second)) for second in range(60)]
+    following = replace(STATUS, target="WD6400AAKS", elapsed_s=1.0)
+    assert len(_drawn(*course)) > 3
+    assert len(_drawn(*course, following)) == 3
+
+
 def test_the_moment_is_what_passed_since_the_last_look() -> None:
     pace = Pace()
     assert pace.look(0.0, 0, 0, 0.0) == {}

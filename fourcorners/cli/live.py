@@ -64,6 +64,10 @@ class LiveView(Progress):
         self._console.print(text, highlight=False)
 
     def update(self, status: Status) -> None:
+        if self._status is not None and status.elapsed_s < self._status.elapsed_s:
+            # The next run of the same command.
+            for one in (self._seconds, self._rates, self._latencies):
+                one.clear()
         self._status = status
         if status.current_bytes_per_second is None:
             return

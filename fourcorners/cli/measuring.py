@@ -136,8 +136,8 @@ def _run(
     if options.dry_run:
         plans = preview_runs(suite, targets, claims=claims or (), jobs=jobs, **options.given())
         return show_plans(plans, json=options.json)
-    code = 0
-    with choose_progress(options.quiet, options.progress, several=jobs > 1) as progress:
+    code, several = 0, jobs > 1 and len(targets) > 1
+    with choose_progress(options.quiet, options.progress, several=several) as progress:
         try:
             runs = run_each(
                 suite,
