@@ -1,4 +1,7 @@
-"""Thresholds and tests that several estimators share, each with what chose it."""
+"""Thresholds and tests that several estimators share, each with what chose it.
+
+docs/thresholds.md has what each constant of the estimators decides on hidden drives.
+"""
 
 import math
 
