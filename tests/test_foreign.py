@@ -51,9 +51,12 @@ def test_both_reference_children_say_the_same(drive: str) -> None:
     assert _iops(python, 4) == _iops(drive, 4)
 
 
-def test_a_whole_test_runs_and_its_run_names_the_program(drive: str, tmp_path: Path) -> None:
+def test_a_whole_test_runs_and_its_run_names_the_program(
+    drive: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["run", "random-reads", drive, "--with", "time=0.1s", "--out", str(tmp_path)]
     assert main(arguments) == 0
+    assert "on the drive's clock: random-reads" in capsys.readouterr().err
     manifest = json.loads((_run(tmp_path) / "manifest.json").read_text())
     assert manifest["target"]["locator"] == drive
     assert manifest["target"]["name"] == "Eight dies"

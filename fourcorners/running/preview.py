@@ -9,6 +9,7 @@ from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, SuitePlan
 from fourcorners.suites.test import Adaptive, Phase, Test
+from fourcorners.target.foreign import is_foreign
 from fourcorners.target.open import examine_new_file, is_simulated, open_target
 from fourcorners.target.target import Target
 
@@ -84,10 +85,11 @@ def preview_opening(
 
 def announcement(plan: SuitePlan, tests: Sequence[Test], target: Target, about_s: float) -> str:
     """What will be done by ``tests`` of a plan, in two lines: how long it takes by the clock on the
-    wall, how much is written, and what is destroyed."""
+    wall, or of a program's drive by its own, how much is written, and what is destroyed."""
     names = ", ".join(test.name for test in tests) or "only the report is missing"
     count = f"{len(tests)} test{'s' if len(tests) != 1 else ''}"
-    text = f"{target.name}: {count}, about {wording.clock(about_s)}: {names}"
+    clock = " on the drive's clock" if is_foreign(target.locator) else ""
+    text = f"{target.name}: {count}, about {wording.clock(about_s)}{clock}: {names}"
     written = sum(test.written_bytes for test in tests)
     writes = written / plan.subject.capacity_bytes
     amount = (
