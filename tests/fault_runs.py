@@ -193,7 +193,7 @@ def run_with(fault: str, folder: Path, seed: int) -> int:
     folder.mkdir()
     with stage(folder) as (device, act):
         code, out, err = _verify(device, act, random.Random(seed), folder)
-        if code == REFUSED and not out:
+        if code in (FAILED, REFUSED) and not out:
             # It happened before the first write, and the look that precedes it saw it.
             assert err.count("fourcorners: ") == 1, err
             assert "nothing was written" in err, err
