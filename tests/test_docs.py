@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from fourcorners.suites.catalog import TESTS
+from fourcorners.suites.probes import PROBES
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 _LINK = re.compile(r"\]\(<?([^()\s>]+(?:\([^()\s]*\)[^()\s]*)?)>?\)")
@@ -22,6 +25,12 @@ def anchors(text: str) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=_BLOCKS), re.M)
     plain = (re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings)
     return {re.sub(r"\s", "-", heading) for heading in plain}
+
+
+@pytest.mark.parametrize("document", ["README.md", "CHANGELOG.md"])
+def test_the_number_of_tests_is_counted(document: str) -> None:
+    tests = len(TESTS) - len(PROBES)
+    assert f"{tests} tests" in (ROOT / document).read_text("utf-8")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -1,7 +1,8 @@
 """Opens a target by its locator, and says what a locator is."""
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -10,7 +11,7 @@ from fourcorners.catalog import DRIVE_FILE_SUFFIX, SIMULATED_PREFIX
 from fourcorners.catalog.settings import setting_texts
 from fourcorners.errors import UserError
 from fourcorners.manifest import Opening
-from fourcorners.target.foreign import ForeignTarget, is_foreign
+from fourcorners.target.foreign import FOREIGN_PREFIX, ForeignTarget, is_foreign
 from fourcorners.target.options import RealTargetOptions, TargetOptions
 from fourcorners.target.real import RealTarget, checked_method
 from fourcorners.target.simulated import SimulatedTarget
@@ -19,11 +20,7 @@ from fourcorners.target.target import Target, check_seed, io_limit_ns
 
 def is_simulated(locator: str) -> bool:
     """Whether a locator names a drive in virtual time: ``sim:NAME``, a drive file, or a command."""
-    return (
-        locator.startswith(SIMULATED_PREFIX)
-        or is_foreign(locator)
-        or locator.endswith(DRIVE_FILE_SUFFIX)
-    )
+    return locator.startswith(tuple(_IN_VIRTUAL_TIME)) or locator.endswith(DRIVE_FILE_SUFFIX)
 
 
 def open_target(locator: str, *, seed: int = 1, **options: Unpack[TargetOptions]) -> Target:
@@ -43,33 +40,19 @@ def open_target(locator: str, *, seed: int = 1, **options: Unpack[TargetOptions]
     check_seed(seed)
     if not is_simulated(locator):
         return _open_real(locator, seed, options)
-    drive = None
-    if is_foreign(locator):
-        pass  # The command is all that is known of it.
-    elif locator.startswith(SIMULATED_PREFIX):
-        drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
-        locator = f"{SIMULATED_PREFIX}{drive.id}"
-    else:
-        drive = catalog.load_path(locator)
-    io_limit_s, state = options.get("io_limit_s"), options.get("state")
     for option, value in (
         ("--size", options.get("size")),
         ("--destroy-data", options.get("destroy_data")),
         ("--overwrite", options.get("overwrite")),
         ("--purge", options.get("purge_method")),
-        ("--io-limit", None if drive is None else io_limit_s),
         ("--engine", options.get("engine")),
     ):
         if value is not None:
             raise UserError(f"{option} is for files and devices, and {locator} is simulated")
-    texts = setting_texts(options.get("settings"))
-    target: Target
-    if drive is None:
-        if texts:
-            raise UserError(f"--set is for sim: and drive files, and {locator} is neither")
-        target = ForeignTarget(locator, seed, io_limit_s)
-    else:
-        target = SimulatedTarget(locator, drive, texts, seed)
+    prefix = next((prefix for prefix in _IN_VIRTUAL_TIME if locator.startswith(prefix)), None)
+    opener = _open_drive_file if prefix is None else _IN_VIRTUAL_TIME[prefix]
+    target = opener(locator, seed, options)
+    state = options.get("state")
     if state is not None:
         try:
             target.load(state)
@@ -77,15 +60,44 @@ def open_target(locator: str, *, seed: int = 1, **options: Unpack[TargetOptions]
             target.close()
             raise
         target.state = str(state)
-    is_path = drive is not None and not locator.startswith(SIMULATED_PREFIX)
     target.opening = Opening(
-        locator=_absolute(locator) if is_path else locator,
-        settings=texts or None,
+        locator=_absolute(locator) if prefix is None else target.locator,
+        settings=setting_texts(options.get("settings")) or None,
         seed=seed,
-        io_limit_s=io_limit_s,
+        io_limit_s=options.get("io_limit_s"),
         state=_absolute(state),
     )
     return target
+
+
+def _open_catalog(locator: str, seed: int, options: TargetOptions) -> Target:
+    drive = catalog.load(locator.removeprefix(SIMULATED_PREFIX))
+    return _simulated(f"{SIMULATED_PREFIX}{drive.id}", drive, seed, options)
+
+
+def _open_drive_file(locator: str, seed: int, options: TargetOptions) -> Target:
+    return _simulated(locator, catalog.load_path(locator), seed, options)
+
+
+def _simulated(
+    locator: str, drive: catalog.DriveFile, seed: int, options: TargetOptions
+) -> SimulatedTarget:
+    if options.get("io_limit_s") is not None:
+        raise UserError(f"--io-limit is for files and devices, and {locator} is simulated")
+    return SimulatedTarget(locator, drive, setting_texts(options.get("settings")), seed)
+
+
+def _open_program(locator: str, seed: int, options: TargetOptions) -> Target:
+    if setting_texts(options.get("settings")):
+        raise UserError(f"--set is for sim: and drive files, and {locator} is neither")
+    return ForeignTarget(locator, seed, options.get("io_limit_s"))
+
+
+_IN_VIRTUAL_TIME: Mapping[str, Callable[[str, int, TargetOptions], Target]] = {
+    SIMULATED_PREFIX: _open_catalog,
+    FOREIGN_PREFIX: _open_program,
+}
+"""Who opens a target in virtual time, by how its locator begins."""
 
 
 def _open_real(locator: str, seed: int, options: TargetOptions) -> Target:
@@ -181,6 +193,12 @@ def _refuse_name(locator: str) -> None:
     try:
         name = catalog.resolve(locator)
     except UserError:
+        if scheme := re.match("[a-z]+:", locator):
+            kinds = " and ".join(_IN_VIRTUAL_TIME)
+            raise UserError(
+                f'there is no file {locator}, and no kind of target "{scheme[0]}": simulated ones '
+                f"begin with {kinds}, and a file that is to be made with ./"
+            ) from None
         return
     raise UserError(
         f"there is no file {locator}: did you mean the simulated drive {SIMULATED_PREFIX}{name}?"

@@ -59,9 +59,9 @@ class Of(Enum):
 
 @dataclass(frozen=True)
 class Asked:
-    """A finding. ``rests_on`` are the measurements that show it; without any of ``asked_by``, which
-    are the same unless said otherwise, it is not asked. ``words`` is the section of its sentences
-    where several findings share one."""
+    """A finding. ``rests_on`` are the measurements that show it. It is asked of a run that has any
+    measurement of ``asked_by``, by default of ``rests_on``. ``words`` is the section of its
+    sentences where several findings share one."""
 
     name: str
     title: str

@@ -10,9 +10,10 @@ import scipy
 from fourcorners.analysis.intervals import two_sided_t
 
 UNSURE = 0.25
-"""Half an interval over the value, above which nothing is said; the difference of two ways to one
-number, over it, up to which a count is the one; and how far other load may move reads. A choice: a
-quantity that may as well be a quarter more or less does not tell one drive from the next."""
+"""A quarter is the largest relative half width at which a value is reported, the largest relative
+difference of two estimates that are of one count, and the most by which other load may shift reads.
+A choice: a quantity that may as well be a quarter more or less does not tell one drive from the
+next."""
 
 FALSE_ALARM = 1e-3
 """How often each of these tests may say by chance what is not so: whether reads drift, two places

@@ -31,10 +31,11 @@ class Parameters:
 
 
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
-    """For every power of two a region is written and every other part of that size trimmed; then
-    the first 4 KiB of parts are read, one at a time and each once, as a cache would have them from
-    then on: of trimmed ones and of those between them. And places that were never written."""
-    reason = _no_reason_to_trim(subject)
+    """Trims every other part of a region that was written, for parts of each power of two.
+    Then the first 4 KiB of trimmed parts, of the parts between them and of places that were never
+    written are read one at a time, each once, because a cache would answer the second read.
+    """
+    reason = _skip_reason(subject)
     if reason is not None:
         return Plan({}, (), skip_reason=reason)
     smallest = max(parameters.smallest_bytes, READ_BYTES, subject.request_alignment_bytes)
@@ -83,8 +84,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     )
 
 
-def _no_reason_to_trim(subject: Subject) -> str | None:
-    """Why it shows nothing or may not be done, if so."""
+def _skip_reason(subject: Subject) -> str | None:
+    """The reason to skip the probe; ``None`` if it can run."""
     if not subject.writable:
         return "it writes, and the target is opened for reading only"
     if subject.kind == "file":

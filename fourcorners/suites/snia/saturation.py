@@ -1,7 +1,9 @@
 """SNIA's tests over time: write saturation, host idle recovery, cross stimulus recovery."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB
@@ -77,8 +79,8 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
         ),
         (Phase((Purge(),), (writes, histogram)),),
         (
-            replace(_over_time("IOPS", "iops"), x="", ids="write"),
-            replace(_over_time("Mean latency", "latency_mean"), x="", ids="write"),
+            msgspec.structs.replace(_over_time("IOPS", "iops"), x="", ids="write"),
+            msgspec.structs.replace(_over_time("Mean latency", "latency_mean"), x="", ids="write"),
             Chart("rounds", "Last minutes of rounds of 31 minutes", "value", "round"),
             Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
         ),

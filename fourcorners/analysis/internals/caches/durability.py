@@ -53,7 +53,8 @@ _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
 from which it waits for the medium."""
 
 _ROUNDS_DIFFER = 4.0
-"""Uncertainty by the rounds over that by the scatter of all flushes, from which it is the one."""
+"""If the uncertainty between rounds is at least this many times that of single flushes, the former
+is used."""
 
 _TOLERANCE = 0.01
 """Of what a flush costs, where its rounds agree as closely: docs/explain.md."""
