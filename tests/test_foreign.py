@@ -1,6 +1,7 @@
 """A program that is a drive works as any simulated drive does, and is never started unasked."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Any
 
 import pytest
 from fault_runs import validate
+from test_resume_within import SCRIPT
 
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.store import schema
 from fourcorners.target.foreign import ForeignTarget
 from fourcorners.validation.arena.explain import program
 from fourcorners.workload import Stream, Workload
@@ -181,6 +184,21 @@ def test_a_run_goes_on_where_its_program_is_named(
     assert main(["resume", str(run), "--start", locator]) == 0
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["status"] == "complete"
+
+
+def test_a_run_goes_on_from_the_state_that_its_program_saved(drive: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"parameters": {"depths": [1, 2, 4]}, "scale": 0.01}
+    whole = fc.run("queue-depth", drive, out=tmp_path / "whole", **options)
+    out = tmp_path / "killed"
+    arguments = ["run", "6", "queue-depth", drive, str(out), json.dumps(options), ""]
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], check=False)
+    assert done.returncode == -signal.SIGKILL
+    [folder] = out.iterdir()
+    run = fc.resume(folder, start=[drive])
+    [gap] = run.manifest.gaps
+    assert gap.continued["queue-depth"] > 0
+    for name in (schema.RECORDINGS, schema.SERIES, schema.HISTOGRAMS):
+        assert (run.path / name).read_bytes() == (whole.path / name).read_bytes(), name
 
 
 def test_what_follows_in_a_folder_starts_no_program_either(
