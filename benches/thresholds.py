@@ -32,10 +32,10 @@ from fourcorners.finding import RESOLUTION
 from fourcorners.running.run import run
 from fourcorners.store import Run
 from fourcorners.target.open import open_target
-from fourcorners.validation.arena.explain.contest import GradedAnswer
-from fourcorners.validation.arena.explain.drives import draw
-from fourcorners.validation.arena.explain.goals import is_wrong
-from fourcorners.validation.arena.explain.truths import TRUTHS, true_of
+from fourcorners_validation.arena.explain.contest import GradedAnswer
+from fourcorners_validation.arena.explain.drives import draw
+from fourcorners_validation.arena.explain.goals import is_wrong
+from fourcorners_validation.arena.explain.truths import TRUTHS, true_of
 
 FACTORS = (0.8, 1.25)
 SAME = 0.01

@@ -54,13 +54,6 @@ if TYPE_CHECKING:
     from fourcorners.target.open import open_target
     from fourcorners.target.target import Target
     from fourcorners.target.verification import Damage, Verification, verify
-    from fourcorners.validation.arena.studies import (
-        arena_explain,
-        arena_sentences,
-        arena_series,
-        arena_steady,
-    )
-    from fourcorners.validation.reproduction import reproduce
     from fourcorners.workload import (
         CLOSED_LOOP,
         INCOMPRESSIBLE,
@@ -77,6 +70,13 @@ if TYPE_CHECKING:
         strided,
         zipf,
     )
+    from fourcorners_validation.arena.studies import (
+        arena_explain,
+        arena_sentences,
+        arena_series,
+        arena_steady,
+    )
+    from fourcorners_validation.reproduction import reproduce
 
     __version__: str
 
@@ -108,20 +108,23 @@ _MODULES = {
     "target.open": ("open_target",),
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
-    "validation.arena.studies": (
-        "arena_explain",
-        "arena_sentences",
-        "arena_series",
-        "arena_steady",
-    ),
-    "validation.reproduction": ("reproduce",),
     "workload": (
         *("CLOSED_LOOP", "INCOMPRESSIBLE", "REPEATED", "Stream", "Workload", "bursts"),
         *("compressible", "duplicated", "fixed_rate", "hot_cold", "partly_random"),
         *("poisson_rate", "strided", "zipf"),
     ),
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+# The product held against the truth is a package of its own.
+_VALIDATION = {
+    "arena.studies": ("arena_explain", "arena_sentences", "arena_series", "arena_steady"),
+    "reproduction": ("reproduce",),
+}
+_HOMES = {
+    name: f"{package}.{module}"
+    for package, modules in ((__name__, _MODULES), ("fourcorners_validation", _VALIDATION))
+    for module, names in modules.items()
+    for name in names
+}
 
 __all__ = [
     "CLOSED_LOOP",
@@ -196,7 +199,7 @@ def __getattr__(name: str) -> Any:
         return version("fourcorners")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

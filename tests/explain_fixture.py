@@ -11,7 +11,7 @@ from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import RunData
 from fourcorners.finding import Finding
 from fourcorners.sentences import say
-from fourcorners.validation.arena.drive_text import (
+from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
     GigabitsPerSecond,

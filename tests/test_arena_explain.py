@@ -11,18 +11,18 @@ import fourcorners as fc
 from fourcorners.catalog import names
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
-from fourcorners.validation.arena.explain.contest import (
+from fourcorners_validation.arena.explain.contest import (
     FindingScore,
     GradedAnswer,
     ProbedDrive,
     score,
 )
-from fourcorners.validation.arena.explain.document import wrong
-from fourcorners.validation.arena.explain.drives import KINDS, draw
-from fourcorners.validation.arena.explain.goals import all_intervals, is_wrong, judge
-from fourcorners.validation.arena.explain.known import known
-from fourcorners.validation.arena.explain.truths import TRUTHS, Truth, true_of
-from fourcorners.validation.arena.studies import ProbingStudy
+from fourcorners_validation.arena.explain.document import wrong
+from fourcorners_validation.arena.explain.drives import KINDS, draw
+from fourcorners_validation.arena.explain.goals import all_intervals, is_wrong, judge
+from fourcorners_validation.arena.explain.known import known
+from fourcorners_validation.arena.explain.truths import TRUTHS, Truth, true_of
+from fourcorners_validation.arena.studies import ProbingStudy
 
 
 def _outcomes(

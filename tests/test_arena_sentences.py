@@ -17,7 +17,7 @@ from fourcorners.analysis.artefacts import medium
 from fourcorners.analysis.steadiness import FollowedCourse
 from fourcorners.analysis.steady_state import Verdict
 from fourcorners.cli import main
-from fourcorners.validation.arena.sentences.contest import (
+from fourcorners_validation.arena.sentences.contest import (
     JudgedDrive,
     JudgedSentence,
     false,
@@ -25,8 +25,8 @@ from fourcorners.validation.arena.sentences.contest import (
     run_drive,
     scores,
 )
-from fourcorners.validation.arena.sentences.document import render_markdown
-from fourcorners.validation.arena.sentences.page import Page, PageSentence
+from fourcorners_validation.arena.sentences.document import render_markdown
+from fourcorners_validation.arena.sentences.page import Page, PageSentence
 
 
 def page_of(run: FakeRun) -> Page:

@@ -10,13 +10,13 @@ from fault_runs import validate
 from fourcorners.cli import main
 from fourcorners.cli.output import print_document
 from fourcorners.errors import EXIT_USAGE
-from fourcorners.validation.arena.steady.contest import StoppedTrace, run_trace, score
-from fourcorners.validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
-from fourcorners.validation.arena.steady.document import render_markdown
-from fourcorners.validation.arena.steady.recipes import compare
-from fourcorners.validation.arena.steady.traces import Trace
-from fourcorners.validation.arena.steady.truth import TraceTruth, truth_of
-from fourcorners.validation.arena.studies import SteadyStudy
+from fourcorners_validation.arena.steady.contest import StoppedTrace, run_trace, score
+from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop, snia
+from fourcorners_validation.arena.steady.document import render_markdown
+from fourcorners_validation.arena.steady.recipes import compare
+from fourcorners_validation.arena.steady.traces import Trace
+from fourcorners_validation.arena.steady.truth import TraceTruth, truth_of
+from fourcorners_validation.arena.studies import SteadyStudy
 
 
 def trace_of(rate: np.ndarray) -> Trace:

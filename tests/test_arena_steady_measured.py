@@ -12,13 +12,13 @@ from fault_runs import validate
 from fourcorners.analysis.steady_state import judge
 from fourcorners.cli import main
 from fourcorners.errors import UserError
-from fourcorners.validation.arena.steady.measured import (
+from fourcorners_validation.arena.steady.measured import (
     CAPACITY_BYTES,
     judge_series,
     read_folder,
     score_measured,
 )
-from fourcorners.validation.arena.steady.measured_page import render_measured
+from fourcorners_validation.arena.steady.measured_page import render_measured
 
 INTERVAL_S = 60.0
 FAST, SLOW = 350_000.0, 90_000.0

@@ -12,7 +12,7 @@ from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer
 from fourcorners.analysis.internals.caches.slowdown import find_bends
 from fourcorners.analysis.internals.caches.write_buffer import read_curve
-from fourcorners.validation.arena.drive_text import (
+from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
     GigabitsPerSecond,

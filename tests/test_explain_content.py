@@ -8,7 +8,7 @@ from explain_fixture import KIB, MIB, probed, small_ssd, view_of
 import fourcorners as fc
 from fourcorners.analysis.internals.flash import data_reduction
 from fourcorners.store import Run
-from fourcorners.validation.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
+from fourcorners_validation.arena.drive_text import Bytes, GigabitsPerSecond, Seconds
 
 
 @pytest.mark.parametrize("smallest", [None, 0.5, 0.25])

@@ -16,7 +16,7 @@ from fourcorners.analysis.spec_sheet import rows_of
 from fourcorners.suites.steps import Purge
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import find_suite
-from fourcorners.validation.arena.drive_text import drive_file
+from fourcorners_validation.arena.drive_text import drive_file
 
 
 def _values(drive: str, folder: Path, **settings: str) -> dict[str, float | None]:

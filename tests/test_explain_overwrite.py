@@ -20,15 +20,15 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     moved_units,
 )
 from fourcorners.recording import IoLog
-from fourcorners.validation.arena.drive_text import (
+from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
     GigabitsPerSecond,
     Seconds,
     drive_file,
 )
-from fourcorners.validation.arena.explain.drives import Hidden
-from fourcorners.validation.arena.explain.truths import true_of
+from fourcorners_validation.arena.explain.drives import Hidden
+from fourcorners_validation.arena.explain.truths import true_of
 
 PROBE = "probe-overwrite"
 ERASED_BYTES = 4 * MIB

@@ -9,7 +9,7 @@ import fourcorners as fc
 from fourcorners.errors import UserError
 from fourcorners.suites.probes import trim
 from fourcorners.suites.subject import Subject
-from fourcorners.validation.arena.drive_text import Bytes, Seconds
+from fourcorners_validation.arena.drive_text import Bytes, Seconds
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from fourcorners.cli import main
 from fourcorners.errors import UserError
 from fourcorners.store import schema
 from fourcorners.target.foreign import ForeignTarget
-from fourcorners.validation.arena.explain import program
 from fourcorners.workload import Stream, Workload
+from fourcorners_validation.arena.explain import program
 
 EXAMPLES = Path(__file__).parents[1] / "drive" / "foreign" / "examples"
 

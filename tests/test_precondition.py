@@ -12,8 +12,8 @@ from fourcorners.suites.snia.common import in_round, rounds
 from fourcorners.suites.steps import Fill
 from fourcorners.suites.test import MeasuredSoFar
 from fourcorners.target.target import Target
-from fourcorners.validation.arena.steady.drives import draw
 from fourcorners.workload import Stream, Workload
+from fourcorners_validation.arena.steady.drives import draw
 
 SUITE = """
 schema_version = 1

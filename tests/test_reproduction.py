@@ -15,17 +15,17 @@ from fourcorners.analysis.access_model import AccessModel
 from fourcorners.catalog.published import Published, published, published_apart
 from fourcorners.cli.output import print_document
 from fourcorners.errors import UserError
-from fourcorners.validation.reproduction import SOURCES, Reproduction, run_sources
-from fourcorners.validation.reproduction.checks import PublishedCheck, check_row
-from fourcorners.validation.reproduction.experiment import (
+from fourcorners_validation.reproduction import SOURCES, Reproduction, run_sources
+from fourcorners_validation.reproduction.checks import PublishedCheck, check_row
+from fourcorners_validation.reproduction.experiment import (
     Experiment,
     Results,
     SimulatedResult,
 )
-from fourcorners.validation.reproduction.figure import figure_row, fitted_parameters
-from fourcorners.validation.reproduction.markdown import render_markdown
-from fourcorners.validation.reproduction.page import render_page
-from fourcorners.validation.reproduction.run import run_experiment
+from fourcorners_validation.reproduction.figure import figure_row, fitted_parameters
+from fourcorners_validation.reproduction.markdown import render_markdown
+from fourcorners_validation.reproduction.page import render_page
+from fourcorners_validation.reproduction.run import run_experiment
 
 CORE, DISK, UNCACHED = "core/ocz-core-64gb", "core/wd6400aaks", "core/wd6400aaks/cache off"
 

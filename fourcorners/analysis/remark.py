@@ -15,7 +15,7 @@ from fourcorners.sentences import Said, say, together
 @dataclass(frozen=True)
 class Sentence:
     """One sentence. ``name`` says what it claims, in a word that stays when the wording changes: by
-    it the check of sentences finds the rule (:mod:`fourcorners.validation.arena.sentences`)."""
+    it the check of sentences finds the rule (:mod:`fourcorners_validation.arena.sentences`)."""
 
     name: str
     said: Said

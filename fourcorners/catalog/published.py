@@ -21,7 +21,7 @@ class Published:
 
     ``drive`` is the catalog's name, ``relation`` how the source words the value (a value, about a
     value, more or less than a value, from ``value`` to ``high``), ``source`` a review's short name
-    (see :data:`fourcorners.validation.reproduction.SOURCES`) or the page that has it, ``url`` that
+    (see :data:`fourcorners_validation.reproduction.SOURCES`) or the page that has it, ``url`` that
     page's address. ``verified``: read in the review, on the page, derived from it by a reader, or a
     vendor's claim.
     """

@@ -12,8 +12,8 @@ from fourcorners.cli.options import Drawn, Flag, Jobs, Json, Repeated, Replace, 
 from fourcorners.cli.root import app
 
 if TYPE_CHECKING:
-    from fourcorners.validation.arena.studies import ArenaStudy
-    from fourcorners.validation.reproduction import Reproduction
+    from fourcorners_validation.arena.studies import ArenaStudy
+    from fourcorners_validation.reproduction import Reproduction
 
 arena = App(name="arena", help="Contests on simulated drives, whose truth is known.")
 app.command(arena)
@@ -44,7 +44,7 @@ def arena_steady(
         Folder to write steady-state.md to.
     """
     from fourcorners.cli.output import tell
-    from fourcorners.validation.arena import studies
+    from fourcorners_validation.arena import studies
 
     show = partial(_show_contest, "arena-steady", json)
     with _shown_if_unwritten(show):
@@ -79,7 +79,7 @@ def arena_series(
     write
         Folder to write steady-state-measured.md to.
     """
-    from fourcorners.validation.arena import studies
+    from fourcorners_validation.arena import studies
 
     show = partial(_show_contest, "arena-series", json)
     with _shown_if_unwritten(show):
@@ -122,7 +122,7 @@ def arena_explain(
         Folder to write explain-arena.md to, or explain-catalog.md.
     """
     from fourcorners.cli.output import tell
-    from fourcorners.validation.arena import studies
+    from fourcorners_validation.arena import studies
 
     show = partial(_show_contest, "arena-explain", json)
     with _shown_if_unwritten(show):
@@ -176,7 +176,7 @@ def arena_sentences(
     """
     from fourcorners.cli.output import tell
     from fourcorners.errors import EXIT_FAILED
-    from fourcorners.validation.arena import studies
+    from fourcorners_validation.arena import studies
 
     show = partial(_show_contest, "arena-sentences", json)
     with _shown_if_unwritten(show):
@@ -220,7 +220,7 @@ def reproduce(
     from fourcorners.cli.options import names
     from fourcorners.cli.output import tell
     from fourcorners.errors import EXIT_FAILED
-    from fourcorners.validation import reproduction
+    from fourcorners_validation import reproduction
 
     show = partial(_show_reproduction, json)
     with _shown_if_unwritten(show):
@@ -234,7 +234,7 @@ def reproduce(
 @contextmanager
 def _shown_if_unwritten(show: Callable[[Any], None]) -> Iterator[None]:
     """Hours of work are not lost because a disk is full."""
-    from fourcorners.validation.study import UnwrittenError
+    from fourcorners_validation.study import UnwrittenError
 
     try:
         yield

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tools.tidy.tree import PACKAGE, Offence, Tree
+from tools.tidy.tree import PACKAGE, VALIDATION, Offence, Tree
 
 LINES_MAX = 500
 """A file that is longer holds two ideas; issues and reviews of this project used the same limit."""
@@ -47,10 +47,10 @@ ROOMS = (
     # What recordings show, what tests are, what is kept and shown of them.
     *("analysis", "suites", "store", "reporting", "comparison", "importing", "keeping"),
     # Who carries it out, and who holds all of it against the truth.
-    *("running", "jupyter", "validation", "cli", "__main__"),
+    *("running", "jupyter", VALIDATION, "cli", "__main__"),
 )
-"""Folders and single modules of the package: each knows only those that stand before it
-(ARCHITECTURE.md)."""
+"""Folders and single modules of the package, and the package of validation: each knows only those
+that stand before it (ARCHITECTURE.md)."""
 
 UNITS = frozenset(["KIB", "MIB", "GIB", "NS", "US", "MS", "MINUTE_S", "HOUR_S", "SECTOR_BYTES"])
 """Constants that are definitions: nobody chose them."""
@@ -180,11 +180,12 @@ def _module(path: str) -> str:
 
 
 def _room(module: str) -> str:
-    return module.split(".")[1]
+    package, _, inside = module.partition(".")
+    return inside.split(".")[0] if package == PACKAGE else package
 
 
 def _imports(module: ast.Module, path: str, names: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Modules of the package that a module imports anywhere in it, with their lines."""
+    """Modules of both packages that a module imports anywhere in it, with their lines."""
     own = _module(path).split(".")
     folder = own if path.endswith("__init__.py") else own[:-1]
     for node in ast.walk(module):
@@ -197,7 +198,8 @@ def _imports(module: ast.Module, path: str, names: Mapping[str, str]) -> Iterato
         else:
             continue
         for name in wanted:
-            if name.split(".")[0] != PACKAGE or name.startswith(f"{PACKAGE}._core"):
+            package = name.split(".")[0]
+            if package not in (PACKAGE, VALIDATION) or name.startswith(f"{PACKAGE}._core"):
                 continue
             while name not in names and "." in name:
                 name = name.rpartition(".")[0]

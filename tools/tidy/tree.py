@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "fourcorners"
+VALIDATION = "fourcorners_validation"
+"""The second package, which knows all of the first; of the first only ``cli`` knows it."""
 
 _READ = (".py", ".rs", ".js", ".md")
 
@@ -30,14 +32,14 @@ class Tree:
     paths: frozenset[str] = frozenset()
     """Of all files and folders."""
     modules: Mapping[str, ast.Module] = field(init=False)
-    """By path; the package's only."""
+    """By path; those of both packages only."""
 
     def __post_init__(self) -> None:
         """Parses once for all rules."""
         parsed = {
             path: ast.parse(text)
             for path, text in self.texts.items()
-            if path.startswith(f"{PACKAGE}/") and path.endswith(".py")
+            if path.startswith((f"{PACKAGE}/", f"{VALIDATION}/")) and path.endswith(".py")
         }
         object.__setattr__(self, "modules", parsed)
 

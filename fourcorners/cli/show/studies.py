@@ -6,9 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from fourcorners.cli.output import new_console
-from fourcorners.validation.reproduction import Reproduction, wording
-from fourcorners.validation.reproduction.checks import CheckRow
-from fourcorners.validation.reproduction.figure import FigureRow
+from fourcorners_validation.reproduction import Reproduction, wording
+from fourcorners_validation.reproduction.checks import CheckRow
+from fourcorners_validation.reproduction.figure import FigureRow
 
 _STYLES = {"met": "green", "holds": "green", "missed": "red", "fails": "red", "not run": "dim"}
 

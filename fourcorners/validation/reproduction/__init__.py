@@ -1,7 +1,0 @@
-"""The reviews' experiments on the catalog's drives, held against the published figures."""
-
-from fourcorners.validation.reproduction.reproducing import reproduce
-from fourcorners.validation.reproduction.run import Reproduction, run_sources
-from fourcorners.validation.reproduction.source import SOURCES
-
-__all__ = ["SOURCES", "Reproduction", "reproduce", "run_sources"]

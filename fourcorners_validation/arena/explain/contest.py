@@ -1,0 +1,156 @@
+"""The contest: all probes on every hidden drive, and what the findings were worth."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fourcorners.finding import RESOLUTION, Finding
+from fourcorners.store import Run
+from fourcorners_validation.arena.explain.drives import Hidden, draw
+from fourcorners_validation.arena.explain.known import known
+from fourcorners_validation.arena.explain.truths import TRUTHS, Truth, true_of
+from fourcorners_validation.arena.frame import measured
+from fourcorners_validation.arena.tables import mean_of, quantile_of
+
+SUITE = "explain"
+
+EXACT = 1e-9
+"""Relative error below which two numbers are the same."""
+
+
+@dataclass(frozen=True)
+class GradedAnswer:
+    """One finding about one drive. ``value`` is ``None`` where it was not identifiable, and 0 where
+    the question was said not to ``apply``; ``bounds`` says that the interval is a resolution."""
+
+    finding: str
+    truth: float
+    value: float | None
+    interval: tuple[float, float] | None
+    bounds: bool = False
+    applies: bool = True
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of a thing that is there and was found."""
+        if not self.value or self.truth == 0:
+            return None
+        return abs(self.value / self.truth - 1)
+
+
+@dataclass(frozen=True)
+class ProbedDrive:
+    """One drive: what was found, and what went wrong, as sentences."""
+
+    index: int
+    kind: str
+    answers: tuple[GradedAnswer, ...]
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FindingScore:
+    """How one finding did. Shares and errors are NaN where there is nothing to count."""
+
+    finding: str
+    discrete: bool
+    drives: int
+    """Drives of which it was asked."""
+    exact: float
+    """Share of right values among the values of things that are there; of discrete findings."""
+    error_median: float
+    error_95: float
+    """Of the relative errors; of continuous findings."""
+    coverage: float
+    """Share of the 90 % intervals that hold the truth, of those that are about chance."""
+    intervals: int
+    """How many those are."""
+    bounded: float
+    """The same of those that lie between two points of a sweep, or are a tolerance."""
+    missed: float
+    """Share of the things that are there and of which was said that they are not."""
+    inapplicable: float
+    """Share of "not applicable"."""
+    unidentified: float
+    """Share of "not identifiable"."""
+    false: float
+    """Share of the drives without the thing where it was found nevertheless."""
+
+
+def run_drive(seed: int, index: int) -> ProbedDrive:
+    """Probes one hidden drive, of which the probes see what any drive shows."""
+    return _probed(draw(seed, index), index)
+
+
+def run_known(seed: int, index: int) -> ProbedDrive:
+    """Probes one drive of the catalog."""
+    return _probed(known(index, seed), index)
+
+
+def _probed(hidden: Hidden, index: int) -> ProbedDrive:
+    with measured(hidden, SUITE) as (probed, _):
+        return graded(index, hidden.kind, probed, true_of(hidden))
+
+
+def graded(index: int, kind: str, probed: Run, true: Mapping[str, float]) -> ProbedDrive:
+    """What the probes found in a drive, held against what is true of it."""
+    findings = {finding.name: finding for finding in probed.findings}
+    failures = tuple(
+        f"{test.name}: {test.reason}" for test in probed.manifest.tests if test.status == "failed"
+    )
+    answers = [
+        _answer(truth, true[truth.finding], findings.get(truth.finding))
+        for truth in TRUTHS
+        if truth.finding in true
+    ]
+    return ProbedDrive(index, kind, tuple(answers), failures)
+
+
+def _answer(truth: Truth, value: float, finding: Finding | None) -> GradedAnswer:
+    if finding is not None and finding.verdict == "not applicable":
+        return GradedAnswer(truth.finding, value, 0.0, None, applies=False)
+    said = None if finding is None else truth.said(finding)
+    if finding is None or said is None:
+        return GradedAnswer(truth.finding, value, None, None)
+    low_high = finding.interval
+    return GradedAnswer(
+        truth.finding,
+        value,
+        said,
+        None if low_high is None else (float(low_high[0]), float(low_high[1])),
+        bounds=finding.detail.get("interval") == RESOLUTION,
+    )
+
+
+def score(truth: Truth, outcomes: Sequence[ProbedDrive]) -> FindingScore:
+    """How the finding did over these drives."""
+    answers = [a for outcome in outcomes for a in outcome.answers if a.finding == truth.finding]
+    there = [a for a in answers if a.truth != 0]
+    absent = [a for a in answers if a.truth == 0]
+    said = [a for a in there if a.value is not None]
+    errors = np.array([a.error for a in said if a.error is not None])
+    covered = {
+        bounds: [
+            a.interval[0] <= a.truth <= a.interval[1]
+            for a in said
+            if a.value != 0 and a.interval is not None and a.bounds == bounds
+        ]
+        for bounds in (False, True)
+    }
+    return FindingScore(
+        finding=truth.finding,
+        discrete=truth.discrete,
+        drives=len(answers),
+        exact=mean_of(list(errors < EXACT)) if truth.discrete else math.nan,
+        error_median=math.nan if truth.discrete else quantile_of(errors, 0.5),
+        error_95=math.nan if truth.discrete else quantile_of(errors, 0.95),
+        coverage=math.nan if truth.discrete else mean_of(covered[False]),
+        intervals=0 if truth.discrete else len(covered[False]),
+        bounded=math.nan if truth.discrete else mean_of(covered[True]),
+        missed=mean_of([a.value == 0 for a in said]),
+        inapplicable=mean_of([not a.applies for a in answers]),
+        unidentified=mean_of([a.value is None for a in answers]),
+        false=mean_of([bool(a.value) for a in absent]),
+    )

@@ -1,0 +1,156 @@
+"""docs/explain-arena.md and explain-catalog.md: how right the probes were."""
+
+import math
+from collections.abc import Sequence
+
+from fourcorners_validation.arena.explain.contest import FindingScore, ProbedDrive
+from fourcorners_validation.arena.explain.drives import KINDS
+from fourcorners_validation.arena.explain.goals import (
+    ERROR_95_MAX,
+    FINDINGS_MIN,
+    all_intervals,
+    is_wrong,
+    judge,
+)
+from fourcorners_validation.arena.explain.truths import Truth
+from fourcorners_validation.arena.tables import NUMBERS, markdown_table
+
+NAME, CATALOG_NAME = "explain-arena.md", "explain-catalog.md"
+
+_HOW = (
+    "Every probe runs on each of them as on any drive; the estimators see recordings only. All "
+    "figures are of simulated drives."
+)
+
+LEGEND = (
+    "All in percent but *of*, the drives that were asked of. *exact*: right values among those of "
+    "discrete findings that were given; *error*, *95th*: median and 95th percentile of the "
+    "relative errors of continuous ones; *holds*: 90 % intervals that hold the truth, of those "
+    "that are about chance; *bound*: the same of those that lie between two points of a sweep or "
+    "are a tolerance, and shall always hold it; *miss*: said not to be there although it is; "
+    "*n/a*: said to be no question of such a drive; *n/i*: not identifiable; *false*: found where "
+    "it is not. *explanation* is the kind of drive that the story tells. An empty cell: nothing to "
+    "count."
+)
+
+
+HEADER = (
+    "finding", "of", "exact", "error", "95th", "holds", "bound", "miss", "n/a", "n/i", "false",
+)  # fmt: skip
+"""Column heads of :func:`row`."""
+
+
+def row(score: FindingScore) -> tuple[str, ...]:
+    """One finding, in words."""
+    shares = (
+        score.exact,
+        score.error_median,
+        score.error_95,
+        score.coverage,
+        score.bounded,
+        score.missed,
+        score.inapplicable,
+        score.unidentified,
+        score.false,
+    )
+    return (score.finding, str(score.drives), *map(_percent, shares))
+
+
+def goals(scores: Sequence[FindingScore]) -> list[str]:
+    """What the findings achieve, a sentence for each goal."""
+    held, intervals = all_intervals(scores)
+    right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
+    lines = [
+        f"{sum(s.drives > 0 for s in scores)} findings were asked for; the goal is {FINDINGS_MIN}.",
+        f"Of all 90 % intervals that are about chance, {right} hold the truth.",
+    ]
+    for goal in judge(scores):
+        missed = f"; missed by {', '.join(goal.missed)}" if goal.missed else ""
+        lines.append(
+            f"{goal.wanted[0].upper()}{goal.wanted[1:]}: "
+            f"met by {len(goal.met)} of {goal.asked}{missed}."
+        )
+    return lines
+
+
+def wrong(
+    drives: Sequence[str], truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]
+) -> list[str]:
+    """What was said of drives with these names and is not so, each in a sentence."""
+    by_name = {truth.finding: truth for truth in truths}
+    return [
+        f"{drives[outcome.index]}: {answer.finding} is {answer.truth:.4g}, said was "
+        + (f"{answer.value:.4g}" if answer.applies else "that it is no question")
+        + ("." if answer.interval is None else " ({:.4g} to {:.4g}).".format(*answer.interval))
+        for outcome in outcomes
+        for answer in outcome.answers
+        if is_wrong(answer, discrete=by_name[answer.finding].discrete)
+    ]
+
+
+def failures(outcomes: Sequence[ProbedDrive]) -> list[str]:
+    """Probes that failed, each in a sentence."""
+    return [
+        f"Drive {outcome.index} ({outcome.kind}): {failure}"
+        for outcome in outcomes
+        for failure in outcome.failures
+    ]
+
+
+def render_markdown(
+    scores: Sequence[FindingScore], outcomes: Sequence[ProbedDrive], *, seed: int
+) -> str:
+    """The document for the drives of that seed."""
+    lines = [
+        "# What the probes find in drives that nobody told them of",
+        "",
+        f"Written by `fourcorners arena explain --drives {len(outcomes)} --seed {seed} "
+        "--write docs`. Drives are drawn at random "
+        f"(fourcorners_validation/arena/explain/drives.py): {', '.join(KINDS)}, in turns. {_HOW}",
+        "",
+        LEGEND,
+        "",
+        markdown_table(HEADER, map(row, scores), NUMBERS),
+        "",
+        "The goals (fourcorners_validation/arena/explain/goals.py):",
+        "",
+        *(f"- {line}" for line in goals(scores)),
+        "",
+        *failures(outcomes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def render_catalog(
+    scores: Sequence[FindingScore],
+    outcomes: Sequence[ProbedDrive],
+    sentences: Sequence[str],
+    *,
+    seed: int,
+) -> str:
+    """The document for the catalog's drives; ``sentences`` are what :func:`wrong` says."""
+    lines = [
+        "# What the probes find in the catalog's drives",
+        "",
+        f"Written by `fourcorners arena explain --catalog --seed {seed} --write docs`, for the "
+        f"{len(outcomes)} drives of the catalog at their full size. {_HOW} What a drive file does "
+        "not say in a number (where firmware limits, say) has no truth here.",
+        "",
+        LEGEND,
+        "",
+        markdown_table(HEADER, map(row, scores), NUMBERS),
+        "",
+        "Of these values are wrong: another number, bounds that do not hold the truth, or more "
+        f"than {ERROR_95_MAX:.0%} off:",
+        "",
+        *(f"- {sentence}" for sentence in sentences or ("none.",)),
+        "",
+        *failures(outcomes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _percent(share: float) -> str:
+    if math.isnan(share):
+        return ""
+    return "<0.01" if 0 < share < 1e-4 else f"{100 * share:.3g}"

@@ -1,0 +1,64 @@
+"""Programs that simulate drives in the contest: what is true of one is what it says itself."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fourcorners.errors import UserError
+from fourcorners.running.explanation import SUITE, check_size
+from fourcorners.running.run import run
+from fourcorners.suites import Subject
+from fourcorners.target.foreign import ForeignTarget, is_foreign
+from fourcorners.target.open import open_target
+from fourcorners_validation.arena.explain.contest import ProbedDrive, graded
+from fourcorners_validation.arena.explain.truths import KINDS_TOLD, TRUTHS
+
+
+def check_program(locator: str) -> None:
+    """Raises :class:`UserError` for a locator that is not a program's."""
+    if not is_foreign(locator):
+        raise UserError(f"--target {locator}: use exec:COMMAND, a program that is a drive")
+
+
+def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
+    """Probes the drive of one program, which sees what it would see of any user.
+
+    Raises :class:`UserError` for a program that is no drive, or says no truths, or none that a
+    finding is about.
+    """
+    locator = locators[index]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_target(locator, seed=seed) as target,
+    ):
+        assert isinstance(target, ForeignTarget)
+        true = true_of_program(target.locator, target.truths)
+        check_size(target.name, Subject.of(target))
+        made = run(SUITE, target, seed=seed, out=folder)
+        return graded(index, target.name, made, true)
+
+
+def true_of_program(locator: str, truths: Mapping[str, Any]) -> dict[str, float]:
+    """What a program says of its drive, as numbers by the names of findings."""
+    if not truths:
+        raise UserError(
+            f'{locator} says no "truths" of its drive, so that there is nothing to grade: see '
+            "docs/foreign-drives.md"
+        )
+    asked = {truth.finding for truth in TRUTHS}
+    true: dict[str, float] = {}
+    for name, value in truths.items():
+        if name not in asked:
+            raise UserError(f'{locator}: no finding is called "{name}": use {_list(asked)}')
+        if name == "explanation":
+            if value not in KINDS_TOLD:
+                raise UserError(f"{locator}: explanation = {value!r}: use {_list(KINDS_TOLD)}")
+            value = 1.0 + KINDS_TOLD.index(value)
+        if not isinstance(value, bool | int | float):
+            raise UserError(f"{locator}: {name} = {value!r}: use a number, or 0 for what is absent")
+        true[name] = float(value)
+    return true
+
+
+def _list(names: Sequence[str] | set[str]) -> str:
+    return ", ".join(sorted(names))

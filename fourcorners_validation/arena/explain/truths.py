@@ -1,0 +1,122 @@
+"""What is true of a hidden drive, as the drive says itself, finding by finding."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fourcorners.analysis.internals.catalog import CATALOG, ValueKind
+from fourcorners.finding import Finding
+from fourcorners.suites import Subject
+from fourcorners.suites.probes import burst
+from fourcorners.suites.probes.common import probed_bytes
+from fourcorners.suites.probes.overwrite import (
+    BATCH,
+    CHUNKS,
+    CLIFFS_WATCHED,
+    DEPTH,
+    FILL_BLOCK_BYTES,
+    OVERWRITE_BLOCK_BYTES,
+    Parameters,
+)
+from fourcorners.target.simulated import SimulatedTarget, Treatment
+from fourcorners.workload import Stream, Workload
+from fourcorners_validation.arena.explain.drives import Hidden
+
+
+def _value(finding: Finding) -> float | None:
+    return finding.value
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a finding should say, which the drive knows by the finding's name.
+
+    ``discrete`` values are right or wrong, the others are off by some percent. ``said`` gives what
+    the finding says, which is its value unless that is in words.
+    """
+
+    finding: str
+    discrete: bool
+    said: Callable[[Finding], float | None] = _value
+
+
+KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
+"""Kinds of drives as the story has them, numbered from 1."""
+
+_FLUSHED_BYTES = 4096
+"""Written between two flushes by the probe of durability."""
+
+_LONGEST_S = 1e5
+"""Longest for what is written: bytes end it."""
+
+
+def true_of(hidden: Hidden) -> dict[str, float]:
+    """Values in the units of the findings by their names: 0 where the drive does not have the
+    thing, so that finding it is a false discovery. What does not apply to the drive is missing."""
+    target = SimulatedTarget(hidden.drive.id, hidden.drive, {}, hidden.seed)
+    treatment = Treatment(
+        burst_bytes=int(probed_bytes(Subject("simulated", target.capacity_bytes))),
+        rest_s=burst.Parameters().rest_s,
+        flushed_bytes=_FLUSHED_BYTES,
+        overwrite_block_bytes=OVERWRITE_BLOCK_BYTES,
+    )
+    truths = target.truths(treatment)
+    if truths.get("stalls_as_one"):
+        truths = target.truths(treatment, _valid_share(target, truths, hidden.seed))
+    return {"explanation": _kind(hidden.drive.kind)} | truths
+
+
+def _kind(kind: str) -> float:
+    told = {
+        "disk": "disk",
+        "block-mapped-ssd": "block-mapped",
+        "log-block-ssd": "log-block",
+    }.get(kind, "page-mapped")
+    return 1.0 + KINDS_TOLD.index(told)
+
+
+def _kind_told(explanation: Finding) -> float | None:
+    """Not of a drive of which it does not show how it maps."""
+    kind = explanation.detail["kind"]
+    return 1.0 + KINDS_TOLD.index(kind) if kind in KINDS_TOLD else None
+
+
+def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int) -> float | None:
+    """Of the blocks that are collected from the cliff until the probe ends, what is still valid, as
+    the simulated drive counts it when it is filled and overwritten as the probe does. ``None``
+    where nothing is collected until then."""
+    share = truths["over_provisioning"]
+    user = target.capacity_bytes
+    batches = min(Parameters().in_all, CLIFFS_WATCHED * share) * CHUNKS / BATCH
+    end = math.ceil(batches) * BATCH / CHUNKS
+    if end <= share:
+        return None
+
+    def write(pattern: str, block: int, of_user: float, seed: int) -> None:
+        count = int(of_user * user) // block * block
+        stream = Stream.write(pattern, block, queue_depth_per_worker=DEPTH)
+        target.run(Workload([stream], duration_s=_LONGEST_S, volume_bytes=count, seed=seed))
+
+    write("sequential", FILL_BLOCK_BYTES, 1.0, seed)
+    write("random", OVERWRITE_BLOCK_BYTES, share, seed)
+    before = target.counters()
+    write("random", OVERWRITE_BLOCK_BYTES, end - share, seed + 1)
+    after = target.counters()
+    moved, erased = (after[name] - before[name] for name in ("units_moved", "blocks_erased"))
+    if not erased:
+        return None
+    return moved * truths["mapping_unit"] / (erased * truths["block_bytes"])
+
+
+_OFF_BY_SOME = "parallel_units"
+"""A whole number that is read off a curve, and off by some percent."""
+
+TRUTHS = (
+    Truth("explanation", True, _kind_told),
+    *(
+        Truth(row.name, row.kind is not ValueKind.CONTINUOUS and row.name != _OFF_BY_SOME)
+        for row in CATALOG
+        if row.kind is not ValueKind.ODD
+    ),
+)
+"""What is asked: the kind of drive, and all findings of the catalog that say how much."""

@@ -1,0 +1,123 @@
+"""The contest: all sentences about every drive, and which of them are true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from fourcorners.analysis import find
+from fourcorners.store import Run
+from fourcorners.suites.suite import Suite, find_suite
+from fourcorners_validation.arena.explain.drives import Hidden, draw
+from fourcorners_validation.arena.explain.known import known
+from fourcorners_validation.arena.frame import measured
+from fourcorners_validation.arena.sentences.contradictions import contradictions
+from fourcorners_validation.arena.sentences.drive import KnownDrive
+from fourcorners_validation.arena.sentences.page import Page
+from fourcorners_validation.arena.sentences.rules import RULES
+
+_MORE_EVERY = 4
+"""One hidden drive in so many is hammered and filled, too: that takes longer than all else."""
+
+_SHORT = ("four-corners", "queue-depth", "transfer-size", "consistency")
+
+
+@dataclass(frozen=True)
+class JudgedSentence:
+    """One sentence about one drive; ``holds`` is ``None`` where nothing tells."""
+
+    name: str
+    text: str
+    holds: bool | None
+    why: str
+
+
+@dataclass(frozen=True)
+class JudgedDrive:
+    """One drive or run: ``drive`` says which, with the seed."""
+
+    drive: str
+    kind: str
+    said: tuple[JudgedSentence, ...]
+
+
+@dataclass(frozen=True)
+class SentenceScore:
+    """How one sentence did."""
+
+    name: str
+    said: int
+    true: int
+    untold: int
+    false: int
+
+
+def suite_of(index: int | None = None) -> Suite:
+    """What a drive of that number goes through; of the catalog's (``None``) the short tests."""
+    file = resources.files(__package__).joinpath("suite.toml")
+    with resources.as_file(file) as path:
+        suite = find_suite(str(path))
+    return suite if index is not None and index % _MORE_EVERY == 0 else suite.only(_SHORT)
+
+
+def run_drive(seed: int, index: int) -> JudgedDrive:
+    """Says all there is to say about one hidden drive, and judges it."""
+    return _measured(draw(seed, index), suite_of(index), f"hidden drive {index} of seed {seed}")
+
+
+def run_known(seed: int, index: int) -> JudgedDrive:
+    """The same of one drive of the catalog."""
+    hidden = known(index, seed)
+    return _measured(hidden, suite_of(), f"{hidden.drive.id}, seed {seed}")
+
+
+def _measured(hidden: Hidden, suite: Suite, name: str) -> JudgedDrive:
+    with measured(hidden, suite) as (made, folder):
+        drive = KnownDrive(hidden, suite, folder)
+        return JudgedDrive(name, hidden.kind, tuple(judge(Page(made, made.findings), drive)))
+
+
+def judge_run(path: Path) -> JudgedDrive:
+    """Judges what is said of a run, of whatever target, by its recordings and the page alone."""
+    kept = Run(path)
+    kind = kept.manifest.target.kind
+    return JudgedDrive(path.name, kind, tuple(judge(Page(kept, find(kept)), None)))
+
+
+def judge(page: Page, drive: KnownDrive | None) -> list[JudgedSentence]:
+    """Every sentence of a page, held against its rule and the others."""
+    said = []
+    clashes = {id(claim): why for claim, why in contradictions(page)}
+    for claim in page.claims:
+        rule = RULES.get(claim.name)
+        if rule is None:
+            said.append(
+                JudgedSentence(claim.name, claim.text, False, "the check has no rule for it")
+            )
+            continue
+        ruling = rule(claim, page, drive)
+        why = clashes.get(id(claim), "")
+        if ruling.holds is False or not why:
+            said.append(JudgedSentence(claim.name, claim.text, ruling.holds, ruling.why))
+        else:
+            said.append(JudgedSentence(claim.name, claim.text, False, why))
+    return said
+
+
+def false(outcomes: Iterable[JudgedDrive]) -> list[tuple[JudgedDrive, JudgedSentence]]:
+    """What was said and is not so."""
+    return [(one, said) for one in outcomes for said in one.said if said.holds is False]
+
+
+def scores(outcomes: Sequence[JudgedDrive]) -> list[SentenceScore]:
+    """How the sentences did: the false ones first, then what was said most."""
+    names = {said.name for one in outcomes for said in one.said}
+    counted = []
+    for name in names:
+        said = [s.holds for one in outcomes for s in one.said if s.name == name]
+        counted.append(
+            SentenceScore(name, len(said), said.count(True), said.count(None), said.count(False))
+        )
+    return sorted(counted, key=lambda score: (-score.false, -score.said, score.name))

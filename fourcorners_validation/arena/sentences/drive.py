@@ -1,0 +1,153 @@
+"""What is true of a simulated drive: what its file says, and measurements of their own in virtual
+time, from states that the run never had."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from fourcorners.analysis.source import Measured, measured
+from fourcorners.errors import UserError
+from fourcorners.recording.arrays import Floats
+from fourcorners.running.run import run
+from fourcorners.suites.steps import SETTLE_S, Fill
+from fourcorners.suites.suite import Suite
+from fourcorners.target.open import open_target
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.workload import Stream, Workload
+from fourcorners_validation.arena.explain.drives import Hidden
+from fourcorners_validation.arena.explain.truths import true_of
+
+_IOS_MAX = 300_000
+"""I/Os of a measurement: a rate of so many is known within a percent, and a fraction of a second
+simulates them."""
+
+_AT_REST_S = 3600.0
+"""Virtual time in which a drive ends all that it does by itself after a fill: the largest SLC cache
+that is drawn, a third of 12 GiB, is folded at 4 MB/s, the slowest flash, in a quarter of that."""
+
+# The small random I/O of the reviews.
+_SMALL_BYTES = 4096
+_REPEATED = ("four-corners", "queue-depth", "transfer-size")
+
+
+class KnownDrive:
+    """The truth of one drive. Each measurement is made when it is first asked for."""
+
+    def __init__(self, hidden: Hidden, suite: Suite, folder: Path) -> None:
+        self.hidden, self._suite, self._folder = hidden, suite, folder
+        self._steady: SimulatedTarget | None = None
+
+    @property
+    def is_disk(self) -> bool:
+        """Whether an arm moves in it."""
+        return self.hidden.kind == "disk"
+
+    @property
+    def maps_pages(self) -> bool:
+        """Whether it maps pages and collects garbage."""
+        return self.hidden.drive.kind == "page-mapped-ssd"
+
+    @cached_property
+    def truths(self) -> dict[str, float]:
+        """What the drive says of itself, by finding."""
+        return true_of(self.hidden)
+
+    @property
+    def content_matters(self) -> bool:
+        """Whether it compresses, or stores once what is written twice."""
+        return bool(self.truths["compression"] or self.truths["deduplication"])
+
+    @cached_property
+    def repeated(self) -> dict[tuple[str, str], Measured]:
+        """Its shorter tests once more with another seed, by recording and operation."""
+        with open_target(str(self._file), seed=self.hidden.seed) as target:
+            suite = self._suite.only(_REPEATED)
+            again = run(suite, target, seed=self.hidden.seed ^ 0x5EED, out=self._folder)
+        return {(m.recording, m.operation): m for m in measured(again)}
+
+    @property
+    def _file(self) -> Path:
+        file = self._folder / f"{self.hidden.drive.id}.toml"
+        file.write_text(self.hidden.drive.text, "utf-8")
+        return file
+
+    def fresh(self, filled_bytes: int | None = None, seed: int = 7) -> SimulatedTarget:
+        """The drive erased, its first bytes filled in sequence, and at rest."""
+        target = SimulatedTarget(self.hidden.drive.id, self.hidden.drive, {}, self.hidden.seed)
+        for workload in Fill(filled_bytes or target.capacity_bytes).workloads(seed):
+            target.run(workload)
+        target.idle(SETTLE_S)
+        return target
+
+    @cached_property
+    def _full(self) -> SimulatedTarget:
+        target = self.fresh()
+        target.idle(_AT_REST_S)
+        return target
+
+    @property
+    def capacity_bytes(self) -> int:
+        """The drive's size."""
+        return self._full.capacity_bytes
+
+    def reads(self, block_bytes: int, depth: int, seconds: float = 2.0) -> float:
+        """Random reads a second over all of the full drive, aligned, when it does nothing else."""
+        stream = Stream.read("random", block_bytes, queue_depth_per_worker=depth)
+        return _rate(self._full, stream, seconds)
+
+    def writes_when_fresh(
+        self, depth: int, span_bytes: int, seconds: float, written_bytes: float = 0.0
+    ) -> float:
+        """Small random writes a second over a filled span of a drive that is empty beyond, after
+        so many bytes of them."""
+        target = self.fresh(span_bytes)
+        stream = Stream.write(
+            "random", _SMALL_BYTES, span_bytes=span_bytes, queue_depth_per_worker=depth
+        )
+        if written_bytes:
+            ios = max(1, round(written_bytes / _SMALL_BYTES))
+            target.run(Workload([stream], duration_s=_AT_REST_S, ios=ios, seed=6))
+        return _rate(target, stream, seconds)
+
+    def steady(self) -> SimulatedTarget | None:
+        """The drive put at once into the steady state of small random writes, as theory has it;
+        ``None`` where no such state is known of it."""
+        target = SimulatedTarget(self.hidden.drive.id, self.hidden.drive, {}, self.hidden.seed)
+        try:
+            target.enter_steady_state()
+        except UserError:
+            return None
+        return target
+
+    @cached_property
+    def steady_iops(self) -> float | None:
+        """Small random writes a second in the steady state, at queue depth 32."""
+        target = self.steady()
+        return None if target is None else _rate(target, _hammering(), 60.0)
+
+    def around_pause(self, seconds: float, after_s: float) -> tuple[float, float] | None:
+        """Rates before and after a pause, in the steady state, the latter for ``after_s``."""
+        target = self.steady()
+        if target is None:
+            return None
+        before = _rate(target, _hammering(), 2 * after_s)
+        target.idle(seconds)
+        return before, _rate(target, _hammering(), after_s, seed=9)
+
+    def longer(self, seconds: float) -> Floats:
+        """Small random writes to the full drive, of each second; shape (seconds,)."""
+        recording = self.fresh(seed=11).run(Workload([_hammering()], duration_s=seconds, seed=12))
+        return np.asarray(recording.write.second_ios[: int(seconds)], np.float64)
+
+
+def _hammering() -> Stream:
+    return Stream.write("random", _SMALL_BYTES, queue_depth_per_worker=32)
+
+
+def _rate(target: SimulatedTarget, stream: Stream, seconds: float, seed: int = 8) -> float:
+    recording = target.run(Workload([stream], duration_s=seconds, ios=_IOS_MAX, seed=seed))
+    [operation] = recording.operations.values()
+    return operation.ios / recording.elapsed_s

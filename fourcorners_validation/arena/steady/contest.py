@@ -1,0 +1,121 @@
+"""The contest: every contestant on every trace of a corpus, and how it did."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop
+from fourcorners_validation.arena.steady.departures import Watched, watch_trace
+from fourcorners_validation.arena.steady.drives import KINDS, draw
+from fourcorners_validation.arena.steady.traces import simulate
+from fourcorners_validation.arena.steady.truth import STEADY_WITHIN, TraceTruth, truth_of
+from fourcorners_validation.arena.tables import mean_of, quantile_of
+
+TAIL_CHANGE_MAX = 0.03
+"""A trace whose long run still changes by more has no known steady value: another is drawn."""
+
+ATTEMPTS_MAX = 8
+"""Of a kind of which every other case has no steady value, one in 256 ends without."""
+
+
+@dataclass(frozen=True)
+class StoppedTrace:
+    """One trace: its truth, and when each contestant stopped it."""
+
+    index: int
+    kind: str
+    noise_share: float
+    attempts: int
+    truth: TraceTruth
+    stops: dict[str, Stop | None]
+    watched: list[Watched]
+
+
+@dataclass(frozen=True)
+class ContestantScore:
+    """How one contestant did on some traces. Errors and ratios are of the traces it stopped; they
+    are NaN where it stopped none."""
+
+    contestant: str
+    traces: int
+    stopped: int
+    bias_median: float
+    """Median of the value over the truth, less 1."""
+    error_median: float
+    """Median of the same, absolute."""
+    error_95: float
+    """95th percentile of the same, absolute."""
+    falsely_steady: float
+    """Share of the stops before the drive was steady, or with a value that is off by more than
+    :data:`~fourcorners_validation.arena.steady.truth.STEADY_WITHIN`."""
+    time_median: float
+    """Median of the time over the oracle's."""
+    time_total: float
+    """All of the time over all of the oracle's."""
+    covered: float
+    """Share of the intervals that hold the truth; NaN for those who give none."""
+
+
+def run_trace(seed: int, index: int) -> StoppedTrace:
+    """Simulates one trace and lets every contestant stop it."""
+    for attempt in range(ATTEMPTS_MAX):
+        trace = simulate(draw(seed, index, attempt))
+        truth = truth_of(trace)
+        if abs(truth.tail_change) <= TAIL_CHANGE_MAX:
+            break
+    stops = {name: contestant(trace) for name, contestant in CONTESTANTS.items()}
+    return StoppedTrace(
+        index=index,
+        kind=trace.kind,
+        noise_share=trace.noise_share,
+        attempts=attempt + 1,
+        truth=truth,
+        stops=stops,
+        watched=watch_trace(trace, stops[JUDGE], index),
+    )
+
+
+def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
+    """How a contestant did on these traces."""
+    stopped = [
+        (stop, outcome.truth)
+        for outcome in outcomes
+        if (stop := outcome.stops[contestant]) is not None
+    ]
+    errors = np.array([stop.value / truth.value - 1 for stop, truth in stopped])
+    ratios = np.array([stop.seconds / truth.oracle_s for stop, truth in stopped])
+    false = [
+        stop.seconds < truth.steady_from_s or abs(stop.value / truth.value - 1) > STEADY_WITHIN
+        for stop, truth in stopped
+    ]
+    covered = [
+        stop.low <= truth.value <= stop.high
+        for stop, truth in stopped
+        if stop.low is not None and stop.high is not None
+    ]
+    time = sum(stop.seconds for stop, _ in stopped)
+    oracle = sum(truth.oracle_s for _, truth in stopped)
+    return ContestantScore(
+        contestant=contestant,
+        traces=len(outcomes),
+        stopped=len(stopped),
+        bias_median=quantile_of(errors, 0.5),
+        error_median=quantile_of(np.abs(errors), 0.5),
+        error_95=quantile_of(np.abs(errors), 0.95),
+        falsely_steady=mean_of(false),
+        time_median=quantile_of(ratios, 0.5),
+        time_total=time / oracle if oracle else math.nan,
+        covered=mean_of(covered),
+    )
+
+
+def by_kind(contestant: str, outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ContestantScore]]:
+    """The same for every kind of trace by itself."""
+    rows = []
+    for kind in KINDS:
+        some = [outcome for outcome in outcomes if outcome.kind == kind]
+        if some:
+            rows.append((kind, score(contestant, some)))
+    return rows

@@ -1,0 +1,357 @@
+"""The contests as calls: each returns its scores, with tables and sentences for people."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fourcorners.catalog import names
+from fourcorners.errors import UserError
+from fourcorners.store.kept_runs import kept_runs
+from fourcorners_validation.arena.explain import contest as probing
+from fourcorners_validation.arena.explain import document as probing_document
+from fourcorners_validation.arena.explain.program import check_program, run_program
+from fourcorners_validation.arena.explain.truths import TRUTHS
+from fourcorners_validation.arena.frame import run_all, run_catalog
+from fourcorners_validation.arena.sentences import contest as saying
+from fourcorners_validation.arena.sentences import document as saying_document
+from fourcorners_validation.arena.steady import document as steady_document
+from fourcorners_validation.arena.steady import measured_page
+from fourcorners_validation.arena.steady.contest import StoppedTrace, by_kind, run_trace, score
+from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE
+from fourcorners_validation.arena.steady.measured import (
+    JudgedSeries,
+    judge_series,
+    read_folder,
+    score_measured,
+)
+from fourcorners_validation.arena.steady.recipes import Compared, run_recipes
+from fourcorners_validation.study import Written, outputs, workers
+from fourcorners_validation.study import write as write_documents
+
+# As many as make a share of 5 % known within 4 and 3 points (95 %, binomial).
+_DRIVES_PROBED, _DRIVES_TOLD_OF = 100, 200
+
+_NOTHING_WRONG = "Nothing that was said is wrong."
+
+Rows = Sequence[Sequence[str]]
+DrawnResult = TypeVar("DrawnResult")
+
+
+def _silent(_: str) -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class SteadyStudy(Written):
+    """How judges of steady state did on random drives."""
+
+    seed: int
+    traces: tuple[StoppedTrace, ...]
+    preconditioning: tuple[Compared, ...]
+
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: all judges, the product's own by kind, departures, preconditioning."""
+        head = steady_document.SCORES
+        kinds = [
+            (kind, *steady_document.score_row(row)[1:]) for kind, row in by_kind(JUDGE, self.traces)
+        ]
+        judges = [steady_document.score_row(score(name, self.traces)) for name in CONTESTANTS]
+        return [
+            (head, judges),
+            (("the judge, by kind", *head[1:]), kinds),
+            (steady_document.DEPARTURES, steady_document.departure_rows(self.traces)),
+            (steady_document.RECIPES, steady_document.recipe_rows(self.preconditioning)),
+        ]
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences below the tables: none."""
+        return []
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as ``arena-steady.schema.json`` has it."""
+        return {
+            "seed": self.seed,
+            "scores": [score(name, self.traces) for name in CONTESTANTS],
+            "preconditioning": self.preconditioning,
+        }
+
+
+def arena_steady(
+    *,
+    traces: int = 240,
+    seed: int = 1,
+    jobs: int = 2,
+    write: str | Path | None = None,
+    replace: bool = False,
+    tell: Callable[[str], object] = _silent,
+) -> SteadyStudy:
+    """Lets judges of steady state stop tests of random simulated drives.
+
+    Args:
+        traces: how many drives are drawn; kinds take turns.
+        seed: root of all randomness.
+        jobs: how many drives run at the same time; each takes up to 1 GB of memory.
+        write: a folder to write ``steady-state.md`` to.
+        replace: replace a file of any content.
+        tell: told how many drives are done.
+
+    Raises :class:`UserError` for a folder that cannot be written to.
+    """
+    to = outputs(write, ["steady-state.md"], replace)
+    with workers(jobs) as executor:
+        stopped = run_all(
+            executor, run_trace, count=traces, seed=seed, progress=_counting(tell, "traces")
+        )
+        recipes = run_recipes(executor, traces=traces, seed=seed)
+    study = SteadyStudy(seed, tuple(stopped), tuple(recipes))
+    text = partial(steady_document.render_markdown, stopped, recipes, seed=seed)
+    return write_documents(study, [text], to)
+
+
+@dataclass(frozen=True)
+class SeriesStudy(Written):
+    """How the judge of steady state did on series that were measured on real drives."""
+
+    series: tuple[JudgedSeries, ...]
+
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: a row for each series of random writes."""
+        return [(measured_page.HEADER, measured_page.measured_rows(self.series))]
+
+    @property
+    def lines(self) -> list[str]:
+        """The scores below the table."""
+        return measured_page.measured_lines(self.series)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as ``arena-series.schema.json`` has it."""
+        return {
+            "score": score_measured([one for one in self.series if not one.measured.is_fill]),
+            "series": [
+                {
+                    "device": one.measured.device,
+                    "workload": one.measured.workload,
+                    "capacities": one.measured.capacities,
+                    "cuts": one.cuts,
+                    "cliff": one.cliff,
+                    "found": one.found,
+                }
+                for one in self.series
+            ],
+        }
+
+
+def arena_series(
+    folder: str | Path, *, write: str | Path | None = None, replace: bool = False
+) -> SeriesStudy:
+    """Lets the judge of steady state stop series that were measured on real drives.
+
+    Args:
+        folder: ``index.csv`` (columns file, device, experiment) and a file of each series
+            (columns seconds, drive_writes, write_iops), such as those of SSD-iq.
+        write: a folder to write ``steady-state-measured.md`` to.
+        replace: replace a file of any content.
+
+    Raises :class:`UserError` for files of another kind, and for a folder that cannot be written to.
+    """
+    to = outputs(write, [measured_page.NAME], replace)
+    study = SeriesStudy(tuple(judge_series(one) for one in read_folder(Path(folder))))
+    return write_documents(study, [partial(measured_page.render_measured, study.series)], to)
+
+
+@dataclass(frozen=True)
+class ProbingStudy(Written):
+    """How right the probes were about drives, which have ``names`` where these were known ones."""
+
+    seed: int
+    scores: tuple[probing.FindingScore, ...]
+    drives: tuple[probing.ProbedDrive, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: a row for each finding."""
+        return [(probing_document.HEADER, [probing_document.row(one) for one in self.scores])]
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences below the table: how the goals are met, or what is wrong, and what failed."""
+        goals = probing_document.goals
+        said = (self.wrong or [_NOTHING_WRONG]) if self.names else goals(self.scores)
+        legend = probing_document.LEGEND.replace("*", "") + "\n"
+        return [legend, *said, *probing_document.failures(self.drives)]
+
+    @property
+    def wrong(self) -> list[str]:
+        """What was said of known drives and is not so."""
+        return probing_document.wrong(self.names, TRUTHS, self.drives)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as ``arena-explain.schema.json`` has it."""
+        return {"seed": self.seed, "scores": self.scores, "drives": self.drives}
+
+    def markdown(self) -> str:
+        """The study as a document."""
+        if self.names:
+            return probing_document.render_catalog(
+                self.scores, self.drives, self.wrong, seed=self.seed
+            )
+        return probing_document.render_markdown(self.scores, self.drives, seed=self.seed)
+
+
+def arena_explain(
+    *,
+    drives: int | None = None,
+    catalog: bool = False,
+    target: Sequence[str] = (),
+    seed: int = 1,
+    jobs: int = 2,
+    write: str | Path | None = None,
+    replace: bool = False,
+    tell: Callable[[str], object] = _silent,
+) -> ProbingStudy:
+    """Lets the probes find out what is in random simulated drives.
+
+    Args:
+        drives: how many drives are drawn: 100 by default; kinds take turns.
+        catalog: all drives of the catalog instead.
+        target: instead programs that simulate drives and say what is true of them
+            (``exec:COMMAND``).
+        seed: root of all randomness.
+        jobs: how many drives run at the same time; each takes up to 1 GB of memory.
+        write: a folder to write ``explain-arena.md`` to, or ``explain-catalog.md``.
+        replace: replace a file of any content.
+        tell: told how many drives are done.
+
+    Raises :class:`UserError` for a folder that cannot be written to, and for programs that are no
+    drives or say nothing that can be graded.
+    """
+    if sum((drives is not None, catalog, bool(target))) > 1:
+        raise UserError("use one of --drives, --catalog and --target")
+    if target:
+        if write is not None:
+            raise UserError("--write is for drives that are here: leave it out with --target")
+        for locator in target:
+            check_program(locator)
+        one_of = partial(run_program, tuple(target))
+        with workers(jobs) as executor:
+            found = run_all(
+                executor, one_of, count=len(target), seed=seed, progress=_counting(tell, "drives")
+            )
+        counted = (probing.score(truth, found) for truth in TRUTHS)
+        scores = tuple(score for score in counted if score.drives)
+        return ProbingStudy(seed, scores, tuple(found), tuple(target))
+    name = probing_document.CATALOG_NAME if catalog else probing_document.NAME
+    to = outputs(write, [name], replace)
+    one = probing.run_known if catalog else probing.run_drive
+    probed = _drawn(one, catalog, drives or _DRIVES_PROBED, seed, jobs, tell)
+    scores = tuple(probing.score(truth, probed) for truth in TRUTHS)
+    study = ProbingStudy(seed, scores, tuple(probed), tuple(names()) if catalog else ())
+    return write_documents(study, [study.markdown], to)
+
+
+@dataclass(frozen=True)
+class SentenceStudy(Written):
+    """Which sentences about drives are true of them."""
+
+    seed: int
+    drives: tuple[saying.JudgedDrive, ...]
+
+    @property
+    def false(self) -> int:
+        """How many sentences are not true."""
+        return len(saying.false(self.drives))
+
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: a row for each sentence by its name."""
+        rows = [saying_document.row(one) for one in saying.scores(self.drives)]
+        return [(saying_document.HEADER, rows)]
+
+    @property
+    def lines(self) -> list[str]:
+        """Sentences below the table: a summary, and those that are false."""
+        return [saying_document.summary(self.drives), *saying_document.false_lines(self.drives)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The study as ``arena-sentences.schema.json`` has it."""
+        scores = saying.scores(self.drives)
+        return {"seed": self.seed, "scores": scores, "drives": self.drives}
+
+
+def arena_sentences(
+    *,
+    drives: int | None = None,
+    catalog: bool = False,
+    runs: str | Path | None = None,
+    seed: int = 1,
+    jobs: int = 2,
+    write: str | Path | None = None,
+    replace: bool = False,
+    tell: Callable[[str], object] = _silent,
+) -> SentenceStudy:
+    """Holds every sentence that is said of random simulated drives against what is true of them.
+
+    Args:
+        drives: how many drives are drawn: 200 by default; kinds take turns.
+        catalog: all drives of the catalog instead.
+        runs: the run folders in this folder instead, of whatever target: what their recordings
+            tell.
+        seed: root of all randomness.
+        jobs: how many drives run at the same time; each takes up to 1 GB of memory.
+        write: a folder to write ``sentences-arena.md`` to, or ``sentences-catalog.md``.
+        replace: replace a file of any content.
+        tell: told how many drives are done.
+
+    Raises :class:`UserError` for what contradicts itself, for what is no run folder, and for a
+    folder that cannot be written to.
+    """
+    if sum((drives is not None, catalog, runs is not None)) > 1:
+        raise UserError("use one of --drives, --catalog and --runs")
+    if runs is not None and write is not None:
+        raise UserError("--write is for simulated drives: leave it out with --runs")
+    count = drives or _DRIVES_TOLD_OF
+    name = saying_document.CATALOG_NAME if catalog else saying_document.NAME
+    to = outputs(write, [name], replace)
+    if runs is not None:
+        judged = [saying.judge_run(kept.run.path) for kept in kept_runs([Path(runs)])]
+    else:
+        one = saying.run_known if catalog else saying.run_drive
+        judged = _drawn(one, catalog, count, seed, jobs, tell)
+    study = SentenceStudy(seed, tuple(judged))
+    which = "--catalog" if catalog else f"--drives {count}"
+    command = f"fourcorners arena sentences {which} --seed {seed} --write docs"
+    text = partial(saying_document.render_markdown, judged, command, hidden=not catalog)
+    return write_documents(study, [text], to)
+
+
+ArenaStudy = SteadyStudy | SeriesStudy | ProbingStudy | SentenceStudy
+
+
+def _drawn(
+    one: Callable[[int, int], DrawnResult],
+    catalog: bool,
+    count: int,
+    seed: int,
+    jobs: int,
+    tell: Callable[[str], object],
+) -> list[DrawnResult]:
+    """What came of each drive: of the catalog's, or of so many that are drawn."""
+    progress = _counting(tell, "drives")
+    with workers(jobs) as executor:
+        if catalog:
+            return run_catalog(executor, one, seed=seed, progress=progress)
+        return run_all(executor, one, count=count, seed=seed, progress=progress)
+
+
+def _counting(tell: Callable[[str], object], what: str) -> Callable[[int, int], None]:
+    def told(done: int, count: int) -> None:
+        if done % 10 == 0 or done == count:
+            tell(f"{done} of {count} {what}")
+
+    return told
