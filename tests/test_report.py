@@ -110,7 +110,10 @@ def test_the_plotting_library_is_the_one_that_is_written_down() -> None:
 
 def test_the_joined_scripts_share_no_name() -> None:
     defined = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.M)
-    for others in (["charts.js"], ["../../validation/reproduction/assets/figures.js"]):
+    for others in (
+        ["charts.js"],
+        ["../../../fourcorners_validation/reproduction/assets/figures.js"],
+    ):
         files = ["units.js", "plot.js", "figures.js", "app.js", *others]
         names = [name for f in files for name in defined.findall((CSS.parent / f).read_text())]
         assert sorted(names) == sorted(set(names))
