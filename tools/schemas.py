@@ -4,6 +4,7 @@
 classes.
 """
 
+import dataclasses
 import json
 import re
 import sys
@@ -12,25 +13,33 @@ from typing import Any
 
 import msgspec
 
+from fourcorners.catalog import DescribedDrive, ListedDrives
 from fourcorners.comparison.document import ComparisonDocument
 from fourcorners.finding import Findings
 from fourcorners.keeping import ListedRuns
 from fourcorners.manifest import Manifest
 from fourcorners.running.explanation import ExplanationDocument
 from fourcorners.store.notes import Notes
+from fourcorners.suites.listing import DescribedTest, TestsAndSuites
 from fourcorners.suites.schema import suite_schema
+from fourcorners.target.conformance import ConformanceDocument
 from fourcorners.target.verification import VerificationDocument
 
 FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
 
 _SEALED = {"sha256": {"type": "string", "description": "Of the document without this field"}}
 
-_DOCUMENTS: dict[str, tuple[type[msgspec.Struct], str, dict[str, Any]]] = {
+_DOCUMENTS: dict[str, tuple[type[Any], str, dict[str, Any]]] = {
     "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
+    "conformance": (ConformanceDocument, "What fourcorners verify exec:COMMAND --json prints", {}),
+    "drive": (DescribedDrive, "What fourcorners drives NAME --json prints", {}),
+    "drives": (ListedDrives, "What fourcorners drives --json prints", {}),
     "explanation": (ExplanationDocument, "What fourcorners explain --json prints", {}),
     "findings": (Findings, "findings.json of a run folder", _SEALED),
     "notes": (Notes, "notes.json of a run folder", _SEALED),
     "runs": (ListedRuns, "What fourcorners runs --json prints", {}),
+    "test": (DescribedTest, "What fourcorners tests NAME --json prints", {}),
+    "tests": (TestsAndSuites, "What fourcorners tests --json prints", {}),
     "verification": (VerificationDocument, "What fourcorners verify --json prints", {}),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }
@@ -43,10 +52,13 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {**made, "suite": suite_schema()}
 
 
-def _schema(
-    name: str, kind: type[msgspec.Struct], title: str, besides: dict[str, Any]
-) -> dict[str, Any]:
+def _schema(name: str, kind: type[Any], title: str, besides: dict[str, Any]) -> dict[str, Any]:
     [_], parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    if dataclasses.is_dataclass(kind):
+        # It is printed whole, with what is by default.
+        for part in parts.values():
+            if "properties" in part:
+                part["required"] = list(part["properties"])
     own = parts.pop(kind.__name__)
     if finding := parts.get("Finding"):
         # What the text was made of stays in memory.

@@ -3,7 +3,7 @@
 import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -29,21 +29,40 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class DriveFile:
-    """A drive file: its text, and what it says, flattened for display."""
+class ListedDrive:
+    """A drive in one row; its ``id`` is what follows ``sim:``."""
 
     id: str
     name: str
     kind: str
     summary: str
+
+
+@dataclass(frozen=True)
+class ListedDrives:
+    """The drives of the catalog, in the order of their ids."""
+
+    drives: tuple[ListedDrive, ...]
+
+
+@dataclass(frozen=True)
+class DescribedDrive(ListedDrive):
+    """What a drive file says, flattened for display."""
+
     parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class DriveFile(DescribedDrive):
+    """A drive file: its text, and what it says."""
+
     text: str
     folder: Path | None = None
     """Where the file lies; ``None`` in the catalog."""
 
     def to_dict(self) -> dict[str, object]:
-        """The drive as ``drive.schema.json`` has it."""
-        return {k: v for k, v in asdict(self).items() if k not in ("text", "folder")}
+        """The drive as a :class:`DescribedDrive`."""
+        return {one.name: getattr(self, one.name) for one in fields(DescribedDrive)}
 
 
 def names() -> list[str]:

@@ -36,6 +36,7 @@ def drives(
     toml
         Print the drive file, to begin one of your own from.
     """
+    from fourcorners.catalog import ListedDrive, ListedDrives
     from fourcorners.cli.output import print_document, say
     from fourcorners.cli.show.drives import show_drive, show_drives
     from fourcorners.errors import UserError
@@ -53,9 +54,8 @@ def drives(
     elif name is None:
         listed = known.drives()
         if json:
-            keys = ("id", "name", "kind", "summary")
-            rows = [{key: getattr(drive, key) for key in keys} for drive in listed]
-            print_document("drives", {"drives": rows})
+            rows = (ListedDrive(one.id, one.name, one.kind, one.summary) for one in listed)
+            print_document("drives", ListedDrives(tuple(rows)))
         else:
             show_drives(listed)
     else:

@@ -1,7 +1,7 @@
 """The tests and suites that can be run, described."""
 
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TypedDict, overload
 
 from fourcorners.errors import UserError
 from fourcorners.suites.catalog import TESTS
@@ -10,17 +10,22 @@ from fourcorners.suites.parameters import declared, shown_default, unknown
 from fourcorners.suites.suite import find_suite, suite_names
 
 
+class DescribedParameter(TypedDict):
+    """What a parameter is by default, as text, and what it means."""
+
+    default: str
+    help: str
+
+
 @dataclass(frozen=True)
 class DescribedTest:
-    """A test: ``parameters`` has by name what each is by default, as text, and what it means."""
+    """A test, and its parameters by name."""
 
     name: str
     title: str
     source: str
     purpose: str
-    does: str
-    """What it does, in a sentence."""
-    parameters: dict[str, dict[str, str]]
+    parameters: dict[str, DescribedParameter]
 
     @classmethod
     def of(cls, definition: Definition) -> "DescribedTest":
@@ -30,16 +35,16 @@ class DescribedTest:
             definition.title,
             definition.source,
             definition.purpose,
-            " ".join((definition.plan.__doc__ or "").split()),
             {
                 name: {"default": shown_default(field), "help": field.metadata["help"]}
                 for name, field in declared(definition.parameters).items()
             },
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The test as ``test.schema.json`` has it."""
-        return {key: value for key, value in vars(self).items() if key != "does"}
+    @property
+    def does(self) -> str:
+        """What it does, in a sentence."""
+        return " ".join((TESTS[self.name].plan.__doc__ or "").split())
 
 
 @dataclass(frozen=True)

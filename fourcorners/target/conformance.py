@@ -1,9 +1,11 @@
 """Whether a program is a drive as the protocol wants it (docs/foreign-drives.md)."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners import _core
+from fourcorners.documents import Count
 from fourcorners.target.foreign import words_of
 from fourcorners.target.target import check_seed, io_limit_ns
 
@@ -16,6 +18,15 @@ class ProtocolCheck:
     wanted: str
     holds: bool | None
     why: str
+
+
+@dataclass(frozen=True)
+class ConformanceDocument:
+    """The checks of one program."""
+
+    locator: str
+    seed: Count
+    checks: Sequence[ProtocolCheck]
 
 
 def conformance(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from fourcorners.cli.output import print_document, say
 from fourcorners.errors import EXIT_FAILED
-from fourcorners.target.conformance import ProtocolCheck
+from fourcorners.target.conformance import ConformanceDocument, ProtocolCheck
 
 _SAID = {True: "ok", False: "WRONG", None: "-"}
 
@@ -15,7 +15,7 @@ def show_conformance(
     """What each check of a program came to; returns the exit code."""
     wrong = [check for check in checks if check.holds is False]
     if json:
-        print_document("conformance", {"locator": locator, "seed": seed, "checks": checks})
+        print_document("conformance", ConformanceDocument(locator, seed, checks))
     elif not quiet:
         for check in checks:
             say(f"{_SAID[check.holds]:<6}{check.wanted}" + (f": {check.why}" if check.why else ""))
