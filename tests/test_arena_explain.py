@@ -121,8 +121,8 @@ def test_what_is_wrong_of_a_drive_of_the_catalog_is_said() -> None:
     said = wrong(names(), [Truth("x", True)], outcomes)
     first, second, third, *_ = names()[1:]
     assert said[:2] == [
-        f"{first}: x is 4, said was 8 (7 to 9).",
-        f"{second}: x is 4, said was 0.",
+        f"{first}: x is 4, but was reported as 8 (7 to 9).",
+        f"{second}: x is 4, but was reported as 0.",
     ]
     assert third not in " ".join(said)
     assert len(said) == 3

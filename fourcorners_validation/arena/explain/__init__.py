@@ -1,1 +1,1 @@
-"""Hidden drives: how well the probes find out what is in drives that nobody told them of."""
+"""Hidden drives: how well the probes find out what is inside drives that are unknown to them."""

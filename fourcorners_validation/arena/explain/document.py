@@ -18,19 +18,19 @@ from fourcorners_validation.arena.tables import NUMBERS, markdown_table
 NAME, CATALOG_NAME = "explain-arena.md", "explain-catalog.md"
 
 _HOW = (
-    "Every probe runs on each of them as on any drive; the estimators see recordings only. All "
-    "figures are of simulated drives."
+    "Every probe runs on each of them as on any drive, and the estimators receive only the "
+    "recordings. All figures are of simulated drives."
 )
 
 LEGEND = (
-    "All in percent but *of*, the drives that were asked of. *exact*: right values among those of "
-    "discrete findings that were given; *error*, *95th*: median and 95th percentile of the "
-    "relative errors of continuous ones; *holds*: 90 % intervals that hold the truth, of those "
-    "that are about chance; *bound*: the same of those that lie between two points of a sweep or "
-    "are a tolerance, and shall always hold it; *miss*: said not to be there although it is; "
-    "*n/a*: said to be no question of such a drive; *n/i*: not identifiable; *false*: found where "
-    "it is not. *explanation* is the kind of drive that the story tells. An empty cell: nothing to "
-    "count."
+    "All figures are in percent, except *of*, the number of drives for which the finding has a "
+    "truth. *exact*: share of the reported values of discrete findings that are right; *error*, "
+    "*95th*: median and 95th percentile of the relative errors of continuous findings; *holds*: "
+    "share of the 90 % intervals that hold the truth, among those that describe scatter; *bound*: "
+    "the same of intervals between two points of a sweep and of tolerances, which must always "
+    "hold it; *miss*: reported as absent although it is there; *n/a*: reported as not applicable; "
+    "*n/i*: not identifiable; *false*: found where it is not. *explanation* is the kind of drive "
+    "that the explanation names. A cell is empty where there is nothing to count."
 )
 
 
@@ -61,8 +61,8 @@ def goals(scores: Sequence[FindingScore]) -> list[str]:
     held, intervals = all_intervals(scores)
     right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
     lines = [
-        f"{sum(s.drives > 0 for s in scores)} findings were asked for; the goal is {FINDINGS_MIN}.",
-        f"Of all 90 % intervals that are about chance, {right} hold the truth.",
+        f"{sum(s.drives > 0 for s in scores)} findings were examined; the goal is {FINDINGS_MIN}.",
+        f"Of all 90 % intervals that describe scatter, {right} hold the truth.",
     ]
     for goal in judge(scores):
         missed = f"; missed by {', '.join(goal.missed)}" if goal.missed else ""
@@ -76,11 +76,11 @@ def goals(scores: Sequence[FindingScore]) -> list[str]:
 def wrong(
     drives: Sequence[str], truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]
 ) -> list[str]:
-    """What was said of drives with these names and is not so, each in a sentence."""
+    """The wrong findings about drives with these names, each in a sentence."""
     by_name = {truth.finding: truth for truth in truths}
     return [
-        f"{drives[outcome.index]}: {answer.finding} is {answer.truth:.4g}, said was "
-        + (f"{answer.value:.4g}" if answer.applies else "that it is no question")
+        f"{drives[outcome.index]}: {answer.finding} is {answer.truth:.4g}, but was reported as "
+        + (f"{answer.value:.4g}" if answer.applies else "not applicable")
         + ("." if answer.interval is None else " ({:.4g} to {:.4g}).".format(*answer.interval))
         for outcome in outcomes
         for answer in outcome.answers
@@ -102,11 +102,12 @@ def render_markdown(
 ) -> str:
     """The document for the drives of that seed."""
     lines = [
-        "# What the probes find in drives that nobody told them of",
+        "# What the probes find in drives unknown to them",
         "",
         f"Written by `fourcorners arena explain --drives {len(outcomes)} --seed {seed} "
         "--write docs`. Drives are drawn at random "
-        f"(fourcorners_validation/arena/explain/drives.py): {', '.join(KINDS)}, in turns. {_HOW}",
+        f"(fourcorners_validation/arena/explain/drives.py): {', '.join(KINDS)}, each kind in turn. "
+        f"{_HOW}",
         "",
         LEGEND,
         "",
@@ -128,20 +129,20 @@ def render_catalog(
     *,
     seed: int,
 ) -> str:
-    """The document for the catalog's drives; ``sentences`` are what :func:`wrong` says."""
+    """The document for the catalog's drives; ``sentences`` come from :func:`wrong`."""
     lines = [
         "# What the probes find in the catalog's drives",
         "",
         f"Written by `fourcorners arena explain --catalog --seed {seed} --write docs`, for the "
         f"{len(outcomes)} drives of the catalog at their full size. {_HOW} What a drive file does "
-        "not say in a number (where firmware limits, say) has no truth here.",
+        "not state as a number (such as a limit of the firmware) has no truth here.",
         "",
         LEGEND,
         "",
         markdown_table(HEADER, map(row, scores), NUMBERS),
         "",
-        "Of these values are wrong: another number, bounds that do not hold the truth, or more "
-        f"than {ERROR_95_MAX:.0%} off:",
+        "Of these, the following values are wrong: another number, bounds that do not hold the "
+        f"truth, or an error of more than {ERROR_95_MAX:.0%}:",
         "",
         *(f"- {sentence}" for sentence in sentences or ("none.",)),
         "",

@@ -1,4 +1,4 @@
-"""What the probes are asked to achieve, and which findings do."""
+"""The goals of the probes, and which findings meet them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ COVERAGE_MIN, COVERAGE_MAX = 0.85, 0.95
 FALSE_MAX = 0.01
 
 CHANCE = 0.05
-"""Probability up to which a share of few intervals is not put down to chance."""
+"""A share of few intervals counts as missed if chance gives it with at most this probability."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class Goal:
 
 
 def is_wrong(answer: GradedAnswer, *, discrete: bool) -> bool:
-    """Whether what was said is not so: another number, "none" or "no question" of what is there,
-    what is not there, bounds that do not hold the truth, or an error beyond the goal's."""
+    """Whether the answer is wrong: it is another number, it is "none" or "not applicable" although
+    the thing is there, it finds a thing that is not there, its bounds do not hold the truth, or its
+    error exceeds the goal's."""
     if answer.value is None:
         return False
     if not answer.truth or not answer.value:
@@ -50,12 +51,12 @@ def is_wrong(answer: GradedAnswer, *, discrete: bool) -> bool:
 
 
 def judge(scores: Sequence[FindingScore]) -> list[Goal]:
-    """Every goal over all findings; those with nothing to count are left out of it."""
+    """Every goal, judged over all findings that have something to count for it."""
     return [_goal(wanted, scores, figure, meets) for wanted, figure, meets in _GOALS]
 
 
 def all_intervals(scores: Sequence[FindingScore]) -> tuple[int, int]:
-    """How many 90 % intervals that are about chance hold the truth, and how many there are."""
+    """How many 90 % intervals that describe scatter hold the truth, and how many there are."""
     counted = [s for s in scores if s.intervals]
     return sum(round(s.coverage * s.intervals) for s in counted), sum(s.intervals for s in counted)
 
@@ -82,7 +83,7 @@ _GOALS: tuple[tuple[str, str, Callable[[FindingScore], bool]], ...] = (
     ),
     (
         f"90 % intervals: {100 * COVERAGE_MIN:.0f} to {100 * COVERAGE_MAX:.0f} % hold the "
-        "truth, or so many that the difference may be chance",
+        "truth, or the share differs from this range by no more than chance explains",
         "coverage",
         _covers,
     ),
@@ -93,12 +94,12 @@ _GOALS: tuple[tuple[str, str, Callable[[FindingScore], bool]], ...] = (
         lambda s: s.false <= FALSE_MAX,
     ),
     (
-        f"said not to be there although it is: at most {100 * FALSE_MAX:.0f} %",
+        f"reported as absent although it is there: at most {100 * FALSE_MAX:.0f} %",
         "missed",
         lambda s: s.missed <= FALSE_MAX,
     ),
 )
-"""What is wanted, the figure of a score that it is about, and whether a score meets it."""
+"""The text of each goal, the figure of a score that it concerns, and the test of a score."""
 
 
 def _goal(

@@ -1,4 +1,4 @@
-"""docs/sentences-arena.md: how many sentences were said, and which were false."""
+"""docs/sentences-arena.md: how many sentences were written, and which of them were false."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from fourcorners_validation.arena.sentences.contest import JudgedDrive, Sentence
 from fourcorners_validation.arena.tables import NUMBERS, markdown_table
 
 NAME, CATALOG_NAME = "sentences-arena.md", "sentences-catalog.md"
-HEADER = ("sentence", "said", "true", "not told", "false")
+HEADER = ("sentence", "written", "true", "undecided", "false")
 
 LEGEND = (
-    "*said*: how often; *true*: so by its rule; *not told*: its rule needs what is not known of "
-    "that drive (a steady state that theory has, a second reading); *false*: not so, or against "
-    "another sentence of the page."
+    "*written*: how often the sentence appears; *true*: its rule confirms it; *undecided*: its "
+    "rule needs something that is not known of that drive (a steady state that theory gives, a "
+    "second measurement); *false*: its rule refutes it, or another sentence of the page "
+    "contradicts it."
 )
 
 
@@ -25,11 +26,11 @@ def row(score: SentenceScore) -> tuple[str, ...]:
 
 
 def summary(outcomes: Sequence[JudgedDrive]) -> str:
-    """All of it in a sentence."""
+    """The totals in one sentence."""
     said = [one.holds for outcome in outcomes for one in outcome.said]
     return (
         f"{len(said):,} sentences about {len(outcomes)} drives or runs: {said.count(True):,} true, "
-        f"{said.count(None):,} not told, {said.count(False):,} false."
+        f"{said.count(None):,} undecided, {said.count(False):,} false."
     )
 
 
@@ -45,20 +46,20 @@ def render_markdown(outcomes: Sequence[JudgedDrive], command: str, *, hidden: bo
     """The document that the command writes."""
     drives = (
         f"Drives are drawn at random (fourcorners_validation/arena/explain/drives.py): "
-        f"{', '.join(KINDS)}, in turns."
+        f"{', '.join(KINDS)}, each kind in turn."
         if hidden
         else "The drives are those of the catalog, at their full size."
     )
     lines = [
-        "# Whether what is said of a drive is true",
+        "# Whether the sentences about a drive are true",
         "",
         f"Written by `{command}`. {drives} Each goes through the tests of the reviews in a quick "
-        "form (fourcorners_validation/arena/sentences/suite.toml; one hidden drive in four through "
-        "the tests of filling, of recovery and of positions, too). Every sentence of the summary, "
-        "the advice, the spec sheet, the artefacts and the findings on how writes go on is held "
-        "against the recordings, against the same tests with another seed, and against what is "
-        "true of the drive (fourcorners_validation/arena/sentences/). All figures are of simulated "
-        "drives.",
+        "form (fourcorners_validation/arena/sentences/suite.toml; one hidden drive in four also "
+        "goes through the tests of filling, recovery and positions). Every sentence of the "
+        "summary, the advice, the spec sheet, the artefacts and the findings on sustained writes "
+        "is compared with the recordings, with the same tests under another seed, and with the "
+        "known truth about the drive (fourcorners_validation/arena/sentences/). All figures are of "
+        "simulated drives.",
         "",
         summary(outcomes),
         "",
