@@ -13,6 +13,8 @@ import msgspec
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 """What is counted: as large as a column of a table takes."""
+Seed = Annotated[int, msgspec.Meta(ge=0)]
+"""Up to 2**64 - 1, a bound that msgspec cannot say."""
 Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Fact = str | Whole | float | bool | None
 """What a machine, a test or a point of a test is described by."""

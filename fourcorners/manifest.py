@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from fourcorners.catalog.claims import Claim
-from fourcorners.documents import Count, Fact, FixedPart, Part, always
+from fourcorners.documents import Count, Fact, FixedPart, Part, Seed, always
 from fourcorners.machine.conditions import Conditions
 from fourcorners.machine.health import Health
 from fourcorners.workload import WorkloadDocument
@@ -194,7 +194,7 @@ class Opening(Part, kw_only=True):
     destroy_data: str | None = None
     overwrite: str | None = None
     purge_method: str | None = None
-    seed: Count | None = None
+    seed: Seed | None = None
     io_limit_s: float | None = None
     engine: str | None = None
     state: str | None = None
@@ -233,7 +233,7 @@ class Manifest(Part, kw_only=True, tag_field="schema", tag=SCHEMA):
     profile: str
     scale: float = 1.0
     """Factor on all durations."""
-    seed: Annotated[int, msgspec.Meta(ge=0)] | None
+    seed: Seed | None
     target: TargetEntry
     claims: list[Claim] = msgspec.field(default_factory=list)
     environment: Mapping[str, Fact]

@@ -24,12 +24,22 @@ from fourcorners.suites.listing import DescribedTest, TestsAndSuites
 from fourcorners.suites.schema import suite_schema
 from fourcorners.target.conformance import ConformanceDocument
 from fourcorners.target.verification import VerificationDocument
+from fourcorners_validation.arena.studies import (
+    ProbingDocument,
+    SentenceDocument,
+    SeriesDocument,
+    SteadyDocument,
+)
 
 FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
 
 _SEALED = {"sha256": {"type": "string", "description": "Of the document without this field"}}
 
 _DOCUMENTS: dict[str, tuple[type[Any], str, dict[str, Any]]] = {
+    "arena-explain": (ProbingDocument, "What fourcorners arena explain --json prints", {}),
+    "arena-sentences": (SentenceDocument, "What fourcorners arena sentences --json prints", {}),
+    "arena-series": (SeriesDocument, "What fourcorners arena series --json prints", {}),
+    "arena-steady": (SteadyDocument, "What fourcorners arena steady --json prints", {}),
     "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
     "conformance": (ConformanceDocument, "What fourcorners verify exec:COMMAND --json prints", {}),
     "drive": (DescribedDrive, "What fourcorners drives NAME --json prints", {}),
@@ -45,6 +55,9 @@ _DOCUMENTS: dict[str, tuple[type[Any], str, dict[str, Any]]] = {
 }
 """By name: the class, what the document is, and fields that the class leaves to the file."""
 
+_CLOSED = ("arena-sentences", "arena-series")
+"""Documents that have no other fields."""
+
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The schemas by name."""
@@ -59,6 +72,8 @@ def _schema(name: str, kind: type[Any], title: str, besides: dict[str, Any]) -> 
         for part in parts.values():
             if "properties" in part:
                 part["required"] = list(part["properties"])
+                if name in _CLOSED:
+                    part["additionalProperties"] = False
     own = parts.pop(kind.__name__)
     if finding := parts.get("Finding"):
         # What the text was made of stays in memory.
@@ -81,7 +96,8 @@ def _schema(name: str, kind: type[Any], title: str, besides: dict[str, Any]) -> 
 
 
 def _in_plain_words(value: Any) -> Any:
-    """Without the marks of docstrings, and a choice of one value as that value."""
+    """Without the marks of docstrings and OpenAPI's ``nullable``, and a choice of one value as
+    that value."""
     if isinstance(value, list):
         return [_in_plain_words(one) for one in value]
     if not isinstance(value, dict):
@@ -90,6 +106,9 @@ def _in_plain_words(value: Any) -> Any:
     if isinstance(found.get("description"), str):
         text = re.sub(r":\w+:`~?([^`]*)`", r"\1", found["description"]).replace("``", "")
         found["description"] = " ".join(text.split())
+    if found.get("nullable") is True:
+        del found["nullable"]
+        found["type"] = [found["type"], "null"]
     if isinstance(found.get("enum"), list) and len(found["enum"]) == 1:
         found["const"] = found.pop("enum")[0]
     return found

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fourcorners import _core
-from fourcorners.documents import Count
+from fourcorners.documents import Seed
 from fourcorners.target.foreign import words_of
 from fourcorners.target.target import check_seed, io_limit_ns
 
@@ -25,7 +25,7 @@ class ConformanceDocument:
     """The checks of one program."""
 
     locator: str
-    seed: Count
+    seed: Seed
     checks: Sequence[ProtocolCheck]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fourcorners.catalog import names
+from fourcorners.documents import Seed
 from fourcorners.errors import UserError
 from fourcorners.store.kept_runs import kept_runs
 from fourcorners_validation.arena.explain import contest as probing
@@ -18,10 +19,18 @@ from fourcorners_validation.arena.sentences import contest as saying
 from fourcorners_validation.arena.sentences import document as saying_document
 from fourcorners_validation.arena.steady import document as steady_document
 from fourcorners_validation.arena.steady import measured_page
-from fourcorners_validation.arena.steady.contest import StoppedTrace, by_kind, run_trace, score
+from fourcorners_validation.arena.steady.contest import (
+    ContestantScore,
+    StoppedTrace,
+    by_kind,
+    run_trace,
+    score,
+)
 from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE
 from fourcorners_validation.arena.steady.measured import (
     JudgedSeries,
+    MeasuredScore,
+    SeriesRow,
     judge_series,
     read_folder,
     score_measured,
@@ -41,6 +50,15 @@ DrawnResult = TypeVar("DrawnResult")
 
 def _silent(_: str) -> None:
     """Tells nobody."""
+
+
+@dataclass(frozen=True)
+class SteadyDocument:
+    """What ``arena steady --json`` prints."""
+
+    seed: Seed
+    scores: Sequence[ContestantScore]
+    preconditioning: Sequence[Compared]
 
 
 @dataclass(frozen=True)
@@ -72,12 +90,9 @@ class SteadyStudy(Written):
         return []
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as ``arena-steady.schema.json`` has it."""
-        return {
-            "seed": self.seed,
-            "scores": [score(name, self.traces) for name in CONTESTANTS],
-            "preconditioning": self.preconditioning,
-        }
+        """The study as a :class:`SteadyDocument`."""
+        scores = [score(name, self.traces) for name in CONTESTANTS]
+        return vars(SteadyDocument(self.seed, scores, self.preconditioning))
 
 
 def arena_steady(
@@ -113,6 +128,14 @@ def arena_steady(
 
 
 @dataclass(frozen=True)
+class SeriesDocument:
+    """What ``arena series --json`` prints."""
+
+    score: MeasuredScore
+    series: Sequence[SeriesRow]
+
+
+@dataclass(frozen=True)
 class SeriesStudy(Written):
     """How the judge of steady state did on series that were measured on real drives."""
 
@@ -129,21 +152,9 @@ class SeriesStudy(Written):
         return measured_page.measured_lines(self.series)
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as ``arena-series.schema.json`` has it."""
-        return {
-            "score": score_measured([one for one in self.series if not one.measured.is_fill]),
-            "series": [
-                {
-                    "device": one.measured.device,
-                    "workload": one.measured.workload,
-                    "capacities": one.measured.capacities,
-                    "cuts": one.cuts,
-                    "cliff": one.cliff,
-                    "found": one.found,
-                }
-                for one in self.series
-            ],
-        }
+        """The study as a :class:`SeriesDocument`."""
+        total = score_measured([one for one in self.series if not one.measured.is_fill])
+        return vars(SeriesDocument(total, [one.row for one in self.series]))
 
 
 def arena_series(
@@ -162,6 +173,15 @@ def arena_series(
     to = outputs(write, [measured_page.NAME], replace)
     study = SeriesStudy(tuple(judge_series(one) for one in read_folder(Path(folder))))
     return write_documents(study, [partial(measured_page.render_measured, study.series)], to)
+
+
+@dataclass(frozen=True)
+class ProbingDocument:
+    """What ``arena explain --json`` prints."""
+
+    seed: Seed
+    scores: Sequence[probing.FindingScore]
+    drives: Sequence[probing.ProbedDrive]
 
 
 @dataclass(frozen=True)
@@ -192,8 +212,8 @@ class ProbingStudy(Written):
         return probing_document.wrong(self.names, TRUTHS, self.drives)
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as ``arena-explain.schema.json`` has it."""
-        return {"seed": self.seed, "scores": self.scores, "drives": self.drives}
+        """The study as a :class:`ProbingDocument`."""
+        return vars(ProbingDocument(self.seed, self.scores, self.drives))
 
     def markdown(self) -> str:
         """The study as a document."""
@@ -256,6 +276,15 @@ def arena_explain(
 
 
 @dataclass(frozen=True)
+class SentenceDocument:
+    """What ``arena sentences --json`` prints."""
+
+    seed: Seed
+    scores: Sequence[saying.SentenceScore]
+    drives: Sequence[saying.JudgedDrive]
+
+
+@dataclass(frozen=True)
 class SentenceStudy(Written):
     """Which sentences about drives are true of them."""
 
@@ -279,9 +308,8 @@ class SentenceStudy(Written):
         return [saying_document.summary(self.drives), *saying_document.false_lines(self.drives)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as ``arena-sentences.schema.json`` has it."""
-        scores = saying.scores(self.drives)
-        return {"seed": self.seed, "scores": scores, "drives": self.drives}
+        """The study as a :class:`SentenceDocument`."""
+        return vars(SentenceDocument(self.seed, saying.scores(self.drives), self.drives))
 
 
 def arena_sentences(

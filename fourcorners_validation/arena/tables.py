@@ -2,11 +2,18 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 TEXTS, NUMBERS = "---", "---:"
+
+_OR_NULL = {"nullable": True}
+Figure = Annotated[float, msgspec.Meta(extra_json_schema=_OR_NULL)]
+"""NaN where there is nothing to count, which JSON has as null."""
+Share = Annotated[float, msgspec.Meta(ge=0, le=1, extra_json_schema=_OR_NULL)]
+"""A :class:`Figure` from 0 to 1."""
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], columns: str = TEXTS) -> str:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners.documents import Count
 from fourcorners.finding import RESOLUTION, Finding
 from fourcorners.store import Run
 from fourcorners_validation.arena.explain.drives import Hidden, draw
 from fourcorners_validation.arena.explain.known import known
 from fourcorners_validation.arena.explain.truths import TRUTHS, Truth, true_of
 from fourcorners_validation.arena.frame import measured
-from fourcorners_validation.arena.tables import mean_of, quantile_of
+from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
 
 SUITE = "explain"
 
@@ -26,9 +27,9 @@ class GradedAnswer:
     the question was said not to ``apply``; ``bounds`` says that the interval is a resolution."""
 
     finding: str
-    truth: float
-    value: float | None
-    interval: tuple[float, float] | None
+    truth: Figure
+    value: Figure | None
+    interval: tuple[Figure, Figure] | None
     bounds: bool = False
     applies: bool = True
 
@@ -44,7 +45,7 @@ class GradedAnswer:
 class ProbedDrive:
     """One drive: what was found, and what went wrong, as sentences."""
 
-    index: int
+    index: Count
     kind: str
     answers: tuple[GradedAnswer, ...]
     failures: tuple[str, ...]
@@ -56,26 +57,26 @@ class FindingScore:
 
     finding: str
     discrete: bool
-    drives: int
+    drives: Count
     """Drives of which it was asked."""
-    exact: float
+    exact: Share
     """Share of right values among the values of things that are there; of discrete findings."""
-    error_median: float
-    error_95: float
+    error_median: Figure
+    error_95: Figure
     """Of the relative errors; of continuous findings."""
-    coverage: float
+    coverage: Share
     """Share of the 90 % intervals that hold the truth, of those that are about chance."""
-    intervals: int
+    intervals: Count
     """How many those are."""
-    bounded: float
+    bounded: Share
     """The same of those that lie between two points of a sweep, or are a tolerance."""
-    missed: float
+    missed: Share
     """Share of the things that are there and of which was said that they are not."""
-    inapplicable: float
+    inapplicable: Share
     """Share of "not applicable"."""
-    unidentified: float
+    unidentified: Share
     """Share of "not identifiable"."""
-    false: float
+    false: Share
     """Share of the drives without the thing where it was found nevertheless."""
 
 

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from fourcorners.analysis import find
+from fourcorners.documents import Count
 from fourcorners.store import Run
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners_validation.arena.explain.drives import Hidden, draw
@@ -48,10 +49,10 @@ class SentenceScore:
     """How one sentence did."""
 
     name: str
-    said: int
-    true: int
-    untold: int
-    false: int
+    said: Count
+    true: Count
+    untold: Count
+    false: Count
 
 
 def suite_of(index: int | None = None) -> Suite:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fourcorners.documents import Count
 from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop
 from fourcorners_validation.arena.steady.departures import Watched, watch_trace
 from fourcorners_validation.arena.steady.drives import KINDS, draw
 from fourcorners_validation.arena.steady.traces import simulate
 from fourcorners_validation.arena.steady.truth import STEADY_WITHIN, TraceTruth, truth_of
-from fourcorners_validation.arena.tables import mean_of, quantile_of
+from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
 
 TAIL_CHANGE_MAX = 0.03
 """A trace whose long run still changes by more has no known steady value: another is drawn."""
@@ -39,22 +40,22 @@ class ContestantScore:
     are NaN where it stopped none."""
 
     contestant: str
-    traces: int
-    stopped: int
-    bias_median: float
+    traces: Count
+    stopped: Count
+    bias_median: Figure
     """Median of the value over the truth, less 1."""
-    error_median: float
+    error_median: Figure
     """Median of the same, absolute."""
-    error_95: float
+    error_95: Figure
     """95th percentile of the same, absolute."""
-    falsely_steady: float
+    falsely_steady: Share
     """Share of the stops before the drive was steady, or with a value that is off by more than
     :data:`~fourcorners_validation.arena.steady.truth.STEADY_WITHIN`."""
-    time_median: float
+    time_median: Figure
     """Median of the time over the oracle's."""
-    time_total: float
+    time_total: Figure
     """All of the time over all of the oracle's."""
-    covered: float
+    covered: Share
     """Share of the intervals that hold the truth; NaN for those who give none."""
 
 

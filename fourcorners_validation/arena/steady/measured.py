@@ -9,15 +9,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 import numpy as np
 
 from fourcorners.analysis.consistency import CLIFF_RATIO_MIN, find_cliff
 from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series, State, judge
+from fourcorners.documents import Count
 from fourcorners.errors import UserError
 from fourcorners.recording.arrays import Floats
 from fourcorners_validation.arena.steady.truth import STEADY_WITHIN
-from fourcorners_validation.arena.tables import mean_of, quantile_of
+from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
 
 CUTS = 10
 """Places at which each series is cut, as if the test had been stopped there."""
@@ -68,13 +71,27 @@ class MeasuredSeries:
 class Cut:
     """What the judge says of a series that is cut off."""
 
-    share: float
+    share: Annotated[float, msgspec.Meta(gt=0, le=1)]
     settled: bool
     state: State
-    error: float
+    error: Figure
     """The value over the rate of the whole series' last fifth, less 1."""
     holds: bool
     """Whether the interval holds that rate."""
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """A series as ``arena series --json`` has it."""
+
+    device: str
+    workload: str
+    capacities: float
+    """What was written, in capacities of the drive."""
+    cuts: tuple[Cut, ...]
+    cliff: float | None
+    found: float | None
+    """The cliff that the test ``consistency`` finds."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +108,12 @@ class JudgedSeries:
     whole intervals."""
     interval: float
     """Capacities written in an interval there: no better can be known of the place."""
+
+    @property
+    def row(self) -> SeriesRow:
+        """What is printed of it."""
+        of = self.measured
+        return SeriesRow(of.device, of.workload, of.capacities, self.cuts, self.cliff, self.found)
 
 
 def read_folder(folder: Path) -> list[MeasuredSeries]:
@@ -159,22 +182,22 @@ def judge_series(measured: MeasuredSeries) -> JudgedSeries:
 class MeasuredScore:
     """How the judge did on series of real drives."""
 
-    series: int
-    cuts: int
-    settled: int
-    error_median: float
+    series: Count
+    cuts: Count
+    settled: Count
+    error_median: Figure
     """Median distance of the value from the last fifth's rate, of the cuts called steady."""
-    error_95: float
-    falsely_steady: float
+    error_95: Figure
+    falsely_steady: Share
     """Share of the cuts called steady whose value is off by more than
     :data:`~fourcorners_validation.arena.steady.truth.STEADY_WITHIN`."""
-    covered: float
-    cliffs: int
-    cliffs_found: int
-    cliffs_near: int
+    covered: Share
+    cliffs: Count
+    cliffs_found: Count
+    cliffs_near: Count
     """Cliffs found within an interval, or 2 % of the bytes, which is as well as the place is
     defined."""
-    cliffs_false: int
+    cliffs_false: Count
 
 
 def score_measured(judged: Sequence[JudgedSeries]) -> MeasuredScore:

@@ -4,6 +4,7 @@ that they reach is the same."""
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
+from fourcorners.documents import Count
 from fourcorners.recording import Recording
 from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill
@@ -11,6 +12,7 @@ from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.workload import Workload
 from fourcorners_validation.arena.steady.contest import ATTEMPTS_MAX, TAIL_CHANGE_MAX
 from fourcorners_validation.arena.steady.drives import TraceCase, draw
+from fourcorners_validation.arena.tables import Figure
 
 # What reviews and SNIA do before they measure.
 CUSTOMARY_FILLS = 2
@@ -29,14 +31,14 @@ class Compared:
     """Both recipes on one drive: written capacities, and the rate of the next
     :data:`MEASURED_CAPACITIES` over the rate of the long run, less 1."""
 
-    customary_capacities: float
-    customary_error: float
-    fast_capacities: float
-    fast_error: float
-    wander: float
+    customary_capacities: Figure
+    customary_error: Figure
+    fast_capacities: Figure
+    fast_error: Figure
+    wander: Figure
     """The customary rate against that of the next as many capacities, less 1: two measurements of
     the same state."""
-    attempts: int
+    attempts: Count
 
     @property
     def between(self) -> float:
