@@ -1,10 +1,10 @@
-"""What single reads across boundaries tell of a drive that serves one command at a time.
+"""What single reads across boundaries show of a drive that serves one command at a time.
 
-Reads do not meet on dies then, but one read of two pages does: on one die it takes two array reads
-one after the other, on two dies these are side by side. A read across the boundary of two pages of
-a die is the longest. One within a page passes its two units over one channel, one after the other.
-One across the boundary of two stripes, on dies with a channel each, is the shortest: so it is from
-the stripe on at all larger powers of two.
+In such a drive two reads never meet on a die, but the parts of one read of two pages may: on one
+die the two array reads follow each other, on two dies they run in parallel. A read across the
+boundary of two pages of a die takes longest. A read within a page transfers its two units over one
+channel, one after the other. A read across the boundary of two stripes, on dies with a channel
+each, is the shortest. This holds at the stripe and at all larger powers of two.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _ALIKE = 0.015
-"""Relative difference up to which times are the same."""
+"""Times whose relative difference is at most this are the same."""
 
 _LONGER = 0.03
-"""Least relative difference that tells a read within a stripe from one across two."""
+"""The least relative difference that separates a read within a stripe from a read across two."""
 
 _TWO_READS = 0.6
-"""Added time, in times of a read of one place, from which it is another array read's."""
+"""From this added time on, in times of a read of one place, it is that of another array read."""
 
 _ONE_READ = 0.42
-"""The same up to which it is a transfer's."""
+"""Up to this added time, in times of a read of one place, it is that of a transfer."""
 
 
 @dataclass(frozen=True)
 class Crossings:
-    """``stripe_bytes``: what lies on one die before the next begins. ``page_bytes``: what one read
-    of a die brings, ``None`` if it does not show. ``longest``: the longest time within a stripe,
-    over that across two."""
+    """What the reads show. ``stripe_bytes`` are the consecutive bytes on one die. ``page_bytes``
+    are the bytes that one array read fetches, ``None`` if they cannot be found. ``longest`` is the
+    longest time within a stripe, over that across two."""
 
     stripe_bytes: int
     page_bytes: int | None
@@ -37,12 +37,12 @@ class Crossings:
 
 
 def crossings(across_s: Mapping[int, float], one_place_s: float) -> Crossings | None:
-    """What the times tell; ``None`` where they do not become shorter at one power of two and stay
-    so.
+    """Finds stripe and page from the times; ``None`` where the times do not become shorter at one
+    power of two and stay so.
 
     Args:
-        across_s: time of a read across each power of two, ascending.
-        one_place_s: time of a read of half as much on one side.
+        across_s: the time of a read across each power of two, ascending.
+        one_place_s: the time of a read of half the size that stays on one side.
     """
     if len(across_s) < 2:
         return None

@@ -1,19 +1,21 @@
 """Finding ``channels``: how many buses the dies share.
 
-A long read, of a whole page, and a short one that are due at the same time, on two dies, read
-their arrays side by side. If the dies share a channel, the short one waits until the long one has
-passed it, and after it the link; if not, it is over before. Dies take stripes in turn, and channels
-dies, so that pairs 1, 2, ... stripes apart wait at every multiple of the number of channels, and
-only there.
+A long read of a whole page and a short read are due at the same time, on two dies. The dies read
+their arrays in parallel. If they share a channel, the short read waits until the long one has
+passed the channel and then the link. Otherwise the short read completes first. Stripes rotate over
+the dies, and dies over the channels. Therefore pairs that are 1, 2, ... stripes apart wait at every
+multiple of the number of channels, and only there.
 
-The wait is what a page takes on the channel and the link, less what the second read is behind
-anyway: the host's and the processor's time of a command. Where that is more than a page takes on
-the channel, nothing shows. Where nothing shows although it is less, no two dies share one.
+The wait is the time of a page on the channel and the link, less the delay that the second read has
+anyway: the time that the host and the processor spend on a command. If this delay is longer than
+the time of a page on the channel, no wait can be measured. If it is shorter and there is still no
+wait, no two dies share a channel.
 
-On a slow link the short read waits for the long one there, wherever they are. Of two sectors in the
-middle of a page a channel passes the whole units of the map that they lie in, and the link little.
+On a slow link the short read waits there for the long one, on whichever dies they are. Therefore
+pairs of two short reads are measured too: for two sectors in the middle of a page, the channel
+transfers the whole mapping units that they lie in, but the link transfers little.
 
-Chen, Lee and Zhang (HPCA 2011) see channels as a second level of conflicts between pairs.
+Chen, Lee and Zhang (HPCA 2011) find channels as a second level of conflicts between pairs.
 """
 
 from __future__ import annotations
@@ -30,33 +32,35 @@ from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
 _WAIT_MIN = 0.003
-"""Least wait, in latencies of a pair that does not wait, that is told from scatter."""
+"""The least wait that is distinguished from scatter, in latencies of a pair that does not wait."""
 
 _WAIT_LONG = 0.015
-"""Wait from which scatter is small beside it."""
+"""From this wait on, scatter is small compared with it."""
 
 _CLEAR, _CLEAR_SHORT = 0.4, 0.1
-"""Share of the longest wait below which a pair does not wait, and above one less it of which it
-does: what lies between belongs to neither. The latter where the longest wait is no long one."""
+"""A pair whose wait is below this share of the longest wait does not wait, and one above 1 minus
+this share does; a pair in between is neither. The second value is for a longest wait that is
+shorter than :data:`_WAIT_LONG`."""
 
 _ONE_BY_ONE = 1.35
-"""Mean latency of a pair over that of both reads alone from which they are served one after the
-other; side by side the second is late by far less."""
+"""From this mean latency of a pair on, over that of both reads alone, they are served one after the
+other; in parallel, the second read is late by far less."""
 
 _LONGER = 1.25
-"""Time of a page on a channel over what the second read is late, from which sharing would show."""
+"""Sharing would show if a page's time on a channel is at least so many times the second read's
+delay."""
 
 
 @dataclass(frozen=True)
 class ChannelWaits:
-    """Of pairs by their distance in stripes: how much longer than the quickest pair, in its
-    latencies."""
+    """By how much each pair takes longer than the quickest pair, as a share of that pair's latency;
+    the key is the distance in stripes."""
 
     share: Mapping[int, float]
 
     @classmethod
     def of(cls, latency_s: Mapping[int, float]) -> ChannelWaits:
-        """From the mean latencies of pairs."""
+        """Computes the waits from the mean latencies of pairs."""
         quickest = min(latency_s.values())
         return cls({apart: seconds / quickest - 1 for apart, seconds in latency_s.items()})
 
@@ -67,8 +71,8 @@ class ChannelWaits:
 
     @property
     def period(self) -> int | None:
-        """The distance of which all multiples wait, and nothing else does; ``None`` if there is
-        none, or nothing waits."""
+        """The distance whose multiples all wait while no other distance does; ``None`` if there is
+        none, or no pair waits."""
         if self.longest < _WAIT_MIN:
             return None
         clear = _CLEAR if self.longest > _WAIT_LONG else _CLEAR_SHORT
@@ -81,14 +85,15 @@ class ChannelWaits:
 
 
 def pairs(view: View) -> list[Measured]:
-    """Pairs of reads and those alone; where there are none, what should have led to them."""
+    """The pairs of reads and the single reads; where there are none, the points that come before
+    them in the probe."""
     return (
         points(view, "alone", "together", "short") or points(view, "pair") or points(view, "window")
     )
 
 
 def channels(view: View) -> Answer | None:
-    """How many buses the dies share; ``None`` where the probe of conflicts did not run."""
+    """Finds how many channels the dies share; ``None`` where the probe of conflicts did not run."""
     found, dies = view.once(seen), view.value("dies")
     if found is None:
         return None
@@ -102,7 +107,8 @@ def channels(view: View) -> Answer | None:
     if not found.together or not found.alone:
         return unknown(say("small_page"), detail=detail)
     alone_s = (found.alone[min(found.alone)] + found.alone[max(found.alone)]) / 2
-    # What a pair takes where none waits for a channel, to the mean of both alone.
+    # The latency of a pair that does not wait for a channel is compared with the mean of both
+    # reads alone.
     both = ((found.together, alone_s), (found.short, min(found.alone.values())))
     apart = [p for p, single_s in both if p and min(p.values()) <= _ONE_BY_ONE * single_s]
     if not apart:
@@ -123,13 +129,14 @@ def channels(view: View) -> Answer | None:
 def _alone(
     view: View, seen: Seen, dies: float, alone_s: float, detail: Mapping[str, Any]
 ) -> Answer:
-    """Where no pair waits: whether a channel takes so long that one would, if dies shared it."""
+    """The answer where no pair waits. It depends on whether a page takes so long on a channel that
+    a pair would wait if dies shared one."""
     late_s = 2 * (min(seen.together.values()) - alone_s)
     link_rate = view.value("link_ceiling")
     if len(seen.alone) < 2 or link_rate is None:
         return unknown(say("hidden"), detail=detail)
     (small, small_s), (large, large_s) = list(seen.alone.items())[-2:]
-    # Another byte passes the channel and then the link.
+    # Each further byte passes the channel and then the link.
     on_channel_s = large * ((large_s - small_s) / (large - small) - 1 / link_rate)
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s:

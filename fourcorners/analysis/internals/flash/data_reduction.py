@@ -1,7 +1,7 @@
 """Findings ``compression``, ``compression_floor`` and ``deduplication`` from paired data.
 
-Where flash limits writing, data that is stored in less room is written faster in proportion. Each
-kind of data is held against the incompressible data before, among and after.
+Where flash limits writing, data that needs less flash is written faster in proportion. Each kind of
+data is compared with the incompressible data written before, between and after.
 """
 
 from __future__ import annotations
@@ -22,43 +22,46 @@ from fourcorners.workload import INCOMPRESSIBLE, REPEATED, compressible
 COUNTED = pick("probe-content", "write", counted=True)
 
 _FASTER_MIN = 1.08
-"""Rate over that of incompressible data from which data is stored in less room."""
+"""From this rate on, over that of incompressible data, the drive stores the data in less room."""
 
 _ALIKE_MAX = 1.03
-"""The same up to which it is not."""
+"""Up to this rate, over that of incompressible data, the drive does not store it in less room."""
 
 _DRIFT_MAX = 0.04
-"""What incompressible data may differ by; beyond it the drive changes while it is written to."""
+"""Rates of incompressible data may differ by this share; if they differ by more, the drive changes
+during the test."""
 
 _FROM_LINK = 0.93
-"""Share of the fastest that was seen over the link from which the link may be what limits."""
+"""From this share of the highest rate measured over the link on, the link may be the limit."""
 
 _TOLERANCE = 0.035
-"""Of what compression saves: twice the drift that passes for none, over four bursts."""
+"""The tolerance of the saving by compression: twice the drift that counts as none, over four
+bursts."""
 
 _PADDED_BYTES = 64 * 2**10
-"""Page on all planes of a die, at most."""
+"""The largest page over all planes of a die."""
 
 _LATE = (0.55, 0.98)
-"""Part of a burst whose rate counts: the first of it replaces other data in the write buffer."""
+"""The part of a burst whose rate counts: the beginning replaces other data in the write buffer."""
 
 _STRONG, _WEAK = compressible(2), compressible(50)
-"""Data that compresses well, and to a half."""
+"""Data that compresses well, and data that compresses to a half."""
 
 
 @dataclass(frozen=True)
 class _Gains:
-    """How much faster each kind of data is written than incompressible data."""
+    """How many times as fast as incompressible data each kind of data is written."""
 
     gain: Mapping[str, float]
     is_hidden: bool
-    """The link, or something else before the flash, may be what limits."""
+    """Whether the link, or something else before the flash, may be the limit."""
     is_by_link: bool
-    """Data that compresses well may come as fast as the link carries it."""
+    """Whether the link may limit the rate of data that compresses well."""
     detail: dict[str, object]
 
     def less_room(self, *data: str) -> bool | None:
-        """Whether the best of these kinds is stored in less room; ``None`` where that is hidden."""
+        """Whether the drive stores the fastest of these kinds in less room; ``None`` where this
+        cannot be decided."""
         gain = max(self.gain[one] for one in data)
         if self.is_hidden or _ALIKE_MAX < gain < _FASTER_MIN:
             return None
@@ -91,19 +94,19 @@ def _gains(view: View) -> _Gains | Answer:
 
 
 def _rate(run: RunData, m: Measured) -> float:
-    """Rate of the later part of a burst, in bytes per second."""
+    """The rate of the later part of a burst, in bytes per second."""
     curve = completion_curve(run, m)
     total = float(curve.count_bytes[-1])
     return curve.rate(_LATE[0] * total, _LATE[1] * total)
 
 
 def compression(view: View) -> Answer:
-    """Whether compressible data is stored in less room."""
+    """Finds whether the drive stores compressible data in less room."""
     return _answer(view, "Compressible", _STRONG, _WEAK)
 
 
 def deduplication(view: View) -> Answer:
-    """Whether repeated data is stored once."""
+    """Finds whether the drive stores repeated data once."""
     return _answer(view, "Repeated", REPEATED)
 
 
@@ -119,7 +122,7 @@ def _answer(view: View, kind: str, *data: str) -> Answer:
 
 
 def floor(view: View) -> Answer:
-    """The least room that data takes."""
+    """Finds the least room that data takes, as a share of its size."""
     gains = view.once(_gains)
     if isinstance(gains, Answer):
         return gains
@@ -131,7 +134,7 @@ def floor(view: View) -> Answer:
         return unknown(say("not_seen"))
     if gains.is_by_link:
         return unknown(say("by_link", room=value))
-    # What is open when a request ends is padded to a page, if it has to be on the medium.
+    # If each request has to be on the medium when it completes, the drive pads its last page.
     through, block_bytes = write_buffer.writes_through(view), COUNTED(view)[0].block_bytes or 1
     padding = _PADDED_BYTES * gains.gain[_STRONG] / block_bytes if through else 0.0
     bounds = ((1 - _TOLERANCE - padding) * value, (1 + _TOLERANCE) * value)

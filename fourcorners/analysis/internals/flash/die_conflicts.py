@@ -1,5 +1,7 @@
-"""Findings ``stripe_bytes``, ``page_bytes`` and ``dies`` from reads that conflict; the arithmetic
-is in :mod:`fourcorners.analysis.internals.flash.interleaving`."""
+"""Findings ``stripe_bytes``, ``page_bytes`` and ``dies`` from reads that conflict on a die.
+
+The arithmetic is in :mod:`fourcorners.analysis.internals.flash.interleaving`.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +34,23 @@ POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
         ("edge", PointAxis.EDGE, None),
     )
 }
-"""Each kind of point: the axis that it is counted by, and which they are."""
+"""For each kind of point, the axis that holds its number, and the selection of its points."""
 
 
 def points(view: View, *kinds: str) -> list[Measured]:
-    """Of these kinds, in their order; a single read says nothing."""
+    """The points of these kinds, in this order. A point of a single read is left out: it has no
+    rate."""
     return [m for kind in kinds for m in POINTS[kind][1](view) if m.ios > 1]
 
 
 def windows(view: View) -> list[Measured]:
-    """Reads within windows of growing size; none unless there are two sizes."""
+    """Reads within windows of growing size. The list is empty unless two sizes were measured."""
     found = points(view, "window")
     return found if len(by(found, PointAxis.WINDOW)) > 1 else []
 
 
 def seen(view: View) -> Seen | None:
-    """The rates that the probe saw; ``None`` where it did not run."""
+    """The rates that the probe measured; ``None`` where it did not run."""
     if not windows(view):
         return None
     return seen_of(
@@ -56,7 +59,7 @@ def seen(view: View) -> Seen | None:
 
 
 def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float]]) -> Seen:
-    """From each point, its rate and its mean latency in seconds."""
+    """The rates of these points, each given with its rate and its mean latency in seconds."""
     return Seen.of(
         (kind, int(point[axis]), iops, latency_s)
         for point, iops, latency_s in points
@@ -82,7 +85,7 @@ def _detail(seen: Seen) -> dict[str, Any]:
 
 
 def stripe(view: View) -> Answer:
-    """What lies on one die before the next."""
+    """Finds the stripe: how many consecutive bytes lie on one die before the next die begins."""
     seen = _seen(view)
     evidence, detail = ids(windows(view)), _detail(seen)
     stripe = seen.stripe_bytes
@@ -100,7 +103,7 @@ def stripe(view: View) -> Answer:
 
 
 def page(view: View) -> Answer:
-    """What one read of a die brings."""
+    """Finds the page: how many bytes one array read of a die fetches."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "across")), _across(seen)
     stripe, page = seen.stripe_bytes, seen.page_bytes
@@ -126,7 +129,7 @@ def page(view: View) -> Answer:
 
 
 def dies(view: View) -> Answer:
-    """Dies that take stripes in turn."""
+    """Finds how many dies the stripes are spread over."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "pair")), _detail(seen)
     stripe, dies, turn, bank = seen.stripe_bytes, seen.dies, seen.turn, seen.bank_bytes
@@ -157,7 +160,7 @@ def _across(seen: Seen) -> dict[str, Any]:
 
 
 def _crossed(view: View, seen: Seen, crossed: Crossings, value: int, said: Said) -> Answer:
-    """Of a drive that serves one read at a time."""
+    """The answer for a drive that serves one read at a time."""
     longest = crossed.longest
     said = Said(said.code, {**said.parameters, "longer": longest})
     detail = _across(seen) | {"goodness": {"longest_within": longest}}
@@ -165,13 +168,14 @@ def _crossed(view: View, seen: Seen, crossed: Crossings, value: int, said: Said)
 
 
 def _unread(seen: Seen) -> Unread | None:
-    """Where memory keeps what was read, and dies show by what was not."""
+    """The rates of places read once, where they show the dies of a drive that caches what it reads;
+    ``None`` elsewhere."""
     unread = seen.unread
     return unread if unread is not None and unread.dies is not None else None
 
 
 def _once(view: View, unread: Unread, value: int | None, said: Said) -> Answer:
-    """Of a drive whose memory keeps what was read."""
+    """The answer for a drive that caches what it reads."""
     assert value is not None
     assert unread.turn_bytes is not None
     detail = {
@@ -188,7 +192,7 @@ def _once(view: View, unread: Unread, value: int | None, said: Said) -> Answer:
 
 
 def _spread(seen: Seen, stripe: int) -> float:
-    """Relative spread of the rates within the stripe, which are one die's."""
+    """The relative spread of the rates of windows within the stripe: each is that of one die."""
     inside = [iops for window, iops in seen.window.items() if window <= stripe]
     return max(inside) / min(inside) - 1
 
@@ -199,7 +203,8 @@ def _no_stripe(seen: Seen) -> Said:
 
 
 def one_die(view: View) -> tuple[float, Sequence[str]] | None:
-    """Reads per second of one die, and the recordings that show it; ``None`` without the probe."""
+    """The reads per second of one die, and the recordings that show them; ``None`` where the probe
+    did not run."""
     found = view.once(seen)
     if found is None:
         return None

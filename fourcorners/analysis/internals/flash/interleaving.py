@@ -1,15 +1,15 @@
-"""How a drive spreads what is written in sequence: arithmetic on the rates of reads that conflict.
+"""How a drive spreads sequential data over its dies: arithmetic on rates of reads that conflict.
 
-A die serves one read at a time. Many reads outstanding within a window of L bytes keep as many dies
-busy as the window lies on: up to the stripe (what lies on one die before the next begins) the rate
-is that of one die, beyond it grows by L / stripe. Two places are on one die where reads of both
-together are no faster than of one: with n dies in turn, at distances of n stripes. A read across
-the boundary of two pages of one die takes it twice as long. A command that finds the drive's queue
-full waits: reads of a place that has a die to itself slow down when the queue is full of those of
-another place.
+A die serves one read at a time. Many outstanding reads within a window of L bytes keep all dies
+busy that the window lies on. Up to one stripe (the consecutive bytes that lie on one die) the rate
+is that of one die; beyond, it grows as L / stripe. Two places lie on one die if reading both at the
+same time is no faster than reading one; with n dies in rotation this happens at distances of n
+stripes. A read across the boundary of two pages of one die takes twice as long. A command that
+finds the drive's queue full waits: reads of a place on an idle die slow down when reads of another
+place fill the queue.
 
 The ideas are those of Chen, Lee and Zhang (HPCA 2011), who infer stripe, dies and page from pairs
-of reads; windows, single places and the reads beside others are ours.
+of reads. The windows, the single places and the queue measurement are ours.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, TWICE
 
 DIES_MAX = 128
-"""Dies up to which distances are tried."""
+"""The probe tries distances up to so many dies."""
 
 DEPTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
-"""Reads of the other place that are tried first."""
+"""The numbers of outstanding reads of the other place that the probe tries first."""
 
 BANKS_MAX = 4
-"""Banks of dies that are tried."""
+"""The probe tries up to so many banks of dies."""
 
 _FOUR_THIRDS = 1.45
-"""Rate over that of one die up to which a window may be one stripe and a third, which gains 4/3."""
+"""Up to this rate, over one die's, a window may be one and a third stripes, which gain 4/3."""
 
 _TWO_DIES = 1.7
-"""Rate over that of one die from which two of them work at about their full rate."""
+"""From this rate on, over that of one die, two dies work at about their full rate."""
 
 _WAITS = 0.97
-"""Rate over that of the depth before, below which reads wait for a place in the queue: the first
-that has to wait does so for half of another one's time, which is the less the shorter a die's
-time is beside that of a command."""
+"""Below this rate, over that of the queue depth before, reads wait for a place in the queue. The
+first read that has to wait does so for half the time of another read; the shorter a die's read is
+compared with a command, the shorter is this wait."""
 
 _WAITS_LONG = 0.85
-"""The same at the most reads outstanding, where the wait has become long."""
+"""The same limit at the largest queue depth, where the wait has become long."""
 
 _BETWEEN = 0.35
-"""Part of a command by which the end of the queue may lie off a whole number of them."""
+"""The computed end of the queue may differ from a whole number of commands by this much."""
 
 _ROUNDS = 3
-"""Times that the rate of the other place is corrected for the one read."""
+"""The rate of the other place is corrected for the one read so many times."""
 
 _REFINED = 8
-"""Depths tried at a time between two that are known."""
+"""The probe tries so many depths at a time between two that it has measured."""
 
 
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
@@ -62,11 +62,16 @@ _LATENCIES = ("together", "short", "alone")
 
 @dataclass(frozen=True)
 class Seen:
-    """Rates in I/Os per second: of windows by their bytes, of single places by the boundary that
-    they lie across, of pairs by their distance, of reads beside others by how many these are. And
-    mean latencies in seconds: of a long and a short read, and of two short ones, due at the same
-    time by their distance in stripes, of one read alone by its bytes. ``sentinel`` has the reads
-    between the points by their number; the other rates are those of :class:`Unread`."""
+    """What the probe measured.
+
+    Rates are in I/Os per second: ``window`` by its size in bytes, ``across`` by the boundary that
+    the reads cross, ``pair`` by the distance of the two places, ``beside`` by the number of
+    outstanding reads of the other place, ``sentinel`` by the number of the read between the points.
+    ``stride``, ``apart`` and ``edge`` are the rates of :class:`Unread`.
+
+    Mean latencies are in seconds, of reads due at the same time: ``together`` is a long and a short
+    read, ``short`` two short reads, both by their distance in stripes; ``alone`` is one read by its
+    size in bytes."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
@@ -82,7 +87,8 @@ class Seen:
 
     @classmethod
     def of(cls, points: Iterable[tuple[str, int, float, float]]) -> Seen:
-        """From kind, number, rate and mean latency of each point; other kinds are left out."""
+        """Collects points, each given as kind, number, rate and mean latency. It leaves out kinds
+        that it does not know."""
         seen: dict[str, dict[int, float]] = {kind: {} for kind in (*_RATES, *_LATENCIES)}
         for kind, number, iops, latency_s in points:
             if kind in seen:
@@ -91,30 +97,30 @@ class Seen:
 
     @property
     def grid_bytes(self) -> int:
-        """Distance of two places of a window, and so the smallest window."""
+        """The distance of neighbouring places in a window, which is also the smallest window."""
         return min(self.window)
 
     @property
     def one_die(self) -> float:
-        """Rate of a single place."""
+        """The rate of a single place, which is that of one die."""
         return self.window[self.grid_bytes]
 
     @property
     def stripe_bytes(self) -> int | None:
-        """What lies on one die before the next one begins; ``None`` where no window is faster
-        than a single place, or it is not known whether places half of such a window apart are."""
+        """The consecutive bytes that lie on one die; ``None`` where no window is faster than a
+        single place, or where the pair that decides between two sizes was not measured."""
         beyond = self._beyond
         if beyond is None:
             return None
         gain = self.window[beyond] / self.one_die
         if gain > _FOUR_THIRDS:
             return beyond // 2
-        # A window of one to two stripes waits for the die that has a whole one. Chips have one,
-        # two, three or four planes.
+        # A window of one to two stripes waits for the die that holds a whole stripe. Chips have
+        # one, two, three or four planes.
         if self.window.get(2 * beyond, 0.0) > APART * self.window[beyond]:
             return beyond * 3 // 4
-        # Where twice as much is no faster, something else limits two stripes to as little: places
-        # half a window apart tell.
+        # If twice the window is no faster, something else may limit two stripes to this rate.
+        # Places half a window apart decide.
         apart = self.pair.get(beyond // 2)
         if apart is None:
             return None
@@ -130,13 +136,13 @@ class Seen:
 
     @property
     def is_shared(self) -> bool:
-        """Whether something that all reads pass, as a processor, is slower than two dies."""
+        """Whether something that all reads pass, such as a processor, is slower than two dies."""
         return len(self.window) > 1 and max(self.window.values()) < _TWO_DIES * self.one_die
 
     @property
     def crossings(self) -> Crossings | None:
-        """What reads across boundaries tell where reads come one at a time, so that no window is
-        faster than a single place; ``None`` elsewhere."""
+        """What reads across boundaries show of a drive that serves one read at a time, so that no
+        window is faster than a single place; ``None`` for other drives."""
         if max(self.window.values()) > ALIKE * min(self.window.values()):
             return None
         across_s = {boundary: 1 / iops for boundary, iops in self.across.items()}
@@ -144,7 +150,8 @@ class Seen:
 
     @property
     def unread(self) -> Unread | None:
-        """What reads of places that were never read tell; ``None`` where there are none."""
+        """The rates of reads of places that were never read before; ``None`` where there are
+        none."""
         if not self.stride or not self.sentinel:
             return None
         alone = statistics.median(self.sentinel.values())
@@ -159,8 +166,8 @@ class Seen:
 
     @property
     def page_bytes(self) -> int | None:
-        """What one read of a die brings; ``None`` without a stripe, or where reads across a
-        boundary were not measured."""
+        """The bytes that one array read of a die fetches; ``None`` where the stripe is not known,
+        or where reads across a boundary were not measured."""
         stripe = self.stripe_bytes
         if stripe is None or not self.across:
             return None
@@ -171,20 +178,21 @@ class Seen:
 
     @property
     def turn(self) -> int | None:
-        """Stripes after which the first die comes again; ``None`` where no distance conflicts."""
+        """The number of stripes after which the first die follows again; ``None`` where no distance
+        conflicts."""
         stripe = self.stripe_bytes
         if stripe is None:
             return None
         distance = next(
             (d for d, iops in self.pair.items() if d % stripe == 0 and self._conflicts(iops)), None
         )
-        # The next stripe is on another die by what a stripe is.
+        # By the definition of a stripe the next one is on another die.
         return None if distance is None or distance == stripe else distance // stripe
 
     @property
     def bank_bytes(self) -> int | None:
-        """What lies on the dies of one turn before other dies take their turn, a power of two
-        turns; ``None`` where as far as was tried none do."""
+        """The bytes that lie on one bank of dies before another bank follows, a power of two turns;
+        ``None`` where no other bank was found within the distances that were tried."""
         stripe, turn = self.stripe_bytes, self.turn
         if stripe is None or turn is None:
             return None
@@ -195,8 +203,8 @@ class Seen:
 
     @property
     def dies(self) -> int | None:
-        """Dies that take stripes in turn, and banks of them that take turns; ``None`` where no
-        distance conflicts, or the banks' number does not show."""
+        """The number of dies over all banks; ``None`` where no distance conflicts, or the number
+        of banks cannot be found."""
         turn, bank = self.turn, self.bank_bytes
         if turn is None or bank is None:
             return turn
@@ -206,8 +214,8 @@ class Seen:
         return None if banks is None else banks * turn
 
     def die_offset_bytes(self, number: int) -> int:
-        """Where a stripe of the die of that number begins; the first die comes again after the
-        last. Needs :attr:`dies`."""
+        """The offset at which a stripe of the die with this number begins. The number after the
+        last die is the first die again. It needs :attr:`dies`."""
         assert self.stripe_bytes is not None
         assert self.turn is not None
         bank, within = divmod(number, self.turn)
@@ -216,8 +224,8 @@ class Seen:
         )
 
     def _in_bank(self, bank_bytes: int) -> list[int]:
-        """Distances that show whether so much is a bank: the last turn before its end, which has to
-        conflict, and then all places of its next turn but the first, none of which may."""
+        """The distances that show whether a bank has this size: first the last turn before its end,
+        which must conflict, then all places but the first of the turn after it, which must not."""
         stripe, turn = self.stripe_bytes, self.turn
         assert stripe is not None
         assert turn is not None
@@ -225,7 +233,7 @@ class Seen:
         return [bank_bytes - turn * stripe, *next_turn]
 
     def _is_bank(self, bank_bytes: int) -> bool:
-        """Whether another bank's dies follow: no die of this one is met in the next."""
+        """Whether a bank has this size, so that the stripes after it are on none of its dies."""
         last, *following = (self.pair.get(d) for d in self._in_bank(bank_bytes))
         return (
             last is not None
@@ -234,7 +242,7 @@ class Seen:
         )
 
     def _banks(self, bank_bytes: int) -> list[int]:
-        """Numbers of banks whose distance was measured."""
+        """The numbers of banks whose distance was measured."""
         return [n for n in range(2, BANKS_MAX + 1) if n * bank_bytes in self.pair]
 
     @property
@@ -243,7 +251,7 @@ class Seen:
         stripe, dies = self.stripe_bytes, self.dies
         if stripe is None or dies is None:
             return False
-        # The dies of all banks.
+        # The smallest window that lies on the dies of all banks.
         least = self.die_offset_bytes(dies - 1) + stripe
         all_dies = [iops for window, iops in self.window.items() if window >= least]
         return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
@@ -252,10 +260,10 @@ class Seen:
         return iops < ALIKE * self.one_die
 
     def distances_wanted(self, distance_max: int) -> list[int]:
-        """Distances to measure next: powers of two stripes until one conflicts; where none does,
-        all numbers of stripes; powers of two turns, of which one that does not conflict shows banks
-        of dies, which are then counted. Empty when the dies are known, or nothing is left to
-        try."""
+        """The distances to measure next. First come powers of two stripes until one conflicts, or
+        all numbers of stripes where none does. Then come powers of two turns: one that does not
+        conflict shows banks of dies, which are then counted. The list is empty when the dies are
+        known or nothing is left to try."""
         stripe = self.stripe_bytes
         if stripe is None:
             return [] if self._beyond is None else self._missing([self._beyond // 2], distance_max)
@@ -276,13 +284,14 @@ class Seen:
 
     @property
     def flat_depths(self) -> tuple[int | None, int | None]:
-        """The most reads of the other place that leave the one alone, and the fewest that do not;
-        ``None`` where there are none."""
+        """The most outstanding reads of the other place that do not slow down the one read, and
+        the fewest that do; ``None`` where there are none."""
         if not self.beside:
             return None, None
         depths, rates = list(self.beside), list(self.beside.values())
         for index in range(1, len(depths)):
-            # Against the depth before: reads that run out at the end lower the rate step by step.
+            # Each depth is compared with the one before, because the end of a point, when no reads
+            # are left to issue, lowers the rate step by step.
             if max(rates[index:]) < _WAITS * rates[index - 1]:
                 return depths[index - 1], depths[index]
             if rates[index] > rates[index - 1] / _WAITS and index > 1:
@@ -290,7 +299,7 @@ class Seen:
         return depths[-1], None
 
     def depths_wanted(self) -> list[int]:
-        """Depths to measure next; empty when the queue is known."""
+        """The depths to measure next; the list is empty when the queue depth is known."""
         if not self.beside:
             return list(DEPTHS)
         flat, waits = self.flat_depths
@@ -301,7 +310,8 @@ class Seen:
 
     @property
     def queue_depth(self) -> int | None:
-        """Commands that the drive accepts at once; ``None`` where more never made reads wait."""
+        """The number of commands that the drive accepts at a time; ``None`` where no number of them
+        made reads wait."""
         ends = None if self.is_shared else self.queue_end
         if ends is None or abs(ends - round(ends)) > _BETWEEN:
             return None
@@ -309,12 +319,14 @@ class Seen:
 
     @property
     def queue_end(self) -> float | None:
-        """Where the queue ends, by the time that a read waits; ``None`` where none does.
+        """The depth at which the queue ends, from the time that a read waits; ``None`` where none
+        does.
 
-        The other place is served at the rate r of its die, a read every 1/r. The one read comes
-        round in P as long as the queue has room, and each further read of the other place adds a
-        wait of 1/r, from k on. A read is out of the queue for P - 1/r before it is wanted again, by
-        so much less it waits: k is (P - 1/r) r above the last depth that leaves it a place.
+        The die of the other place serves r reads per second, one every 1/r. As long as the queue
+        has room, the one read repeats every P seconds. From a depth k on, each further read of the
+        other place adds a wait of 1/r. A read has left the queue for P - 1/r before the next one
+        needs its place, which shortens the wait by this time. Therefore k is (P - 1/r) r above the
+        last depth that leaves the one read a place.
         """
         flat, waits = self.flat_depths
         if flat is None or waits is None or waits - flat > 1:
@@ -322,7 +334,7 @@ class Seen:
         deepest, slowest = list(self.beside.items())[-1]
         if slowest >= _WAITS_LONG * self.beside[flat] or deepest <= waits:
             return None
-        # At the deepest the one read still comes round at times.
+        # At the largest depth the one read is still served at times.
         other = slowest * (1 - 1 / (deepest - waits + 1))
         for _ in range(_ROUNDS):
             if self.beside[waits] <= other:
@@ -334,5 +346,5 @@ class Seen:
 
 
 def _doubled(number: int, most: int) -> list[int]:
-    """Twice that number, four times and so on, up to the most."""
+    """Twice the number, four times the number and so on, up to ``most``."""
     return [number * 2**k for k in range(1, (most // number).bit_length())]

@@ -1,11 +1,11 @@
-"""Finding ``log_blocks``: whether small writes are kept in a few blocks and merged into their own
-ones later.
+"""Finding ``log_blocks``: whether small writes go to a few log blocks that are merged later.
 
-Most controllers with little memory map whole blocks. Where a small write rewrites its block at
-once, each takes as long as any other. Where it goes to a log block instead, it waits only when a
-log has to be merged with the blocks whose data it holds: such writes are quick within a few blocks,
-whose logs there is room for, or take many times as long at some times as at others (BAST: Kim et
-al., IEEE Transactions on Consumer Electronics 48(2), 2002; FAST: Lee et al., ACM TECS 6(3), 2007).
+Most controllers with little memory map whole blocks. If each small write rewrites its block at
+once, all small writes take equally long. If it goes to a log block instead, it waits only when a
+log block has to be merged with the blocks whose data it holds. Such writes are quick within a few
+blocks, because there is room for their logs, or some of them take many times as long as others
+(BAST: Kim et al., IEEE Transactions on Consumer Electronics 48(2), 2002; FAST: Lee et al., ACM TECS
+6(3), 2007).
 """
 
 from __future__ import annotations
@@ -21,26 +21,28 @@ from fourcorners.sentences import say
 SMALL_WRITES = pick(TEST, "write", PointAxis.BOUNDARY, PointAxis.NEAR)
 
 _REWRITE_S = 5e-3
-"""Time of a small write, with others outstanding, from which more than a page is written for it."""
+"""If a small write takes at least this long, with others outstanding, the drive writes more than a
+page for it."""
 
 _REWRITE_READS = 20
-"""The same in small reads, so that it is not the drive that is slow."""
+"""The same limit in times of a small read, so that a slow drive does not pass for one that
+rewrites blocks."""
 
 _APART = 3.0
-"""Ratio of times from which small writes are not alike, and up to half of which they are: across
-two units they take twice as long as across one."""
+"""From this ratio of times on, small writes differ; up to half of it they are alike, since a write
+across two units takes twice as long as a write to one."""
 
 _NEAR_BOUNDARY_BYTES = 64 * 2**10
-"""Up to multiples of so much, writes lie on all dies and anywhere in blocks."""
+"""Writes at multiples of up to so many bytes lie on all dies and anywhere in blocks."""
 
 
 def nearby(view: View) -> list[Measured]:
-    """Writes about multiples of little: without these the probe did not come so far."""
+    """The writes at and across small boundaries. Without them the probe did not come so far."""
     return [m for m in PAIRS(view) if m.point[PointAxis.BOUNDARY] <= _NEAR_BOUNDARY_BYTES]
 
 
 def log_blocks(view: View) -> Answer:
-    """Whether there are logs."""
+    """Finds whether the drive has log blocks."""
     points = PAIRS(view)
     small_s = [1 / m.iops for m in nearby(view)]
     read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)

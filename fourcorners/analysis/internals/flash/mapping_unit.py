@@ -1,16 +1,16 @@
 """Findings ``mapping_unit`` and ``partial_unit_penalty`` from writes across boundaries.
 
-A small write at a multiple of p lies within one mapping unit u; one that has half of itself on
-either side of it touches two units if that multiple is a boundary of units: always where p >= u, in
-a share p/u of the cases where p < u. So its work rises by the factor 1 + min(1, p/u), and stops
-rising at p = u. Of the time per write a part may not rise (1 - rho), and something else may take
-longer than the flash as long as the work is small (kappa < 1)::
+A small write that begins at a multiple of p lies within one mapping unit u. A write centred on the
+multiple touches two units if the multiple is a boundary of units. This is always so if p >= u, and
+in a share p/u of the cases if p < u. Therefore the work rises by the factor 1 + min(1, p/u), and
+stops rising at p = u. A part of the time per write may not rise (1 - rho), and something else may
+take longer than the flash while the work is small (kappa < 1)::
 
     time across / time at = max(1, kappa (1 + rho min(1, p/u)))
 
 The idea is uFLIP's alignment pattern (Bouganim, Jonsson, Bonnet, CIDR 2009); the rise is ours.
-Multiples of large powers of two lie on few dies, which changes the times by something else, so only
-boundaries up to some units judge a unit.
+Multiples of large powers of two lie on few dies, which changes the times for another reason.
+Therefore only boundaries up to some units judge a unit.
 """
 
 from __future__ import annotations
@@ -34,39 +34,41 @@ TEST = "probe-alignment"
 PAIRS = pick(TEST, "write", PointAxis.BOUNDARY)
 
 _EXCESS_MIN = 0.15
-"""Least cost of a second unit, in costs of the first, that is told from scatter."""
+"""The least cost of a second unit that is distinguished from scatter, in costs of the first."""
 
 _MERGE_MIN = 0.8
-"""Least cost of a second block where each has a log merged."""
+"""The least cost of a second block in a drive that merges a log block into each."""
 
 _SCATTER = 0.05
-"""Standard deviation of the factors beside chance: where the writes go differs between points."""
+"""The standard deviation of the factors apart from chance: points write to different places."""
 
 _COST_MAX = 2.0
-"""Mean soft-L1 cost above which no unit explains the factors; 0.83 for one standard deviation."""
+"""Above this mean soft-L1 cost no unit explains the factors; one standard deviation costs 0.83."""
 
 _FEW_DIES = 0.5
-"""Scatter, in that of smaller boundaries, that each doubling beyond the unit adds where the rise is
-clear: multiples of large powers of two lie on few dies, some of which are busy for longer."""
+"""Where the rise is clear, each doubling beyond the unit adds this much scatter, in scatters of
+smaller boundaries: multiples of large powers of two lie on few dies, some of which are busy for
+longer."""
 
 _CLEAR_COST, _CLEAR_EXCESS, _CLEAR_RATIO = 1.5, 0.75, 2.0
-"""A rise is clear if a unit explains it at such a cost, of which a second one costs so much, and
-the next best unit's cost is so many times as high."""
+"""A rise is clear if a unit explains it at up to the first value as cost, a second unit costs at
+least the second value, and the next best unit's cost is at least so many times as high as the third
+value."""
 
 _UNITS_SEEN = 16
-"""Boundaries up to so many units judge a unit."""
+"""Only boundaries up to so many units judge a unit."""
 
 _BOUNDARIES_MIN = 4
-"""Boundaries that show a rise and its end: the least that leaves a degree of freedom to the model's
-three parameters."""
+"""So many boundaries show a rise and its end: it is the least number that leaves a degree of
+freedom beyond the model's three parameters."""
 
 _PLATEAU = 2
-"""Boundaries beyond the unit that must be there: a rise that nothing ends has no unit."""
+"""So many boundaries beyond the unit must have been measured: an endless rise shows no unit."""
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Times per write at and across multiples of each boundary, shape (boundaries,)."""
+    """The times per write at and across multiples of each boundary, with shape (boundaries,)."""
 
     boundary_bytes: Floats
     at_s: Floats
@@ -75,12 +77,12 @@ class _Pairs:
 
     @property
     def factor(self) -> Floats:
-        """How much longer a write takes that lies across."""
+        """How many times as long a write takes that lies across the boundary."""
         return self.across_s / self.at_s
 
 
 def unit(view: View) -> Answer:
-    """What the drive maps at a time."""
+    """Finds the mapping unit."""
     pairs = view.once(_pairs)
     detail: dict[str, Any] = {
         "boundary_bytes": pairs.boundary_bytes,
@@ -108,7 +110,8 @@ def unit(view: View) -> Answer:
 
 
 def penalty(view: View) -> Answer:
-    """The second unit's time at the boundaries that are all boundaries of units."""
+    """Finds the time that a second unit costs, from the boundaries that are always boundaries of
+    units."""
     unit_bytes = view.value("mapping_unit")
     if unit_bytes is None:
         return unknown(say("no_unit"))
@@ -118,7 +121,7 @@ def penalty(view: View) -> Answer:
     )
     extra = (pairs.across_s - pairs.at_s)[whole]
     value = float(np.mean(extra))
-    # A point ends within one of its writes.
+    # A point may end in the middle of a write.
     half = tolerance = float(np.mean((pairs.across_s / pairs.across_ios)[whole]))
     if len(extra) > 1:
         error = float(np.std(extra, ddof=1)) / math.sqrt(len(extra))
@@ -131,7 +134,7 @@ def penalty(view: View) -> Answer:
 
 
 def _pairs(view: View) -> _Pairs:
-    """Of each boundary that has both."""
+    """The times of each boundary at which both kinds of writes were measured."""
     where = {
         place: by([m for m in PAIRS(view) if m.point["where"] == place], PointAxis.BOUNDARY)
         for place in ("at", "across")
@@ -152,22 +155,22 @@ class _Fit:
     kappa: float
     rho: float
     cost: float
-    """Mean soft-L1 cost of the factors, in standard deviations."""
+    """The mean soft-L1 cost of the factors, in standard deviations."""
 
     def factor(self, boundary_bytes: Floats) -> Floats:
-        """How much longer a write across boundaries takes, shape (boundaries,)."""
+        """How many times as long a write across boundaries takes, with shape (boundaries,)."""
         rise = 1 + self.rho * np.minimum(1, boundary_bytes / self.unit_bytes)
         return np.maximum(1, self.kappa * rise)
 
     @property
     def excess(self) -> float:
-        """What a second unit costs, in costs of the first."""
+        """The cost of a second unit, in costs of the first."""
         return self.kappa * (1 + self.rho) - 1
 
 
 def _best(view: View) -> tuple[_Fit | None, bool]:
-    """The best of all units, ``None`` where a second unit costs nothing with any, and whether it
-    alone explains the factors."""
+    """The fit of the best unit, and whether this unit alone explains the factors. The fit is
+    ``None`` where a second unit costs nothing with any unit."""
     pairs = view.once(_pairs)
     fits = _fits(pairs, 0.0)
     if not fits:
@@ -186,7 +189,7 @@ def _alone(fits: Sequence[_Fit]) -> bool:
 
 
 def _fits(pairs: _Pairs, few_dies: float) -> list[_Fit]:
-    """Those of all units, the best first."""
+    """The fits of all units, the best first."""
     tried = (_fit_unit(pairs, unit, few_dies) for unit in pairs.boundary_bytes)
     return sorted((fit for fit in tried if fit is not None), key=lambda fit: fit.cost)
 
@@ -196,7 +199,8 @@ def _fit_unit(pairs: _Pairs, unit: float, few_dies: float) -> _Fit | None:
     boundary, factor = pairs.boundary_bytes[judged], pairs.factor[judged]
     if np.count_nonzero(boundary > unit) < _PLATEAU:
         return None
-    # Of few slow writes, more or fewer than the share p/u lie across a boundary of units.
+    # If there are few slow writes, the share of them that crosses a boundary of units may differ
+    # from p/u by chance.
     share = np.minimum(1, boundary / unit)
     scatter = _SCATTER * (1 + few_dies * np.log2(np.maximum(1, boundary / unit)))
     deviation = np.sqrt(scatter**2 + share * (1 - share) / pairs.across_ios[judged])
@@ -205,8 +209,8 @@ def _fit_unit(pairs: _Pairs, unit: float, few_dies: float) -> _Fit | None:
         model = _Fit(unit, parameters[0], parameters[1], 0.0)
         return np.asarray((model.factor(boundary) - factor) / deviation)
 
-    # Of the cost of the first unit something else may hide up to a half. Where the model is 1 it
-    # does not depend on either, so that one start may not reach the best.
+    # Something else may hide up to half of the cost of the first unit. Where the model is 1, it
+    # depends on neither parameter, so that a single start may not reach the best fit.
     solved = min(
         (
             scipy.optimize.least_squares(

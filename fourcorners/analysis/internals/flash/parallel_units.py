@@ -1,16 +1,16 @@
-"""Finding ``parallel_units``: reads that a drive serves at the same time, by what a queue gains.
+"""Finding ``parallel_units``: how many reads a drive serves at a time, from the gain of a queue.
 
-Random reads with N outstanding meet on units (dies) by chance. The drive is taken for a closed
-queueing network of D units that serve one read in S seconds each, one station of s seconds that
-every command passes (processor, link), and a delay Z that keeps nothing busy; mean value analysis
-(Reiser and Lavenberg, JACM 1980) gives its rate at every N. Service times are constant, so that who
-arrives waits for half of what is under way, not for all of it::
+With N outstanding, random reads meet on units (dies) by chance. The drive is modelled as a closed
+queueing network: D units serve one read in S seconds each, every command passes one station of s
+seconds (processor, link), and a delay Z keeps nothing busy. Mean value analysis (Reiser and
+Lavenberg, JACM 1980) gives the network's rate at every N. Service times are constant, so that an
+arriving read waits for half of the service under way, not for all of it::
 
     R_unit = S (1 + Q/D - U/2D),  R_station = s (1 + q - u/2),  X = N / (Z + R_unit + R_station)
 
-with the queues Q, q and utilisations U, u at N - 1 outstanding. D, S and s are fitted; Z follows
-from the rate of one read at a time. The fit is compared with the queue-free chance that N balls
-leave D (1 - (1 - 1/D)^N) of D bins occupied, and with Gunther's Universal Scalability Law.
+Q and q are the queues and U and u the utilisations at N - 1 outstanding. D, S and s are fitted; Z
+follows from the rate of one read at a time. The fit is compared with two other models: N balls
+occupy D (1 - (1 - 1/D)^N) of D bins, without queues, and Gunther's Universal Scalability Law.
 """
 
 from __future__ import annotations
@@ -33,53 +33,57 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 _UNITS_MAX = 256.0
-"""Most units that are tried; drives have up to a hundred dies or so."""
+"""The fit tries up to so many units; drives have up to about a hundred dies."""
 
 _ALONE = 1.5
-"""Gain of the deepest queue below which the host's own part of a command explains it."""
+"""Below this gain of the deepest queue, the host's own part of a command explains the gain."""
 
 _MISFIT_MAX = 0.02
-"""Root mean square of the relative misfit above which the drive is no such network."""
+"""Above this root mean square of the relative misfit, the drive is no such network."""
 
 _FEW = 3.5
-"""Units below which mean value analysis is off by too much of one to tell their number."""
+"""Below so many units, the error of mean value analysis is too large a part of a unit to count
+them."""
 
 _FACTOR_MAX = 1.25
-"""Upper over lower bound of the units from which the curve is said not to show them."""
+"""If the upper bound of the units is more than so many times the lower, the curve does not show
+their number."""
 
 _STATION_FULL, _UNITS_FULL = 0.99, 0.95
-"""Share of the time that the station works at the highest rate, from which it limits that, and that
-the units do, below which they do not: then other stations, as channels, would go unnoticed."""
+"""The station limits the highest rate if it is busy for more than the first share of the time, and
+the units do not if they are busy for less than the second. Where both hold, other stations such as
+channels would go unnoticed."""
 
 _MODEL_SHARE, _MODEL_UNITS = 0.15, 0.5
-"""What mean value analysis is off by on networks of 2 to 32 units that were simulated: a share of
-the units, and at few of them a part of one; the interval holds it."""
+"""The error of mean value analysis on simulated networks of 2 to 32 units: a share of the units,
+and with few units a part of one. The interval includes it."""
 
 _SCATTER = 0.003
-"""Least standard deviation of a rate: of chance, and of what the network leaves out."""
+"""The least standard deviation of a rate, from chance and from what the network leaves out."""
 
 
 @dataclass(frozen=True)
 class Conflicting:
-    """Dies that were counted by reads that conflict, what one of them reads per second, and the
-    recordings that show it."""
+    """The number of dies found from reads that conflict, the reads per second of one die, and the
+    recordings that show them."""
 
     dies: float
     one_die_iops: float
     recordings: Sequence[str]
 
     def allow(self, iops: float) -> bool:
-        """Whether so many dies can serve as many reads."""
+        """Whether this number of dies can serve this rate of reads."""
         return iops <= (1 + _MODEL_SHARE) * self.dies * self.one_die_iops
 
 
 def parallel_units(view: View) -> Answer:
-    """Reads that are served at the same time."""
+    """Finds how many reads the drive serves at the same time."""
     return view.once(_both)[0]
 
 
 def disagreement(view: View) -> Answer | None:
-    """Where the curve contradicts the dies that conflict; ``None`` where it does not."""
+    """A contradiction between the curve and the dies found from conflicts; ``None`` where they
+    agree."""
     return None if view.is_disk else view.once(_both)[1]
 
 
@@ -97,13 +101,13 @@ def told(
     conflicting: Conflicting | None,
     evidence: Sequence[str],
 ) -> tuple[Answer, Answer | None]:
-    """The units, and a disagreement of the two ways to them.
+    """The units, and a disagreement between the two ways to count them.
 
     Args:
-        by_depth: random reads per second by how many are outstanding, 1 the first.
-        queue_depth: commands that the drive accepts at once, if that is known.
-        conflicting: dies that were seen to conflict, if they were.
-        evidence: recordings of the random reads.
+        by_depth: the random reads per second by queue depth, beginning at 1.
+        queue_depth: the number of commands that the drive accepts at a time, if it is known.
+        conflicting: the dies found from conflicts, if there are any.
+        evidence: the recordings of the random reads.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -115,14 +119,14 @@ def told(
         detail["goodness"] = {"gain": gain}
         return known(1.0, say("one"), detail=detail, evidence=evidence), None
     if conflicting is not None and not conflicting.allow(most):
-        # Where the drive is faster than so many dies are, either way to their number is in doubt.
+        # If the drive is faster than this number of dies can be, both ways to count are in doubt.
         served = most / conflicting.one_die_iops
         about = {"dies": conflicting.dies, "served": served}
         return (
             unknown(say("more_than_dies", **about), detail=detail, evidence=both),
             known(served / conflicting.dies, say("more_than_dies", **about), evidence=both),
         )
-    # What the drive does not accept waits at the host.
+    # Commands that the drive does not accept wait in the host.
     inside = np.minimum(depths, queue_depth or depths.max())
     fit = fit_network(inside, rates)
     detail |= {
@@ -135,7 +139,7 @@ def told(
     }
     why = _hidden(fit, most)
     if why is not None and conflicting is not None:
-        # A read alone spends time outside its die that a queue hides.
+        # A single read spends time outside its die, which a queue hides.
         code = "conflicts_alone" if gain <= conflicting.dies else "conflicts_alone_more"
         said = say(code, why=why)
         return known(conflicting.dies, said, detail=detail, evidence=both), None
@@ -147,14 +151,14 @@ def told(
     units = float(round(fit.units))
     dies = None if conflicting is None else conflicting.dies
     agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < UNSURE)
-    # Conflicts count dies, the curve estimates them: fewer of it are what dies share, as channels,
-    # of which its network has none.
+    # Conflicts count dies, while the curve estimates them. A smaller estimate comes from something
+    # that dies share, such as channels, which the network does not have.
     counted = dies is not None and (agrees or dies > high)
     value = dies if counted and dies is not None else units
     found = known(
         value,
         say("counted" if counted else "measured", units=units, misfit=fit.misfit),
-        # Of a count there is no interval, nor a question which.
+        # A count that the estimate confirms has no interval.
         bounds=None if agrees else (low, max(high, value)),
         detail=detail,
         evidence=both if counted else evidence,
@@ -165,7 +169,7 @@ def told(
 
 
 def _hidden(fit: NetworkFit, most: float) -> Said | None:
-    """Why the curve does not show how many units there are."""
+    """The reason why the curve does not show the number of units; ``None`` where it does."""
     low, high = fit.interval
     if fit.misfit > _MISFIT_MAX:
         return say("parallel_units.no_network", misfit=fit.misfit)
@@ -180,9 +184,9 @@ def _hidden(fit: NetworkFit, most: float) -> Said | None:
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """The closed network that is nearest: ``units`` with their 90 % ``interval``, the times of a
-    unit, of the station and of the delay in seconds, ``rates`` of shape (depths,), and the relative
-    ``misfit``."""
+    """The closed network that fits best: ``units`` with their 90 % ``interval``, the times of a
+    unit, of the station and of the delay in seconds, the ``rates`` with shape (depths,), and the
+    relative ``misfit``."""
 
     units: float
     unit_s: float
@@ -194,8 +198,8 @@ class NetworkFit:
 
 
 def fit_network(depths: Floats, rates: Floats) -> NetworkFit:
-    """Fits the network to rates at these numbers outstanding, the first of which is 1; shape
-    (depths,). On a coarse grid, then on a finer one about the best."""
+    """Fits the network to the rates at these queue depths, which begin at 1; both have shape
+    (depths,). It searches a coarse grid, then a finer one around the best point."""
     units = np.geomspace(1, _UNITS_MAX, 70)
     unit_share, station_share = np.linspace(0.1, 1, 19), np.linspace(0, 1, 21)
     alone_s = 1 / rates[0]
@@ -225,8 +229,9 @@ def fit_network(depths: Floats, rates: Floats) -> NetworkFit:
 def _grid(
     depths: Floats, rates: Floats, units: Floats, unit_share: Floats, station_share: Floats
 ) -> tuple[Floats, Floats]:
-    """Misfits of shape (units, unit shares, station shares), and the rates, with the depths first.
-    A unit's time is a share of one read's, the station's of what the highest rate leaves."""
+    """The misfits with shape (units, unit shares, station shares), and the rates with the depths
+    as a further first axis. A unit's time is a share of the time of one read, and the station's a
+    share of the time per read at the highest rate."""
     alone_s = 1 / rates[0]
     count, unit_s, station_s = np.meshgrid(
         units, unit_share * alone_s, station_share / rates.max(), indexing="ij"
@@ -241,11 +246,11 @@ def _grid(
 def closed_network(
     units: Floats, unit_s: Floats, station_s: Floats, delay_s: Floats, depths: Floats
 ) -> Floats:
-    """Rate of the network by mean value analysis, shape (depths, *units.shape).
+    """The rate of the network by mean value analysis, with shape (depths, *units.shape).
 
     Args:
-        units, unit_s, station_s, delay_s: of one shape.
-        depths: how many are outstanding, whole numbers, shape (depths,).
+        units, unit_s, station_s, delay_s: arrays of one shape.
+        depths: the queue depths, whole numbers, with shape (depths,).
     """
     queue, busy = np.zeros_like(unit_s), np.zeros_like(unit_s)
     station_queue, station_busy = np.zeros_like(unit_s), np.zeros_like(unit_s)
@@ -263,8 +268,9 @@ def closed_network(
 
 
 def scalability(depths: Floats, rates: Floats) -> dict[str, float]:
-    """Gunther's law X(N) = g N / (1 + s (N - 1) + k N (N - 1)): its parameters and relative
-    misfit. With k = 0 it is the closed network of 1/s units with exponential times."""
+    """Fits Gunther's law X(N) = g N / (1 + s (N - 1) + k N (N - 1)) and returns its parameters and
+    relative misfit. With k = 0 the law is the closed network of 1/s units with exponential
+    times."""
 
     def model(parameters: Floats) -> Floats:
         gain, contention, coherency = parameters
@@ -286,7 +292,8 @@ def scalability(depths: Floats, rates: Floats) -> dict[str, float]:
 
 
 def balls_in_bins(depths: Floats, rates: Floats) -> dict[str, float]:
-    """Units of which N outstanding reads keep D (1 - (1 - 1/D)^N) busy, and the relative misfit."""
+    """Fits the number of units D of which N outstanding reads keep D (1 - (1 - 1/D)^N) busy, and
+    returns it with the relative misfit."""
     units = np.geomspace(1.01, _UNITS_MAX, 200)[:, None]
     busy = units * (1 - (1 - 1 / units) ** depths)
     off = np.log(busy / rates)

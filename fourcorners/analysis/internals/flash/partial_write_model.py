@@ -1,10 +1,9 @@
 """Finding ``extended_model``: the access model with the tax of partly covered mapping units.
 
-A write of s bytes takes a + s/B + r p seconds, p being the number of units that it covers only in
-part: 0 for aligned multiples of the unit, 1 for small writes, up to 2 for large ones. steve8's blog
-("How I figured out my OCZ Core 64GB SSD", 2008) tells the story with a tax of 0 to 2 penalties; p
-is computed here from the mapping unit and the alignment of the writes, so that only a, B and r are
-fitted.
+A write of s bytes takes a + s/B + r p seconds, where p is the number of units that it covers only
+in part: 0 for aligned multiples of the unit, 1 for small writes, up to 2 for large ones. steve8's
+blog ("How I figured out my OCZ Core 64GB SSD", 2008) describes a tax of 0 to 2 penalties. Here p is
+computed from the mapping unit and the alignment of the writes, so that only a, B and r are fitted.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ _TESTS = tuple(pick(test, "write", PointAxis.BLOCK) for test in ("probe-sizes", 
 _SIZES_MIN = points_min(parameters=3)
 
 _PLAIN_HOLDS = 0.05
-"""Relative misfit of the model without a tax up to which nothing is left for a tax to explain."""
+"""Up to this relative misfit of the model without a tax, nothing is left for a tax to explain."""
 
 _GAIN_MIN = 2.0
-"""How many times closer to the measurement the tax must bring the model to be told as its cause."""
+"""The tax is reported as the cause if it makes the model's misfit this many times smaller."""
 
 
 @dataclass(frozen=True)
 class TaxedModel:
-    """Times of writes. ``tax_s`` is what a partly covered unit of ``unit_bytes`` costs."""
+    """The times of writes. ``tax_s`` is the cost of a partly covered unit of ``unit_bytes``."""
 
     access_penalty_s: float
     sequential_rate_bytes_per_second: float
@@ -49,14 +48,14 @@ class TaxedModel:
     alignment_bytes: float
 
     def seconds(self, block_bytes: Floats) -> Floats:
-        """Time per write, shape (sizes,)."""
+        """The time per write, with shape (sizes,)."""
         partial = partly_covered(block_bytes, self.unit_bytes, self.alignment_bytes)
         transfer = block_bytes / self.sequential_rate_bytes_per_second
         return np.asarray(self.access_penalty_s + transfer + self.tax_s * partial)
 
 
 def partly_covered(block_bytes: Floats, unit_bytes: float, alignment_bytes: float) -> Floats:
-    """Mean number of mapping units that a request covers only in part, shape (sizes,).
+    """The mean number of mapping units that a request covers only in part, with shape (sizes,).
 
     Requests begin at any multiple of ``alignment_bytes``, which divides ``unit_bytes``.
     """
@@ -68,17 +67,17 @@ def partly_covered(block_bytes: Floats, unit_bytes: float, alignment_bytes: floa
 
 
 def writes(view: View) -> list[Measured]:
-    """Writes of many sizes at any sector, of the first test that ran, by their size."""
+    """The writes of many sizes at any sector, from the first test that ran, sorted by size."""
     return by_size(next((found for test in _TESTS if (found := test(view))), []))
 
 
 def asked(view: View) -> list[Measured]:
-    """These, where the mapping unit was asked for."""
+    """The same writes in a run that looks for the mapping unit; an empty list in any other."""
     return writes(view) if PAIRS(view) else []
 
 
 def tax(view: View) -> Answer:
-    """What a partly covered unit costs."""
+    """Finds the cost of a partly covered unit."""
     unit_bytes, points = view.value("mapping_unit"), writes(view)
     if unit_bytes is None:
         return unknown(say("no_unit"))
@@ -93,7 +92,7 @@ def tax(view: View) -> Answer:
 
 
 def _alignment(points: Sequence[Measured]) -> int | None:
-    """What the writes' addresses were multiples of; ``None`` where they differ in it."""
+    """The number of bytes that the writes are aligned to; ``None`` where they differ in it."""
     alignments = {
         stream.alignment_bytes or stream.block_bytes
         for point in points
@@ -104,8 +103,8 @@ def _alignment(points: Sequence[Measured]) -> int | None:
 
 
 def _blog_unit(writes: Sequence[Measured], reads: Sequence[Measured]) -> float | None:
-    """The blog's estimate of the unit, from what the smallest write costs and the rates of the
-    largest requests; ``None`` where no reads of several sizes were measured."""
+    """The blog's estimate of the unit, from the cost of the smallest write and the rates of the
+    largest requests; ``None`` where reads of several sizes were not measured."""
     if len({m.block_bytes for m in reads}) < 2:
         return None
     write, read = (
@@ -174,8 +173,9 @@ def _fit(
     block_bytes: Floats, seconds: Floats, unit_bytes: float, alignment: float
 ) -> tuple[TaxedModel, Floats]:
     """The model with the least relative residuals, and the covariance of the logarithms of its
-    penalty, time per byte and tax, shape (3, 3), scaled so that the root of a variance is the half
-    width of the 90 % interval; from the curvature at the minimum."""
+    penalty, time per byte and tax, with shape (3, 3). The covariance comes from the curvature at
+    the minimum. It is scaled so that the root of a variance is half the width of the 90 %
+    interval."""
     partial = partly_covered(block_bytes, unit_bytes, alignment)
     columns = np.stack([np.ones_like(block_bytes), block_bytes, partial], axis=1)
 
@@ -184,7 +184,8 @@ def _fit(
 
     largest = seconds[-1] / block_bytes[-1]
     start = np.log([0.1 * seconds[0], largest, 0.5 * seconds[0]])
-    # Below these a part says nothing: a millionth of the quickest write, a rate beyond any drive's.
+    # Below these limits a part has no effect: a millionth of the quickest write, and a rate beyond
+    # that of any drive.
     low = np.log([1e-6 * seconds.min(), 1e-3 * largest, 1e-6 * seconds.min()])
     solved = scipy.optimize.least_squares(
         residuals, start, bounds=(low, np.inf), loss="soft_l1", f_scale=0.05
@@ -194,14 +195,15 @@ def _fit(
     spread = np.full((3, 3), math.inf)
     if freedom > 0:
         variance = float(np.sum(residuals(solved.x) ** 2)) / freedom
-        # A part at its lower limit moves nothing, and has no share in the others' uncertainty.
+        # A part at its lower limit has no effect, and no share in the uncertainty of the others.
         spread = two_sided_t(freedom) ** 2 * variance * np.linalg.pinv(curvature, rcond=1e-9)
     penalty, per_byte, tax = (float(value) for value in np.exp(solved.x))
     return TaxedModel(penalty, 1 / per_byte, tax, unit_bytes, alignment), spread
 
 
 def _stretched(value: float, spread: Floats, shares: Floats) -> tuple[float, float] | None:
-    """The interval of what has these shares, shape (3,), of the model's parts."""
+    """The interval of a value that consists of these shares, with shape (3,), of the model's
+    parts."""
     if not np.isfinite(spread).all():
         return None
     stretch = math.exp(math.sqrt(float(shares @ spread @ shares)))

@@ -1,14 +1,14 @@
-"""How a drive spreads what is written in sequence, where memory keeps what was read.
+"""How a drive that caches what it reads spreads sequential data over its dies.
 
-Reads of one place come out of memory there from the second on, so that they never meet on dies.
-Reads of many places of one die do: of a stride that is a multiple of what all dies hold in a turn,
-each place is on the same die as the one before, and of half of that on two in turn. So the smallest
-stride from which on reads are slowest, and alike, is the turn of the dies. Two streams of that
-stride, some distance apart, meet on one die up to the stripe and on two from there on, and reads
-across a boundary of two pages of one die take it twice as long.
+In such a drive, repeated reads of one place come from the cache, so that they never meet on a die.
+Reads of many places of one die do. If the stride is a multiple of a turn (the bytes from one stripe
+of a die to its next), all places are on the same die; with half a turn they alternate between two
+dies. Therefore the turn is the smallest stride from which on the rate stays at its lowest. Two
+streams of this stride meet on one die if their distance is less than a stripe, and use two dies if
+it is a stripe or more. A read across the boundary of two pages of one die takes twice as long.
 
-No place is read twice before so much else was read that memory has lost it. Strides are powers of
-two, and so are the dies that are found.
+No place is read again before enough other data was read to evict it from the cache. Strides are
+powers of two, and so are the numbers of dies that are found.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from dataclasses import dataclass, field
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, TWICE
 
 _HALVED = 1.5
-"""Rate of half of the turn, which is that of two dies, over that of one, at least."""
+"""The rate at half a turn, which is that of two dies, is at least so many times that of one die."""
 
 _ALONE = 2.0
-"""Rate of one die over that of one read at a time, of which it is the most: reads of two or more
-dies in turn are faster."""
+"""The rate of one die is less than so many times that of one read at a time; reads that alternate
+between two or more dies are faster."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Rates in I/Os per second: of reads at each stride in bytes, of two streams by their distance,
-    of reads across each boundary; ``alone`` is that of random reads, one at a time."""
+    """The rates in I/Os per second: ``stride`` of reads by their stride in bytes, ``apart`` of two
+    streams by their distance, ``edge`` of reads across each boundary, and ``alone`` of random reads
+    one at a time."""
 
     stride: Mapping[int, float] = field(default_factory=dict)
     apart: Mapping[int, float] = field(default_factory=dict)
@@ -39,14 +40,14 @@ class Unread:
 
     @property
     def one_die(self) -> float:
-        """Rate of the largest stride, which is that of one die if there is a turn."""
+        """The rate of the largest stride, which is that of one die if a turn was found."""
         return self.stride[max(self.stride)]
 
     @property
     def turn_bytes(self) -> int | None:
-        """What all dies hold before the first one's next stripe; ``None`` if no stride shows it."""
+        """The bytes from one stripe of a die to its next; ``None`` if no stride shows them."""
         strides, rates = list(self.stride), list(self.stride.values())
-        # Smaller ones read several places of a page, which dies do one after the other.
+        # Smaller strides read several places of a page, one after the other on a die.
         fastest = rates.index(max(rates))
         falls = all(later < ALIKE * iops for iops, later in itertools.pairwise(rates[fastest:]))
         first = next(i for i, iops in enumerate(rates) if i >= fastest and self._slow(iops))
@@ -62,7 +63,7 @@ class Unread:
 
     @property
     def stripe_bytes(self) -> int | None:
-        """What lies on one die before the next one begins; ``None`` if no distance shows it."""
+        """The consecutive bytes that lie on one die; ``None`` if no distance shows them."""
         together = [d for d, iops in self.apart.items() if self._slow(iops)]
         apart = [d for d, iops in self.apart.items() if iops > APART * self.one_die]
         if self.turn_bytes is None or not apart or len(together) + len(apart) < len(self.apart):
@@ -71,7 +72,7 @@ class Unread:
 
     @property
     def page_bytes(self) -> int | None:
-        """What one read of a die brings; ``None`` without a stripe."""
+        """The bytes that one array read of a die fetches; ``None`` where no stripe is known."""
         stripe = self.stripe_bytes
         if stripe is None or not self.edge:
             return None
@@ -80,6 +81,6 @@ class Unread:
 
     @property
     def dies(self) -> int | None:
-        """Dies that take stripes in turn; ``None`` where they do not show."""
+        """The number of dies that the stripes rotate over; ``None`` where it is not known."""
         turn, stripe = self.turn_bytes, self.stripe_bytes
         return None if turn is None or stripe is None else turn // stripe

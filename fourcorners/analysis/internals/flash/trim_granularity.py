@@ -1,7 +1,8 @@
-"""Finding ``trim_granularity``: the least part that a drive forgets by TRIM.
+"""Finding ``trim_granularity``: the smallest part that a drive unmaps on TRIM.
 
-What is not mapped is answered without the medium. A part of g bytes at a multiple of g holds whole
-units of the drive from their size on: the first size of which reads are fast is the unit.
+A drive answers reads of unmapped LBAs without the medium. A trimmed part of g bytes at a multiple
+of g contains whole units of the drive if g is at least the unit. Therefore the smallest part whose
+reads are fast is the unit.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ READS = pick("probe-trim", "read", PointAxis.KIND)
 
 
 def granularity(view: View) -> Answer | None:
-    """The least part that the drive forgets; ``None`` where the probe did not come so far."""
+    """Finds the smallest part that the drive unmaps; ``None`` where the probe did not come so
+    far."""
     seconds: dict[str, dict[int, float]] = {"trimmed": {}, "kept": {}, "never written": {}}
     for m in READS(view):
-        # Some places may have come into a cache of the drive by chance: not half of them.
+        # By chance the drive may have cached some places, but not half of them: the median holds.
         median_s = m.latency_percentile_s(50)
         if median_s is not None:
             seconds[str(m.point[PointAxis.KIND])][int(m.point["part_bytes"])] = median_s
