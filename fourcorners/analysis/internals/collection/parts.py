@@ -1,4 +1,4 @@
-"""A drive that is written in parts, each a recording."""
+"""The parts in which the probe fills and overwrites a drive; each part is a recording."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ FILL = pick(TEST, "write", stage="fill")
 OVERWRITE = pick(TEST, "write", stage="overwrite")
 
 Part = tuple[int, float]
-"""Bytes written, and the seconds that it took."""
+"""The bytes written, and the seconds that they took."""
 
 
 def parts(points: list[Measured]) -> list[Part]:
-    """What was written in each, in order."""
+    """The bytes and the time of each part, in order."""
     return [(m.bytes, m.elapsed_s) for m in points]
 
 
 def overwritten(view: View) -> list[Measured]:
-    """The fill and all parts that were overwritten after it."""
+    """The fill and all parts that were overwritten after the fill."""
     return [*FILL(view)[:1], *OVERWRITE(view)]

@@ -1,9 +1,8 @@
-"""Findings ``idle_recovery`` and ``trim_effect``: does a slowed drive become faster by them.
+"""Findings ``idle_recovery`` and ``trim_effect``: whether pauses or TRIM speed up a slow drive.
 
-What follows a pause is held against what follows as long a time in which the drive was read from:
-a write buffer is empty after either, and stalls may or may not be due after either. What follows
-TRIM is held against what was written right before it, once the drive was slow again after the
-pauses.
+The writes after a pause are compared with the writes after an equally long time of reading: either
+leaves the write buffer empty, and stalls may be due after either. The writes after TRIM are
+compared with the writes right before it, once the drive was slow again after the pauses.
 """
 
 from __future__ import annotations
@@ -27,35 +26,36 @@ WAITED, RESTED, AGAIN, TRIMMED = (
 PAUSING = pick(TEST, "read", stage="pausing")
 
 _BEFORE = 32
-"""Parts whose pace is the slowed drive's."""
+"""The pace of the slowed drive is that of so many parts."""
 
 _BEFORE_MIN = 16
-"""Fewest of these."""
+"""At least so many of these parts are needed."""
 
 _RIGHT_BEFORE, _RIGHT_BEFORE_STILL = 2, 4
-"""Parts right before TRIM that show whether the drive is slow again: of one of an even pace, and of
-one that stands still at times."""
+"""So many parts right before TRIM show whether the drive is slow again: the first for a drive of
+even pace, the second for one that stalls."""
 
 _EVEN = 0.2
-"""Scatter of the slowed drive's parts over their mean up to which its pace is even: no stalls."""
+"""Up to this scatter of the slowed drive's parts, over their mean, the pace is even: no stalls."""
 
 _AFTER_TRIM = 3
-"""Parts that follow TRIM and do not count: what a write buffer held before is written first."""
+"""So many parts after TRIM do not count: the content of the write buffer is written first."""
 
 _RECOVERED_MIN, UNCHANGED_MAX = 0.5, 0.25
-"""Share of the slowing down that is gone, from which and up to which it is said."""
+"""The drive recovered if at least the first share of the slowdown is gone, and it did not change if
+less than the second is."""
 
 _LEFT_MIN = 0.25
-"""Share of a pause that a drive must have left when its write buffer is empty."""
+"""At least this share of a pause must be left when the write buffer is empty."""
 
 
 @dataclass(frozen=True)
 class _Slowed:
-    """The drive after its cliff, in seconds per byte."""
+    """The pace of the drive before and after its cliff, in seconds per byte."""
 
     fresh: float
     parts: Floats
-    """Of each of the last parts."""
+    """The pace of each of the last parts."""
     part_bytes: int
 
     @property
@@ -71,7 +71,7 @@ class _Slowed:
         return float(self.parts.std()) <= _EVEN * self.pace
 
     def by_itself(self, count: int) -> float:
-        """Share of the slowing down that is gone in the fastest stretch of so many parts."""
+        """The share of the slowdown that is gone in the fastest stretch of ``count`` parts."""
         count = min(count, len(self.parts))
         stretches = np.convolve(self.parts, np.ones(count) / count, mode="valid")
         return float(np.max((self.pace - stretches) / self.lost))
@@ -82,7 +82,7 @@ def _paces(done: Sequence[Part]) -> Floats:
 
 
 def slowed(view: View) -> _Slowed | None:
-    """The drive after its cliff; ``None`` where it did not slow down, or not clearly."""
+    """The drive after its cliff; ``None`` where it did not clearly slow down."""
     done, cliff = parts(OVERWRITE(view)), view.once(cliff_of)
     if cliff is None:
         return None
@@ -94,7 +94,7 @@ def slowed(view: View) -> _Slowed | None:
 
 
 def by_pauses(view: View) -> Answer | None:
-    """Whether a pause makes the drive faster; ``None`` where too few were made."""
+    """Finds whether a pause makes the drive faster; ``None`` where there were too few pauses."""
     waited, rested = (_paces(parts(stage(view))) for stage in (WAITED, RESTED))
     if len(waited) < 2 or len(rested) < 2:
         return None
@@ -110,7 +110,7 @@ def by_pauses(view: View) -> Answer | None:
     if not pause_s:
         return said(None, say("nothing_read"))
     part_bytes = parts(RESTED(view))[0][0]
-    # What a write buffer took of it is not slow; it was written to flash in the pause before.
+    # The share that the write buffer took is not slow; it went to flash in the pause before.
     from_flash = min(float(waited.mean()) / before.pace, 1.0)
     emptying_s = (1 - from_flash) * part_bytes * before.pace
     left_s = pause_s - emptying_s
@@ -125,7 +125,7 @@ def by_pauses(view: View) -> Answer | None:
     detail |= {"share": share, "goodness": {"reach": reach}}
     unchanged = share < UNCHANGED_MAX and share + reach < _RECOVERED_MIN
     if not before.is_even:
-        # One that stands still at times may not do so by chance, but does not by chance.
+        # A drive that stalls may escape a stall by chance, but it never stalls by chance.
         still = (float(rested.mean()) - before.fresh) / before.lost
         unchanged = share < UNCHANGED_MAX <= still
         together = round(part_bytes * len(rested) / before.part_bytes)
@@ -142,7 +142,7 @@ def by_pauses(view: View) -> Answer | None:
 
 
 def by_trim(view: View) -> Answer | None:
-    """Whether TRIM makes the drive faster; ``None`` where the probe did not come so far."""
+    """Finds whether TRIM makes the drive faster; ``None`` where the probe did not come so far."""
     again, trimmed = (_paces(parts(stage(view))) for stage in (AGAIN, TRIMMED))
     if len(again) < _RIGHT_BEFORE_STILL or len(trimmed) <= _AFTER_TRIM:
         return None
@@ -154,7 +154,7 @@ def by_trim(view: View) -> Answer | None:
     if right_before.mean() - slow.fresh < UNCHANGED_MAX * slow.lost:
         return yes_or_no(None, say("fast_before"), evidence=evidence)
     late = trimmed[_AFTER_TRIM:]
-    # Between stalls a drive is fast by itself: all of what was written before counts.
+    # A drive that stalls is fast between stalls. Therefore all parts written before count.
     before = right_before if slow.is_even else np.append(slow.parts, right_before)
     lost = float(before.mean()) - slow.fresh
     share = float(before.mean() - late.mean()) / lost

@@ -1,8 +1,7 @@
-"""What it takes a drive to move a unit, from reads beside writes.
+"""The cost of moving a unit, from reads that were issued during writes.
 
-A die that moves data reads a page before it programs one. How long either takes a read shows that
-is issued while others are written: most find their die idle, and some wait for the end of a
-program.
+A die that moves data reads a page before it programs one. Reads issued during writes show how long
+either takes: most reads find their die idle, and some wait for the end of a program.
 """
 
 from __future__ import annotations
@@ -13,38 +12,40 @@ from fourcorners.analysis.internals.collection.superblock import waits
 from fourcorners.analysis.internals.view import View
 
 _READS_MIN = 50
-"""Reads of which quantiles are told: one in fifty is the quickest."""
+"""So many reads are needed for a quantile: one in fifty is the quickest."""
 
 _AT_ONCE_QUANTILE = 0.02
-"""Of the reads, whose time is that of one that waits for nothing."""
+"""The quantile of the reads that is the time of a read that waits for nothing."""
 
 _READ_S = (4e-5, 3e-4)
-"""What a page read takes with its command; what is shorter came from memory."""
+"""The time of a page read with its command lies between these; shorter reads came from memory."""
 
 _WAITED_MIN, _WAITED_MIN_S = 1.3, 20e-6
-"""Length of a read that waited, over one that did not, and beyond that."""
+"""A read that waited takes this many times as long as one that did not, plus this time."""
 
 _WAITED_QUANTILE = 0.85
-"""Of the waits, about the whole program: beyond are erasures, before it the program had begun."""
+"""This quantile of the waits is about a whole program: longer waits are for erasures, and shorter
+ones for programs that had already begun."""
 
 _PAGES_READ = 1.3
-"""Page reads for a page that is moved, with its second transfer: pages are valid in part."""
+"""Moving a page costs so many page reads, with its second transfer: pages are valid in part."""
 
 _PROGRAM_TRANSFER = 0.5
-"""Transfer to the die that a program takes besides, in times of a page read."""
+"""The transfer of a page to the die, which a program needs too, in times of a page read."""
 
 _ROUND_MIN = 0.6
-"""Period of the dies' rounds, in times of a program as reads show it: one lasts a little longer.
-What is shorter are single rows, which something before the dies brings one by one."""
+"""The least period of the dies' rounds, in times of a program as reads show it; a round lasts a
+little longer than a program. Shorter periods are those of single rows, which something before the
+dies delivers one by one."""
 
 
 def cost_of_moving(view: View, round_s: float) -> float | None:
-    """Time to move a unit over the time to write one; ``None`` where too few reads show it, or it
-    is not the dies that limit writing.
+    """The time to move a unit over the time to write one; ``None`` where too few reads show it, or
+    where something other than the dies limits writing.
 
     Args:
-        view: of the run.
-        round_s: period of the steps in which a burst of writes is taken.
+        view: the view of the run.
+        round_s: the period of the steps in which the drive accepts a burst of writes.
     """
     beside = view.once(waits)
     if beside is None or len(beside.seconds) < _READS_MIN:

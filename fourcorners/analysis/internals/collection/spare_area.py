@@ -1,9 +1,10 @@
 """Findings about spare area from overwriting a full drive at random, in parts of equal size.
 
-``op_by_cliff``: a full drive takes new data at its full pace until the spare area is written; then
-each write has to wait for others to be moved. ``op_by_amplification``: how much slower it becomes,
-and how that changes while the drive goes through its blocks, whatever was written before
-(:mod:`.amplification`).
+``op_by_cliff`` counts bytes: a full drive accepts new data at its full pace until the spare area is
+written; from then on each write has to wait until other data has been moved.
+``op_by_amplification`` uses how much slower the drive becomes, and how the slowdown changes while
+the drive collects its blocks. It needs no count of the bytes before the cliff
+(:mod:`.write_amplification`).
 """
 
 from __future__ import annotations
@@ -31,121 +32,128 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 _RISE_MIN = 0.6
-"""Mean rise of the time of the next parts, in times of the first ones, from which it is a cliff.
-Erasing empty blocks costs less."""
+"""There is a cliff if the time of the next parts rises in the mean by at least so many times that
+of the first parts. The erasure of empty blocks costs less."""
 
 _FIRST_SHARE = 0.2
-"""The same, of the largest such mean: what comes before may have been blocks that held little."""
+"""The mean rise at the cliff is at least this share of the largest mean rise: a smaller one before
+may come from blocks that held little valid data."""
 
 _PARTS_AHEAD, _PARTS_BACK = 8, 6
-"""Next parts whose mean says that a cliff is behind, and earlier ones that may have shown it: one
-batch of the probe, and less."""
+"""The number of next parts whose mean rise shows that a cliff was passed, which is one batch of the
+probe, and the number of earlier parts that may belong to the cliff, which is less."""
 
 _ONSET_SHARE = 0.3
-"""Share of the largest rise nearby that the first part of the cliff has."""
+"""The first part of the cliff has at least this share of the largest rise nearby."""
 
 _SEEN_SHARE = 0.1
-"""The same of a slower part before it, which other parts are followed by that are not."""
+"""The same for a slower part before it that is followed by parts at the full pace."""
 
 _FRESH_PARTS = 4
-"""First parts, whose median is what a part takes before the cliff."""
+"""The median of so many first parts is the time of a part before the cliff."""
 
 _VARIES_MIN = 0.3
-"""Range of the middle 80 % of the parts before the cliff, over their median, from which there is
-none to be seen."""
+"""If the middle 80 % of the parts before the cliff have a larger range than this, over their
+median, the cliff cannot be found."""
 
 _USUAL_QUANTILE, _USUAL_FACTOR, _RISE_SEEN = 0.9, 1.5, 0.02
-"""What parts before the cliff vary by, and how far beyond it the first of the cliff lies."""
+"""This quantile of the rises is the usual variation before the cliff. The first part of the cliff
+rises by more than this factor times it, plus the last value."""
 
 _PART_UNCERTAIN, _BURST_UNCERTAIN = 0.3, 0.45
-"""Parts by which the cliff may be off: of a drive that takes the new pace at once, and of one that
-first stands still anywhere in one."""
+"""The uncertainty of the cliff in parts: the first for a drive that takes the new pace at once, the
+second for one that first stalls anywhere in a part."""
 
 _UNITS_UNCERTAIN, _UNKNOWN_UNIT = 0.5, 0.012
-"""Erase units by which the cliff may be off, since the block into which is collected is empty at
-first; where the unit is not known, share of what it took to the cliff."""
+"""The uncertainty of the cliff in erase units, since the destination block of collection is empty
+at first; where the unit is not known, a share of the bytes written before the cliff."""
 
 _ONSET_UNCERTAIN = 0.003
-"""The same for drives whose pace falls little by little."""
+"""The uncertainty for drives whose pace falls gradually, as a share of the same bytes."""
 
 _BUFFER_UNCERTAIN, _UNKNOWN_BUFFER_BYTES = 0.1, 12 * 2**20
-"""Share of the write buffer by which the cliff may be off: it need not have been full before; where
-its size is not known, bytes."""
+"""The uncertainty of the cliff as a share of the write buffer, which need not have been full
+before; where the size of the buffer is not known, a number of bytes."""
 
 _FIRST_BYTES = ((128 * 1024, 512 * 1024), (128 * 1024, 1024 * 1024), (256 * 1024, 512 * 1024))
-"""Parts of the fill whose rate may be that of a write buffer: of several, as a histogram is coarse
-there."""
+"""The parts of the fill whose rate may be that of a write buffer. There are several of them because
+a histogram is coarse there."""
 
 _SAME_PACE = (0.9, 1.1)
-"""Rate of the first bytes, over that of the end of the fill, between which no write buffer took
-them faster than flash does: something else limits. It may be too small to show."""
+"""If the rate of the first bytes, over that at the end of the fill, lies between these, no write
+buffer took them faster than flash does, and something else limits the rate. The buffer may also be
+too small to show."""
 
 _LATE_SHARE = 0.9
-"""Of the fill, after which its pace is the flash's."""
+"""After this share of the fill its pace is that of the flash."""
 
 _PACE = (0.985, 1.015)
-"""Rate of random writes, over that of the end of the fill, between which both are the flash's: a
-command costs time wherever else the limit is, and large requests need fewer."""
+"""If the rate of random writes, over that at the end of the fill, lies between these, flash limits
+both. With any other limit the time per command counts, and large requests need fewer commands."""
 
 _COST_SPREAD, _COST_SPREAD_APART = 0.05, 0.3
-"""Standard deviation of the logarithm of what moving a unit takes in times of writing one, as reads
-beside writes show it (:mod:`.moving_cost`); and where some writes wait long but the drive does not
-stand still: dies collect at different times, and wait for each other for nobody knows how long."""
+"""The standard deviation of the logarithm of the cost of moving a unit, in times of writing one, as
+:mod:`.relocation_cost` finds it. The second is for drives on which some writes wait long although
+the drive does not stall: dies collect at different times and wait for each other, and how long is
+unknown."""
 
 _COST_IN_BURSTS = 1.02
-"""Factor to it: in bursts dies wait for each other."""
+"""The factor to the cost for collection in bursts, in which dies wait for each other."""
 
 _COST_CACHED, _CACHED_SPREAD = 0.9, 0.13
-"""The same where it may have an SLC cache: what goes through it is written twice, and data that is
-moved once."""
+"""The factor and the spread where the drive may have an SLC cache: what goes through the cache is
+written twice, and moved data once."""
 
 _DRIFT, _DRIFT_IN_BURSTS = 0.02, 0.03
-"""Standard deviation by which that cost may be off at either end of what was seen."""
+"""The standard deviation of the cost's logarithm at either end of the measured stretches, without
+and with bursts."""
 
 _ERASE = 0.03
-"""Time of an erasure, over that of writing what it erases, where it was not seen."""
+"""The time of an erasure that was not measured, over the time of writing what it erases."""
 
 _ERASE_MAX = 0.2
-"""Most that it may be: a wait that is longer is not for an erasure alone."""
+"""The largest such share: a longer wait is not for an erasure alone."""
 
 _MISFIT_MAX = 5.0
-"""Chi squared of the model over its degrees of freedom, beyond which it is not this drive's."""
+"""Beyond this chi squared over its degrees of freedom, the model does not describe the drive."""
 
 _MODEL_SCATTER = 0.02
-"""Relative standard deviation of what is moved in a stretch about the model."""
+"""The relative standard deviation about the model of the data moved in a stretch."""
 
 _UNIT_SCATTER, _BURST_SCATTER = 0.12, 0.22
-"""The same for what is erased at a time, over what is written in a stretch: as many blocks begin in
-it more or less, and a burst comes whole."""
+"""The same standard deviation from the erase unit, per erase unit over the bytes written in a
+stretch: a stretch contains some blocks more or fewer. The second is for bursts, which come
+whole."""
 
 _STRETCHES = 12
-"""Into which what follows the cliff is divided: several blocks are collected in each."""
+"""The data written after the cliff is divided into so many stretches; several blocks are collected
+in each."""
 
 _UNITS_PASSED = 2.0
-"""Erase units after the cliff, from which the pace is that of collection: the block into which is
-collected is still empty before."""
+"""So many erase units after the cliff the pace is that of collection. Before, the destination block
+of collection is still empty."""
 
 
 @dataclass(frozen=True)
 class Cliff:
-    """Where a drive begins to collect."""
+    """The place where a drive begins to collect."""
 
     part: int
-    """The part in which it does."""
+    """The number of the part in which collection begins."""
     written_bytes: float
     margin_bytes: float
     fresh_s: float
-    """What a part took before."""
+    """The time of a part before the cliff."""
     in_bursts: bool
-    """Whether the drive stands still at times, and writes at its full pace between."""
+    """Whether the drive stalls at times and writes at its full pace between stalls."""
 
 
 def find_cliff(parts: Sequence[Part]) -> Cliff | None:
-    """The cliff, if enough parts are known after it.
+    """The cliff; ``None`` unless enough parts follow it.
 
-    A drive that collects between the writes takes the new pace at once: within its part the cliff
-    lies where the part's time divides between the pace before and after. One that collects in
-    bursts stands still first.
+    A drive that collects between writes takes the new pace at once: the time of the part divides
+    between the pace before and the pace after, and this gives the place of the cliff within the
+    part. A drive that collects in bursts stalls first.
     """
     times = np.array([elapsed for _, elapsed in parts])
     if len(times) < _FRESH_PARTS + _PARTS_AHEAD:
@@ -172,8 +180,8 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
 
 
 def _first_slower(rise: Floats, part: int, most: float) -> int:
-    """The first slower part of a cliff that is seen in ``part``: the block into which is collected
-    is still empty then, so that little has to be collected to go on for some parts."""
+    """The first slower part of a cliff found in ``part``. At first the destination block of
+    collection is still empty, so that for some parts little has to be collected."""
     while part > 1:
         near = max(part - _PARTS_BACK, 1)
         earlier = np.abs(rise[:near])
@@ -190,19 +198,19 @@ def _first_slower(rise: Floats, part: int, most: float) -> int:
 
 
 def _varies(times: Floats) -> bool:
-    """Whether parts took different times without a cliff: other load, or a target that is none of
-    flash alone."""
+    """Whether the times of parts vary without a cliff, from other load or on a target that is not
+    a plain flash drive."""
     low, middle, high = np.quantile(times, (0.1, 0.5, 0.9)) if len(times) else (1.0, 1.0, 1.0)
     return bool(high - low > _VARIES_MIN * middle)
 
 
 def cliff_of(view: View) -> Cliff | None:
-    """Where the drive of a run begins to collect."""
+    """The place where the drive of a run begins to collect."""
     return find_cliff(parts(OVERWRITE(view)))
 
 
 def _hidden(view: View) -> Answer | None:
-    """Why spare area cannot show, whatever was measured."""
+    """The reason why no measurement can show the spare area of this drive, if there is one."""
     if view.has("log_blocks"):
         return unknown(say("over_provisioning.logged"))
     if write_buffer.writes_through(view):
@@ -225,7 +233,7 @@ def _no_cliff(view: View) -> Answer:
 
 
 def by_cliff(view: View) -> Answer:
-    """By the bytes that are written to the cliff."""
+    """Finds the spare area from the bytes written before the cliff."""
     cliff = view.once(cliff_of)
     if hidden := view.once(_hidden):
         return hidden
@@ -247,7 +255,7 @@ def by_cliff(view: View) -> Answer:
 
 
 def by_amplification(view: View) -> Answer:
-    """By how much slower the drive becomes."""
+    """Finds the spare area from how much slower the drive becomes."""
     cliff = view.once(cliff_of)
     if hidden := view.once(_hidden):
         return hidden
@@ -282,7 +290,7 @@ def by_amplification(view: View) -> Answer:
     longer = np.diff(np.interp(edges, since, elapsed_s * fresh / user)) / np.diff(edges) - 1
     in_bursts = stall_s != 0
     scatter = (_BURST_SCATTER if in_bursts else _UNIT_SCATTER) * unit / (edges[1] - edges[0])
-    # Where some writes wait long but the drive does not stand still.
+    # The wider spread is for some writes that wait long although the drive does not stall.
     spread = _COST_SPREAD_APART if stall_s is None else _COST_SPREAD
     drift = _DRIFT
     if slc_cache_bytes is None:
@@ -314,7 +322,7 @@ def by_amplification(view: View) -> Answer:
 
 
 def combined(view: View) -> Answer:
-    """By the cliff, which counts bytes; the other way has to agree."""
+    """Finds the spare area by the cliff, which counts bytes, if the other way agrees."""
     by_bytes, by_pace = view.answer("op_by_cliff"), view.answer("op_by_amplification")
     assert by_bytes is not None
     if by_bytes.value is None or by_bytes.interval is None:

@@ -1,9 +1,10 @@
 """Findings ``collection_stall_length`` and ``collection_stall_spacing`` from random overwriting.
 
-A drive that collects in bursts takes nothing meanwhile, so that all outstanding requests wait for
-as long: latencies are either short or about the length of a stall. Those that wait, over the
-number of outstanding requests, count the stalls, and the bytes written over that number are the
-distance between two (SSDcheck, Kim et al., MICRO 2018, uses it to foretell the next one).
+A drive that collects in bursts accepts nothing during a burst, so that all outstanding requests
+wait for its end: latencies are either short or about as long as a stall. The number of stalls is
+the number of requests that waited, over the queue depth. The bytes written, over the number of
+stalls, are the distance between two (SSDcheck, Kim et al., MICRO 2018, predicts the next stall from
+it).
 """
 
 from __future__ import annotations
@@ -26,58 +27,63 @@ from fourcorners.sentences import say
 WRITES = pick(TEST, "write")
 
 _LONGER_MIN = 5.0
-"""Length of a stall, in usual latencies of the fresh drive, from which it is one."""
+"""A stall is at least so many times as long as the usual latency of the fresh drive."""
 
 _EXPLAINED, _EXPLAINED_NOT = (0.5, 1.5), 0.2
-"""What stalls last in all, in times of what writes take longer than before the cliff: within these
-they are what slows the drive down, below the last they are not."""
+"""If the total time of the stalls, over the time that writes take longer than before the cliff,
+lies between the first two values, stalls are what slows the drive down; below the last value they
+are not."""
 
 _EXPLAINED_ALONE = 0.88
-"""The same from which they are counted rightly, where nothing else shows their distance: else dies
-collect at different times, and requests wait for some of them."""
+"""From this ratio on the stalls are counted rightly where nothing else shows their distance. Below
+it, dies collect at different times, and requests wait for some of them."""
 
 _WAITING_ALONE_MAX = 0.05
-"""Share of the requests that meet a stall, up to which the same holds: some may meet two that are
-close to each other."""
+"""The same holds up to this share of requests that meet a stall: with more, some requests may meet
+two stalls that are close to each other."""
 
 _LONG_SHARE = 0.35
-"""Of the latency that half of all long waiting is in, from which a request met a stall: stalls
-differ."""
+"""A request met a stall if its latency is at least this share of the latency below which half of
+all long waiting lies: stalls differ in length."""
 
 _WAITING_MAX, _ALL_WAIT = 0.17, 0.65
-"""Shares of the requests that meet a stall, up to which and from which on it is one, or all
-requests take longer. Between them dies may stand still one by one, behind a large buffer."""
+"""Up to the first share of requests that wait, they met stalls; from the second share on, all
+requests take longer and there is no stall. In between, dies may stall one by one behind a large
+buffer."""
 
 _STALLS_MIN = 2.5
-"""Stalls that have a distance: two have, and half of one more is no chance."""
+"""So many stalls are needed for a distance: two have one, and half a stall more excludes chance."""
 
 _LONGER_SHARE_MIN = 0.25
-"""What writes take longer after the cliff, over what they took before."""
+"""Writes must take longer by this share after the cliff than before it."""
 
 _UNSURE = 0.15
-"""Half an interval over the distance, above which it is not told: nearer than
-:data:`~fourcorners.analysis.internals.thresholds.UNSURE`, as it is held against what is erased."""
+"""Above this half width of the interval, over the distance, the distance is not reported. It is
+stricter than :data:`~fourcorners.analysis.internals.thresholds.UNSURE`, because the distance is
+compared with the erase unit."""
 
 _LENGTHS_DIFFER = 0.1
-"""What a stall may last more or less than the mean: some blocks have more to move than others."""
+"""A stall may be longer or shorter than the mean by this share: some blocks have more to move."""
 
 
 @dataclass(frozen=True)
 class Stalls:
-    """How long, how far apart, and how many; of a drive that slows down evenly none."""
+    """The length, the distance and the number of the stalls. A drive that slows down evenly has
+    none."""
 
     length_s: float
     spacing_bytes: float
     margin_bytes: float
     count: float
     explained: float
-    """Time in them over the time that writes took longer."""
+    """The total time of the stalls over the time that writes took longer."""
     waiting: float
-    """Share of the requests that met one."""
+    """The share of the requests that met a stall."""
 
 
 def find_stalls(view: View) -> Stalls | None:
-    """The stalls from the cliff on; ``None`` where there is none, or too little came after it."""
+    """The stalls from the cliff on; ``None`` where there is no cliff, or too little was written
+    after it."""
     rows = OVERWRITE(view)
     cliff = view.once(cliff_of)
     if cliff is None or cliff.part < 2:
@@ -112,7 +118,7 @@ def find_stalls(view: View) -> Stalls | None:
 
 
 def _distance(written: Floats, counts: Floats) -> tuple[float, float]:
-    """Distance of the stalls and how far it may be off, from their number in each part."""
+    """The distance of the stalls and its uncertainty, from the number of stalls in each part."""
     met = np.flatnonzero(counts >= 0.5)
     count = float(counts.sum())
     if len(met) < 2 or count < _STALLS_MIN:
@@ -129,14 +135,14 @@ def _distance(written: Floats, counts: Floats) -> tuple[float, float]:
 
 
 def _above(run: RunData, m: Measured, threshold_s: float) -> tuple[float, float]:
-    """How many requests took longer, and how long these took together."""
+    """The number of requests that took longer than the threshold, and their total time."""
     waits = _waits(run, m)
     over = waits[waits[:, 0] > threshold_s]
     return float(over[:, 1].sum()), float(over[:, 0] @ over[:, 1])
 
 
 def _waits(run: RunData, m: Measured) -> Floats:
-    """Latencies in seconds, and how many requests took them, shape (buckets, 2)."""
+    """The latencies in seconds and the number of requests with each, with shape (buckets, 2)."""
     low, high, count = m.histogram
     waits: Floats = np.stack([(low + high) / 2 * 1e-9, count], axis=1)
     return waits
@@ -144,7 +150,7 @@ def _waits(run: RunData, m: Measured) -> Floats:
 
 @dataclass(frozen=True)
 class _Told:
-    """Stalls that can be told, with the distance and its margin that are surest."""
+    """Stalls that can be reported, with their distance and margin from the more certain source."""
 
     stalls: Stalls
     spacing_bytes: float
@@ -152,7 +158,7 @@ class _Told:
 
 
 def length(view: View) -> Answer:
-    """For how long the drive takes nothing."""
+    """Finds for how long the drive accepts nothing."""
     told = view.once(_told)
     if not isinstance(told, _Told):
         return told
@@ -161,7 +167,7 @@ def length(view: View) -> Answer:
 
 
 def spacing(view: View) -> Answer:
-    """For how much written it does so once."""
+    """Finds how many bytes are written from one stall to the next."""
     told = view.once(_told)
     if not isinstance(told, _Told):
         return told
@@ -189,8 +195,8 @@ def _told(view: View) -> _Told | Answer:
     if stalls is None:
         return hidden("not_slower")
     if stalls.waiting >= _ALL_WAIT or stalls.explained <= _EXPLAINED_NOT:
-        # No least stall that would show: what waits as long as one does, or how much of the time
-        # it takes, decides, not a length.
+        # There is no length from which a stall would show: the share of requests that wait, or the
+        # share of the time that stalls take, decides.
         goodness = {"time_explained": stalls.explained, "requests_waiting": stalls.waiting}
         return known(
             0.0, say("collection_stalls.none"), detail={"goodness": goodness}, evidence=evidence
@@ -203,7 +209,7 @@ def _told(view: View) -> _Told | Answer:
     if erased is not None:
         apart = abs(erased.unit_bytes - spacing)
         if apart <= max(2 * margin, _UNSURE * spacing):
-            # Erasures were counted more closely than stalls.
+            # The erase unit is known more precisely than the distance of the stalls.
             return _Told(stalls, erased.unit_bytes, erased.margin_bytes)
         if spacing:
             return hidden("unlike_erased", spacing=spacing, erased=erased.unit_bytes)

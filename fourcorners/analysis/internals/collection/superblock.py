@@ -1,10 +1,10 @@
-"""Finding ``superblock_bytes``: what is erased at a time, from reads beside sequential writes.
+"""Finding ``superblock_bytes``: the erase unit, from reads during sequential writes.
 
-A drive whose data was trimmed has only blocks without valid data. Writing it in sequence then costs
-an erasure, and nothing else, once for as many bytes as are erased at a time; a read that meets one
-waits for its end, however much of it a write buffer or the link hides from the writes. The bytes
-that were written from one such wait to the next are the unit, all blocks that fill up together, and
-all that are reclaimed at a stretch, counted as one.
+After all data was trimmed, no block of a drive holds valid data. Sequential writes then cost one
+erasure per erase unit and nothing else. A read that meets an erasure waits for its end, even if a
+write buffer or the link hides it from the writes. The bytes written from one such wait to the next
+are the erase unit. Blocks that fill up together, or are reclaimed without a break, count as one
+unit.
 """
 
 from __future__ import annotations
@@ -26,44 +26,46 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 BESIDE = pick(TEST, "read", stage="beside")
-"""Reads beside sequential writes to a trimmed drive."""
+"""The reads during sequential writes to a trimmed drive."""
 
 EVENTS_MIN = 8
-"""Waits seen, from which their distance is one: fewer may be every other erasure by chance."""
+"""So many erasures are needed for a distance: with fewer, chance may show every other one only."""
 
 _USUAL_QUANTILE = 0.95
-"""Of the reads, that do not wait for an erasure: fewer than one in twenty meets one."""
+"""Up to this quantile reads do not wait for an erasure: fewer than one in twenty meets one."""
 
 _LONGER_MIN = 1.15
-"""Length of a wait for an erasure, in times of what 95 % of the reads stay below."""
+"""The least length of a wait for an erasure, in times of that quantile."""
 
 _LEVELS = 8
-"""Levels of waits that are tried, from what is usual to the longest."""
+"""The number of levels of waits that are tried, from the usual one to the longest."""
 
 _BEGUN_SHARES = (0.0, 0.25)
-"""Of what is written, that are left out: blocks that were begun before may end at other times."""
+"""The shares of the written data that are left out at the start: blocks that were begun before may
+end at other times."""
 
 _WAITS_MAX = 2000
-"""More waits than these are no erasures, but what most reads meet."""
+"""If there are more waits than this, they are not for erasures but common to most reads."""
 
 _PERIODS_MAX = 2000
-"""Most erasures that are told apart."""
+"""At most so many erasures can be distinguished."""
 
 _PERIODS_MIN = 2
-"""Fewest that are tried. Of a period of which fewer than :data:`EVENTS_MIN` were seen nothing is
-said, but a part of it must not pass for one either."""
+"""The fewest periods that are tried. A period with fewer than :data:`EVENTS_MIN` erasures is not
+reported, but a fraction of it must not be reported either."""
 
 _PER_PERIOD = 16
-"""Frequencies tried between one that fits another erasure into what was written, and the next."""
+"""So many frequencies are tried between two that differ by one erasure in the written data."""
 
 _HARMONICS = (1, 4)
-"""The fundamental alone, and with what makes waits sharp: more add noise where they are few."""
+"""The fundamental alone, and with the harmonics that sharp waits have. More of them add noise where
+waits are few."""
 
 _LOOKS = _LEVELS * len(_HARMONICS)
-"""Times that a period is looked for in waits that are not the same ones."""
+"""The number of times that a period is searched for in different waits."""
 
 _CELLS = 2**15
-"""Of what was written, for the transform: many to the shortest period."""
+"""The transform divides the written data into so many cells, many to the shortest period."""
 
 _COHERENCE_MIN, _FOUND_MIN = 0.8, 0.75
 """Least coherence of the best period, and of the one that is found, as half a period has more where
@@ -72,22 +74,25 @@ two kinds. Without these limits ``arena explain --drives 105 --seed 1618033`` gi
 sizes, five of them wrong."""
 
 _ERASE_MAX_S = 0.02
-"""Longest wait for an erasure, of two blocks of 10 ms; longer ones are for data to be moved."""
+"""The longest wait for erasures, of two blocks at 10 ms; longer waits are for moved data."""
 
 _MET_MIN = 0.5
-"""Share of the erasures that some read has to have met: a few waits fit a part of a period too."""
+"""Reads must have met at least this share of the erasures: a few waits fit a fraction of a period
+too."""
 
 _CLEAR_SHARE = 0.9
-"""Coherence over the highest one, from which a level shows the period as clearly."""
+"""From this share of the highest coherence on, a level shows the period as clearly."""
 
 _CLEAR_SURE_SHARE = 0.5
-"""Sureness over the highest one, from which the sharpest is taken."""
+"""The period with the smallest margin is taken among those with at least this share of the highest
+sureness."""
 
 _ALIKE = 0.9
-"""Periods over the longest one, from which they are the same."""
+"""Periods of more than this share of the longest one are the same."""
 
 _FIRST_SHARE = 0.8
-"""Coherence over the highest one, from which the longest period is it: its parts fit as well."""
+"""The longest period with at least this share of the highest coherence is taken, because fractions
+of the period fit as well."""
 
 
 @dataclass(frozen=True)
@@ -97,30 +102,30 @@ class Cycle:
     unit_bytes: float
     margin_bytes: float
     wait_s: float
-    """Median of the waits."""
+    """The median of the waits."""
     events: float
-    """Erasures in what was written."""
+    """The number of erasures in the written data."""
     coherence: float
-    """Mean cosine of the phases by which waits of one place are apart: 0 by chance, 1 where all are
-    whole periods apart."""
+    """The mean cosine of the phase differences between waits of one place: 0 by chance, 1 if all
+    are whole periods apart."""
     sureness: float
-    """Minus the logarithm of the chance of as much coherence, at this or a longer period, without
-    one."""
+    """Minus the logarithm of the chance that waits without a period have as much coherence at this
+    or a longer period."""
 
 
 @dataclass(frozen=True)
 class Waits:
-    """Reads beside writes in the order of issue; all arrays have shape (reads,)."""
+    """The reads during writes in the order of issue; all arrays have shape (reads,)."""
 
     place: npt.NDArray[np.int64]
     at_bytes: Floats
-    """What was written when it was issued."""
+    """The bytes that had been written when each read was issued."""
     seconds: Floats
     pace_bytes_per_second: float
-    """Of the writes, in the mean."""
+    """The mean rate of the writes."""
 
     def chosen(self, which: npt.NDArray[np.bool_]) -> Waits:
-        """Some of them."""
+        """The reads that ``which`` selects."""
         return replace(
             self,
             place=self.place[which],
@@ -130,10 +135,10 @@ class Waits:
 
 
 def erase_cycle(reads: Waits) -> Cycle | None:
-    """The distance of the longest waits.
+    """Finds the period of the longest waits.
 
-    Dies may come to the end of their blocks at different times, but a place stays on its die: its
-    waits are whole periods apart.
+    Dies may reach the end of their blocks at different times, but a place stays on its die.
+    Therefore the waits of a place are whole periods apart.
 
     Returns:
         The period of the waits beyond the level that shows it best; ``None`` where none does.
@@ -153,38 +158,38 @@ def erase_cycle(reads: Waits) -> Cycle | None:
     ]
     if not cycles:
         return None
-    # Waits for something else beside, at lower levels, are no reason to doubt the clear ones.
+    # Waits for something else, at lower levels, do not make the clear ones doubtful.
     clearest = max(cycle.coherence for cycle in cycles)
     clear = [cycle for cycle in cycles if cycle.coherence >= _CLEAR_SHARE * clearest]
-    # Programs of all dies in step, which are more often, may look like erasures.
+    # Programs of all dies in step may look like erasures, but are more frequent.
     longest_unit = max(cycle.unit_bytes for cycle in clear)
     alike = [cycle for cycle in clear if cycle.unit_bytes > _ALIKE * longest_unit]
     surest = max(cycle.sureness for cycle in alike)
     sure = [cycle for cycle in alike if cycle.sureness >= _CLEAR_SURE_SHARE * surest]
     best = min(sure, key=lambda cycle: cycle.margin_bytes / cycle.unit_bytes)
-    # Of a few periods what looks like one may be a part of one.
+    # If there are few events, a fraction of the period may look like the period.
     return best if best.events >= EVENTS_MIN else None
 
 
 def _above(reads: Waits, level_s: float, after_bytes: float) -> list[Cycle]:
-    """The periods of the waits beyond a level, after so much was written."""
+    """The periods of the waits beyond a level, from ``after_bytes`` of written data on."""
     waits = reads.chosen((reads.seconds > level_s) & (reads.at_bytes >= after_bytes))
     waits = replace(waits, at_bytes=waits.at_bytes - after_bytes)
     written = float(reads.at_bytes[-1]) - after_bytes
-    # Where all dies are at the end of their blocks at the same time all places are one.
+    # If all dies reach the end of their blocks at the same time, all places count as one.
     together = replace(waits, place=np.zeros_like(waits.place))
     cycles = [*_periods(waits, written), *_periods(together, written)]
-    # All that was written tells more of long ones.
+    # Long periods are better found in all of the written data.
     return [cycle for cycle in cycles if not after_bytes or cycle.events >= EVENTS_MIN]
 
 
 def _periods(waits: Waits, written: float) -> list[Cycle]:
-    """What the fundamental says, and what it says with its next harmonics: the more of them are
-    coherent, the sharper the waits come, so that few are enough."""
+    """The period by the fundamental, and the one by the fundamental with its next harmonics. The
+    more harmonics are coherent, the sharper are the waits, so that few waits are enough."""
     if not EVENTS_MIN <= len(waits.seconds) <= _WAITS_MAX:
         return []
     count = _PER_PERIOD * _PERIODS_MAX
-    # Oscillations in what was written, not in time.
+    # The frequencies count oscillations over the written bytes, not over time.
     frequencies = np.arange(count) / (_PER_PERIOD * written)
     spectrum, counts = _spectrum(waits, written, _HARMONICS[-1] * count)
     if not len(counts):
@@ -218,7 +223,8 @@ def _period(
     wait_s = float(np.median(waits.seconds))
     if coherence[top] < _FOUND_MIN or wait_s > _ERASE_MAX_S:
         return None
-    # Sums of exponential variables, nearly a gamma distribution; as many were tried as are lower.
+    # Under chance a power is a sum of exponential variables, nearly a gamma distribution. The
+    # number of trials is the number of lower frequencies.
     scale = float(np.sum(counts**2)) / total
     shape = harmonics * total / scale
     sureness = -float(scipy.stats.gamma.logsf(float(powers[top]) / scale, shape))
@@ -236,9 +242,9 @@ def _period(
     spread = float(np.sum((numbers - numbers.mean()) ** 2))
     if spread == 0 or len(np.unique(numbers)) < _MET_MIN * written / unit:
         return None
-    # Bounds, so twice what chance alone leaves open in one case of ten.
+    # These are bounds, so that they are twice as wide as the 90 % interval from chance alone.
     error = two_sided_t(len(numbers) - 1) * math.sqrt(float(np.mean(off**2)) / spread)
-    # A wait does not say where in it the erasure began.
+    # The erasure may have begun anywhere in the wait.
     resolution = waits.pace_bytes_per_second * wait_s / float(np.ptp(numbers))
     return Cycle(
         unit,
@@ -251,8 +257,8 @@ def _period(
 
 
 def _spectrum(waits: Waits, written: float, count: int) -> tuple[Floats, Floats]:
-    """:func:`_powers` of as many multiples of the lowest frequency, and the numbers of waits of
-    the places with two or more, shape (places,)."""
+    """Computes :func:`_powers` for ``count`` multiples of the lowest frequency, and the number of
+    waits of each place with two or more, with shape (places,)."""
     powers = np.zeros(count)
     counts = []
     for at_bytes in _by_place(waits):
@@ -263,8 +269,8 @@ def _spectrum(waits: Waits, written: float, count: int) -> tuple[Floats, Floats]
 
 
 def _powers(waits: Waits, frequencies: Floats) -> Floats:
-    """For each frequency the squared length of the sum of the waits' phases, added up over places,
-    shape (frequencies,)."""
+    """For each frequency, the squared length of the sum of the waits' phase vectors, added up over
+    places, with shape (frequencies,)."""
     powers = np.zeros(len(frequencies))
     for at_bytes in _by_place(waits):
         powers += np.abs(np.exp(2j * np.pi * frequencies[:, None] * at_bytes).sum(axis=1)) ** 2
@@ -272,14 +278,14 @@ def _powers(waits: Waits, frequencies: Floats) -> Floats:
 
 
 def _by_place(waits: Waits) -> list[Floats]:
-    """What was written at the waits of each place with two or more."""
+    """The written bytes at the waits of each place with two or more."""
     at_bytes = [waits.at_bytes[waits.place == place] for place in np.unique(waits.place)]
     return [one for one in at_bytes if len(one) > 1]
 
 
 def _about(waits: Waits, unit: float) -> tuple[Floats, Floats]:
-    """Distances of the waits from where their place's erasures should be, in bytes, and the
-    numbers of these, of places with two waits or more."""
+    """For places with two waits or more, the distance in bytes of each wait from the nearest
+    expected erasure of its place, and the number of that erasure."""
     off, numbers = [np.empty(0)], [np.empty(0)]
     for at_bytes in _by_place(waits):
         turns = at_bytes / unit
@@ -291,9 +297,9 @@ def _about(waits: Waits, unit: float) -> tuple[Floats, Floats]:
 
 
 def reads_beside(log: IoLog) -> Waits:
-    """The reads that were issued before the last write was complete."""
+    """The reads that were issued before the last write completed."""
     writes = log.operation == "write"
-    # In sequence: the log may hold a part of them only, drawn at random.
+    # The writes are sequential, so that offsets count bytes: the log may be a random sample.
     ends = log.offset_bytes[writes] + log.bytes[writes]
     at, written = log.completed_ns[writes], np.maximum.accumulate(ends) - ends[:1]
     beside = (log.operation == "read") & (log.submitted_ns < at[-1:].max(initial=0))
@@ -309,21 +315,21 @@ def reads_beside(log: IoLog) -> Waits:
 
 
 def waits(view: View) -> Waits | None:
-    """Of the reads beside sequential writes; ``None`` where there were none."""
+    """The reads during sequential writes; ``None`` where there were none."""
     points = BESIDE(view)
     log = points[0].of.log if points else None
     return None if log is None else reads_beside(log)
 
 
 def cycle(view: View) -> Cycle | None:
-    """What the reads beside sequential writes show of erasures."""
+    """The period of the erasures, from the reads during sequential writes."""
     beside = view.once(waits)
     return None if beside is None else erase_cycle(beside)
 
 
 def superblock(view: View) -> Answer:
-    """What is erased at a time; where erasures hide, the distance of stalls says what is reclaimed
-    at a time."""
+    """Finds the erase unit. Where no erasures were found, the distance of the stalls shows how much
+    is reclaimed at a time."""
     beside, found = BESIDE(view), view.once(cycle)
     spacing = view.answer("collection_stall_spacing")
     if found is None and spacing is not None and spacing.value and spacing.interval:

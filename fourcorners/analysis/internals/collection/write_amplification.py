@@ -1,10 +1,11 @@
-"""Write amplification of a drive that is overwritten at random after a fill in sequence.
+"""Write amplification of a drive that is overwritten at random after a sequential fill.
 
-No formula gives the way to the steady state, so the mean field of endlessly many blocks is followed
-(Van Houdt, SIGMETRICS 2013; it ends where Desnoyers' formula has it, SYSTOR 2012). Uniform writes
-leave each unit valid with the same chance whoever wrote it last, so that a block is known by when
-it was written, or by how many of its units are still valid. A host knows neither the policy of
-collection nor how many units a block holds: :data:`COLLECTORS` are some, between which drives lie.
+No formula describes the way to the steady state. Therefore this module computes the mean field of
+infinitely many blocks (Van Houdt, SIGMETRICS 2013), which ends at the value of Desnoyers' formula
+(SYSTOR 2012). Under uniform writes every unit stays valid with the same chance, whether the host or
+collection wrote it last. A block is thus described by when it was written, or by how many of its
+units are still valid. A host knows neither the policy of collection nor the number of units of a
+block; drives lie between the :data:`COLLECTORS`.
 """
 
 from __future__ import annotations
@@ -18,27 +19,29 @@ import scipy
 from fourcorners.recording.arrays import Floats
 
 SHARES: Floats = np.geomspace(0.03, 0.9, 45)
-"""Spare areas over user area that are followed."""
+"""The spare areas, over the user area, that are computed."""
 
 WRITTEN_MAX = 0.6
-"""User areas that are written after the cliff."""
+"""The computation ends when so many user areas have been written after the cliff."""
 
 _STEP = 0.004
-"""User areas that are written in a step, a tenth of the smallest spare area that is followed."""
+"""The user areas written in a step, about a tenth of the smallest spare area that is computed."""
 
 _AGES = 32
-"""Stretches into which what is written before the cliff is divided."""
+"""The data written before the cliff is divided into so many stretches."""
 
 
 @dataclass(frozen=True)
 class Collector:
-    """How a drive chooses the block that it empties next."""
+    """A model of how a drive chooses the next block to collect."""
 
     units_per_block: int | None
-    """Units that the host overwrites at a time; ``None``: endlessly many. All blocks of an age are
-    then alike, and the oldest one is the emptiest, by whatever policy."""
+    """The units of a block, each of which the host overwrites as a whole; ``None`` means infinitely
+    many. All blocks of an age are then alike, and under every policy the oldest has the fewest
+    valid units."""
     candidates: int | None = None
-    """Blocks drawn at random, the emptiest of which it takes; ``None``: all."""
+    """The drive draws so many blocks at random and takes the one with the fewest valid units;
+    ``None`` means that it looks at all blocks."""
 
 
 COLLECTORS = (
@@ -46,16 +49,17 @@ COLLECTORS = (
     *((Collector(units, candidates=6), 0.3) for units in (48, 128, 256)),
     (Collector(None), 1.0),
 )
-"""Each with its weight: greedy ones, some that look at few blocks only, and the limit of all."""
+"""The collectors with their weights: greedy ones, some that look at few blocks only, and the limit
+of all."""
 
 
 @functools.lru_cache(maxsize=len(COLLECTORS) + 8)
 def moved_units(collector: Collector) -> tuple[Floats, Floats]:
-    """How much was moved by when.
+    """How much a drive has moved, by how much the host has written.
 
     Returns:
-        What the host has written since the cliff, in user areas, shape (points,), and what was
-        moved by then for each of :data:`SHARES`, shape (shares, points).
+        The data that the host has written since the cliff, with shape (points,), and the data moved
+        until then for each of :data:`SHARES`, with shape (shares, points); both in user areas.
     """
     follow = _by_age() if collector.units_per_block is None else _by_content(collector)
     written: Floats = np.linspace(0.0, WRITTEN_MAX, round(WRITTEN_MAX / _STEP) + 1)
@@ -63,7 +67,8 @@ def moved_units(collector: Collector) -> tuple[Floats, Floats]:
 
 
 def _by_content(collector: Collector) -> Floats:
-    """Blocks of ``k`` valid units, shape (shares, units + 1), in user areas."""
+    """Computes the moved data from the amount of blocks with each number of valid units, which has
+    shape (shares, units + 1), in user areas."""
     units = collector.units_per_block or 1
     valid = np.arange(units + 1)
     lost = 1 - valid / units
@@ -94,8 +99,8 @@ def _by_content(collector: Collector) -> Floats:
 
 
 def _by_age() -> Floats:
-    """Blocks of the fill, those written before the cliff and those written in each step after it,
-    in user areas."""
+    """Computes the moved data from the amount of blocks by their age, in user areas: blocks of the
+    fill, blocks written before the cliff, and blocks written in each step after it."""
     steps = round(WRITTEN_MAX / _STEP)
     written_at = np.zeros((len(SHARES), 1 + _AGES + steps))
     written_at[:, 1 : 1 + _AGES] = SHARES[:, None] * (np.arange(_AGES) + 0.5) / _AGES
@@ -117,7 +122,7 @@ def _by_age() -> Floats:
 
 
 def _in_order(blocks: Floats, lost: Floats) -> Floats:
-    """Of the blocks, in their order, as many as free what the host writes in a step."""
+    """Takes blocks in their order until they free what the host writes in a step."""
     gain = blocks * lost
     before = np.cumsum(gain, axis=1) - gain
     share = np.clip(_STEP - before, 0.0, gain) / np.where(gain > 0, gain, 1.0)
@@ -127,47 +132,50 @@ def _in_order(blocks: Floats, lost: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Likely:
-    """What the times after a cliff say of the spare area."""
+    """The estimate of the spare area from the times after a cliff."""
 
     share: float
     low: float
     high: float
-    """Spare area over user area, and the 90 % interval."""
+    """The spare area over the user area, and its 90 % interval."""
     misfit: float
-    """Chi squared of the best fit over its degrees of freedom."""
+    """The chi squared of the best fit over its degrees of freedom."""
     amplification: float
     cost: float
-    """Mean amplification, and what moving a unit takes in times of writing one, of the best fit."""
+    """The mean amplification of the best fit, and its cost of moving a unit in times of writing
+    one."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of a drive before."""
+    """What is known about a drive before the estimate."""
 
     cost: float
     cost_spread: float
-    """What moving a unit takes in times of writing one, and the standard deviation of its
+    """The cost of moving a unit in times of writing one, and the standard deviation of its
     logarithm over drives."""
     drift: float
-    """Standard deviation by which that logarithm may be off at either end of what was seen."""
+    """The standard deviation of that logarithm at either end of the measured stretches."""
     erase: float
-    """Time of an erasure over the time in which what it erases is written."""
+    """The time of an erasure over the time of writing what it erases."""
 
 
 def likely_share(
     edges: Floats, longer: Floats, scatter: float, ahead: float, prior: Prior
 ) -> Likely:
-    """Weighs :data:`SHARES`, and :data:`COLLECTORS`, by how well they explain the times.
+    """Weighs :data:`SHARES` and :data:`COLLECTORS` by how well they explain the times.
 
-    It is not used how much was written before the cliff: how the amplification falls from there on
-    tells the spare area, and its height does as far as the cost of moving is known.
+    The bytes written before the cliff are not used. The spare area follows from how the
+    amplification falls after the cliff, and from its height as far as the cost of moving is known.
 
     Args:
-        edges: of the stretches, in user areas written since the cliff, shape (stretches + 1,).
-        longer: by what share each took longer than before the cliff, shape (stretches,).
-        scatter: relative standard deviation of one stretch.
-        ahead: what is collected ahead of the writes, in user areas.
-        prior: what else is known.
+        edges: the edges of the stretches, in user areas written since the cliff, with shape
+            (stretches + 1,).
+        longer: the share by which each stretch took longer than before the cliff, with shape
+            (stretches,).
+        scatter: the relative standard deviation of one stretch.
+        ahead: the data collected ahead of the writes, in user areas.
+        prior: what else is known about the drive.
     """
     count = len(longer)
     place = np.linspace(-1, 1, count)
@@ -178,7 +186,7 @@ def likely_share(
         written, moved = moved_units(collector)
         total = np.array([np.interp(edges + ahead, written, one) for one in moved])
         per_write = np.maximum(np.diff(total, axis=1) / np.diff(edges), 1e-9)
-        # All that is written, by whomever, needs erased blocks.
+        # Data written by the host and by collection needs erased blocks alike.
         moving = longer - prior.erase * (1 + per_write)
         off = np.log(np.maximum(moving, 1e-9) / per_write) - np.log(prior.cost)
         misfits.append(np.einsum("si,ij,sj->s", off, precision, off))
@@ -188,7 +196,7 @@ def likely_share(
     misfit = np.array(misfits)
     best = np.unravel_index(int(misfit.argmin()), misfit.shape)
     least = float(misfit[best]) / count
-    # Where the model fits worse than the scatter should have it, it says so much less.
+    # If the model fits worse than the scatter explains, its evidence counts less in proportion.
     chance = np.array(weights) @ np.exp((misfit[best] - misfit) / 2 / max(least, 1.0))
     chance /= chance.sum()
     below = np.cumsum(chance) - chance / 2
