@@ -3,13 +3,14 @@
 
     benches/artefact_alarms.py [--runs 240] [--suites]
 
-Clean are short runs on simulated drives, on a loop device of its own with direct I/O (root), and on
-a file with direct I/O, all filled with random data. Whether others used the processors or the disk
-is measured apart from the detectors. The processors: the time in which they were not idle, less
-this process's, the kernel threads' and that of interrupts, which serve its I/O; what the hypervisor
-took is in it. The disk: the machine's paging counters, less this process's I/O. A run in which they
-did is not clean for `cpu_contention` and `host_saturated`, or `foreign_load`; the table says how
-many there were, and how much the others took.
+The clean runs are short runs on simulated drives, on a loop device of its own with direct I/O
+(root), and on a file with direct I/O; all targets are filled with random data. Independently of the
+detectors, the script measures whether other processes used the processors or the disk. For the
+processors it takes the time in which they were not idle, including what the hypervisor took, less
+the time of this process, of the kernel threads and of interrupts, which serve its I/O. For the disk
+it takes the machine's paging counters, less this process's I/O. A run with other use of the
+processors is not clean for `cpu_contention` and `host_saturated`, and one with other use of the
+disk not for `foreign_load`. The table has the number of such runs, and how much others used.
 `--suites` runs the quick suite on every drive of the catalog as well. Prints a Markdown table for
 docs/artefacts.md.
 """
@@ -33,11 +34,11 @@ from fourcorners.analysis.artefacts import PREFIX
 
 SIZE = 64 << 20
 SECONDS = 0.5
-# Processors that others may use: with more, a thread of ours may have waited for one for that share
-# of the time. Readings are exact to one part in fifty.
+# Processors that others may use. If they use more, one of our threads may have waited for a
+# processor for that share of the time. Readings are exact to one part in fifty.
 OTHERS_MAX = 0.05
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-# What goes to an issuing thread's account when it has no processor.
+# Time that is charged to an issuing thread while it has no processor.
 BY_PROCESSORS = frozenset(["cpu_contention", "host_saturated"])
 # Block I/O of others on a file system, whose disk is not ours alone.
 FOREIGN_BYTES_MAX = 1 << 18
@@ -56,7 +57,7 @@ def workload(number: int) -> fc.Workload:
 
 @dataclasses.dataclass(frozen=True)
 class Processors:
-    """One reading: when, and time of processors until then, in seconds."""
+    """One reading: its time, and the processor time used until then, in seconds."""
 
     at_s: float
     idle_s: float
@@ -95,7 +96,7 @@ def kernel_threads_s() -> float:
 
 
 def others_bytes() -> int:
-    """Block I/O of the whole machine less this process's, writing back of dirty pages included."""
+    """Block I/O of the whole machine, with the write-back of dirty pages, less this process's."""
     machine = Path("/proc/vmstat").read_text()
     own = Path("/proc/self/io").read_text()
     passed = sum(map(int, re.findall(r"^(?:pgpgin|pgpgout) (\d+)", machine, re.M))) * 1024
@@ -185,7 +186,7 @@ def loop(runs: int, folder: Path) -> Tally:
 
 
 def suites(folder: Path) -> Tally:
-    """A fresh drive is what the suite measures: to say so is no false alarm."""
+    """The suite measures a fresh drive, so that an alarm about a fresh drive is not false."""
     tally = Tally("quick suite, simulated")
     for drive in catalog.names():
         run = fc.characterize(f"sim:{drive}", profile="quick", out=folder)

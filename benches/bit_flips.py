@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Flips single bits of all files of a run folder, and counts how many are noticed.
+"""Flips single bits in all files of a run folder, and counts how many are detected.
 
 usage: benches/bit_flips.py [--flips 600] [--seed 1] [RUN]
 
-Without a run folder one is made of a simulated drive. The exit code is 1 if a flip passed with
-changed values, or its sentence did not name the file.
+Without RUN, the script makes a run folder of a simulated drive. The exit code is 1 if a flip
+changed values without an error, or if the error message did not name the file.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""The contenders of `engine_vs_fio.py`: how each is asked for a workload, and what it says of it.
+"""The contenders of `engine_vs_fio.py`: how each runs a workload, and what it reports.
 
-Each says nanoseconds per I/O: `time_ns`, `user_ns` and `cpu_ns` of processors, and the median
+Each reports nanoseconds per I/O: `time_ns`, processor times `user_ns` and `cpu_ns`, and the median
 `latency_ns`.
 """
 
@@ -60,7 +60,7 @@ def run_ours(
         "queue_depth": case.queue_depth,
         "workers": case.workers,
     }
-    # On the no-op target time is virtual: as many I/Os as fill about the time.
+    # Time is virtual on the no-op target: this many I/Os take about the wanted time.
     stop: dict[str, int] = {"time_ns": round(options.seconds * SECOND_NS)}
     if case.medium == "noop":
         stop = {"ios": round(options.seconds * 2e7)}
@@ -90,10 +90,10 @@ def fio_command(path: Path, case: Case, options: argparse.Namespace, seed: int) 
         f"--bs={case.block_bytes}",
         f"--iodepth={case.queue_depth}",
         f"--numjobs={case.workers}",
-        # As ours: every address may come again.
+        # As in our engine, every address may come again.
         "--norandommap",
         f"--randseed={seed}",
-        # Latency from submission, as ours, not from the system call's return.
+        # Latency counts from submission, as in our engine, not from the system call's return.
         "--clat_percentiles=0",
         "--lat_percentiles=1",
         "--percentile_list=50",
@@ -106,7 +106,7 @@ def fio_command(path: Path, case: Case, options: argparse.Namespace, seed: int) 
     if case.medium == "noop":
         return [*command, "--ioengine=null", "--size=1T"]
     command += [f"--filename={path}", f"--direct={int(case.medium != 'cache')}"]
-    # Else fio would empty the page cache first.
+    # Otherwise fio would empty the page cache first.
     command += ["--invalidate=0"]
     if case.rw == "randrw":
         command += ["--rwmixread=70", "--allow_file_create=0"]
@@ -170,7 +170,7 @@ def run_t_io_uring(
     ]
     if not rates:
         sys.exit(f"{shlex.join(command)}\nsaid no rate:\n{text}")
-    # It tells rates only: its I/Os are its rate times the time that it ran.
+    # It reports rates only: the number of I/Os is the rate times the duration.
     rate = statistics.mean(rates)
     return {
         "time_ns": 1e9 / rate,

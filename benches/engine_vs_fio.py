@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """Compares this project's engine with fio's, and with fio's t/io_uring, side by side.
 
-Same file or device, same parameters, one run after the other: all contenders in turn, then in
-reverse, and so on, so that what the machine does meanwhile meets each. Shown are the medians over
-the runs, and the median of the pairs' ratios with its 95 % interval by order statistics, which
-assumes no distribution. Our runs record every latency; so does fio; t/io_uring records none.
+All contenders use the same file or device and the same parameters. They run one after the other,
+then in reverse order, and so on, so that other activity of the machine affects each of them. The
+table has the medians over the runs, and the median of the pairs' ratios with its 95 % interval by
+order statistics, which assumes no distribution. Our engine and fio record every latency;
+t/io_uring records none.
 
     .venv/bin/python benches/engine_vs_fio.py --write docs/performance.md
     .venv/bin/python benches/engine_vs_fio.py --fio ~/fio/fio --t-io-uring ~/fio/t/io_uring
     .venv/bin/python benches/engine_vs_fio.py --goals --t-io-uring ~/fio/t/io_uring
 
-With `--goals` only the lines are measured that a goal compares with t/io_uring: the page cache in
-batches of 32, at its default depth of 128 and at 32. They have many pairs, because neighbours on
-the machine's memory move single pairs by a tenth and more: six minutes.
+`--goals` measures only the lines for which a goal compares our engine with t/io_uring: the page
+cache in batches of 32, at its default depth of 128 and at 32. These lines have many pairs, because
+other users of the machine's memory change single pairs by a tenth and more. This takes six minutes.
 
-Media: a file with O_DIRECT, the same file in the page cache (read before), a RAM disk (zram, where
-the kernel has it and this is run by root), and nothing at all (our no-op target, fio's null
+The media are a file with O_DIRECT, the same file in the page cache (read before), a RAM disk (zram,
+if the kernel has it and root runs the script), and no medium at all (our no-op target, fio's null
 engine).
 """
 
@@ -49,7 +50,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 FILL_BLOCK_BYTES = 1 << 20
 CONFIDENCE = 0.95
 ZRAM_CONTROL = Path("/sys/class/zram-control")
-# What a document holds between.
+# The results stand between these two lines of a document.
 MARKS = (
     "<!-- made by benches/engine_vs_fio.py -->",
     "<!-- end of what benches/engine_vs_fio.py made -->",
@@ -96,14 +97,14 @@ def cases(media: list[str]) -> list[Case]:
 
 
 def goals() -> list[Case]:
-    """Where t/io_uring is what ours is held against."""
+    """The lines on which our engine is compared with t/io_uring."""
     return [Case("cache", depth, batch=32) for depth in (128, 32)]
 
 
 def main() -> int:
     options = parse_options()
     engine = options.engine or build_engine()
-    # Only a file that is made here is written to.
+    # Only a file that this script makes is written to.
     writable = not options.file.exists()
     with contextlib.ExitStack() as stack:
         paths = {"noop": Path("noop")}
@@ -198,7 +199,7 @@ def test_file(engine: str, options: argparse.Namespace) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def zram(size_bytes: int) -> Iterator[Path | None]:
-    """A new RAM disk full of random bytes; ``None`` where there can be none."""
+    """A new RAM disk full of random bytes; ``None`` where the machine cannot have one."""
     try:
         number = (ZRAM_CONTROL / "hot_add").read_text().strip()
     except OSError:
@@ -213,7 +214,7 @@ def zram(size_bytes: int) -> Iterator[Path | None]:
                 file.write(os.urandom(FILL_BLOCK_BYTES))
         yield device
     finally:
-        # Whoever looks at new devices may still have it open.
+        # A service that examines new devices may still have it open.
         for _ in range(50):
             with contextlib.suppress(OSError):
                 (settings / "reset").write_text("1")
@@ -252,7 +253,7 @@ def compare(engine: str, path: Path, case: Case, options: argparse.Namespace) ->
 def ratio_of(
     ours: list[dict[str, float]], theirs: list[dict[str, float]], measure: str
 ) -> dict[str, Any]:
-    # A clock tick is the least that CPU time can differ by; 0 would be no ratio.
+    # CPU times differ by at least a clock tick; 0 would not give a ratio.
     pairs = [(a[measure], max(b[measure], 1e-3)) for a, b in zip(ours, theirs, strict=True)]
     low, high, confidence = median_interval([a / b for a, b in pairs])
     return {
@@ -267,7 +268,7 @@ def ratio_of(
 def median_interval(values: list[float]) -> tuple[float, float, float]:
     """Ends of the narrowest order-statistics interval for the median at the wanted confidence.
 
-    With too few values it is their whole range; the confidence that this has is returned.
+    With too few values it is their whole range. The confidence of the interval is returned, too.
     """
     ordered, count = sorted(values), len(values)
     confidence, outside = 0.0, 0
@@ -302,7 +303,7 @@ def _ratio(row: dict[str, Any]) -> str:
 
 
 def describe(path: Path) -> dict[str, Any]:
-    """Machine and drive, as runs describe them."""
+    """The machine and the drive, as manifests describe them."""
     place = path if path.exists() else path.resolve().parent
     facts = {**describe_host(), **describe_path(place)}
     return {key: value for key, value in facts.items() if value is not None}

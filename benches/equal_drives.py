@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Compares a simulated drive with itself, run with other seeds: how often is a difference told that
-is none? Prints the table of docs/compare.md.
+"""Counts the differences that `compare` reports between a simulated drive and itself.
+
+Each run has another seed, so that every reported difference is false. Prints the table of
+docs/compare.md.
 
     benches/equal_drives.py [--profile quick] [--runs 18] [--tests a,b] [--keep DIR] [DRIVE...]
 
-The runs of a drive are compared in pairs, one against one and three against three, each run in one
-pair of a kind. Runs in --keep are used again.
+The runs of a drive are compared in pairs, one run with one and three runs with three; each run is
+part of one pair of each kind. Runs in --keep are used again.
 """
 
 import argparse
@@ -20,7 +22,7 @@ DRIVES = ("intel-x25-v-40gb", "ocz-vertex-3-120gb", "wd6400aaks")
 
 
 def runs_of(drive: str, arguments: argparse.Namespace, kept: Path) -> list[fc.Run]:
-    """The drive's runs, with one seed after the other."""
+    """The drive's runs, each with another seed."""
     tests = arguments.tests.split(",") if arguments.tests else None
     runs = []
     for seed in range(1, arguments.runs + 1):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A thousand runs of the command during which something goes wrong (tests/fault_runs.py).
+"""Runs the command a thousand times, each time with an injected fault (tests/fault_runs.py).
 
     sudo .venv/bin/python benches/fault_injection.py [RUNS [FIRST]]
 
-Prints how often each fault had each exit code, also when it is interrupted; stops at the first run
-that breaks the contract. Runs are numbered, and their number is their seed: with FIRST several
-processes share a thousand.
+Prints how often each fault led to each exit code, also if the script is interrupted. It stops at
+the first run that breaks the contract. The number of a run is its seed, so that several processes
+can share the thousand runs by different values of FIRST.
 """
 
 import sys

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""How often does `fourcorners gate` fail a build that changed nothing? Prints the tables of
-docs/compare.md.
+"""Counts how often `fourcorners gate` fails a build that changed nothing.
+
+Prints the tables of docs/compare.md.
 
 usage: benches/gate_alarms.py [--builds 1000] [--drive-builds 10]
                               [--file PATH [--size 2GiB] [--file-builds 20]]
 
-Figures that scatter by chance are drawn; simulated drives are held against themselves with other
-seeds, each build against a baseline of its own; and a file against itself, all builds against one
-baseline, one after the other (an hour for 20 of them). Nothing but the file is written.
+The builds are of three kinds. Figures that scatter by chance are drawn at random. Simulated drives
+are compared with themselves under other seeds, each build with a baseline of its own. A file is
+compared with itself, all builds one after the other with one baseline (20 builds take an hour).
+Nothing but the file is written.
 """
 
 import argparse

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Kills runs on simulated drives at random points, resumes them, and compares what comes out with
-runs that were not interrupted. Prints the table of docs/run-folder.md.
+"""Kills runs on simulated drives at random points, resumes them, and compares the results with
+those of uninterrupted runs. Prints the table of docs/run-folder.md.
 
 usage: benches/resume.py [--points 200] [--seed 1] [--scratch DIR] [--jobs 2]
 
-Half of the points are moments, uniform over the run's time; the other half are flushes of files, so
-that the moments in which the folder changes are met as well. One resumed run in three is killed
-again.
+Half of the points are moments, uniform over the run's time. The other half are flushes of files, so
+that runs are also killed while the folder changes. One resumed run in three is killed again.
 """
 
 import argparse
@@ -91,7 +90,7 @@ def _ended(child: int, flags: int) -> int | None:
 
 
 class Flushes:
-    """In the place of ``os.fsync``: counts, and kills the process at one of them."""
+    """Replaces ``os.fsync``: counts the calls, and kills the process at one of them."""
 
     def __init__(self, killed_at: int) -> None:
         self.done, self._killed_at, self._flush = 0, killed_at, os.fsync
@@ -105,7 +104,7 @@ class Flushes:
 
 @dataclass(frozen=True)
 class Whole:
-    """A run that was not interrupted, what it took, and how many flushes it made."""
+    """An uninterrupted run, its duration, and the number of its flushes."""
 
     path: Path
     seconds: float
@@ -113,7 +112,7 @@ class Whole:
 
 
 def phase(path: Path) -> str:
-    """What a killed run was at, by its folder."""
+    """The stage that a killed run had reached, judged by its folder."""
     if path == folder.named_path(path):
         return "after its end"
     if not (path / schema.MANIFEST).exists():
@@ -177,7 +176,7 @@ class Study:
             where = phase(folders[0]) if folders else "before anything was saved"
             self.phases[name][where] += 1
             if where == "before anything was saved":
-                # There is nothing to resume: the next run removes it.
+                # There is nothing to resume, and the next run removes the folder.
                 code, _ = run(["resume", str(folders[0] if folders else out)])
                 self.expect(code == 2, number, f"resume of nothing ended with {code}")
                 arguments = command(drive, tests, out)
@@ -214,7 +213,7 @@ class Study:
         shutil.rmtree(out)
 
     def add(self, other: "Study") -> None:
-        """What another one found."""
+        """Adds the results of another process."""
         for name, counter in other.phases.items():
             self.phases[name] += counter
         self.wrong += other.wrong
@@ -248,7 +247,7 @@ def _job(
     if child == 0:
         study = Study(options.seed + 1000 * job, scratch)
         for number in range(job, options.points, options.jobs):
-            # Every drive has both kinds of points.
+            # Every drive gets both kinds of points.
             name = list(DRIVES)[number // 2 % len(DRIVES)]
             study.point(number, name, references[name])
             print(f"point {number}, {len(study.wrong)} wrong", file=sys.stderr, flush=True)

@@ -239,12 +239,13 @@ fn main() {
         "# Write amplification against theory\n\n\
          Written by `cargo bench -p fourcorners-sim --bench theory -- docs/theory.md`; not edited by \
          hand.\n\n\
-         Random 4 KiB writes on a drive of one pool in steady state; each write passes the whole \
-         model. Spare area is physical over logical size less one, where physical size is all \
-         blocks less the {} that paced collection keeps free on average (free parts of open blocks \
-         counted). The drive enters its steady state at once and is overwritten before measuring. \
-         The theory's values are computed from the formulas in `drive/sim/tests/support/theory.rs` \
-         each time. The standard error is that of ten parts of the measurement.\n\n\
+         The tables are for random 4 KiB writes to a drive of one pool in steady state; each write \
+         passes through the whole model. The spare area is the ratio of the physical to the logical \
+         size, less one. The physical size has all blocks but the {} that paced garbage collection \
+         keeps free on average, including the free parts of open blocks. The drive is placed in its \
+         steady state at once, and is overwritten before the measurement. The theory's values are \
+         computed each time from the formulas in `drive/sim/tests/support/theory.rs`. The standard \
+         error is that of ten parts of the measurement.\n\n\
          ## Greedy, uniform writes\n\n\
          Exact mean field (Desnoyers, SYSTOR 2012; Van Houdt, SIGMETRICS 2013).\n\n{}\n\
          ## First in, first out, uniform writes, 256 pages per block\n\n\
@@ -258,9 +259,9 @@ fn main() {
          ## Skewed writes, greedy, one write frontier, 64 pages per block\n\n\
          No closed form: the theory column is a second, independent page map in memory.\n\n{}\n\
          ## Where theory does not hold\n\n\
-         It speaks of one pool of endlessly many blocks. Few blocks, and dies that collect by \
-         themselves, differ by this much (greedy, 7 % spare, 256 pages per block); superblocks \
-         behave as one pool of larger blocks.\n\n{}",
+         The theory assumes one pool of infinitely many blocks. A drive with few blocks, or with \
+         dies that collect garbage independently, differs from it by this much (greedy, 7 % spare, \
+         256 pages per block). Superblocks behave as one pool of larger blocks.\n\n{}",
         theory::KEPT_FREE,
         greedy(),
         policy(fifo, 256, theory::first_in_first_out),

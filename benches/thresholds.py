@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Changes every numeric constant of analysis/internals by a fifth, and counts what that does.
+"""Changes every numeric constant of analysis/internals by a fifth, and counts the effects.
 
     benches/thresholds.py [--drives 7] [--seed 20261122] [--minutes 15] [--kept FOLDER]
 
 All probes run on hidden drives of the arena (in virtual time; `--kept` keeps the runs for the next
-time). Then each constant is multiplied by 0.8 and by 1.25, one at a time, and those findings are
-estimated again that come out of its module. A finding counts as changed when its verdict is another
-or its value is off by more than 1 %, and as worse when it was right before and is wrong now. Each
-drive gets its share of so many minutes of processor time; what is not reached then, in an order
-drawn anew for each drive, is left out. Prints docs/thresholds.md.
+time). Each constant is then multiplied by 0.8 and by 1.25, one at a time, and the findings that its
+module estimates are estimated again. A finding counts as changed if its verdict differs or its
+value differs by more than 1 %, and as worse if it was right before and is wrong now. The minutes
+of processor time are shared equally among the drives. The constants are tried in an order drawn
+anew for each drive, and those that are not reached in that time are left out. Prints
+docs/thresholds.md.
 """
 
 import argparse
@@ -42,7 +43,7 @@ SAME = 0.01
 DISCRETE = {truth.finding: truth.discrete for truth in TRUTHS}
 
 Answers = dict[str, tuple[str, float | None, bool | None]]
-"""Of each finding its verdict, its value, and whether it is wrong, where the truth is known."""
+"""The verdict and value of each finding, and whether it is wrong where the truth is known."""
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Constant:
 
 
 def modules() -> list[ModuleType]:
-    """All of the package that estimate something."""
+    """All modules of the package that estimate something."""
     names = [one.name for one in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
     return [importlib.import_module(name) for name in names]
 
@@ -92,14 +93,14 @@ def bound(node: ast.stmt) -> Iterator[str]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is one, or a tuple of them; 0 and 1 were not chosen."""
+    """Whether it is a number or a tuple of numbers; 0 and 1 do not count, as nobody chose them."""
     if isinstance(value, tuple):
         return bool(value) and all(map(is_number, value))
     return isinstance(value, int | float) and not isinstance(value, bool) and value not in (0, 1)
 
 
 def scaled(value: Any, factor: float) -> Any:
-    """The value times the factor; whole numbers stay whole, and are another one."""
+    """The value times the factor; whole numbers stay whole, but always change."""
     if isinstance(value, tuple):
         return tuple(scaled(one, factor) for one in value)
     if isinstance(value, int):
@@ -109,7 +110,7 @@ def scaled(value: Any, factor: float) -> Any:
 
 
 def recorded(seed: int, drives: int, folder: Path) -> Iterator[tuple[Run, dict[str, float]]]:
-    """A run of all probes on each drive, and what is true of it."""
+    """A run of all probes on each drive, and the truth about the drive."""
     for index in range(drives):
         hidden = draw(seed, index)
         own = folder / f"{seed}-{index}"
@@ -125,7 +126,7 @@ def recorded(seed: int, drives: int, folder: Path) -> Iterator[tuple[Run, dict[s
 
 
 def ask(measured: Run, names: set[str], true: dict[str, float]) -> Answers:
-    """The findings of these names; none where a constant cannot be what it was made."""
+    """The findings of these names; none if the constant cannot have its changed value."""
     resolver = Resolver(measured)
     answers: Answers = {}
     for name in sorted(names):
@@ -165,7 +166,7 @@ def sources(measured: Run) -> dict[str, set[str]]:
 
 
 def differs(before: tuple[str, float | None, bool | None], after: Any) -> bool:
-    """Whether a finding says something else."""
+    """Whether a finding differs from the one before."""
     if after is None or before[0] != after[0] or (before[1] is None) != (after[1] is None):
         return True
     return before[1] is not None and abs(after[1] - before[1]) > SAME * abs(before[1])
@@ -174,7 +175,7 @@ def differs(before: tuple[str, float | None, bool | None], after: Any) -> bool:
 def change(
     one: Constant, measured: Run, before: Answers, ran: dict[str, set[str]], true: Any
 ) -> None:
-    """Estimates again what comes out of the constant's module, with either factor."""
+    """Estimates the findings of the constant's module again, with each of the two factors."""
     files = {module.__file__ for module in one.places}
     names = {name for name in before if ran[name] & files}
     one.asked += len(names)
@@ -217,7 +218,7 @@ def main() -> None:
 
 
 def document(found: list[Constant], findings: int, drives: int, given: Any) -> str:
-    """The table, those that matter most first."""
+    """The table, with the constants that matter most first."""
     asked = [one for one in found if one.asked]
     matter = [one for one in asked if any(one.changed.values())]
     quiet = sorted(one.title for one in asked if one not in matter)
@@ -253,7 +254,7 @@ def document(found: list[Constant], findings: int, drives: int, given: Any) -> s
 
 
 def shown(value: Any) -> str:
-    """In few characters."""
+    """The value in few characters."""
     if isinstance(value, tuple):
         return ", ".join(map(shown, value)) if len(value) <= 4 else f"{len(value)} numbers"
     return f"{value:.4g}"
