@@ -54,6 +54,22 @@ class ListedRuns(msgspec.Struct):
 
 
 @dataclass(frozen=True)
+class Column:
+    """A column of a result, and its type in Arrow's words."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class QueryDocument:
+    """The result of a query; in its values NaN and infinity are null, and times are text."""
+
+    columns: list[Column]
+    rows: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
 class ListedRun(KeptRun):
     """A run folder, what is written on it, and what its measurements say about claims."""
 

@@ -9,16 +9,19 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from fourcorners.catalog import DescribedDrive, ListedDrives
+from fourcorners.cli.show.runs import CharacterizeDocument
 from fourcorners.comparison.document import ComparisonDocument
 from fourcorners.finding import Findings
-from fourcorners.keeping import ListedRuns
+from fourcorners.importing import ImportDocument
+from fourcorners.keeping import ListedRuns, QueryDocument
 from fourcorners.manifest import Manifest
 from fourcorners.running.explanation import ExplanationDocument
+from fourcorners.running.progress import PrintedMessage, PrintedStatus
 from fourcorners.store.notes import Notes
 from fourcorners.suites.listing import DescribedTest, TestsAndSuites
 from fourcorners.suites.schema import suite_schema
@@ -30,32 +33,39 @@ from fourcorners_validation.arena.studies import (
     SeriesDocument,
     SteadyDocument,
 )
+from fourcorners_validation.reproduction.run import ReproductionDocument
 
 FOLDER = Path(__file__).parents[1] / "fourcorners" / "schemas"
 
 _SEALED = {"sha256": {"type": "string", "description": "Of the document without this field"}}
 
-_DOCUMENTS: dict[str, tuple[type[Any], str, dict[str, Any]]] = {
+_DOCUMENTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "arena-explain": (ProbingDocument, "What fourcorners arena explain --json prints", {}),
     "arena-sentences": (SentenceDocument, "What fourcorners arena sentences --json prints", {}),
     "arena-series": (SeriesDocument, "What fourcorners arena series --json prints", {}),
     "arena-steady": (SteadyDocument, "What fourcorners arena steady --json prints", {}),
+    "characterize": (CharacterizeDocument, "What fourcorners characterize --json prints", {}),
     "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
     "conformance": (ConformanceDocument, "What fourcorners verify exec:COMMAND --json prints", {}),
     "drive": (DescribedDrive, "What fourcorners drives NAME --json prints", {}),
     "drives": (ListedDrives, "What fourcorners drives --json prints", {}),
     "explanation": (ExplanationDocument, "What fourcorners explain --json prints", {}),
     "findings": (Findings, "findings.json of a run folder", _SEALED),
+    "import": (ImportDocument, "What fourcorners import --json prints", {}),
     "notes": (Notes, "notes.json of a run folder", _SEALED),
+    "progress": (PrintedMessage | PrintedStatus, "A line of --progress json on standard error", {}),
+    "query": (QueryDocument, "What fourcorners query --json prints", {}),
+    "reproduction": (ReproductionDocument, "What fourcorners reproduce --json prints", {}),
     "runs": (ListedRuns, "What fourcorners runs --json prints", {}),
     "test": (DescribedTest, "What fourcorners tests NAME --json prints", {}),
     "tests": (TestsAndSuites, "What fourcorners tests --json prints", {}),
     "verification": (VerificationDocument, "What fourcorners verify --json prints", {}),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }
-"""By name: the class, what the document is, and fields that the class leaves to the file."""
+"""By name: the class, or one of several, what the document is, and fields that the class leaves to
+the file."""
 
-_CLOSED = ("arena-sentences", "arena-series")
+_CLOSED = ("arena-sentences", "arena-series", "progress")
 """Documents that have no other fields."""
 
 
@@ -65,34 +75,40 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {**made, "suite": suite_schema()}
 
 
-def _schema(name: str, kind: type[Any], title: str, besides: dict[str, Any]) -> dict[str, Any]:
-    [_], parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    if dataclasses.is_dataclass(kind):
+def _schema(name: str, kind: Any, title: str, besides: dict[str, Any]) -> dict[str, Any]:
+    kinds = get_args(kind) or (kind,)
+    _, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    if finding := parts.get("Finding"):
+        # What the text was made of stays in memory.
+        del finding["properties"]["said"], parts["Said"]
+    if dataclasses.is_dataclass(kinds[0]):
         # It is printed whole, with what is by default.
         for part in parts.values():
             if "properties" in part:
                 part["required"] = list(part["properties"])
                 if name in _CLOSED:
                     part["additionalProperties"] = False
-    own = parts.pop(kind.__name__)
-    if finding := parts.get("Finding"):
-        # What the text was made of stays in memory.
-        del finding["properties"]["said"], parts["Said"]
-    head = {}
-    if "schema" not in own["properties"]:
-        # print_document writes them.
-        head = {"schema": {"const": f"fourcorners/{name}"}, "schema_version": {"const": 1}}
-        own["required"] = [*head, *own["required"]]
+    own = [_named(name, parts.pop(one.__name__), besides) for one in kinds]
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"fourcorners/{name}/1",
-        **own,
-        "title": title,
-        "properties": {**head, **own["properties"], **besides},
+        **({"title": title, "oneOf": own} if len(own) > 1 else {**own[0], "title": title}),
         **({"$defs": parts} if parts else {}),
     }
     plain: dict[str, Any] = _in_plain_words(schema)
     return plain
+
+
+def _named(name: str, own: dict[str, Any], besides: dict[str, Any]) -> dict[str, Any]:
+    """The document with the fields that name it, which print_document writes."""
+    head = {}
+    if "schema" not in own["properties"]:
+        head = {"schema": {"const": f"fourcorners/{name}"}, "schema_version": {"const": 1}}
+    return {
+        **own,
+        "properties": {**head, **own["properties"], **besides},
+        "required": [*head, *own["required"]],
+    }
 
 
 def _in_plain_words(value: Any) -> Any:

@@ -121,8 +121,8 @@ def query(
         sql, *folders, out=out, replace=replace, memory_bytes=memory_bytes, tell=tell
     )
     if json and out is None:
-        columns = [{"name": field.name, "type": str(field.type)} for field in result.schema]
-        print_document("query", {"columns": columns, "rows": result.to_pylist()})
+        columns = [keeping.Column(field.name, str(field.type)) for field in result.schema]
+        print_document("query", keeping.QueryDocument(columns, result.to_pylist()))
     elif out is None:
         show_rows(result)
     return 0
@@ -158,11 +158,12 @@ def import_(
     from fourcorners import importing
     from fourcorners.cli.output import print_document, say
     from fourcorners.cli.show.runs import print_summary
+    from fourcorners.documents import plain
 
     imported = importing.import_(*files, log=log, out=out)
     if json:
-        rows = [{"path": str(run.path), "manifest": run.manifest} for run in imported]
-        print_document("import", {"runs": rows})
+        rows = [importing.ImportedRun(str(run.path), plain(run.manifest)) for run in imported]
+        print_document("import", importing.ImportDocument(rows))
         return 0
     for run in imported:
         if quiet:

@@ -9,20 +9,11 @@ from typing import Any
 from fourcorners import wording
 from fourcorners.cli.options import ProgressForm
 from fourcorners.cli.output import new_console, tell
-from fourcorners.running.progress import Progress, Status
+from fourcorners.running.progress import PrintedMessage, PrintedStatus, Progress, Status
 
 # Between two plain lines within a test: often enough to see that it lives.
 _PLAIN_INTERVAL_S = 15.0
 _JSON_INTERVAL_S = 1.0
-_JSON_FIELDS = (
-    "target",
-    "test",
-    "activity",
-    "fraction",
-    "elapsed_s",
-    "remaining_s",
-    "bytes_per_second",
-)
 
 
 def choose_progress(
@@ -86,14 +77,14 @@ class JsonProgress(Progress):
         self._shown = float("-inf")
 
     def message(self, text: str) -> None:
-        self._print({"message": text})
+        self._print(dataclasses.asdict(PrintedMessage(text)))
 
     def update(self, status: Status) -> None:
         now = time.monotonic()
         if now - self._shown >= _JSON_INTERVAL_S:
             self._shown = now
-            fields = dataclasses.asdict(status)
-            self._print({name: fields[name] for name in _JSON_FIELDS})
+            printed = (one.name for one in dataclasses.fields(PrintedStatus))
+            self._print({name: getattr(status, name) for name in printed})
 
     def _print(self, fields: dict[str, Any]) -> None:
         line = {"schema": "fourcorners/progress", "schema_version": 1, **fields}

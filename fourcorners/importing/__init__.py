@@ -6,7 +6,11 @@ docs/import.md says what is taken over, and what such files do not tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
 
 from fourcorners.errors import UserError, os_reason
 from fourcorners.importing import fio, iometer
@@ -23,6 +27,21 @@ _FILE_BYTES_MAX = 32 * 2**20
 
 _WORKLOADS_MAX = 5_000
 """Of more the analysis and the report would take minutes."""
+
+
+@dataclass(frozen=True)
+class ImportedRun:
+    """A run folder that was made, and its manifest."""
+
+    path: str
+    manifest: Annotated[dict[str, Any], msgspec.Meta(description="As run.schema.json has it")]
+
+
+@dataclass(frozen=True)
+class ImportDocument:
+    """What ``import --json`` prints."""
+
+    runs: list[ImportedRun]
 
 
 def import_(

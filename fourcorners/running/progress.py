@@ -2,6 +2,9 @@
 
 import time
 from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
 
 # How much of the time that a plan was expected to take weighs against what has passed, and how many
 # seconds at least: the first parts of a run are not as the rest.
@@ -9,20 +12,31 @@ _EXPECTED_WEIGHT, _EXPECTED_WEIGHT_S = 0.05, 2.0
 
 
 @dataclass(frozen=True)
-class Status:
-    """Where a run stands. Times are wall-clock seconds, rates are on the target's clock.
+class PrintedMessage:
+    """What is told once, as a sentence."""
 
-    ``bytes_per_second`` is the mean of the workload so far; what is ``current`` is about the last
-    moments, ``None`` before the first ones have passed and where there is no workload.
-    """
+    message: str
+
+
+@dataclass(frozen=True)
+class PrintedStatus:
+    """Where a run stands. Times are wall-clock seconds, rates are on the target's clock;
+    ``bytes_per_second`` is the mean of the workload so far."""
 
     target: str
     test: str
     activity: str
-    fraction: float
+    fraction: Annotated[float, msgspec.Meta(ge=0, le=1)]
     elapsed_s: float
     remaining_s: float
     bytes_per_second: float
+
+
+@dataclass(frozen=True)
+class Status(PrintedStatus):
+    """Where a run stands, and what is ``current``: of the last moments, ``None`` before the first
+    ones have passed and where there is no workload."""
+
     current_bytes_per_second: float | None = None
     current_iops: float | None = None
     current_latency_s: float | None = None

@@ -11,13 +11,35 @@ from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill, Purge, Restore, SteadyWrites, Step, Trim
 from fourcorners.target.open import open_target
 from fourcorners.target.simulated import SimulatedTarget
-from fourcorners_validation.reproduction.checks import CheckRow, check_row
+from fourcorners_validation.reproduction.checks import CheckRow, CheckVerdict, check_row
 from fourcorners_validation.reproduction.experiment import Experiment, Results, SimulatedResult
-from fourcorners_validation.reproduction.figure import FigureRow, figure_row
+from fourcorners_validation.reproduction.figure import FigureRow, Standing, figure_row
 from fourcorners_validation.reproduction.source import SOURCES, Source
 from fourcorners_validation.study import Written
 
 SEED = 1
+
+
+@dataclass(frozen=True)
+class PrintedCheck:
+    """A headline result of a review, and what the simulation shows of it."""
+
+    headline: str
+    claim: str
+    rule: str
+    source: str
+    measured: str
+    standing: Standing
+    verdict: CheckVerdict
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class ReproductionDocument:
+    """What ``reproduce --json`` prints."""
+
+    figures: Sequence[FigureRow]
+    checks: Sequence[PrintedCheck]
 
 
 @dataclass(frozen=True)
@@ -37,18 +59,21 @@ class Reproduction(Written):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The tables as ``reproduction.schema.json`` has them."""
+        """The tables as a :class:`ReproductionDocument`."""
         checks = [
-            {
-                **{name: getattr(row.check, name) for name in ("headline", "claim", "rule")},
-                **{
-                    name: getattr(row, name)
-                    for name in ("source", "measured", "standing", "verdict", "reason")
-                },
-            }
+            PrintedCheck(
+                headline=row.check.headline,
+                claim=row.check.claim,
+                rule=row.check.rule,
+                source=row.source,
+                measured=row.measured,
+                standing=row.standing,
+                verdict=row.verdict,
+                reason=row.reason,
+            )
             for row in self.checks
         ]
-        return {"figures": self.figures, "checks": checks}
+        return vars(ReproductionDocument(self.figures, checks))
 
 
 def run_sources(

@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from fourcorners.catalog.claims import Claim
 from fourcorners.cli.output import new_console, print_document, say, tell
 from fourcorners.errors import EXIT_FAILED, EXIT_INTERRUPTED
+from fourcorners.finding import Finding
 from fourcorners.reporting.explanation import render_explanation
 from fourcorners.reporting.html import write_html
 from fourcorners.reporting.terminal import render_summary
@@ -16,6 +19,31 @@ from fourcorners.store.folder import resume_command
 from fourcorners.writing import OutputError
 
 _STATUS_CODES = {"complete": 0, "failed": EXIT_FAILED, "interrupted": EXIT_INTERRUPTED}
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run folder, its page where it has one, what the run ended with, and what it shows."""
+
+    path: str
+    report: str | None
+    status: Literal["complete", "interrupted", "failed"]
+    findings: Sequence[Finding]
+
+    @classmethod
+    def of(cls, run: Run) -> "EndedRun":
+        """What is printed of a run."""
+        status, page = run.manifest.status, report_of(run)
+        assert status != "running"
+        return cls(str(run.path), None if page is None else str(page), status, run.findings)
+
+
+@dataclass(frozen=True)
+class CharacterizeDocument:
+    """Runs, and the page that shows several side by side."""
+
+    runs: Sequence[EndedRun]
+    comparison: str | None
 
 
 def print_summary(run: Run, published: Sequence[str] = (), claims: Sequence[Claim] = ()) -> None:
@@ -67,21 +95,9 @@ def show_runs(runs: Sequence[Run], out: Path | None, *, json: bool, quiet: bool)
             tell(f"fourcorners: {error}")
             codes, side_by_side = [EXIT_FAILED], None
     if json:
-        print_document(
-            "characterize",
-            {
-                "runs": [
-                    {
-                        "path": str(run.path),
-                        "report": None if (page := report_of(run)) is None else str(page),
-                        "status": run.manifest.status,
-                        "findings": run.findings,
-                    }
-                    for run in runs
-                ],
-                "comparison": None if side_by_side is None else str(side_by_side),
-            },
-        )
+        page = None if side_by_side is None else str(side_by_side)
+        ended = [EndedRun.of(run) for run in runs]
+        print_document("characterize", CharacterizeDocument(ended, page))
     else:
         for run in runs:
             if quiet:
