@@ -1,1 +1,1 @@
-"""What holds the product against the truth; nothing that measures a user's drive needs it."""
+"""Validates the product against known truths; nothing that measures a user's drive needs it."""

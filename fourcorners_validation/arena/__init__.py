@@ -1,1 +1,1 @@
-"""Contests on simulated drives, whose truth is known: :mod:`.steady` judges of steady state."""
+"""Contests on simulated drives, whose truth is known; :mod:`.steady` is that of steady state."""

@@ -1,4 +1,4 @@
-"""Drive files made from numbers: values know how a drive file writes them."""
+"""Drive files made from numbers, written in the units of a drive file."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The frame of the contests: every drive by itself, wherever an executor has room."""
+"""The frame of the contests: each drive is a task of its own for an executor."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -27,8 +27,8 @@ def run_all(
 ) -> list[Result]:
     """The outcomes of ``run_one(seed, index)`` for every index below ``count``, in order.
 
-    ``progress`` is called with how many are done, and how many there are. What ``run_one`` raises
-    is raised as soon as it is known.
+    ``progress`` is called with the number of outcomes so far and with ``count``. An error of
+    ``run_one`` is raised as soon as it is known.
     """
     futures = [executor.submit(run_one, seed, index) for index in range(count)]
     for done, future in enumerate(as_completed(futures), start=1):
@@ -51,8 +51,8 @@ def run_catalog(
 
 @contextmanager
 def measured(hidden: Hidden, suite: Suite | str) -> Iterator[tuple[Run, Path]]:
-    """A run of a suite on a drive, of which the run sees what any drive shows, and the folder that
-    both are in. They last as long as the context."""
+    """A run of a suite on a drive, from which the run gets only what any drive shows, and the
+    folder of both. They exist as long as the context."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{hidden.drive.id}.toml"
         path.write_text(hidden.drive.text, "utf-8")

@@ -49,7 +49,7 @@ DrawnResult = TypeVar("DrawnResult")
 
 
 def _silent(_: str) -> None:
-    """Tells nobody."""
+    """Reports no progress."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class SteadyDocument:
 
 @dataclass(frozen=True)
 class SteadyStudy(Written):
-    """How judges of steady state did on random drives."""
+    """The scores of judges of steady state on random drives."""
 
     seed: int
     traces: tuple[StoppedTrace, ...]
@@ -137,7 +137,7 @@ class SeriesDocument:
 
 @dataclass(frozen=True)
 class SeriesStudy(Written):
-    """How the judge of steady state did on series that were measured on real drives."""
+    """The scores of the judge of steady state on series that were measured on real drives."""
 
     series: tuple[JudgedSeries, ...]
 
@@ -186,7 +186,7 @@ class ProbingDocument:
 
 @dataclass(frozen=True)
 class ProbingStudy(Written):
-    """How right the probes were about drives, which have ``names`` where these were known ones."""
+    """The scores of the probes; the drives have ``names`` if they are known ones."""
 
     seed: int
     scores: tuple[probing.FindingScore, ...]
@@ -208,7 +208,7 @@ class ProbingStudy(Written):
 
     @property
     def wrong(self) -> list[str]:
-        """What was said of known drives and is not so."""
+        """The wrong findings about known drives, in sentences."""
         return probing_document.wrong(self.names, TRUTHS, self.drives)
 
     def to_dict(self) -> dict[str, Any]:
@@ -286,7 +286,7 @@ class SentenceDocument:
 
 @dataclass(frozen=True)
 class SentenceStudy(Written):
-    """Which sentences about drives are true of them."""
+    """The scores of the sentences about drives."""
 
     seed: int
     drives: tuple[saying.JudgedDrive, ...]
@@ -323,21 +323,21 @@ def arena_sentences(
     replace: bool = False,
     tell: Callable[[str], object] = _silent,
 ) -> SentenceStudy:
-    """Holds every sentence that is said of random simulated drives against what is true of them.
+    """Compares every sentence about random simulated drives with the truth about them.
 
     Args:
         drives: how many drives are drawn: 200 by default; kinds take turns.
         catalog: all drives of the catalog instead.
-        runs: the run folders in this folder instead, of whatever target: what their recordings
-            tell.
+        runs: the run folders in this folder instead, of any target; their sentences are compared
+            with their recordings.
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
         write: a folder to write ``sentences-arena.md`` to, or ``sentences-catalog.md``.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
-    Raises :class:`UserError` for what contradicts itself, for what is no run folder, and for a
-    folder that cannot be written to.
+    Raises :class:`UserError` for arguments that contradict each other, for a folder without run
+    folders, and for a folder that cannot be written to.
     """
     if sum((drives is not None, catalog, runs is not None)) > 1:
         raise UserError("use one of --drives, --catalog and --runs")
@@ -369,7 +369,7 @@ def _drawn(
     jobs: int,
     tell: Callable[[str], object],
 ) -> list[DrawnResult]:
-    """What came of each drive: of the catalog's, or of so many that are drawn."""
+    """The outcome of each drive, of the catalog or of a number of drawn ones."""
     progress = _counting(tell, "drives")
     with workers(jobs) as executor:
         if catalog:

@@ -1,4 +1,4 @@
-"""Tables of the contests' documents, and what stands in their cells."""
+"""The tables of the contests' documents, and the figures in their cells."""
 
 import math
 from collections.abc import Iterable, Sequence

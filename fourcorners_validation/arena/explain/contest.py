@@ -1,4 +1,4 @@
-"""The contest: all probes on every hidden drive, and what the findings were worth."""
+"""The contest: all probes run on every hidden drive, and their findings are scored."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile
 SUITE = "explain"
 
 EXACT = 1e-9
-"""Relative error below which two numbers are the same."""
+"""Relative error below which two numbers count as the same."""
 
 
 @dataclass(frozen=True)
 class GradedAnswer:
-    """One finding about one drive. ``value`` is ``None`` where it was not identifiable, and 0 where
-    the question was said not to ``apply``; ``bounds`` says that the interval is a resolution."""
+    """One finding about one drive. ``value`` is ``None`` if it was not identifiable, and 0 if the
+    finding was reported not to ``apply``; ``bounds`` means that the interval is a resolution."""
 
     finding: str
     truth: Figure
@@ -43,7 +43,7 @@ class GradedAnswer:
 
 @dataclass(frozen=True)
 class ProbedDrive:
-    """One drive: what was found, and what went wrong, as sentences."""
+    """One drive, with its findings and a sentence about each failure."""
 
     index: Count
     kind: str
@@ -53,35 +53,35 @@ class ProbedDrive:
 
 @dataclass(frozen=True)
 class FindingScore:
-    """How one finding did. Shares and errors are NaN where there is nothing to count."""
+    """The score of one finding. Shares and errors are NaN where there is nothing to count."""
 
     finding: str
     discrete: bool
     drives: Count
-    """Drives of which it was asked."""
+    """Number of drives for which the finding has a truth."""
     exact: Share
     """Share of right values among the values of things that are there; of discrete findings."""
     error_median: Figure
     error_95: Figure
-    """Of the relative errors; of continuous findings."""
+    """95th percentile of the relative errors; of continuous findings, as the median."""
     coverage: Share
-    """Share of the 90 % intervals that hold the truth, of those that are about chance."""
+    """Share of the 90 % intervals that hold the truth, among those that describe scatter."""
     intervals: Count
-    """How many those are."""
+    """Number of these intervals."""
     bounded: Share
-    """The same of those that lie between two points of a sweep, or are a tolerance."""
+    """The same of intervals between two points of a sweep, and of tolerances."""
     missed: Share
-    """Share of the things that are there and of which was said that they are not."""
+    """Share of the things that are there but were reported as absent."""
     inapplicable: Share
     """Share of "not applicable"."""
     unidentified: Share
     """Share of "not identifiable"."""
     false: Share
-    """Share of the drives without the thing where it was found nevertheless."""
+    """Share of the drives without the thing in which it was found nevertheless."""
 
 
 def run_drive(seed: int, index: int) -> ProbedDrive:
-    """Probes one hidden drive, of which the probes see what any drive shows."""
+    """Probes one hidden drive, from which the probes get only what any drive shows."""
     return _probed(draw(seed, index), index)
 
 
@@ -96,7 +96,7 @@ def _probed(hidden: Hidden, index: int) -> ProbedDrive:
 
 
 def graded(index: int, kind: str, probed: Run, true: Mapping[str, float]) -> ProbedDrive:
-    """What the probes found in a drive, held against what is true of it."""
+    """Compares the probes' findings about a drive with the truth about it."""
     findings = {finding.name: finding for finding in probed.findings}
     failures = tuple(
         f"{test.name}: {test.reason}" for test in probed.manifest.tests if test.status == "failed"
@@ -126,7 +126,7 @@ def _answer(truth: Truth, value: float, finding: Finding | None) -> GradedAnswer
 
 
 def score(truth: Truth, outcomes: Sequence[ProbedDrive]) -> FindingScore:
-    """How the finding did over these drives."""
+    """The score of the finding over these drives."""
     answers = [a for outcome in outcomes for a in outcome.answers if a.finding == truth.finding]
     there = [a for a in answers if a.truth != 0]
     absent = [a for a in answers if a.truth == 0]

@@ -1,4 +1,4 @@
-"""docs/explain-arena.md and explain-catalog.md: how right the probes were."""
+"""docs/explain-arena.md and explain-catalog.md: how often the probes were right."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ HEADER = (
 
 
 def row(score: FindingScore) -> tuple[str, ...]:
-    """One finding, in words."""
+    """The row of one finding."""
     shares = (
         score.exact,
         score.error_median,
@@ -57,7 +57,7 @@ def row(score: FindingScore) -> tuple[str, ...]:
 
 
 def goals(scores: Sequence[FindingScore]) -> list[str]:
-    """What the findings achieve, a sentence for each goal."""
+    """The results of the findings, with a sentence for each goal."""
     held, intervals = all_intervals(scores)
     right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
     lines = [

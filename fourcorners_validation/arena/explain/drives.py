@@ -1,7 +1,7 @@
 """Hidden drives: parameters drawn at random within physical ranges.
 
-Ranges are those of the catalog's drives and of their data sheets (docs/explain.md). Capacities are
-small: what is asked for does not depend on them, and a hundred drives shall be done in minutes.
+The ranges are those of the catalog's drives and of their data sheets (docs/explain.md). Capacities
+are small, because the findings do not depend on them, and a hundred drives should take minutes.
 """
 
 import math
@@ -35,7 +35,7 @@ _US, _MS = 1e-6, 1e-3
 
 @dataclass(frozen=True)
 class Hidden:
-    """One drive, which says itself what is true of it (:mod:`truths`)."""
+    """One drive, which states the truth about itself (:mod:`truths`)."""
 
     kind: str
     drive: DriveFile
@@ -43,7 +43,7 @@ class Hidden:
 
 
 def draw(seed: int, index: int) -> Hidden:
-    """The drive of that number of that seed; kinds take turns."""
+    """The drive with this number for this seed; each kind is drawn in turn."""
     kind = KINDS[index % len(KINDS)]
     chance = np.random.default_rng([seed, index])
     match kind:
@@ -70,9 +70,9 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     unit = min(unit, page)
     user = int(chance.choice([4, 6, 8, 12])) * GIB
     spare = _between(chance, 0.06, 0.40)
-    reserved = 0.04  # Of all flash: bad blocks and tables.
+    reserved = 0.04  # Share of all flash for bad blocks and tables.
     block = page * pages_per_block
-    # Some blocks of each die are kept free for collection and are being written.
+    # Some blocks of each die are kept free for garbage collection, and some are being written.
     blocks = math.ceil((user * (1 + spare) / block / dies / planes + 8 / planes) / (1 - reserved))
     program = _between(chance, 0.3, 2.0) * _MS
     sections: dict[str, dict[str, Any]] = {
@@ -112,10 +112,10 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
             "streams": int(chance.choice([1, 4])),
         }
     if kind != "SLC-cached SSD" and chance.random() < 0.25:
-        # Enough free blocks that what a pause gives shows beyond the write buffer.
+        # Enough free blocks that the gain of a pause is visible beyond the write buffer.
         free = user * min(_between(chance, 0.04, 0.08), 0.5 * spare)
         sections["garbage_collection"] |= {
-            # More than it keeps in use.
+            # More free blocks than the drive keeps while it is in use.
             "idle_free_blocks": 3
             + max(
                 math.ceil(free / block / dies / planes),
@@ -162,7 +162,7 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
         collection["shared_stream"] = True
     if chance.random() < 0.3:
         sections["translation"]["superblock_dies"] = dies
-    # Of large blocks few make up the spare area, and those that are kept free and filled all of it.
+    # Few large blocks make up the spare area; the free ones and the open ones would take all of it.
     needed = math.ceil(user / block / dies / planes) + 3 + collection["burst_blocks"] + 2
     while (used := math.floor(sections["flash"]["blocks_per_plane"] * (1 - reserved))) < needed:
         sections["flash"]["blocks_per_plane"] += 1

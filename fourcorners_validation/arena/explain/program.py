@@ -1,4 +1,4 @@
-"""Programs that simulate drives in the contest: what is true of one is what it says itself."""
+"""Programs that simulate drives in the contest; each states the truth about its own drive."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ def check_program(locator: str) -> None:
 
 
 def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
-    """Probes the drive of one program, which sees what it would see of any user.
+    """Probes the drive of one program, which gets the same requests as from any user.
 
     Raises :class:`UserError` for a program that is no drive, or says no truths, or none that a
     finding is about.
@@ -39,7 +39,7 @@ def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
 
 
 def true_of_program(locator: str, truths: Mapping[str, Any]) -> dict[str, float]:
-    """What a program says of its drive, as numbers by the names of findings."""
+    """The truths that a program states of its drive, as numbers by the names of findings."""
     if not truths:
         raise UserError(
             f'{locator} says no "truths" of its drive, so that there is nothing to grade: see '

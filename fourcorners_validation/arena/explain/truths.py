@@ -1,4 +1,4 @@
-"""What is true of a hidden drive, as the drive says itself, finding by finding."""
+"""The truth about a hidden drive for each finding, as the drive itself states it."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -29,10 +29,10 @@ def _value(finding: Finding) -> float | None:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a finding should say, which the drive knows by the finding's name.
+    """The right answer of a finding, which the drive has under the finding's name.
 
-    ``discrete`` values are right or wrong, the others are off by some percent. ``said`` gives what
-    the finding says, which is its value unless that is in words.
+    ``discrete`` values are right or wrong, the others are off by some percent. ``said`` gives the
+    answer of the finding, which is its value unless the answer is in words.
     """
 
     finding: str
@@ -41,13 +41,13 @@ class Truth:
 
 
 KINDS_TOLD = ("disk", "page-mapped", "block-mapped", "log-block")
-"""Kinds of drives as the story has them, numbered from 1."""
+"""Kinds of drives as the explanation names them, numbered from 1."""
 
 _FLUSHED_BYTES = 4096
-"""Written between two flushes by the probe of durability."""
+"""Bytes that the probe of durability writes between two flushes."""
 
 _LONGEST_S = 1e5
-"""Longest for what is written: bytes end it."""
+"""Longest time of a write; the number of bytes ends it earlier."""
 
 
 def true_of(hidden: Hidden) -> dict[str, float]:
@@ -109,7 +109,7 @@ def _valid_share(target: SimulatedTarget, truths: Mapping[str, float], seed: int
 
 
 _OFF_BY_SOME = "parallel_units"
-"""A whole number that is read off a curve, and off by some percent."""
+"""A whole number that is read from a curve, with an error of some percent."""
 
 TRUTHS = (
     Truth("explanation", True, _kind_told),

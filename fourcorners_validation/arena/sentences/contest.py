@@ -1,4 +1,4 @@
-"""The contest: all sentences about every drive, and which of them are true."""
+"""The contest: checks which of the sentences about every drive are true."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from fourcorners_validation.arena.sentences.page import Page
 from fourcorners_validation.arena.sentences.rules import RULES
 
 _MORE_EVERY = 4
-"""One hidden drive in so many is hammered and filled, too: that takes longer than all else."""
+"""One hidden drive in this many is also hammered and filled, which takes longer than the rest."""
 
 _SHORT = ("four-corners", "queue-depth", "transfer-size", "consistency")
 
 
 @dataclass(frozen=True)
 class JudgedSentence:
-    """One sentence about one drive; ``holds`` is ``None`` where nothing tells."""
+    """One sentence about one drive; ``holds`` is ``None`` if it is undecided."""
 
     name: str
     text: str
@@ -46,7 +46,7 @@ class JudgedDrive:
 
 @dataclass(frozen=True)
 class SentenceScore:
-    """How one sentence did."""
+    """The score of one sentence."""
 
     name: str
     said: Count
@@ -64,7 +64,7 @@ def suite_of(index: int | None = None) -> Suite:
 
 
 def run_drive(seed: int, index: int) -> JudgedDrive:
-    """Says all there is to say about one hidden drive, and judges it."""
+    """Writes all sentences about one hidden drive, and judges them."""
     return _measured(draw(seed, index), suite_of(index), f"hidden drive {index} of seed {seed}")
 
 
@@ -81,14 +81,14 @@ def _measured(hidden: Hidden, suite: Suite, name: str) -> JudgedDrive:
 
 
 def judge_run(path: Path) -> JudgedDrive:
-    """Judges what is said of a run, of whatever target, by its recordings and the page alone."""
+    """Judges the sentences about a run of any target, by its recordings and the page alone."""
     kept = Run(path)
     kind = kept.manifest.target.kind
     return JudgedDrive(path.name, kind, tuple(judge(Page(kept, find(kept)), None)))
 
 
 def judge(page: Page, drive: KnownDrive | None) -> list[JudgedSentence]:
-    """Every sentence of a page, held against its rule and the others."""
+    """Judges every sentence of a page by its rule and by the other sentences."""
     said = []
     clashes = {id(claim): why for claim, why in contradictions(page)}
     for claim in page.claims:
@@ -108,12 +108,12 @@ def judge(page: Page, drive: KnownDrive | None) -> list[JudgedSentence]:
 
 
 def false(outcomes: Iterable[JudgedDrive]) -> list[tuple[JudgedDrive, JudgedSentence]]:
-    """What was said and is not so."""
+    """The false sentences."""
     return [(one, said) for one in outcomes for said in one.said if said.holds is False]
 
 
 def scores(outcomes: Sequence[JudgedDrive]) -> list[SentenceScore]:
-    """How the sentences did: the false ones first, then what was said most."""
+    """The scores of the sentences: false ones first, then the most frequent ones."""
     names = {said.name for one in outcomes for said in one.said}
     counted = []
     for name in names:

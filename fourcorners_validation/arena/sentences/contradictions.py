@@ -30,7 +30,7 @@ _COSTS = {
 }
 
 _ROUNDED = 0.01
-"""Two figures of three digits that are one."""
+"""Whether two figures of three digits are the same figure."""
 
 
 def contradictions(page: Page) -> Iterator[tuple[PageSentence, str]]:
@@ -48,7 +48,7 @@ def contradictions(page: Page) -> Iterator[tuple[PageSentence, str]]:
 
 
 def _costs(page: Page) -> Iterator[tuple[PageSentence, str]]:
-    """One number for what a small request takes, wherever the page has it."""
+    """The page must have one number for the time of a small request."""
     kind = next((claim for claim in page.claims if claim.name.startswith("kind_")), None)
     for operation, names in _COSTS.items():
         said = [
@@ -68,7 +68,7 @@ def _costs(page: Page) -> Iterator[tuple[PageSentence, str]]:
 
 
 def _pauses(page: Page) -> Iterator[tuple[PageSentence, str]]:
-    """Advice of pauses needs a finding that they help."""
+    """Advice to pause needs a finding that pauses help."""
     for claim in page.claims:
         if claim.name != "pauses_do_not_help" and claim.place == "summary":
             advised = re.search(r"\bpauses?\b", claim.text)

@@ -1,7 +1,7 @@
-"""Rules for sentences on how a rate goes on: the consistency test's, and of other long recordings.
+"""Rules for sentences on a rate over time, in the consistency test and other long recordings.
 
-They look at the seconds themselves, with definitions of their own: none of the analysis' thresholds
-or fits is used. Where the drive is known its steady state by theory is a second witness.
+The rules use the seconds themselves, with definitions of their own, and none of the thresholds or
+fits of the analysis. If the drive is known, its theoretical steady state is a second check.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from fourcorners_validation.arena.sentences.ruling import (
 )
 
 EXACT = 0.02
-"""Tolerance of what is counted from the same seconds: figures are told in three digits."""
+"""Tolerance of figures counted from the same seconds, as sentences have three digits."""
 
 SAME_MIN = 0.65
-"""A little below what the analysis calls even: a sentence at its edge is no lie."""
+"""A little below what the analysis calls even: a sentence at its edge is not false."""
 
 STEADY_WITHIN = 0.15
 """Distance of a steady rate from theory's: half as much again as the contest of steady state grants
 (:mod:`fourcorners_validation.arena.steady`), since theory is off by some percent, too."""
 
 SLOPE_SEEN = 0.02
-"""Change from a quarter of a series to the next from which one sees it move."""
+"""Change from a quarter of a series to the next from which a reader sees the rate change."""
 
 STEP_SEEN = 0.2
-"""Change of a level from which one sees a step, and no slow fall."""
+"""Change of a level from which a reader sees a step, and not a slow fall."""
 
 _LONGER_IOS_MAX = 3e6
 """Writes of the longer run that shows whether a drive slows down later: seconds of simulation."""
@@ -165,7 +165,7 @@ def _stopped(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Rulin
 
 
 def _words_of_the_judge(text: str, iops: Floats) -> Ruling:
-    """What is seen to move moves: from a quarter of the series to the next, or a moment ago."""
+    """A rate that is said to change does so: from quarter to quarter, or a moment ago."""
     falling, rising = "still falling" in text, "still rising" in text
     if not (falling or rising) or len(iops) < 16:
         return UNTOLD
@@ -201,7 +201,7 @@ def _fresh_and_last(claim: PageSentence, page: Page) -> tuple[float, float]:
 
 
 def drop(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
-    """The kind that is told by its drop: "from A a second to B, the mean of"."""
+    """The cliffs that a sentence describes by the drop: "from A a second to B, the mean of"."""
     seen, iops = page.findings["consistency_write"].detail, _series(claim, page)
     fresh, after = _fresh_and_last(claim, page)
     said = re.search(
@@ -265,7 +265,7 @@ def _left(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
             rulings.append(require(abs(change - end["change"]) < 0.03, "another change is seen"))
         if one["recording"] in claim.evidence and one["judge"] in claim.text:
             steps = [end for end in one["left"] if abs(end["change"]) > STEP_SEEN]
-            # A step is over, and what follows it counts; a small change is part of a slow fall.
+            # After a step, only what follows it counts; a small change is part of a slow fall.
             since = steps[-1]["noticed_second"] if steps else 0
             rulings.append(_words_of_the_judge(one["judge"], iops[since:]))
     return all_of(*rulings)

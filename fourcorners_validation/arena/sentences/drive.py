@@ -1,5 +1,5 @@
-"""What is true of a simulated drive: what its file says, and measurements of their own in virtual
-time, from states that the run never had."""
+"""The truth about a simulated drive, from its file and from separate measurements in virtual time,
+in states that the run never had."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KnownDrive:
 
     @property
     def is_disk(self) -> bool:
-        """Whether an arm moves in it."""
+        """Whether it is a disk, with an arm that moves."""
         return self.hidden.kind == "disk"
 
     @property
@@ -52,12 +52,12 @@ class KnownDrive:
 
     @cached_property
     def truths(self) -> dict[str, float]:
-        """What the drive says of itself, by finding."""
+        """The truths that the drive states of itself, by finding."""
         return true_of(self.hidden)
 
     @property
     def content_matters(self) -> bool:
-        """Whether it compresses, or stores once what is written twice."""
+        """Whether it compresses or deduplicates data."""
         return bool(self.truths["compression"] or self.truths["deduplication"])
 
     @cached_property
@@ -75,7 +75,7 @@ class KnownDrive:
         return file
 
     def fresh(self, filled_bytes: int | None = None, seed: int = 7) -> SimulatedTarget:
-        """The drive erased, its first bytes filled in sequence, and at rest."""
+        """The drive at rest after it was erased and its first bytes were filled in sequence."""
         target = SimulatedTarget(self.hidden.drive.id, self.hidden.drive, {}, self.hidden.seed)
         for workload in Fill(filled_bytes or target.capacity_bytes).workloads(seed):
             target.run(workload)
@@ -94,7 +94,7 @@ class KnownDrive:
         return self._full.capacity_bytes
 
     def reads(self, block_bytes: int, depth: int, seconds: float = 2.0) -> float:
-        """Random reads a second over all of the full drive, aligned, when it does nothing else."""
+        """Aligned random reads a second over the whole full drive, when it does nothing else."""
         stream = Stream.read("random", block_bytes, queue_depth_per_worker=depth)
         return _rate(self._full, stream, seconds)
 

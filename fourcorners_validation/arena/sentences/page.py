@@ -1,4 +1,4 @@
-"""What a run's findings say, sentence by sentence."""
+"""The sentences of a run's findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PageSentence:
 
 
 class Page:
-    """A run and what is said of it."""
+    """A run and the sentences about it."""
 
     def __init__(self, run: RunData, findings: Sequence[Finding]) -> None:
         self.run = run
@@ -79,7 +79,7 @@ def _claims(finding: Finding) -> Iterator[PageSentence]:
     whole = " ".join(sentence["text"] for sentence in said)
     silent = not said and finding.verdict == "not identifiable"
     if finding.name.startswith(_IN_SENTENCES) and whole != finding.text and not silent:
-        # What stands there beside the sentences that have a name, or in their place.
+        # Text that stands in addition to the named sentences, or in their place.
         yield PageSentence("unnamed", finding.text, finding.name, evidence, detail)
     for sentence in said:
         yield PageSentence(sentence["name"], sentence["text"], finding.name, evidence, detail)

@@ -1,8 +1,8 @@
 """A rule for every sentence: from the recordings that it rests on, and the drive where it is known.
 
-Of a known drive a rate or a time is held against the same suite once more with another seed: what
-chance or one lucky point gave does not come again. What a sentence concludes is held against what
-the drive's file says, or a measurement of its own (:mod:`.drive`).
+If the drive is known, a rate or a time is compared with the same suite under another seed, where a
+value that came from chance or from one lucky point does not come again. A conclusion is compared
+with the drive's file, or with a separate measurement (:mod:`.drive`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AGAIN_WITHIN = 0.15
 than a reader would choose by."""
 
 TAIL_WITHIN = 1.0
-"""The same of the slowest thousandth: twice as long, or half."""
+"""The same for the slowest thousandth of the I/Os: twice as long, or half."""
 
 BARE_WITHIN = 1.0
 """The same of a figure that has no interval, and so does not say how well it would be met again: it
@@ -50,7 +50,7 @@ as the test of recovery has them."""
 
 
 def _again(claim: PageSentence, drive: KnownDrive | None, column: str, within: float) -> Ruling:
-    """The figure in the suite's repetition, or in its interval."""
+    """The figure agrees with the repetition of the suite, or the repetition is in its interval."""
     if drive is None or not claim.evidence:
         return UNTOLD
     row = next((m for (id, _), m in drive.repeated.items() if id == claim.evidence[0]), None)
@@ -67,7 +67,7 @@ def _again(claim: PageSentence, drive: KnownDrive | None, column: str, within: f
 
 
 def _figure(one: Measured, column: str) -> float | None:
-    """What the recording has in a column of the totals."""
+    """The recording's value in a column of the totals."""
     percent = PERCENTILES.get(column)
     value: float | None = (
         getattr(one, column) if percent is None else one.latency_percentile_s(percent)
@@ -145,7 +145,7 @@ def _fastest(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Rulin
 
 
 def _cost(operation: str) -> Rule:
-    """A sentence whose number is what a small request costs."""
+    """A sentence whose number is the cost of a small request."""
 
     def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         row = page.row(claim.evidence[0], operation)
@@ -229,7 +229,7 @@ def _queueing(operation: str, gains: bool) -> Rule:
             else:
                 span, seconds = 8 * 10**9, shallow.elapsed_s
                 span = min(span, drive.capacity_bytes)
-                # That nothing is gained is said of what the sweep had written by then.
+                # "Nothing is gained" is a statement about the volume that the sweep had written.
                 wrote = 0.0 if gains else _written_before(page, deep)
                 rates = [drive.writes_when_fresh(depth, span, seconds, wrote) for depth in depths]
             true = rates[0] / rates[1]
@@ -279,7 +279,7 @@ def _end_is_slow(claim: PageSentence, page: Page, drive: KnownDrive | None) -> R
 
 
 def _pauses(help: bool) -> Rule:
-    """What the page's own findings say of pauses, and what a pause does to the drive."""
+    """Checks the page's own findings on pauses, and the effect of a pause on the drive."""
 
     def rule(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
         probed, tried = page.value("idle_recovery"), page.findings.get("recovery_time")
@@ -339,7 +339,7 @@ def _write_cache(claim: PageSentence, page: Page, drive: KnownDrive | None) -> R
 
 
 def _of_a_host(claim: PageSentence, page: Page, drive: KnownDrive | None) -> Ruling:
-    """What a machine or a volume does: a simulated drive meets none of it."""
+    """Effects of a machine or a volume, which a simulated drive never has."""
     return UNTOLD if drive is None else Ruling(False, "nothing of the kind is simulated")
 
 

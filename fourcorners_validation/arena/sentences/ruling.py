@@ -11,7 +11,7 @@ from fourcorners_validation.arena.sentences.page import Page, PageSentence
 
 @dataclass(frozen=True)
 class Ruling:
-    """``holds`` is ``None`` where what is there does not tell; ``why`` says it of a false one."""
+    """``holds`` is ``None`` if the sentence is undecided; ``why`` is the reason if it is false."""
 
     holds: bool | None
     why: str = ""
@@ -27,7 +27,7 @@ def require(holds: bool, why: str) -> Ruling:
 
 
 def close(said: float, true: float, tolerance: float, what: str) -> Ruling:
-    """True if the two differ by no more than a share."""
+    """True if the two differ by no more than a share of the true value."""
     return require(
         abs(said - true) <= tolerance * abs(true) + 1e-12,
         f"{what} is {true:.4g}, and {said:.4g} is said",
@@ -35,7 +35,7 @@ def close(said: float, true: float, tolerance: float, what: str) -> Ruling:
 
 
 def all_of(*rulings: Ruling) -> Ruling:
-    """False as soon as one is; true if one is and none is false."""
+    """False if any ruling is false; true if one is true and none is false."""
     for ruling in rulings:
         if ruling.holds is False:
             return ruling

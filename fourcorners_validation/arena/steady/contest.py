@@ -1,4 +1,4 @@
-"""The contest: every contestant on every trace of a corpus, and how it did."""
+"""The contest: every contestant judges every trace of a corpus, and is scored."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ TAIL_CHANGE_MAX = 0.03
 """A trace whose long run still changes by more has no known steady value: another is drawn."""
 
 ATTEMPTS_MAX = 8
-"""Of a kind of which every other case has no steady value, one in 256 ends without."""
+"""If every other case of a kind has no steady value, one in 256 ends without one."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class StoppedTrace:
 
 @dataclass(frozen=True)
 class ContestantScore:
-    """How one contestant did on some traces. Errors and ratios are of the traces it stopped; they
-    are NaN where it stopped none."""
+    """The score of one contestant on some traces. Errors and ratios are those of the traces that it
+    stopped; they are NaN if it stopped none."""
 
     contestant: str
     traces: Count
@@ -54,9 +54,9 @@ class ContestantScore:
     time_median: Figure
     """Median of the time over the oracle's."""
     time_total: Figure
-    """All of the time over all of the oracle's."""
+    """The total time over the total of the oracle's."""
     covered: Share
-    """Share of the intervals that hold the truth; NaN for those who give none."""
+    """Share of the intervals that hold the truth; NaN for contestants without intervals."""
 
 
 def run_trace(seed: int, index: int) -> StoppedTrace:
@@ -79,7 +79,7 @@ def run_trace(seed: int, index: int) -> StoppedTrace:
 
 
 def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
-    """How a contestant did on these traces."""
+    """The score of a contestant on these traces."""
     stopped = [
         (stop, outcome.truth)
         for outcome in outcomes
@@ -113,7 +113,7 @@ def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
 
 
 def by_kind(contestant: str, outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ContestantScore]]:
-    """The same for every kind of trace by itself."""
+    """The scores for each kind of trace separately."""
     rows = []
     for kind in KINDS:
         some = [outcome for outcome in outcomes if outcome.kind == kind]

@@ -1,5 +1,5 @@
-"""Who says when a trace is steady: the judge, and the rules that others use. Each is told of a
-trace second by second or round by round, as it would be while a test runs, and stops it."""
+"""The contestants that decide when a trace is steady: the judge, and the rules that others use.
+Each gets a trace second by second or round by round, as while a test runs, and stops it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ MSER_BATCHES_MIN = 10
 
 @dataclass(frozen=True)
 class Stop:
-    """When the test was stopped, and what its steady value was said to be."""
+    """The time at which the test was stopped, and the steady value that the contestant gave."""
 
     seconds: float
     value: float
@@ -36,16 +36,16 @@ class Stop:
 
 
 Contestant = Callable[[Trace], Stop | None]
-"""``None``: it never stopped the test."""
+"""``None`` if it never stopped the test."""
 
 
 def judge_by_seconds(trace: Trace) -> Stop | None:
-    """The judge, told of every second."""
+    """The judge, which gets every second."""
     return _judged(trace, trace.series)
 
 
 def judge_by_rounds(trace: Trace) -> Stop | None:
-    """The judge, told of every round."""
+    """The judge, which gets every round."""
     rounds = len(trace.rate) // trace.round_s
     return _judged(
         trace,
@@ -114,7 +114,7 @@ def fio_by_deviation(trace: Trace) -> Stop | None:
 
 def _fio(trace: Trace, passes: Callable[[Floats], bool]) -> Stop | None:
     seconds = SNIA_ROUNDS * trace.round_s
-    # fio looks every second; a tenth of the window is often enough to find the same end.
+    # fio checks every second; once in a tenth of the window is enough to find the same end.
     for end in range(seconds, len(trace.rate) + 1, max(1, seconds // 10)):
         window = trace.rate[end - seconds : end]
         if passes(window):

@@ -1,4 +1,4 @@
-"""Leaving steady state on the corpus: throttled drives, caches that fill, and drives that stay."""
+"""Departures from steady state: throttled drives, full caches, and drives that stay steady."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from fourcorners_validation.arena.steady.contestants import Stop, by_rounds
 from fourcorners_validation.arena.steady.traces import Trace
 
 CLIFF_SHARE = 0.75
-"""Of the rate of the first rounds, below which the plateau is over."""
+"""Share of the rate of the first rounds below which the plateau is over."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One departure that was planted, or none. Delays are in rounds; ``None`` where nothing was
-    noticed, and negative where something was before it happened."""
+    """One departure that was planted, or none. The delay is in rounds. It is ``None`` if nothing
+    was noticed, and negative if something was noticed before the departure."""
 
     planted: str
     delay_rounds: float | None
@@ -76,7 +76,7 @@ def _judge(planted: str, noticed: Departure | None, begin: int, rounds: int) -> 
 
 
 def _throttled(rest: Floats, begin: int, chance: np.random.Generator) -> Floats:
-    """Slower from a round on: all the time, or on and off as a regulated temperature has it."""
+    """Slower from a round on: all the time, or on and off as when a temperature is regulated."""
     share = chance.uniform(0.4, 0.85)
     active = np.arange(len(rest)) >= begin
     if chance.random() < 0.5:

@@ -74,7 +74,7 @@ def render_markdown(
 
 
 def score_row(row: ContestantScore) -> tuple[str, ...]:
-    """One contestant, in words."""
+    """The row of one contestant."""
     return (
         row.contestant,
         f"{row.stopped} of {row.traces}",
@@ -88,7 +88,7 @@ def score_row(row: ContestantScore) -> tuple[str, ...]:
 
 
 def departure_rows(outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ...]]:
-    """What was noticed of what was planted."""
+    """How many of the planted departures were noticed."""
     rows: list[tuple[str, ...]] = []
     for planted, words in _PLANTED.items():
         watched = [w for outcome in outcomes for w in outcome.watched if w.planted == planted]
@@ -102,7 +102,7 @@ def departure_rows(outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ...]]:
 
 
 def recipe_rows(recipes: Sequence[Compared]) -> list[tuple[str, ...]]:
-    """Both recipes, in words."""
+    """The rows of both recipes."""
     rows: list[tuple[str, ...]] = []
     for words, name in (
         ("two fills, two capacities at random", "customary"),
@@ -133,7 +133,7 @@ def _three(errors: Sequence[float]) -> str:
 
 
 def percent(share: float, *, sign: bool = False) -> str:
-    """A share in percent; empty where there is none."""
+    """A share in percent; empty if it is NaN."""
     if math.isnan(share):
         return ""
     digits = 0 if abs(share) >= 0.1 else 1

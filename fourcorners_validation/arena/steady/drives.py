@@ -32,11 +32,11 @@ class TraceCase:
     drive: DriveFile
     stream: Stream
     filled_share: float
-    """Of the capacity, in sequence, before the test begins."""
+    """Share of the capacity that is filled in sequence before the test begins."""
     used_capacities: float
     """Capacities written by the same stream before the test begins."""
     test_capacities: float
-    """Capacities written in the test: so much that its end is the long run."""
+    """Capacities written in the test: enough that its end is the long run."""
     seed: int
 
 
@@ -129,7 +129,7 @@ class _Flash:
     @property
     def blocks_of_a_die(self) -> int:
         block_mib = self.page_kib * self.pages_per_block / 1024
-        # Three blocks of a die are kept free for collection, and one or two are being written.
+        # Three blocks of a die are kept free for collection, and one or two are open for writing.
         needed = self.user_mib * (1 + self.spare) / block_mib / self.dies + 6
         return math.ceil(needed / (1 - self.reserved))
 

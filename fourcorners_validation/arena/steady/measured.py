@@ -1,6 +1,6 @@
-"""The judge on rates over time that were measured on real drives, and what came after.
+"""Compares the judge's verdicts on rates measured on real drives with what came after.
 
-The folder of series is such as the data of SSD-iq (PVLDB 18(11), 2025) make: an index, and a file
+The folder of series has the form of the data of SSD-iq (PVLDB 18(11), 2025): an index, and a file
 for each series.
 """
 
@@ -41,13 +41,13 @@ _COLUMNS = ("seconds", "drive_writes", "write_iops")
 
 @dataclass(frozen=True)
 class MeasuredSeries:
-    """Rates of one drive under one workload."""
+    """The rates of one drive under one workload."""
 
     device: str
     workload: str
     series: Series
     filled: float
-    """Share of the drive that was filled before, and is written."""
+    """Share of the drive that was filled before the series, and that the series writes."""
     is_fill: bool
     """Whether this is a sequential fill of an empty drive."""
 
@@ -69,7 +69,7 @@ class MeasuredSeries:
 
 @dataclass(frozen=True)
 class Cut:
-    """What the judge says of a series that is cut off."""
+    """The judge's verdict on a series that is cut off."""
 
     share: Annotated[float, msgspec.Meta(gt=0, le=1)]
     settled: bool
@@ -96,7 +96,7 @@ class SeriesRow:
 
 @dataclass(frozen=True)
 class JudgedSeries:
-    """A series, what the judge says at each cut, and its cliff."""
+    """A series, the judge's verdict at each cut, and the series' cliff."""
 
     measured: MeasuredSeries
     cuts: tuple[Cut, ...]
@@ -143,8 +143,8 @@ def read_folder(folder: Path) -> list[MeasuredSeries]:
 def judge_series(measured: MeasuredSeries) -> JudgedSeries:
     """Lets the judge stop a series at every cut.
 
-    It is told what the operator knows: the drive's capacity, which part of it was filled, and
-    that the rest was discarded, so that it is spare area.
+    The judge gets what the operator knows: the drive's capacity, which part of it was filled, and
+    that the rest was discarded and is therefore spare area.
     """
     final = _rate(measured.series, 1 - LAST_SHARE)
     span_bytes = measured.filled * CAPACITY_BYTES
@@ -180,7 +180,7 @@ def judge_series(measured: MeasuredSeries) -> JudgedSeries:
 
 @dataclass(frozen=True)
 class MeasuredScore:
-    """How the judge did on series of real drives."""
+    """The judge's score on series of real drives."""
 
     series: Count
     cuts: Count
@@ -225,7 +225,7 @@ def score_measured(judged: Sequence[JudgedSeries]) -> MeasuredScore:
 
 
 def _rate(series: Series, from_share: float) -> float:
-    """Mean rate of what follows a share of the bytes."""
+    """Mean rate after a share of the bytes."""
     written = np.cumsum(series.written_bytes)
     last = written >= from_share * written[-1]
     return float(np.average(series.value[last], weights=series.duration_s[last]))

@@ -1,5 +1,5 @@
-"""Ways to precondition a drive, on drives of the corpus: what each writes, and whether the state
-that they reach is the same."""
+"""Compares recipes for preconditioning on drives of the corpus: the volume that each writes, and
+whether they reach the same state."""
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from fourcorners_validation.arena.steady.contest import ATTEMPTS_MAX, TAIL_CHANG
 from fourcorners_validation.arena.steady.drives import TraceCase, draw
 from fourcorners_validation.arena.tables import Figure
 
-# What reviews and SNIA do before they measure.
+# The preconditioning of reviews and of SNIA.
 CUSTOMARY_FILLS = 2
 CUSTOMARY_CAPACITIES = 2.0
 """SNIA's workload-independent preconditioning writes the capacity twice in sequence; to write it

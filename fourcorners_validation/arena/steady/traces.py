@@ -1,4 +1,4 @@
-"""Traces: what a host would see of a drive, and what is true of it."""
+"""Traces: the rates that a host would measure on a drive, and the truth about the drive."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ class Trace:
 
     @property
     def series(self) -> Series:
-        """What the judge is told."""
+        """The input of the judge."""
         return Series.of_seconds(self.rate, self.written_bytes)
 
 
@@ -87,7 +87,7 @@ def simulate(case: TraceCase) -> Trace:
 
 
 def _noise(chance: np.random.Generator, seconds: int, share: float) -> Floats:
-    """Factors of mean 1: noise with a memory of some seconds, and now and then a stall."""
+    """Factors of mean 1: noise correlated over some seconds, with occasional stalls."""
     if share == 0.0:
         return np.ones(seconds)
     memory = float(chance.choice([0.0, 0.7, 0.95]))

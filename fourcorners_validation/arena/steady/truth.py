@@ -1,4 +1,4 @@
-"""What is true of a trace: its long run, when it begins, and what an oracle needs to tell it."""
+"""The truth about a trace: its long run, its beginning, and the time that an oracle needs."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,19 @@ from fourcorners.recording.arrays import Floats
 from fourcorners_validation.arena.steady.traces import Trace
 
 TAIL = 0.4
-"""Last share of the bytes of a trace that are its long run."""
+"""Share of the bytes of a trace, at its end, that are its long run."""
 
 TOLERANCE = 0.02
 """Error of the mean that the oracle may have."""
 
 STEADY_WITHIN = 0.10
-"""Distance from the long run within which the drive is said to be in it: half of SNIA's range."""
+"""Distance from the long run within which the drive counts as steady: half of SNIA's range."""
 
-# As many as SNIA's window has.
+# As many rounds as SNIA's window has.
 ROUNDS_MIN = 5
 
 COARSE = 0.25
-"""Capacities written in a window that tells the transient from the wandering of a steady drive."""
+"""Window, in capacities written, that separates the transient from a steady drive's drift."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TraceTruth:
 
 
 def truth_of(trace: Trace) -> TraceTruth:
-    """Looks at the whole trace, and at what lies under its noise."""
+    """Finds the truth from the whole trace, with and without the host's noise."""
     seconds = len(trace.rate)
     written = np.cumsum(trace.written_bytes)
     tail = int(np.searchsorted(written, (1 - TAIL) * written[-1]))
