@@ -21,6 +21,7 @@ from fourcorners.importing import ImportDocument
 from fourcorners.keeping import ListedRuns, QueryDocument
 from fourcorners.manifest import Manifest
 from fourcorners.running.explanation import ExplanationDocument
+from fourcorners.running.preview import PlanDocument
 from fourcorners.running.progress import PrintedMessage, PrintedStatus
 from fourcorners.store.notes import Notes
 from fourcorners.suites.listing import DescribedTest, TestsAndSuites
@@ -53,6 +54,7 @@ _DOCUMENTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "findings": (Findings, "findings.json of a run folder", _SEALED),
     "import": (ImportDocument, "What fourcorners import --json prints", {}),
     "notes": (Notes, "notes.json of a run folder", _SEALED),
+    "plan": (PlanDocument, "Output of run, characterize and explain with --dry-run --json", {}),
     "progress": (PrintedMessage | PrintedStatus, "A line of --progress json on standard error", {}),
     "query": (QueryDocument, "What fourcorners query --json prints", {}),
     "reproduction": (ReproductionDocument, "What fourcorners reproduce --json prints", {}),

@@ -1,10 +1,14 @@
 """What a run will do, before it does: steps, time, what is written, what is destroyed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+import msgspec
 
 from fourcorners import wording
+from fourcorners.documents import Count, Seed
 from fourcorners.running.resume_point import longest_stretch_s
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.suite import Suite, SuitePlan
@@ -14,18 +18,70 @@ from fourcorners.target.open import examine_new_file, is_simulated, open_target
 from fourcorners.target.target import Target
 
 
-def preview(
-    plan: SuitePlan, locator: str, name: str, purge_plan: str | None = None
-) -> dict[str, Any]:
-    """A plan as plain data.
+class PlannedPhase(TypedDict):
+    """Steps, then measurements, both in words; ``times`` counts the phases that are the same."""
+
+    preparation: list[str]
+    measurements: list[str]
+    repeated: str | None
+    seconds: float
+    times: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class PlannedTest(TypedDict):
+    """What one test will do, or why it is skipped."""
+
+    name: str
+    title: str
+    source: str
+    purpose: str
+    parameters: Mapping[str, str]
+    skip_reason: str | None
+    seconds: float
+    drive_writes: float
+    phases: list[PlannedPhase]
+
+
+class Interruption(TypedDict):
+    """The time that an interruption of a real drive's run can cost at most, and the test in
+    which."""
+
+    seconds: float
+    title: str
+
+
+class Plan(TypedDict):
+    """What a run will do on one target.
 
     ``seconds`` are estimates on the target's clock, at 200 MB/s for what is not bounded by time;
     ``drive_writes`` is what is written over the capacity, at most; at the same rate where only time
     bounds it.
-    ``interruption`` is the time that one can cost at most, and in which test.
     """
+
+    target: str
+    name: str
+    suite: str
+    scale: float
+    seed: Seed
+    seconds: float
+    written_bytes: Count
+    drive_writes: float
+    destroys: str
+    interruption: Interruption | None
+    tests: list[PlannedTest]
+
+
+@dataclass(frozen=True)
+class PlanDocument:
+    """What runs will do, on each target."""
+
+    plans: Sequence[Plan]
+
+
+def preview(plan: SuitePlan, locator: str, name: str, purge_plan: str | None = None) -> Plan:
+    """A plan as plain data."""
     capacity = plan.subject.capacity_bytes
-    tests = [
+    tests: list[PlannedTest] = [
         {
             "name": test.name,
             "title": test.title,
@@ -64,7 +120,7 @@ def preview_opening(
     filled_share: float,
     seed: int,
     check: CheckSubject | None,
-) -> dict[str, Any]:
+) -> Plan:
     """:func:`preview` of a target by the arguments of :func:`open_target`; a file that this would
     make is not made."""
     locator = str(opening["locator"])
@@ -107,12 +163,12 @@ def lost_at_most(tests: Sequence[Test], target: Target) -> str:
     return "" if cost is None else f"; {done_again(cost)}"
 
 
-def done_again(cost: dict[str, Any]) -> str:
-    """What an interruption costs, in words; ``cost`` as a plan's ``interruption`` has it."""
+def done_again(cost: Interruption) -> str:
+    """What an interruption costs, in words."""
     return f"at most {wording.clock(cost['seconds'])} of it are then done again ({cost['title']})"
 
 
-def _interruption(tests: Sequence[Test], kind: str) -> dict[str, Any] | None:
+def _interruption(tests: Sequence[Test], kind: str) -> Interruption | None:
     """The longest stretch that an interruption can cost, and its test; nothing of a simulated
     drive, whose state is saved every two minutes."""
     if kind == "simulated" or not tests:
@@ -121,20 +177,20 @@ def _interruption(tests: Sequence[Test], kind: str) -> dict[str, Any] | None:
     return {"seconds": round(longest_stretch_s(worst), 3), "title": worst.title}
 
 
-def _phases(test: Test, plan: SuitePlan) -> list[dict[str, Any]]:
+def _phases(test: Test, plan: SuitePlan) -> list[PlannedPhase]:
     """Phase by phase; those that only repeat the one before are counted with it."""
-    phases: list[dict[str, Any]] = []
+    phases: list[PlannedPhase] = []
     for phase in test.phases:
         one = _phase(phase, plan)
         last = phases[-1] if phases else None
-        if last is not None and all(last[key] == one[key] for key in one if key != "times"):
+        if last is not None and {**last, "times": 1} == one:
             last["times"] += 1
         else:
             phases.append(one)
     return phases
 
 
-def _phase(phase: Phase | Adaptive, plan: SuitePlan) -> dict[str, Any]:
+def _phase(phase: Phase | Adaptive, plan: SuitePlan) -> PlannedPhase:
     return {
         "preparation": [step.describe(plan.subject) for step in phase.preparation],
         "measurements": [measurement.label for measurement in phase.measurements],

@@ -1,27 +1,26 @@
 """What would be done on targets."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.padding import Padding
 from rich.text import Text
 
 from fourcorners import wording
 from fourcorners.cli.output import new_console, print_document
-from fourcorners.running.preview import done_again
+from fourcorners.running.preview import Plan, PlanDocument, done_again
 
 
-def show_plans(plans: Sequence[dict[str, Any]], *, json: bool) -> int:
+def show_plans(plans: Sequence[Plan], *, json: bool) -> int:
     """Plans as :func:`fourcorners.running.preview.preview` gives them; returns 0."""
     if json:
-        print_document("plan", {"plans": plans})
+        print_document("plan", PlanDocument(plans))
     else:
         for one in plans:
             _show(one)
     return 0
 
 
-def _show(plan: dict[str, Any]) -> None:
+def _show(plan: Plan) -> None:
     """What would be done on one target, for people."""
     console = new_console()
 
