@@ -1,4 +1,4 @@
-"""Bytes accepted since the start of a burst: what a histogram of latencies says of it."""
+"""The bytes accepted since the start of a burst, from a histogram of latencies."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from fourcorners.analysis.source import Measured, RunData
 from fourcorners.recording.arrays import Floats
 
 BUCKET = 1e-3
-"""Width of a histogram's buckets over the time that they are of: no curve is finer."""
+"""The width of a histogram's buckets over their latency: no curve is finer."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Bytes that were complete by when, in the mean of the bursts; ascending, shape (points,).
+    """The bytes that were complete at each time, in the mean of the bursts; ascending, with shape
+    (points,).
 
-    All requests of a burst are due at once and their latencies count from then, so the histogram
-    of latencies is the curve, as finely as its buckets are (0.1 %).
+    All requests of a burst are due at once, and their latencies count from then. Therefore the
+    histogram of latencies is the curve, with the resolution of its buckets (0.1 %).
     """
 
     seconds: Floats
     count_bytes: Floats
 
     def seconds_at(self, count_bytes: Floats) -> Floats:
-        """When so many bytes were complete, between points in proportion."""
+        """The times at which so many bytes were complete, interpolated between points."""
         seconds: Floats = np.interp(
             count_bytes, np.append(0.0, self.count_bytes), np.append(0.0, self.seconds)
         )
         return seconds
 
     def rate(self, low_bytes: float, high_bytes: float) -> float:
-        """Rate, in bytes per second, between two amounts."""
+        """The rate, in bytes per second, between two amounts of bytes."""
         low_s, high_s = self.seconds_at(np.array([low_bytes, high_bytes]))
         return (high_bytes - low_bytes) / max(float(high_s - low_s), 1e-9)
 

@@ -1,9 +1,9 @@
 """Findings ``flush_cost``, ``volatile_write_cache`` and ``power_loss_protection``.
 
-A cache that loses its content makes writes fast, and flushes and forced writes slow: they wait for
-the medium. One behind capacitors makes all of them fast. Without a cache all writes wait, and a
-flush finds nothing to do. A read waits for the medium in any case; but not one of what was written
-right before it and is still in a buffer.
+A volatile cache makes writes fast, but flushes and FUA writes slow, because they wait for the
+medium. A cache with power-loss protection makes all of them fast. Without a cache all writes wait,
+and a flush has nothing to do. A read always waits for the medium, unless its data was just written
+and is still in a buffer.
 """
 
 from __future__ import annotations
@@ -39,29 +39,30 @@ _WAYS = {
 _FLUSHES = pick(TEST, "flush", kind="flushed")
 
 _FORCED_SLOWER_MIN = 2.0
-"""Forced writes over plain ones, from which plain ones do not wait for the medium."""
+"""If FUA writes take at least so many times as long as plain ones, plain writes do not wait for the
+medium."""
 
 _FORCED_ALIKE_MAX = 1.3
-"""The same up to which they are alike."""
+"""If FUA writes take at most so many times as long as plain ones, both are alike."""
 
 _MEDIUM_MIN, _MEMORY_MAX = 0.8, 0.5
-"""Time over that of a read of any place, from which a read, or a write, waits for the medium, and
-up to which a read does not."""
+"""A read or a write waits for the medium if it takes at least the first share of the time of a
+random read; a read that takes at most the second share does not."""
 
 _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
-"""Time of a write over that of a read from a cache, up to which it is complete in a buffer, and
-from which it waits for the medium."""
+"""A write completes in a buffer if it takes at most so many times as long as a read from a cache.
+It waits for the medium if it takes at least as many times as the second value."""
 
 _ROUNDS_DIFFER = 4.0
 """If the uncertainty between rounds is at least this many times that of single flushes, the former
 is used."""
 
 _TOLERANCE = 0.01
-"""Of what a flush costs, where its rounds agree as closely: docs/explain.md."""
+"""The tolerance of the cost of a flush where its rounds agree this closely: docs/explain.md."""
 
 
 def flush_cost(view: View) -> Answer | None:
-    """What a flush after a small write takes."""
+    """Finds the time of a flush after a small write."""
     if not _WAYS["plain"](view):
         return None
     usual, rounds = view.once(_usual), _FLUSHES(view)
@@ -83,12 +84,12 @@ def flush_cost(view: View) -> Answer | None:
 
 
 def is_volatile(view: View) -> Answer | None:
-    """Whether what was written, and not flushed, is lost with the power."""
+    """Finds whether data that was written but not flushed is lost when power fails."""
     return _told(view, 0)
 
 
 def is_protected(view: View) -> Answer | None:
-    """Whether a write is durable in a buffer that keeps its content."""
+    """Finds whether the write buffer keeps its content when power fails."""
     return _told(view, 1)
 
 
@@ -106,7 +107,7 @@ def _told(view: View, which: int) -> Answer | None:
 
 
 def _usual(view: View) -> Mapping[str, float] | None:
-    """Median time of each kind of request; ``None`` where some were not carried out."""
+    """The median time of each kind of request; ``None`` where some kind was not carried out."""
     times = {kind: [_service_s(m) for m in points(view)] for kind, points in _WAYS.items()}
     if not _FLUSHES(view) or not all(times.values()):
         return None
@@ -122,8 +123,8 @@ def _detail(view: View, usual: Mapping[str, float]) -> dict[str, object]:
 
 
 def _service_s(m: Measured) -> float:
-    """Median time of a request. Where a drive cannot keep the pace, requests wait for the ones
-    before them as well: then the time from one completion to the next."""
+    """The median time of a request. If the drive cannot keep the pace, requests also wait for the
+    ones before them; then this is the time from one completion to the next."""
     return min(m.latency_percentile_s(50) or 0.0, (m.elapsed_s or math.inf) / max(m.ios, 1))
 
 
@@ -140,7 +141,8 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
             buffered = written <= _MEMORY_MAX * read
             waits = written >= _MEDIUM_MIN * read
         else:
-            # A cache for reads has it in any case, and shows what a command takes without a medium.
+            # A read cache has the data in any case, and shows the time of a command without the
+            # medium.
             shown = say("durability.times_cached", times=shown, cached=cached)
             buffered = plain <= _AS_MEMORY_MAX * cached
             waits = plain >= _SLOWER_MIN * cached
@@ -157,7 +159,7 @@ def _latencies_s(run: RunData, m: Measured) -> npt.NDArray[np.float64]:
 
 
 def _half_width(values: npt.NDArray[np.float64]) -> float:
-    """Of the interval of a mean."""
+    """Half the width of the 90 % interval of the mean."""
     if len(values) < 2:
         return math.inf
     return two_sided_t(len(values) - 1) * float(values.std(ddof=1)) / math.sqrt(len(values))

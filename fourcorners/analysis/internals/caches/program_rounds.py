@@ -1,8 +1,8 @@
-"""Rounds of a drive's dies, in the curve of what a burst is accepted.
+"""The rounds of a drive's dies, in the curve of the bytes accepted during a burst.
 
-Once its buffer is full, a drive takes as much as its dies have programmed. All of them take up
-work at about the same time and need as long for it, so the curve climbs in steps that repeat: so
-many bytes in a period, above the line of the mean rate and below it by turns.
+Once its buffer is full, a drive accepts as much as its dies have programmed. All dies begin at
+about the same time and take equally long. Therefore the curve climbs in periodic steps, and lies
+above and below the line of the mean rate in alternation.
 """
 
 from __future__ import annotations
@@ -15,31 +15,33 @@ from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve
 from fourcorners.recording.arrays import Floats
 
 _WINDOWS_S = (0.012, 0.04, 0.12, 0.4)
-"""Times after the buffer is full in which a period is looked for, the shortest first: the curve is
-finer the earlier it is."""
+"""The windows after the buffer is full in which a period is searched. The shortest comes first,
+because the early part of the curve is finer."""
 
 _COARSE_STEPS = 3
-"""Buckets that the dies have to be ahead of the mean, and behind, for a step to be no bucket's."""
+"""A step must rise by so many buckets of the histogram, or it may come from the buckets."""
 
 _PERIOD_MIN_S = 0.2e-3
-"""Programs take longer: what repeats faster are single rows, which something before the dies brings
-one by one."""
+"""Programs take longer than this: shorter periods are those of single rows, which something before
+the dies delivers one by one."""
 
 _PLACES = 1500
-"""In a window: some 20 to the shortest period that a window has to repeat."""
+"""The number of points in a window; some 20 of them lie in the shortest period that can repeat."""
 
 _PERIODS_MIN = 3
-"""In a window."""
+"""A window must contain at least so many periods."""
 
 _REPEATS_MAX, _MOVES_MIN = 0.15, 0.5
-"""Variance of what the curve gains in a period, over the most in a shorter time, up to which it
-repeats itself; and that most, over what chance would make it, from which there are steps."""
+"""The curve repeats itself if the variance of its gain in a period is below the first share of the
+largest variance in shorter times. There are steps if this largest variance is above the second
+value, over what chance would make it."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """A period; where the curve is just before it climbs: the least bytes above the line of the
-    drain rate through zero, at which time; the mean of them, and how far they rise."""
+    """The period of the rounds with its resolution, and the bytes above the line at the drain rate
+    through zero: their minimum, just before the curve climbs, and its time; their mean; and their
+    rise from minimum to maximum."""
 
     period_s: float
     resolution_s: float
@@ -53,16 +55,16 @@ def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None
     """The steps of a curve, if they repeat.
 
     Args:
-        curve: of a burst.
-        drain_rate: bytes per second, once the buffer is full.
-        full_s: when that is.
+        curve: the curve of a burst.
+        drain_rate: the rate in bytes per second once the buffer is full.
+        full_s: the time at which the buffer is full.
     """
     times, count = np.append(0.0, curve.seconds), np.append(0.0, curve.count_bytes)
     for window_s in _WINDOWS_S:
         if full_s + window_s > float(times[-1]):
             return None
         places = np.linspace(full_s, full_s + window_s, _PLACES)
-        # What is complete just before each place.
+        # The bytes that are complete just before each place.
         above = count[np.searchsorted(times, places) - 1] - drain_rate * places
         step_s = window_s / (_PLACES - 1)
         lag = _period(above)
@@ -80,7 +82,7 @@ def find_rounds(curve: Curve, drain_rate: float, full_s: float) -> Rounds | None
 
 
 def _period(above: Floats) -> int | None:
-    """The least lag at which the series repeats itself, having moved in between."""
+    """The least lag at which the series repeats itself after it has moved in between."""
     lags = np.arange(1, len(above) // _PERIODS_MIN)
     moves = np.array([np.var(above[lag:] - above[:-lag]) for lag in lags])
     most = np.maximum.accumulate(moves)

@@ -1,13 +1,12 @@
 """Findings ``read_ahead``, ``read_ahead_streams``, ``read_ahead_bytes`` and ``read_cache_bytes``
 from reads that may come out of memory.
 
-A drive that reads ahead has the next small read of a sequence in memory before it is asked for. A
-disk goes on reading behind a read while it has nothing else to do: after a pause a read some
-distance on is there if the distance is not more than it reads ahead (Worthington, Ganger, Patt and
-Wilkes, SIGMETRICS 1995). Of more sequences side by side than it has segments of memory for, each
-takes the place of another one's before that comes again. Memory that keeps what was read makes the
-second time over a region faster, up to its size; read in a fixed order, a larger region pushes
-everything out before it comes again.
+A drive that reads ahead has the next small read of a sequence in memory before the host issues it.
+A disk that is idle after a read goes on reading: after a pause, a read at some distance is in
+memory if the disk reads that far ahead (Worthington, Ganger, Patt and Wilkes, SIGMETRICS 1995). If
+there are more sequences at a time than segments of memory, each sequence evicts the segment of
+another one before that is needed. A read cache makes the second pass over a region faster, up to
+the size of the cache. A larger region in a fixed order evicts all its data before the next pass.
 """
 
 from __future__ import annotations
@@ -29,38 +28,40 @@ ALONE = pick(
     "read",
     without=(PointAxis.SENTINEL, PointAxis.REGION, PointAxis.SEQUENCES, PointAxis.DISTANCE),
 )
-"""Small reads in sequence and at random, and random ones as large as those that are made again."""
+"""Small sequential and small random reads, and random reads as large as those of the regions that
+are read again."""
 
 SIDE_BY_SIDE = pick(TEST, "read", PointAxis.SEQUENCES)
 AGAIN = pick(TEST, "read", PointAxis.REGION)
 PAUSED = pick(TEST, "read", PointAxis.DISTANCE)
 
 _AHEAD_GAIN = 1.15
-"""Random over sequential time of a small read from which a drive reads ahead."""
+"""From this ratio of random to sequential time of a small read on, a drive reads ahead."""
 
 _HITS = 0.8
-"""Share of the reads in memory from which all sequences are read ahead of: the first reads of each
-are not, and of one sequence more than are read ahead of, one in so many is not."""
+"""From this share of reads in memory on, the drive reads ahead of all sequences. The first reads of
+a sequence are never in memory, and of one sequence too many, one in so many reads is not."""
 
 _ALL, _NOT_ALL = 0.9, 0.8
-"""Share of the reads of a single sequence from which all are in memory, and up to which only what
-lies beside other reads is: of four reads of a page, three."""
+"""From the first share of the reads of a single sequence on, all are in memory. Up to the second,
+only reads of a page that was just read are: three of the four reads of a page."""
 
 _DISTANT_HITS = 0.7
-"""Share of reads at a distance that are in memory from which a disk reads so far; the first never
-is, and others only if other sequences take turns."""
+"""A disk reads ahead up to a distance if more than this share of the reads at the distance are in
+memory. The first read never is, and others are only if other sequences take turns."""
 
 _AGAIN_GAIN = 1.3
-"""Random time over that of a region read thrice from which two of three passes came out of memory;
-they would take a third of the time if memory took none."""
+"""From this ratio on, of the time of a random read to that of a read of a region read three times,
+two of three passes came from memory. The ratio would be 3 if memory took no time."""
 
 _REFINED = 1.07
-"""Ratio of what is not kept to what is, from which no region between them is read."""
+"""Up to this ratio of the smallest region that is not kept to the largest that is, no region
+between them is read."""
 
 
 @dataclass(frozen=True)
 class _Alone:
-    """Reads of no region: mean times."""
+    """The reads outside the regions, with their mean times."""
 
     sequential: Measured
     random: Measured
@@ -76,7 +77,7 @@ class _Alone:
 
 
 def _alone(view: View) -> _Alone | None:
-    """``None`` where they were not measured."""
+    """The reads outside the regions; ``None`` where they were not measured."""
     points = sorted(ALONE(view), key=lambda m: m.block_bytes or 0)
     random = [m for m in points if m.point.get("pattern") == "random"]
     sequential = [m for m in points if m.point.get("pattern") == "sequential"]
@@ -86,8 +87,9 @@ def _alone(view: View) -> _Alone | None:
 
 
 def reads_ahead(view: View) -> Answer | None:
-    """Whether reads in sequence are quicker than at random; where memory keeps what was read, with
-    what lies beside it, whether nearly all are, and not only those of what was read beside."""
+    """Finds whether sequential reads are faster than random ones. If the drive caches what it reads
+    with the rest of the page, nearly all sequential reads must be fast, not only those of the rest
+    of a page."""
     alone = view.once(_alone)
     if alone is None:
         return None
@@ -111,8 +113,8 @@ def reads_ahead(view: View) -> Answer | None:
 
 
 def streams(view: View) -> Answer | None:
-    """How many sequences at a time are read ahead of: the most of which each finds its next read
-    in memory."""
+    """Finds how many sequences the drive reads ahead of at a time: the largest number with which
+    every sequence finds its next read in memory."""
     ahead, alone = view.answer("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
@@ -124,7 +126,7 @@ def streams(view: View) -> Answer | None:
     between_s = math.sqrt(alone.sequential_s * alone.random_s)
     side = by(SIDE_BY_SIDE(view), PointAxis.SEQUENCES)
     hit = {count: _share_below(view, m, between_s) for count, m in side.items()}
-    # Of so many that none is read ahead of, what was read beside others is in memory nevertheless.
+    # With too many sequences for any read-ahead, the rest of each page read is in memory still.
     beside = min(hit.values(), default=0.0)
     all_hit = {c: share > beside + _HITS * (1 - beside) for c, share in hit.items()}
     if beside > _HITS:
@@ -146,13 +148,14 @@ def streams(view: View) -> Answer | None:
 
 
 def _share_below(view: View, point: Measured, limit_s: float) -> float:
-    """Share of the reads that took less."""
+    """The share of the reads that took less than the limit."""
     low, _, count = point.histogram
     return float(count[low < limit_s * 1e9].sum() / count.sum())
 
 
 def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
-    """The largest size up to which all hit, and the next one; ``None`` where there is none."""
+    """The largest size up to which all sizes hit, and the next size; ``None`` where there is
+    none."""
     last = None
     for size in sorted(hits):
         if not hits[size]:
@@ -162,8 +165,8 @@ def bracket(hits: Mapping[int, bool]) -> tuple[int | None, int | None]:
 
 
 def reach(view: View) -> Answer | None:
-    """How far a disk reads on: the largest distance at which reads take less than one in memory and
-    one of the platters in the geometric mean."""
+    """Finds how far a disk reads ahead: the largest distance at which reads take less than the
+    geometric mean of a read from memory and a read from the platters."""
     ahead, alone = view.answer("read_ahead"), view.once(_alone)
     if ahead is None or alone is None:
         return None
@@ -190,8 +193,8 @@ def reach(view: View) -> Answer | None:
 
 
 def cache(view: View) -> Answer | None:
-    """Memory that keeps what was read: of a disk one segment for each sequence that it reads ahead
-    of, as large as it reads ahead; of flash the largest region that is kept."""
+    """Finds the size of the read cache. On a disk it is one segment for each sequence that the disk
+    reads ahead of, as large as its read-ahead; on flash it is the largest region that is kept."""
     alone = view.once(_alone)
     if alone is None:
         return None
@@ -219,7 +222,7 @@ def cache(view: View) -> Answer | None:
 
 
 def _again(view: View) -> dict[int, float]:
-    """Mean time of a read by the region that was read as often as was wanted."""
+    """The mean time of a read by region, for all regions that were read as often as planned."""
     regions = [m for m in AGAIN(view) if m.ios >= int(m.point["wanted_ios"])]
     return {region: 1 / m.iops for region, m in by(regions, PointAxis.REGION).items()}
 
@@ -241,14 +244,15 @@ def kept(again: Mapping[int, float], random_s: float) -> tuple[int | None, int |
     """The largest region that is kept, and the next one that is not; ``None`` where there is none.
 
     Args:
-        again: mean time of a read by the bytes of the region that was read several times.
-        random_s: mean time of a random read.
+        again: the mean time of a read by the size in bytes of the region that was read again.
+        random_s: the mean time of a random read.
     """
     return bracket({region: random_s > _AGAIN_GAIN * s for region, s in again.items()})
 
 
 def region_wanted(again: Mapping[int, float], random_s: float, unit_bytes: int) -> int | None:
-    """The region to read next, between those that are kept and not; ``None`` when it is known."""
+    """The region to read next, between the largest that is kept and the smallest that is not;
+    ``None`` when the size is known."""
     last, missed = kept(again, random_s)
     if last is None or missed is None or missed <= _REFINED * last:
         return None

@@ -1,7 +1,8 @@
 """Findings about an SLC cache: where a long burst of sequential writes becomes slower for good.
 
-The time over the bytes accepted is a line of three pieces: into the write buffer, into the cache,
-past it. What lies before the last bend, less what the write buffer holds by then, is the cache.
+The time over the bytes accepted is a line of three pieces: writes into the write buffer, into the
+cache, and past it. The cache is the number of bytes before the last bend, less what the write
+buffer holds at the bend.
 """
 
 from __future__ import annotations
@@ -25,73 +26,75 @@ FILL = pick("probe-overwrite", "write", stage="fill")
 RESTED = pick(write_buffer.TEST, "write", stage="rested")
 
 _FLAT_MAX = 1.04
-"""Rate before over rate after a bend, up to which there is none."""
+"""Up to this ratio of the rates before and after a bend, there is no bend."""
 
 _BEYOND_BUFFER_MIN = 0.25
-"""A cache, in write buffers, that is told from how far off the buffer may be."""
+"""The least cache, in write buffers, that is distinguished from the uncertainty of the buffer."""
 
 _SHARE_MIN = 0.015
-"""Share of a burst that a cache must be to have a rate of its own."""
+"""A cache must be at least this share of a burst to have a rate of its own."""
 
 _LINK_SHARE = 0.985
-"""Rate into the cache over the link's, from which the link limits it: the buffer is empty until the
-cache is full."""
+"""From this ratio of the cache's rate to the link's on, the link is the limit: the buffer is empty
+until the cache is full."""
 
 _BELOW_LINK = 0.77
-"""Rate over the link's, below which something else limits so clearly that a cache would show."""
+"""Below this share of the link's rate something else is so clearly the limit that a cache would
+show."""
 
 _FASTER_SEEN = 1 / _BELOW_LINK
-"""The same of the first bytes over the flash's rate."""
+"""The same limit for the rate of the first bytes over that of the flash."""
 
 _MARGIN = 2 * BUCKET
-"""How far off the direct rate may be, and the cache, over itself: a bucket at either end."""
+"""The relative uncertainty of the direct rate and of the cache: a bucket at either end."""
 
 _ROUND_MARGIN = 0.3
-"""How far off the cache may be over a round of the dies."""
+"""The uncertainty of the cache in rounds of the dies."""
 
 _PAST_BEND, _UNSEEN_PERIOD = 1.02, 0.006
-"""When the rounds past a bend are looked for, and the period that the curve is too coarse for by
-then, in times of the bend's time."""
+"""The time from which rounds past a bend are searched, and the longest period that may be hidden
+because the curve is coarse there; both in times of the bend's time."""
 
 _BUFFER_MAX = 128 * 1024 * 1024
 """A solid-state drive's write buffer is no larger."""
 
 _BUFFER_FULL_SHARE = 0.5
-"""Of the short burst, within which a write buffer has to be full to be seen there."""
+"""A write buffer must be full within this share of the short burst to be found there."""
 
 _AGAIN_MIN = 0.03
-"""Share of a cache that shows again after a pause, without which there may be none."""
+"""If less than this share of a cache shows again after a pause, there may be no cache."""
 
 
 def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float, float, float]:
-    """What the cache took, and the least and the most that it may be.
+    """The size of the cache, and the least and the largest size that it may have.
 
-    The last rows that go into the cache are given to their dies when the buffer holds as much
-    beside what is programmed. In the mean over a round a curve is half a round lower.
+    The last rows for the cache go to their dies when the buffer is full with data that is not yet
+    being programmed. In the mean over a round the curve is half a round lower.
 
     Args:
-        bend: of a long burst.
-        curve: that burst.
+        bend: the bend of a long burst.
+        curve: the curve of this burst.
         buffer: the write buffer, if there is one.
     """
     if buffer is None:
         around = _round_bytes(curve, bend)
-        # Where the link limits, the line before the bend is of other height, by part of a round.
+        # If the link is the limit, the line before the bend is higher or lower by part of a round.
         return bend.count_bytes + around / 2, bend.count_bytes, bend.count_bytes + around
     margin = buffer.margin_bytes + _ROUND_MARGIN * buffer.round_bytes
     held = buffer.size_bytes - buffer.round_bytes / 2
     full = bend.count_bytes - held
     if bend.fast_rate < _LINK_SHARE * curve.rate(*write_buffer.FIRST_BYTES):
         return full, full - margin, full + margin
-    # The buffer fills up after the bend, at the link's rate, while it drains; but from before it
-    # where the cache is a little slower than the link.
+    # The buffer fills up after the bend, at the link's rate, while it drains. If the cache is a
+    # little slower than the link, the buffer begins to fill before the bend.
     left = 1 - bend.slow_rate / bend.fast_rate
     empty = bend.count_bytes - buffer.level_bytes / left
     return empty, empty - margin / left, max(full + margin, empty + margin / left)
 
 
 def _round_bytes(curve: Curve, bend: Bend) -> float:
-    """What the dies program in a round past a bend; the most that would not show, if none does."""
+    """The bytes that the dies program in a round past a bend; if no rounds show, the largest round
+    that may be hidden."""
     bend_s = float(curve.seconds_at(np.array([bend.count_bytes]))[0])
     rounds = find_rounds(curve, bend.slow_rate, _PAST_BEND * bend_s)
     period_s = rounds.period_s if rounds else _UNSEEN_PERIOD * bend_s
@@ -102,12 +105,12 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
     """Whether a write buffer alone explains a bend, although the short burst did not show one.
 
     A buffer that fills at the fast rate while it drains at the slow one holds the bytes before the
-    bend, times 1 - slow / fast. Drives without one take their first writes as slowly as they
+    bend times 1 - slow / fast. Drives without a buffer accept their first writes as slowly as they
     program.
 
     Args:
-        bend: of a long burst.
-        short: the short burst, if it was measured.
+        bend: the bend of a long burst.
+        short: the curve of the short burst, if it was measured.
     """
     held = bend.count_bytes * (1 - bend.slow_rate / bend.fast_rate)
     if held > _BUFFER_MAX:
@@ -123,19 +126,19 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
 
 
 def bursts(view: View) -> list[Measured]:
-    """Long bursts of writes to an erased drive."""
+    """The long bursts of writes to an erased drive."""
     return [*LONG(view)[-1:], *FILL(view)]
 
 
 def bursts_to_flash(view: View) -> list[Measured]:
-    """The same, but none to a disk."""
+    """The same bursts; an empty list for a disk."""
     return [] if view.is_disk else bursts(view)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A cache: its size with the least and the most that it may be, where it ends, and in which
-    burst."""
+    """A cache: its size with the least and the largest possible one, the bend at which it ends, and
+    the burst that shows it."""
 
     sizes: tuple[float, float, float]
     bend: Bend
@@ -144,8 +147,8 @@ class _Found:
 
 @dataclass(frozen=True)
 class _Search:
-    """What the long bursts show: a cache; or, without one, bends that a write buffer explains as
-    well, and the least cache of each burst that would show."""
+    """What the long bursts show: the cache, if one was found, the bends that a write buffer
+    explains as well, and for each burst the least cache that would show."""
 
     found: _Found | None
     doubtful: tuple[Bend, ...]
@@ -171,7 +174,7 @@ def _search(view: View) -> _Search:
             _SHARE_MIN * m.bytes,
         )
         told.append(least)
-        # Past its cache a drive may become slower once more, by less: then it is the bend before.
+        # Past its cache a drive may slow down once more, by less. Then the bend before it counts.
         curve = completion_curve(view.run, m)
         for bend in find_bends(curve, grain):
             again = view.once(_soon_again)
@@ -186,8 +189,8 @@ def _search(view: View) -> _Search:
 
 
 def _soon_again(view: View) -> float:
-    """What the short burst took fast although the drive had no time to empty a cache, where no
-    write buffer is known that explains it: a disk's cache is as large as that."""
+    """The bytes that the short burst wrote fast although the drive had no time to empty a cache,
+    where no known write buffer explains them. A disk's cache may be this large."""
     short = write_buffer.SHORT(view)
     if not short or view.once(_known_buffer) is not None:
         return 0.0
@@ -196,7 +199,7 @@ def _soon_again(view: View) -> float:
 
 
 def size(view: View) -> Answer:
-    """What a long burst takes fast before it becomes slower for good."""
+    """Finds how many bytes of a long burst the cache takes before the burst slows down for good."""
     search = view.once(_search)
     if search.found is not None:
         found, recovery = search.found, view.once(_recovery)
@@ -217,10 +220,10 @@ def size(view: View) -> Answer:
     bends = [_bends(view, m)[0] for m in long]
     link = view.value("link_ceiling")
     hidden = buffer is None or buffer.link_rate < _FASTER_SEEN * buffer.drain_rate
-    # Flash has to limit the long bursts, or a faster kind of cell would not show.
+    # A faster kind of cell shows only if flash limits the long bursts.
     if hidden and (link is None or max(b.slow_rate for b in bends) >= _BELOW_LINK * link):
         return unknown(say("as_the_link"))
-    # A larger fall that was no cache is the write buffer's.
+    # A larger fall that is no cache comes from the write buffer.
     falls = [bend.fast_rate / bend.slow_rate for bend in bends]
     fall = max((fall for fall in falls if fall < SLOWER_MIN), default=1.0)
     if fall > _FLAT_MAX:
@@ -231,7 +234,8 @@ def size(view: View) -> Answer:
 
 
 def direct_rate(view: View) -> Answer | None:
-    """At what rate the drive takes what its cache has no room for; ``None`` without one."""
+    """Finds the rate at which the drive accepts writes when its cache is full; ``None`` where there
+    is no cache."""
     found = view.once(_search).found
     if found is None:
         return None
@@ -247,8 +251,8 @@ def direct_rate(view: View) -> Answer | None:
 
 
 def recovered_share(view: View) -> Answer | None:
-    """How much of the cache can be used again after a pause; ``None`` where none was made, or it
-    shows that there is no cache."""
+    """Finds which share of the cache can be used again after a pause; ``None`` where there was no
+    pause, or the pause shows that there is no cache."""
     found = view.once(_search).found
     recovery = view.once(_recovery)
     if found is None or recovery is None or recovery.is_none:
@@ -260,7 +264,7 @@ def recovered_share(view: View) -> Answer | None:
 
 @dataclass(frozen=True)
 class _Recovered:
-    """How much of a cache shows again in a burst after a pause."""
+    """The share of a cache that shows again in a burst after a pause."""
 
     share: float
     bounds: tuple[float, float]
@@ -269,7 +273,7 @@ class _Recovered:
 
     @property
     def is_none(self) -> bool:
-        """Whether what slowed the first burst was no cache."""
+        """Whether something other than a cache slowed down the first burst."""
         return self.share < _AGAIN_MIN
 
 
@@ -282,7 +286,7 @@ def _recovery(view: View) -> _Recovered | None:
     bends = find_bends(curve, buffer.round_bytes if buffer else 0.0)
     again = next((bend for bend in bends if bend.is_one), bends[0])
     now = cache_bytes(again, curve, buffer) if again.is_one else (0.0, 0.0, 0.0)
-    # What is uncertain of the buffer is so of both bursts.
+    # The uncertainty of the buffer is the same in both bursts.
     share, low, high = (max(now, 0.0) / once for now, once in zip(now, found.sizes, strict=True))
     rounds = _ROUND_MARGIN * buffer.round_bytes / found.sizes[0] if buffer else 0.0
     margin = 2 * _MARGIN + rounds

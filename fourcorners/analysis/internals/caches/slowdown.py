@@ -1,4 +1,4 @@
-"""Where a burst of writes becomes slower for good: bends of the bytes accepted over time."""
+"""The bends at which a burst of writes slows down for good, in the bytes accepted over time."""
 
 from __future__ import annotations
 
@@ -11,45 +11,46 @@ from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.recording.arrays import Floats
 
 SLOWER_MIN = 1.2
-"""Rate before over rate after a bend, from which it is one."""
+"""From this ratio of the rates before and after a bend on, it is one."""
 
 _POINTS, _BENDS, _NEAR = 500, 40, 40
-"""Places of a curve, and of bends that are tried: far, and near the best. Steps of the former are
-15 % of the bytes before a bend, and of the latter half a percent."""
+"""The numbers of points of a curve, of bends tried over the whole burst, and of bends tried near
+the best one. Bends differ by 15 % of the bytes before them, and by half a percent near the best."""
 
 _FIRST_BEND, _LAST_BEND = 0.004, 0.93
-"""Places of bends that are tried, as shares of the burst."""
+"""The first and the last bend that are tried, as shares of the burst."""
 
 _BEFORE, _ABOUT, _AFTER = (0.6, 0.9), 1.3, 1.04
-"""Where the line before a bend, the bend itself and the rate after it are looked for, in times of
-the bytes before it."""
+"""The ranges for the line before a bend, for the bend itself and for the rate after it, in times of
+the bytes before the bend."""
 
 _NEAR_BEND = 0.8
-"""Place of the bend before, in times of the bytes before a bend, from which it may be the same."""
+"""If the previous bend is beyond this share of the bytes before a bend, both may be the same."""
 
 _NEAR_SHARES, _NEAR_PLACES = (0.08, 0.03), 120
-"""Halves of the windows about a bend in which it is looked for last, in times of the bytes before
-it: what a drive does long before, or after, must not move it."""
+"""The half widths of the last windows in which a bend is searched, in times of the bytes before it,
+and the number of points in a window: what a drive does long before or after must not move the
+bend."""
 
 _GRAINS_MIN = 6
-"""Steps of the curve in half of such a window."""
+"""Half of such a window contains at least so many steps of the curve."""
 
 _DEPARTURES = 400
-"""Places of a departure that are tried: all pairs of them."""
+"""The number of places of a departure that are tried, in all pairs."""
 
 _SECOND_BEND_LEAVES = 0.25
-"""Of the squares that one bend leaves, below which two bends are taken for true."""
+"""Two bends are assumed if they leave less than this share of the squares that one bend leaves."""
 
 
 @dataclass(frozen=True)
 class Bend:
-    """Bytes before a bend, and the rates about it in bytes per second."""
+    """The bytes before a bend, and the rates before and after it in bytes per second."""
 
     count_bytes: float
     fast_rate: float
     slow_rate: float
     misfit: float
-    """Standard deviation of time about the pieces, over the burst's time."""
+    """The standard deviation of time about the pieces, over the time of the burst."""
 
     @property
     def is_one(self) -> bool:
@@ -58,13 +59,13 @@ class Bend:
 
 
 def find_bends(curve: Curve, grain: float = 0.0) -> tuple[Bend, Bend]:
-    """The last bend of a burst and the one before it: least squares of time about three pieces
-    over all pairs of bends, then closer by how time departs from the line before a bend, and by
-    the lines next to it.
+    """Finds the last bend of a burst and the one before it. A least-squares fit of time to three
+    pieces tries all pairs of bends. Each bend is then refined by the departure of time from the
+    line before it, and by the lines next to it.
 
     Args:
-        curve: of a burst.
-        grain: bytes of the steps that the curve climbs in, if it does.
+        curve: the curve of a burst.
+        grain: the bytes of the steps in which the curve climbs, if it does.
     """
     total = float(curve.count_bytes[-1])
     accepted = np.linspace(0.0, total, _POINTS + 1)[1:]
@@ -86,23 +87,23 @@ def find_bends(curve: Curve, grain: float = 0.0) -> tuple[Bend, Bend]:
 def _closer(
     curve: Curve, start: float, place: float, end: float, misfit: float, grain: float
 ) -> Bend:
-    """A bend about ``place``, after which one rate lasts until ``end``. Where the bend before it at
-    ``start`` is near, both are taken for one."""
+    """Refines the bend near ``place``, after which one rate lasts until ``end``. If the previous
+    bend at ``start`` is near, both count as one."""
     bend, early = _lines(curve, start, place, end, misfit)
     if not bend.is_one:
         return bend
     about = np.linspace(_BEFORE[1] * place, min(_ABOUT * place, end), _POINTS)
     excess = curve.seconds_at(about) - np.polyval(early, about)
     found = _hinge(curve, _departure(about, excess, bend.fast_rate), end, grain)
-    # What lies before it is known better now.
+    # The range before the bend is known better now.
     return _lines(curve, start, found, end, misfit)[0]
 
 
 def _lines(
     curve: Curve, start: float, place: float, end: float, misfit: float
 ) -> tuple[Bend, Floats]:
-    """A bend at ``place`` with the rates of the lines of time before and after it, of which the
-    first comes too."""
+    """The bend at ``place`` with the rates of the lines of time before and after it, and the line
+    before it."""
     low = max(_BEFORE[0] * place, start if start < _NEAR_BEND * place else 0.0)
     before = np.linspace(low, max(_BEFORE[1] * place, 0.5 * (low + place)), _POINTS)
     after = np.linspace(min(_AFTER * place, 0.97 * end), end, _POINTS)
@@ -113,7 +114,8 @@ def _lines(
 
 
 def _hinge(curve: Curve, place: float, end: float, grain: float) -> float:
-    """Where two lines of time meet that share a window about a bend with nothing else."""
+    """The place where two lines of time meet, within a window around the bend that contains nothing
+    else."""
     for share in _NEAR_SHARES:
         half = min(max(share * place, _GRAINS_MIN * grain), 0.5 * place, end - place)
         accepted = np.linspace(place - half, place + half, _NEAR_PLACES)
@@ -130,10 +132,10 @@ def _hinge(curve: Curve, place: float, end: float, grain: float) -> float:
 
 
 def _departure(accepted: Floats, excess: Floats, fast_rate: float) -> float:
-    """Where time begins to exceed that of the line before the bend.
+    """The place where time begins to exceed that of the line before the bend.
 
-    What follows a cache need not be one line: dies that have more to move than others use up the
-    write buffer first. So there may be two bends, of which the first counts.
+    The curve after a cache need not be one line: dies that have more to move than others use up the
+    write buffer first. Therefore there may be two bends; the first one counts.
     """
     places = np.linspace(accepted[0], accepted[-1], _DEPARTURES, endpoint=False)
     rises = np.maximum(accepted - places[:, None], 0.0) / fast_rate
@@ -154,7 +156,7 @@ def _departure(accepted: Floats, excess: Floats, fast_rate: float) -> float:
 
 
 def _misfit(accepted: Floats, times: Floats, first: float, last: float) -> float:
-    """Mean square of time about three pieces with these bends."""
+    """The mean square of time about three pieces with these bends."""
     basis = np.stack(
         [
             np.ones(len(accepted)),

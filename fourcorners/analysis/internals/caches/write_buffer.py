@@ -1,24 +1,23 @@
 """Findings ``write_buffer_bytes`` and ``write_drain_rate`` from a burst of sequential writes.
 
-All writes are due at once, so the curve of bytes accepted over time rises at the link's rate until
-the buffer is full, and at the flash's from then on, in the rounds of its dies (rounds.py). Before
-the k-th round ends the dies have programmed what the k - 1 before it brought, and the buffer is
-full of what came since: the lowest points of the curve lie on
+All writes are due at once. Therefore the curve of bytes accepted over time rises at the link's rate
+until the buffer is full, and then at the flash's rate, in the rounds of its dies (program_rounds).
+Before the k-th round ends, the dies have programmed the data of the k - 1 rounds before it, and the
+buffer is full of data accepted since. The lowest points of the curve lie on
 
     accepted(t) = buffer + drain (t - start - period),
 
-start the time that the first die's first row takes to get to it. Where no
-rounds show, room comes some time after a row, which flash can take. Of a disk the upper edge of the
-steps is the line on which the buffer has been filled up again,
+where start is the time until the first row reaches the first die. Where no rounds show, room
+becomes free some time after a row was accepted; the range of this time for flash is known. On a
+disk the upper edge of the steps is the line on which the buffer is full again,
 
     accepted(t) = buffer + drain (t - s / link),  s the bytes of a step,
 
 and the steps are (1 - drain / link) s high, which gives s.
 
-Of a disk the arm is under way when a burst begins, and waits for its sector: nothing leaves the
-cache until then. The line that what is accepted follows later begins lower by what the disk writes
-in that time, half a turn in the mean, and about two switches between tracks for the way and
-settling.
+When a burst to a disk begins, the arm has to seek and wait for its sector, and nothing leaves the
+cache until then. This lowers the later line by the bytes that the disk writes in that time: half a
+turn in the mean, and about two switches between tracks for the seek and settling.
 """
 
 from __future__ import annotations
@@ -41,60 +40,62 @@ TEST = "probe-burst"
 SHORT = pick(TEST, "write", stage="short")
 
 FASTER_MIN = 1.12
-"""Factor by which the first bytes have to be faster than the last ones: else no buffer shows."""
+"""The first bytes must be faster than the last ones by this factor, or no buffer shows."""
 
 FIRST_BYTES = (128 * 1024, 640 * 1024)
-"""Of a burst, that show at which rate a buffer is filled: after the first request, whose way is
-longer, and before the smallest buffers are full."""
+"""These bytes of a burst show the rate at which a buffer is filled: they come after the first
+request, which takes longer, and before the smallest buffers are full."""
 
 _BLOCKS_MIN = 6
-"""Least buffer, in writes, that is told from the writes themselves."""
+"""The least buffer, in writes, that is distinguished from the writes themselves."""
 
 _POINTS = 4000
-"""Of the curve, at equal times: many to a period of the dies."""
+"""The number of points of the curve at equal times: many to a period of the dies."""
 
 _LATE_SHARE = 0.5
-"""Of a burst, that shows the drain rate: by then a buffer that can be told is full."""
+"""The last share of a burst, which shows the drain rate: by then every buffer that can be found is
+full."""
 
 _EDGE = 0.98
-"""Quantile that is the upper edge of the steps, and less one the lower: single points are off."""
+"""The quantile at the upper edge of the steps, and 1 minus it at the lower: single points are
+off."""
 
 _LAG_S = 1.35e-3, 1.25e-3
-"""Time from a row's acceptance to the room that its program makes, where no rounds show it: the
-middle of what flash takes, and how far off it may be."""
+"""The time from the acceptance of a row to the room that its program frees, where no rounds show
+it: the middle of the range for flash, and its uncertainty."""
 
 _DISK_LAG_S = 0.5e-3
-"""Time of which nothing shows on a disk."""
+"""The time on a disk that no measurement shows."""
 
 _WAIT_S, _WAIT_BLOCKS = 0.15e-3, 3
-"""Time of the first write, also in times of what the next ones take each, from which it waits for
+"""If the first write takes longer than this time, and than so many of the next writes, it waits for
 flash."""
 
 _HEIGHTS = 0.7, 1.2
-"""Height of the steps over what a round would make them whose bytes all come at the link's rate: of
-lower and higher ones the period is not one round of the dies, but a pattern of single rows, or two
-rounds, of pages that take unlike times."""
+"""The limits of the height of the steps, over that of a round whose bytes all come at the link's
+rate. With lower or higher steps the period is not one round of the dies, but a pattern of single
+rows, or two rounds of pages with different program times."""
 
 _TURNS_MAX, _START_MAX = 20, 0.5
-"""Periods until the buffer is full, up to which the first one's start can be told, and the share of
-a period that it takes at most."""
+"""The start of the first round can be found if the buffer is full within so many periods; it takes
+at most this share of a period."""
 
 _START_MARGINS = 0.1, 0.3
-"""How far off the start of the first round may be, in periods: where it can be told, and else."""
+"""The uncertainty of the start of the first round, in periods, if it can be found and if not."""
 
 _SHORT_S = 0.9e-3
-"""Shorter periods may be those of rows that a slow channel feeds one by one, of which each makes
-room so much later, if not even the time of the first says that they are rounds."""
+"""Shorter periods may be those of rows that a slow channel delivers one by one. Each row then frees
+its room later by up to the difference. This applies if the start of the first round is unknown."""
 
 _SIZE_MARGIN = 4 * BUCKET
-"""How far off a buffer may be, over itself: four times the width of a histogram's buckets."""
+"""The relative uncertainty of a buffer: four times the width of a histogram's buckets."""
 
 _NEARLY, _SPREADS = 0.01, 1.5
-"""What the late part of the curve is above the first bytes of the full buffer: a share, and
-standard deviations."""
+"""The late part of the curve is above the first bytes of the full buffer by up to this share, plus
+so many standard deviations."""
 
 _FULL_SHARE = 0.7
-"""Of a burst that a buffer may take: the rest shows the drain rate."""
+"""A buffer may take up to this share of a burst; the rest shows the drain rate."""
 
 
 @dataclass(frozen=True)
@@ -107,20 +108,20 @@ class Buffer:
     drain_rate: float
     drain_margin: float
     scatter: float
-    """Height of the steps over the buffer's size."""
+    """The height of the steps over the size of the buffer."""
     round_bytes: float
-    """What all dies program at about the same time; zero where no rounds show."""
+    """The bytes that all dies program in one round; zero where no rounds show."""
     level_bytes: float
-    """Where the line of the drain rate begins, on which the curve is in the mean."""
+    """The bytes at time zero of the line at the drain rate that is the mean of the curve."""
 
 
 def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> Buffer | None:
     """The buffer, if the curve has a fast and a slow part.
 
     Args:
-        curve: of a burst.
-        block_bytes: of its requests.
-        in_rounds: whether there are dies, which work in rounds.
+        curve: the curve of a burst.
+        block_bytes: the size of its requests.
+        in_rounds: whether the drive has dies, which work in rounds.
     """
     total_s = float(curve.seconds[-1])
     times = np.linspace(0.0, total_s, _POINTS + 1)[1:]
@@ -164,7 +165,8 @@ def _waits(curve: Curve, block_bytes: float, link: float) -> bool:
 
 
 def _full_s(curve: Curve, above: Floats, drain: float, link: float) -> float:
-    """When the buffer is full for certain; ``above``: what is accepted late, less the drain."""
+    """The time at which the buffer is certainly full. ``above`` is the late part of the accepted
+    bytes, less the drained ones."""
     mean = float(above.mean())
     least = (1 - _NEARLY) * mean - _SPREADS * float(above.std())
     reached = int(np.argmax(curve.count_bytes - drain * curve.seconds >= least))
@@ -180,7 +182,7 @@ def _are_of_dies(rounds: Rounds, drain: float, link: float) -> bool:
 
 
 def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
-    """The buffer and how far off it may be, from the lowest points of the curve."""
+    """The size of the buffer and its uncertainty, from the lowest points of the curve."""
     turns = rounds.low_s / rounds.period_s
     start = turns % 1
     told = turns < _TURNS_MAX and start < _START_MAX
@@ -192,10 +194,11 @@ def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
 
 
 _SWITCHES = 2
-"""Switches between tracks that the way to the first one takes with settling, more or less one."""
+"""The seek to the first track takes so many switches between tracks with settling, give or take
+one."""
 
 _TRACKS_MAX = 2.0
-"""Height of the steps in which room comes free, in tracks, above which they are not tracks."""
+"""If the steps in which room becomes free are higher than so many tracks, they are not tracks."""
 
 
 def request_bytes(m: Measured) -> float:
@@ -209,7 +212,8 @@ def short_curve(view: View) -> Curve | None:
 
 
 def link_rate(view: View) -> float | None:
-    """What the first bytes of the short burst came at, in bytes per second, if it was measured."""
+    """The rate of the first bytes of the short burst, in bytes per second; ``None`` where it was
+    not measured."""
     curve = view.once(short_curve)
     return None if curve is None else curve.rate(*FIRST_BYTES)
 
@@ -220,7 +224,7 @@ def writes_through(view: View) -> bool:
 
 
 def shown(view: View, in_rounds: bool = True) -> Buffer | None:
-    """What the short burst shows, whatever else is known of the drive."""
+    """The buffer that the short burst shows, whatever else is known of the drive."""
     curve = view.once(short_curve)
     if curve is None:
         return None
@@ -235,7 +239,7 @@ def _buffer(view: View) -> Buffer | Answer:
 
 
 def size(view: View) -> Answer:
-    """What a burst fills before it waits for the medium."""
+    """Finds the size of the write buffer."""
     buffer = view.once(_buffer)
     if isinstance(buffer, Answer):
         return buffer
@@ -260,7 +264,7 @@ def size(view: View) -> Answer:
     late_s = half_turn_s + _SWITCHES * switch_s
     if filled * buffer.scatter > _TRACKS_MAX * track_bytes:
         return unknown(say("large_steps"), detail=detail)
-    # The sector comes after anything from none to one turn.
+    # The wait for the sector is anything between zero and one turn.
     either_s = half_turn_s + switch_s
     switch = view.answer("track_switch")
     return known(
@@ -273,7 +277,7 @@ def size(view: View) -> Answer:
 
 
 def drain_rate(view: View) -> Answer:
-    """At what rate a full buffer goes to the medium."""
+    """Finds the drain rate: the rate at which a full buffer is written to the medium."""
     buffer = view.once(_buffer)
     if isinstance(buffer, Answer):
         return buffer
@@ -286,6 +290,6 @@ def drain_rate(view: View) -> Answer:
 
 
 def round_s(view: View) -> float:
-    """Period of the steps in which a burst is taken by a full buffer; zero where none show."""
+    """The period of the steps in which a full buffer accepts a burst; zero where no steps show."""
     drain = view.answer("write_drain_rate")
     return 0.0 if drain is None else float(drain.detail.get("round_s", 0.0))
