@@ -1,5 +1,5 @@
-"""What the studies have in common: processes that work, and documents that are tried before hours
-of work and written after them."""
+"""Shared by the studies: worker processes, and documents that are checked for being writable before
+hours of work and written afterwards."""
 
 import multiprocessing
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ class UnwrittenError(OutputError):
 
 
 def workers(jobs: int) -> ProcessPoolExecutor:
-    """So many processes, spawned, not forked: nothing of this one is shared by accident."""
+    """This many processes. They are spawned, not forked, so that they share nothing by accident."""
     return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
 def outputs(folder: str | Path | None, names: Sequence[str], replace: bool) -> list[Output]:
-    """The documents to write into a folder, if there is one; raises :class:`UserError` for what
-    cannot be written."""
+    """The documents to write into a folder, if there is one. Raises :class:`UserError` if one of
+    them cannot be written."""
     if folder is None:
         return []
     if not Path(folder).is_dir():
@@ -44,7 +44,7 @@ StudyKind = TypeVar("StudyKind", bound="Written")
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """What a study found, and the documents that were written of it."""
+    """The results of a study, and the documents that were written of them."""
 
     written: tuple[Path, ...] = ()
 

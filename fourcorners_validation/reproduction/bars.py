@@ -21,7 +21,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarChart:
-    """Bars of one test. ``kinds`` name the rates where there are two; ``scale`` is the longest."""
+    """Bars of one test. ``kinds`` name the rates if there are two; ``scale`` is the longest bar."""
 
     title: str
     kinds: tuple[str, ...]
@@ -36,8 +36,8 @@ class BarChart:
 
 
 class BarTable(msgspec.Struct, forbid_unknown_fields=True):
-    """A chart as a source's file says it: recordings by what they are called on the chart, and
-    the published figures that are drawn beside the first."""
+    """A chart as a source's file describes it: recordings by their names on the chart, and the
+    published figures that are drawn next to the first."""
 
     title: str
     drives: str | list[str]
@@ -46,7 +46,7 @@ class BarTable(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def bar_chart(table: BarTable, recorded: Recorded) -> BarChart:
-    """One chart; drives that were not run are named."""
+    """One chart, which names the drives that were not run."""
     known = {published()[id].drive: published()[id].value for id in table.figures}
     ids = [id for kind in table.kinds.values() for id in recorded.names.all_of(kind)]
     bars, absent = [], []

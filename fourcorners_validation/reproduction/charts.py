@@ -34,7 +34,7 @@ class HeatMap:
 
 
 def heat_maps(results: Results) -> list[HeatMap]:
-    """The readers' grids, all on one logarithmic scale."""
+    """The grids that readers asked for, all on one logarithmic scale."""
     recorded = SOURCES["owc"].recorded(results)
     drives = [one for one in recorded.names.listed("grids") if recorded.is_there(f"{one}/grid")]
     if not drives:
@@ -61,7 +61,7 @@ def heat_maps(results: Results) -> list[HeatMap]:
 
 
 def name_of(recorded: Recorded, drive: str) -> str:
-    """For people, of the name in a source's file."""
+    """The readable form of a name in a source's file."""
     return drive_name(recorded.names.drives[recorded.names.source][drive])
 
 
@@ -143,7 +143,7 @@ def scores(results: Results) -> list[tuple[str, list[consistency.Steady]]]:
 
 
 def filled_series(recorded: Recorded, drive: str, percent: int) -> Floats:
-    """IOPS of each second with a share of a drive filled; of the whole hour where that is all."""
+    """IOPS of each second with a share of a drive filled; of the whole hour for a full drive."""
     if percent == 100:
         return recorded.seconds(drive, "{hour}")
     return recorded.seconds(f"{drive}/{percent}% filled", f"{{filled_{percent}}}")
@@ -151,7 +151,7 @@ def filled_series(recorded: Recorded, drive: str, percent: int) -> Floats:
 
 @dataclass(frozen=True)
 class ErrorClass:
-    """Figures whose error lies within a limit and not within the one before."""
+    """Number of figures whose error is within a limit but not within the previous one."""
 
     words: str
     count: int
@@ -161,7 +161,7 @@ ERROR_LIMITS = (0.01, ERROR_MAX["fitted"], ERROR_MAX["predicted"], 0.5)
 
 
 def error_classes(rows: Sequence[FigureRow]) -> list[ErrorClass]:
-    """How close the judged figures are."""
+    """The distribution of the errors of the judged figures."""
     errors = [abs(row.error) for row in rows if row.error is not None]
     classes, below = [], 0
     for limit in ERROR_LIMITS:

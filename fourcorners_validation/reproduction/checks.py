@@ -1,4 +1,4 @@
-"""Headline results as checks: each compares measured numbers by a stated rule, and can fail."""
+"""Headline results as checks. Each compares measured numbers by a stated rule, and can fail."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ CheckVerdict = Literal["holds", "fails", "not run"]
 
 
 class Rule(msgspec.Struct, forbid_unknown_fields=True):
-    """An expression, what it is, and between which numbers it has to be.
+    """An expression, its meaning, and the limits of its value.
 
     ``each`` are drives for which the rule is read in turn, as ``each`` in the expression, and
     ``{each}`` or, by its name, ``{drive}`` in ``what``. Rules with the same ``each`` that stand
@@ -46,17 +46,17 @@ class Fitted(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CheckTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """A headline result of a review, as a source's file says it.
+    """A headline result of a review, as a source's file describes it.
 
     Args:
         headline: its name, H1 to H36.
         claim: what the review says.
-        rule: when the simulation is taken to show it.
-        rules: the same, on results.
-        restates: figures that say the same in numbers; what they are fitted to, so is this.
-        fitted: what means that the result was fitted.
-        fitted_test: the test itself, of which the review does not say all, was chosen by this.
-        reason: why it fails, where that is known.
+        rule: the condition on which the simulation counts as showing it.
+        rules: the same condition, as expressions over results.
+        restates: figures that say the same in numbers; if they are fitted, so is this.
+        fitted: what shows that the result was fitted.
+        fitted_test: whether details of the test that the review omits were chosen by this.
+        reason: why it fails, if that is known.
     """
 
     headline: str
@@ -79,7 +79,7 @@ class PublishedCheck:
 
     @property
     def is_fitted(self) -> bool:
-        """Whether the test, a figure that says the same, or a parameter was chosen by it."""
+        """Whether the test, an equivalent figure or a parameter was chosen by this result."""
         drives = [self.names.drives[self.names.source][name] for name in self.table.fitted.drives]
         return (
             self.table.fitted_test

@@ -1,4 +1,4 @@
-"""What is run on a drive to reproduce a review, and what came out of it."""
+"""The experiments that reproduce a review on a drive, and their results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ from fourcorners.suites.test_file import own_test
 
 @dataclass(frozen=True)
 class Experiment:
-    """One drive of the catalog with its settings, and the tests that it goes through in order.
+    """One drive of the catalog with its settings, and its tests in order.
 
     ``drive`` is a catalog name, or an array of such drives (``raid0:2xNAME``).
 
     ``tests`` are tables as suite files have them (docs/suites.md), each with further keys:
-    ``phases`` are those that are run, counted from 1, where that is not all of them; ``prepare``
-    stands in place of what the first of them begins with; ``seed`` is another than 1; with
-    ``whole-drive`` the span of writes is not kept small for the sake of the drive's past.
+    ``phases`` are the phases to run, counted from 1, if not all of them are run; ``prepare``
+    replaces the preparation of the first of them; ``seed`` replaces the seed 1; with
+    ``whole-drive`` the span of writes is not kept small to preserve the state of the drive.
     """
 
     source: str
@@ -34,7 +34,7 @@ class Experiment:
 
     @property
     def key(self) -> str:
-        """What results are found by: source, drive and, where there are several, variant."""
+        """The key of a result: source, drive and, if there are several, variant."""
         return "/".join(part for part in (self.source, self.drive, self.variant) if part)
 
     def plan(self, capacity_bytes: int, scale: float) -> tuple[Phase, ...]:
@@ -70,7 +70,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class SimulatedResult:
-    """What figures, checks and plots need of one recording with one kind of operation.
+    """The part of one recording with one kind of operation that figures, checks and plots need.
 
     Rates are of successful I/Os; ``second_ios`` has the I/Os of each full second.
     """
@@ -89,7 +89,7 @@ class SimulatedResult:
 
     @classmethod
     def of(cls, measurement: Measurement, recording: Recording) -> "SimulatedResult":
-        """Raises ``ValueError`` when I/Os failed or none was made: no review's figure has any."""
+        """Raises ``ValueError`` if I/Os failed or none was made, as no figure of a review has."""
         if recording.error_count or set(recording.operations) != {measurement.stream.operation}:
             raise ValueError(f"{measurement.id}: failed I/Os, or none at all")
         operation = recording.operations[measurement.stream.operation]
@@ -107,12 +107,12 @@ class SimulatedResult:
 
 
 class NotRunError(LookupError):
-    """A result is asked for that there is none of; the message says why."""
+    """A result is requested that does not exist; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Everything measured: by experiment, then by recording.
+    """All measurements, by experiment and then by recording.
 
     ``absent`` has the experiments that could not run, with the reason.
     """

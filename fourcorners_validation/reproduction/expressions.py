@@ -13,8 +13,8 @@ from fourcorners_validation.reproduction.recorded import MIB, Recorded
 
 
 def value_of(expression: str, recorded: Recorded, **texts: str) -> float:
-    """What an expression is. Over a rate of zero, as of a drive that stalls, a ratio is infinite,
-    and no number if both stall, which meets no rule.
+    """The value of an expression. A ratio over a rate of zero, as of a drive that stalls, is
+    infinite. It is not a number if both drives stall, which meets no rule.
 
     Raises :class:`NotRunError` for a recording of an experiment that was not run.
     """
@@ -29,12 +29,12 @@ def value_of(expression: str, recorded: Recorded, **texts: str) -> float:
 
 
 def farthest(values: Any, wanted: float = 1.0) -> float:
-    """Of values that all should be one, the one that misses it most."""
+    """Of values that should all equal ``wanted``, the one that is furthest from it."""
     return float(max(np.atleast_1d(values), key=lambda value: abs(value / wanted - 1)))
 
 
 def _relative_range(values: Floats) -> float:
-    """Largest less smallest, over the mean."""
+    """Difference of the largest and the smallest value, over the mean."""
     return float(np.ptp(values) / values.mean())
 
 

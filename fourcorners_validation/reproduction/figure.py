@@ -1,4 +1,4 @@
-"""A published figure held against a simulated one, and whether that says anything."""
+"""Compares published figures with simulated ones, and tells fitted from predicted ones."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,25 +18,25 @@ Standing = Literal["fitted", "predicted"]
 Verdict = Literal["met", "missed", "not run"]
 
 STANDINGS: tuple[Standing, ...] = ("predicted", "fitted")
-"""Predictions first: they are what speaks for the model."""
+"""Predictions come first, because only they are evidence for the model."""
 
 ERROR_MAX: dict[Standing, float] = {"fitted": 0.05, "predicted": 0.15}
 """The largest relative error with which a figure counts as met."""
 
 
 class FigureTable(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
-    """Where the simulation has a published figure, as a source's file says it.
+    """Where the simulation has a published figure, as a source's file describes it.
 
     Args:
         of: the recording on the figure's drive whose rate or mean latency it is, in the figure's
-            unit; where that are several, the one that misses it most.
+            unit; of several recordings, the one that misses it most.
         variant: the experiment of the drive that has the recording.
-        value: in place of both, an expression that gives the figure, in its unit.
+        value: instead of both, an expression that gives the figure, in its unit.
         also: further drives that the figure compares, whose parameters can be fitted to it.
-        words: patterns that in a parameter's source mean this figure, besides its value.
+        words: patterns that mean this figure in a parameter's source, as its value does.
         follows_from: the figure that this one is computed from: it is fitted when that one is.
-        chosen: parameters that were chosen knowing the figure, though their sources do not say so.
-        reason: why the figure is missed, where that is known.
+        chosen: parameters chosen with knowledge of the figure, though their sources omit it.
+        reason: why the figure is missed, if that is known.
     """
 
     of: str | None = None
@@ -59,8 +59,8 @@ _RATES: dict[Unit, Callable[[SimulatedResult], float]] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure of ``published.csv`` and where the simulation has it; ``reasons`` are
-    those that several figures share, by their names."""
+    """A published figure of ``published.csv`` and where the simulation has it. ``reasons`` has
+    the reasons that several figures share, by name."""
 
     id: str
     names: Names
@@ -69,7 +69,7 @@ class Figure:
 
     @property
     def reason(self) -> str | None:
-        """Why the figure is missed, where that is known."""
+        """Why the figure is missed, if that is known."""
         return self.reasons.get(self.table.reason or "", self.table.reason)
 
     @property
@@ -127,7 +127,7 @@ def figure_row(source: str, figure: Figure, results: Results) -> FigureRow:
 
 
 def drive_name(drive: str) -> str:
-    """A drive's name for people; its catalog name while it is not in the catalog."""
+    """A drive's readable name; its catalog name as long as it is not in the catalog."""
     try:
         return catalog.load(drive).name
     except UserError:
@@ -136,7 +136,7 @@ def drive_name(drive: str) -> str:
 
 def fitted_parameters(figure: Figure) -> tuple[str, ...]:
     """The parameters that were chosen by this figure: those whose source has the figure's value
-    with its unit, whatever it calls itself, or that take it over from a review or a vendor; and
+    with its unit, whatever the source is called, or takes it over from a review or a vendor; and
     those whose source says "fitted to" and has one of the figure's words."""
     origin = published()[figure.table.follows_from or figure.id]
     said = [
@@ -149,7 +149,7 @@ def fitted_parameters(figure: Figure) -> tuple[str, ...]:
 
 
 def parameters_fitted_to(drives: Iterable[str], words: Iterable[str]) -> tuple[str, ...]:
-    """Of these drives, the parameters whose source says "fitted to" and has one of the words."""
+    """The parameters of these drives whose source says "fitted to" and has one of the words."""
     patterns = tuple(words)
     names = (
         name
@@ -170,7 +170,7 @@ def _sources(drives: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _said(parameter: catalog.Parameter) -> str:
-    """A source without claims that it only mentions; with the value, if that was taken over."""
+    """A source without the claims that it only mentions; with the value, if it was taken over."""
     source = re.sub(r"[;,] the vendor claims [^;]*", "", parameter.source)
     taken_over = source.startswith("review:") or "vendor claim" in source
     return f"{source} {parameter.value}" if taken_over else source
@@ -181,8 +181,8 @@ def _fitted(source: str) -> bool:
 
 
 def _same_operation(what: str, source: str) -> bool:
-    """Whether a source speaks of the figure's operation, or of none: "200 MB/s of reads" is not
-    where a figure of 200 MB/s of writes comes from."""
+    """Whether a source names the figure's operation, or none: "200 MB/s of reads" is not the source
+    of a figure of 200 MB/s of writes."""
     named = {operation for operation in ("read", "write") if operation in source}
     return not named or any(operation in what.lower() for operation in named)
 
@@ -190,5 +190,5 @@ def _same_operation(what: str, source: str) -> bool:
 def _value_pattern(row: Published) -> str:
     value, unit = (row.value * 100, " ?%") if row.unit == "ratio" else (row.value, f" {row.unit}")
     numbers = "|".join(re.escape(text) for text in {f"{value:g}", f"{value:,.0f}"})
-    # Rates of I/Os are worded in many ways: "2220 random 512 B reads per second".
+    # The wording of I/O rates differs: "2220 random 512 B reads per second".
     return rf"(?<![\d.,])(?:{numbers})(?:{' ' if row.unit == 'IOPS' else unit})"

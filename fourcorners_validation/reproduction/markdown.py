@@ -9,18 +9,19 @@ from fourcorners_validation.reproduction.source import SOURCES
 
 
 def render_markdown(reproduction: Reproduction) -> str:
-    """The document, for people who read the repository."""
+    """The document, for readers of the repository."""
     fitted, predicted = (f"{100 * ERROR_MAX[kind]:.0f} %" for kind in ("fitted", "predicted"))
     lines = [
         "# The reviews, reproduced",
         "",
-        "What the reviews published, and what the catalog's simulated drives give in the same",
-        "tests. A figure that a parameter was fitted to shows that the model can reach it; only a",
-        f"predicted one speaks for the model. Met means within {fitted} where fitted and within",
-        f"{predicted} where predicted. The headline results below are rules that can fail.",
+        "This page compares what the reviews published with what the catalog's simulated drives",
+        "give in the same tests. A fitted figure, to which a parameter was fitted, only shows that",
+        "the model can reach it; a predicted figure is evidence for the model. A fitted figure is",
+        f"met if it is within {fitted}, a predicted one if it is within {predicted}. The headline",
+        "results below are rules that can fail.",
         "",
-        f"Made by `fourcorners reproduce --write docs`, seed {SEED}; not edited. The page",
-        "`reproduction.html` beside this file has the reviews' plots.",
+        f"Written by `fourcorners reproduce --write docs`, seed {SEED}; not edited. The page",
+        "`reproduction.html` in the same folder has the reviews' plots.",
         "",
         f"Met: {wording.summary(reproduction.figures)}. {_held(reproduction.checks)}",
         "",
@@ -79,10 +80,10 @@ def _checks(rows: list[CheckRow]) -> list[str]:
 
 def _apart() -> list[str]:
     lines = [
-        "## Published, and not held against the simulation",
+        "## Published, and not compared with the simulation",
         "",
-        "Everything else that was collected from the reviews and other pages. What nobody could",
-        "verify is not counted as published.",
+        "These are all other figures that were collected from the reviews and other pages. Figures",
+        "that nobody could verify do not count as published.",
         "",
         "| drive | what | published | source | why there is nothing to compare |",
         "| --- | --- | --- | --- | --- |",

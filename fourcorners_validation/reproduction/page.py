@@ -21,7 +21,7 @@ _REPORT = "fourcorners.reporting"
 
 
 def render_page(reproduction: Reproduction) -> str:
-    """The page's text; it asks for nothing from elsewhere."""
+    """The page's text, which loads nothing from elsewhere."""
     from importlib.metadata import version
 
     environment = Environment(
@@ -81,7 +81,7 @@ def _tally(reproduction: Reproduction) -> list[tuple[str, str]]:
 
 
 def _apart() -> list[tuple[str, list[Apart]]]:
-    """What is not held against the simulation, by the reason why not."""
+    """The figures that are not compared with the simulation, by the reason."""
     groups: dict[str, list[Apart]] = {}
     for row in published_apart():
         groups.setdefault(row.reason, []).append(row)

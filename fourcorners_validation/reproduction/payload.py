@@ -1,4 +1,4 @@
-"""From results to what the page's plots draw, in the shapes that the report's figures read."""
+"""Turns results into the data of the page's plots, in the form that the report's figures read."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from fourcorners_validation.reproduction.experiment import NotRunError, Results
 from fourcorners_validation.reproduction.recorded import Recorded
 from fourcorners_validation.reproduction.source import SOURCES
 
-# The plots' drives, in the order of their colours; a colour comes back after eight.
+# The plots' drives, in the order of their colours, which repeat after eight.
 _CORE = ("Core", "WD", "WD/cache off")
 _SATA_FIRST, _VECTOR_FIRST, _OWC_FIRST, _FILLED_FIRST, _RECOVERY_FIRST = 3, 8, 16, 24, 32
 _FILLED = {25: "25 % filled", 50: "50 % filled", 75: "75 % filled", 100: "full"}
@@ -22,7 +22,7 @@ _RECOVERY = {
     "trim": "after TRIM",
 }
 FILLED_STEP_S = 5
-"""Seconds that a dot of the plot by share stands for."""
+"""Seconds that one dot of the plot by share represents."""
 
 
 def payload(results: Results) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def _depths(operation: str) -> str:
 
 
 def _core_recordings(core: Recorded) -> list[tuple[int, str, str]]:
-    """Index, drive and operation of what was measured, reads first; without its cache the disk is
+    """Index, drive and operation of each measurement, reads first; without its cache the disk is
     only written to."""
     return [
         (index, drive, operation)

@@ -1,4 +1,4 @@
-"""What was measured, by the names that a source's file gives it."""
+"""The measurements, by the names that a source's file gives them."""
 
 import itertools
 import re
@@ -26,7 +26,7 @@ class Names:
     texts: Mapping[str, str | list[str | int]] = field(default_factory=dict)
 
     def key(self, experiment: str) -> str:
-        """What results are found by, of ``DRIVE``, ``DRIVE/VARIANT`` or ``SOURCE:DRIVE``."""
+        """The key of a result for ``DRIVE``, ``DRIVE/VARIANT`` or ``SOURCE:DRIVE``."""
         source, _, own = experiment.rpartition(":")
         source = source or self.source
         drive, slash, variant = own.partition("/")
@@ -44,13 +44,13 @@ class Names:
             yield from self.all_of(text[: match.start()] + str(one) + text[match.end() :])
 
     def listed(self, given: str | list[str]) -> list[str]:
-        """A list that stands in the file itself, or by its name."""
+        """A list that stands in the file itself, or that the file names."""
         return given if isinstance(given, list) else list(self.all_of(f"{{{given}}}"))
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What was measured, by a source's names.
+    """The measurements, by a source's names.
 
     A rate of several drives or recordings is an array, of one a number; raises
     :class:`NotRunError` where the experiment was not run.
@@ -84,7 +84,7 @@ class Recorded:
         return self._each(experiment, recording, lambda one: one.latency_max_s * 1e3)
 
     def over(self, experiment: str, other: str, recording: str) -> Any:
-        """The rate of one over that of another."""
+        """The rate of one drive or recording over that of another."""
         return self.mbps(experiment, recording) / self.mbps(other, recording)
 
     def seconds(self, experiment: str, recording: str) -> Floats:

@@ -24,7 +24,7 @@ def reproduce(
     jobs: int = 2,
     tell: Callable[[str], object] = lambda _: None,
 ) -> Reproduction:
-    """Runs the reviews' experiments on the simulated drives and compares with what was published.
+    """Runs the reviews' experiments on simulated drives, and compares them with the publications.
 
     Args:
         only: names of sources: core, owc, vertex3, sata, vector, pages; all of them by default.

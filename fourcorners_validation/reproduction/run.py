@@ -1,4 +1,4 @@
-"""Runs the experiments, drives side by side, and draws figures and checks from what they show."""
+"""Runs the experiments on several drives at a time, and derives figures and checks from them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, as_completed
@@ -44,7 +44,7 @@ class ReproductionDocument:
 
 @dataclass(frozen=True)
 class Reproduction(Written):
-    """All that was asked for: measured numbers, and the two tables drawn from them."""
+    """The whole result: measured numbers, and the two tables derived from them."""
 
     sources: tuple[Source, ...]
     results: Results
@@ -83,7 +83,7 @@ def run_sources(
     scale: float = 1.0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Reproduction:
-    """Runs every experiment of the sources and judges what it shows.
+    """Runs every experiment of the sources and judges its results.
 
     Args:
         executor: where drives run; each takes up to 1 GB of memory.
@@ -92,7 +92,7 @@ def run_sources(
         progress: called with what ended, how many did, and how many there are.
 
     Raises:
-        UserError: a source that there is none of.
+        UserError: a source that does not exist.
     """
     for name in sources:
         if name not in SOURCES:
@@ -124,7 +124,7 @@ def run_experiments(
     scale: float = 1.0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Results:
-    """Measures what the catalog has the drives for; the others are named in ``absent``."""
+    """Measures on the drives of the catalog; ``absent`` names the experiments without a drive."""
     absent: dict[str, str] = {}
     futures = {}
     for experiment in experiments:
@@ -166,7 +166,7 @@ def _prepare(target: SimulatedTarget, step: Step) -> None:
     elif isinstance(step, Trim):
         target.trim(0, target.capacity_bytes)
     elif isinstance(step, Fill):
-        # What was written to a plain disk does not change what comes later.
+        # Earlier writes to a plain disk do not change later results.
         for workload in step.workloads(SEED) if target.keeps_state else ():
             target.run(workload)
     elif isinstance(step, Restore):

@@ -1,4 +1,4 @@
-"""The reviews: what each is, what is run for it, and what it says; read from ``sources/*.toml``."""
+"""The reviews, their experiments and their claims, which are read from ``sources/*.toml``."""
 
 from dataclasses import dataclass
 from importlib import resources
@@ -17,7 +17,7 @@ from fourcorners_validation.reproduction.recorded import Names, Recorded
 class Source:
     """One review, by the short name that is used throughout.
 
-    ``left_out`` says what of the review cannot be shown, and why.
+    ``left_out`` names the parts of the review that cannot be shown, with the reason.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Source:
 
 
 class _ExperimentTable(msgspec.Struct, forbid_unknown_fields=True):
-    """What is run on each of some drives: plans one after the other."""
+    """The plans that run on each of some drives, one after the other."""
 
     drives: str | list[str]
     plan: list[str]

@@ -1,4 +1,4 @@
-"""What the OCZ Core study and the consistency reviews compute from what they measured."""
+"""The computations of the OCZ Core study and of the consistency reviews."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rows as a person reads them; the same words in the terminal, the page and the document."""
+"""Rows in words, which are the same in the terminal, the page and the document."""
 
 from fourcorners.catalog.published import Published
 from fourcorners_validation.reproduction.figure import FigureRow
@@ -36,7 +36,7 @@ def standing_words(row: FigureRow) -> str:
 
 
 def citation(row: Published) -> str:
-    """Where the figure was read, and how far that can be trusted."""
+    """Where the figure was read, and how reliable that source is."""
     notes = {"derived": ", derived", "claim": ", the vendor's claim"}
     return row.source + notes.get(row.verified, "")
 
@@ -64,7 +64,7 @@ def brief(count: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Two digits in the unit that suits."""
+    """Two digits in a suitable unit."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 1 or unit == "µs":
             return f"{float(f'{seconds * factor:.2g}'):g} {unit}"
