@@ -1,4 +1,4 @@
-"""Charts as a suite file writes them, and those of a test that says none."""
+"""Charts as a suite file writes them, and the default charts of a test without any."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What many tests share: sizes, spans, and a measurement for some seconds."""
+"""Shared by many tests: sizes, spans, and a measurement of some seconds."""
 
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -13,7 +13,7 @@ from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Phase,
 
 @dataclass(frozen=True)
 class Plan:
-    """What a test does on a target: what is printed of it, what is done, what is drawn.
+    """The plan of a test on a target: the parameters that are printed, its phases and its charts.
 
     Ids of measurements and charts are those within the test.
     """

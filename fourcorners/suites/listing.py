@@ -43,7 +43,7 @@ class DescribedTest:
 
     @property
     def does(self) -> str:
-        """What it does, in a sentence."""
+        """A sentence on what the test does."""
         return " ".join((TESTS[self.name].plan.__doc__ or "").split())
 
 

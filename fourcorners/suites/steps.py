@@ -20,7 +20,7 @@ SETTLE_S = 5.0
 
 @dataclass(frozen=True)
 class Purge:
-    """Secure erase, or what the target has in its place."""
+    """Secure erase, or the target's substitute for it."""
 
     duration_s = 1.0
     written_bytes = 0
@@ -50,7 +50,7 @@ class Fill:
 
     @property
     def written_bytes(self) -> int:
-        """What it writes."""
+        """The bytes that it writes."""
         return round(self.count * self.times)
 
     def describe(self, subject: Subject) -> str:
@@ -102,7 +102,7 @@ def settle() -> Rest:
 
 @dataclass(frozen=True)
 class Trim:
-    """TRIM of everything: nothing that the drive holds is needed any longer."""
+    """TRIM of the whole drive, none of whose data are needed any longer."""
 
     duration_s = 1.0
     written_bytes = 0

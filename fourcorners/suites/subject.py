@@ -9,7 +9,7 @@ from fourcorners.wording import chosen_size
 
 
 def check_filled(filled_share: float) -> None:
-    """Raises :class:`UserError` unless it is a share of a target."""
+    """Raises :class:`UserError` unless the value is a share of a target."""
     if not 0 < filled_share <= 1:
         raise UserError(f"--filled {filled_share:g}: use more than 0, and at most 1")
 
@@ -49,7 +49,7 @@ class Subject:
 
     @classmethod
     def of(cls, target: Target, filled_share: float = 1.0) -> "Subject":
-        """The facts of an open target, of which the first ``filled_share`` is to be used."""
+        """The facts of an open target, of which the tests use the first ``filled_share``."""
         return cls(
             kind=target.kind,
             capacity_bytes=target.capacity_bytes,

@@ -1,4 +1,4 @@
-"""What a test is made of: phases of preparation and measurements, and what is drawn from them."""
+"""The parts of a test: phases of preparation and measurements, and charts of the results."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -121,15 +121,15 @@ class Phase:
 
 
 class MeasuredSoFar(dict[str, Recording]):
-    """What a phase has measured so far, by the id of the measurement, and what each of them was."""
+    """The recordings of a phase so far, by the id of the measurement, and the axes of each."""
 
     def __init__(self) -> None:
-        """Nothing yet."""
+        """Begins without recordings."""
         super().__init__()
         self._axes: dict[str, Mapping[str, Any]] = {}
 
     def add(self, measurement: Measurement, recording: Recording) -> None:
-        """What came next."""
+        """Adds the next recording."""
         self[measurement.id] = recording
         self._axes[measurement.id] = measurement.axes
 
@@ -178,7 +178,7 @@ class Adaptive:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Those that are known from the start."""
+        """The measurements that are known from the start."""
         return self.first
 
     @property

@@ -193,7 +193,7 @@ class _Phase:
 
     @property
     def names(self) -> Names:
-        """What ``each`` names in this phase, and the kinds of their values."""
+        """The names of ``each`` in this phase, and the kinds of their values."""
         return {name: kind for name, (kind, _) in self.each.items()}
 
     def phases(self, scope: Scope, seed: int, left_out: list[str]) -> list[Phase]:
@@ -435,7 +435,7 @@ def _stream(given: Any, where: str, names: Names) -> dict[str, Any]:
 
 
 def _options(kind: Kind, key: str, value: Any, where: str, names: Names) -> Any:
-    """A value, or the several of a list."""
+    """A value, or the values of a list."""
     if not isinstance(value, list):
         return _read(kind, key, value, where, names, sweeps=True)
     if not value:

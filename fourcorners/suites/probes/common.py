@@ -12,7 +12,7 @@ from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement
 from fourcorners.workload import Stream
 
-# A part of the drive that is small beside it.
+# A part of the drive that is small compared with the whole.
 AREA_SHARE = 1 / 8
 AREA_BYTES_MAX = 8 * 10**9
 # From this size on all probes together write a drive at most twice. Smaller ones need more: buffers
@@ -25,7 +25,7 @@ _SENTINEL_S = 0.25
 
 
 def preparation() -> Any:
-    """A probe's parameter: whether it prepares the drive, or reads what is there."""
+    """A probe's parameter: whether it prepares the drive, or reads the data that it has."""
     return parameter(choice("own", "none"), "own", "none: a real drive is read as it is")
 
 
@@ -80,7 +80,7 @@ def _sentinels(span_bytes: int, seed: int, first: int) -> Iterator[Measurement]:
             f"sentinel {number}",
             Stream.read("random", 4 * KIB, span_bytes=span_bytes),
             _SENTINEL_S,
-            # What the point before it left in a write buffer is on flash by then.
+            # By then the write buffer has written the data of the previous point to flash.
             ramp_s=_SENTINEL_S,
             seed=seed + number,
             sentinel=number,

@@ -25,7 +25,7 @@ from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement
 from fourcorners.wording import chosen_size
 from fourcorners.workload import CLOSED_LOOP, Stream, bursts, fixed_rate, poisson_rate
 
-# More outstanding than any drive works on at once, so that waiting is the drive's.
+# More I/Os outstanding than any drive serves at once, so that they wait in the drive.
 CLOSED_DEPTH = 32
 OPEN_DEPTH = 1024
 _PERCENTILES = {"50": 50.0, "90": 90.0, "99": 99.0, "99.9": 99.9, "99.99": 99.99}

@@ -14,7 +14,7 @@ from fourcorners.workload import Stream, Workload
 
 DEPTH, RUN_S = 32, 2000.0
 """As in the review, which wrote for a little over 2000 s."""
-# What a computer does between two jobs: a moment, a few, a minute, a break.
+# Pauses of a computer between two jobs, from a moment to a break.
 IDLES_S = (1.0, 10.0, 60.0, 600.0)
 MINUTE_S = 60.0
 HAMMERED = "hammered"
@@ -36,7 +36,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     area = subject.area_bytes
     count = 0
 
-    # Each with a seed of its own: who writes the same places again in the same order leaves whole
+    # Each has a seed of its own: writing the same places again in the same order would leave whole
     # blocks without valid data.
     def writes(id: str, seconds: float, variant: str, which: str = "", **axes: Any) -> Measurement:
         nonlocal count

@@ -16,13 +16,13 @@ from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 from fourcorners.workload import Stream, Workload
 
-# As HD Tune draws its graph: so many points as it has room for, in its own block size.
+# HD Tune's graph has as many points as it has room for, in its own block size.
 PLACES = 64
 BLOCK_BYTES = 64 * KIB
 # Fitted to the blog: random writes beat the profile's mean from 64 MB on, so a piece pays the
 # penalties of 64 MB.
 PIECE_BYTES = 64 * MIB
-# Of a disk's accesses, which scatter by a third, the mean is known to 2 %.
+# The accesses of a disk scatter by a third; this many give their mean to 2 %.
 ACCESSES = 400
 ACCESS_BYTES = 512
 _PLACE_GRID_BYTES = 4096
@@ -57,7 +57,7 @@ def profile(
     block_bytes: int = BLOCK_BYTES,
     seed: int = 1,
 ) -> tuple[Measurement, ...]:
-    """A piece in order at each place. The way there is part of its time."""
+    """A sequential piece at each place, whose time includes the seek to that place."""
     piece = min(piece_bytes, capacity_bytes // block_bytes * block_bytes)
 
     def measure(place: int) -> Measurement:
@@ -93,7 +93,7 @@ def single_reads(
 
 
 def access_shares(count: int) -> list[float]:
-    """Where single reads go: by chance, as their mean is taken for a mean access time."""
+    """The places of single reads: random ones, as their mean is used as a mean access time."""
     shares: list[float] = np.random.default_rng(1).random(count).tolist()
     return shares
 

@@ -1,4 +1,4 @@
-"""The transfer-size sweep of the OCZ Core study: what an access costs, and what a byte."""
+"""The transfer-size sweep of the OCZ Core study: the cost of an access, and of a byte."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.wording import chosen_size
 
-# The study's: of a sector, the least that a drive reads, to as much as its system read at once.
+# The study's sizes: from a sector, the smallest read, to the largest read of its system.
 SMALLEST_BYTES = 512
 LARGEST_BYTES = 512 * MIB
 SIZES = tuple(SMALLEST_BYTES * 2**step for step in range(21))
 # From this size on the time grows with the size, up to the longest.
 LONGER_FROM_BYTES = 8 * MIB
-# A request should have many places to go to.
+# A request should have many possible places.
 AREA_SHARE_MAX = 4
 # Where earlier writes change later speed, writes stay within a small part of an erased drive: over
 # all of it the first sizes would use up the spare area, and the later ones would be compared with
