@@ -1,17 +1,17 @@
 """Findings ``rotation_rpm``, ``seek_stroke``, ``seek_base`` and ``seek_mean`` of a disk, from reads
-that take its arm about.
+that move its arm.
 
-Rotation: within a small region an access waits for anything from none to one turn, so its times are
-spread evenly over a turn. The width of that spread is read between the 5th and the 95th percentile
-and is nine tenths of a turn; spindles turn at few speeds, so the nearest of these is the finding.
+Rotation: within a small region an access waits for anything between zero and one turn, so that its
+times are spread evenly over a turn. The range from the 5th to the 95th percentile is nine tenths of
+a turn. Spindles turn at few speeds, and the nearest of these is the finding.
 
-Seeks: reads in turns of two regions take c + S sqrt(x) in the mean, x the share of all cylinders
-between them: an arm that accelerates for half the way and brakes for the other needs a time that
-grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). c holds what does not depend
-on the distance: half a turn, settling, firmware. A drive that takes up a command
-while it serves another one has its firmware do its part meanwhile: then c less half a turn is the
-shortest seek. Cylinders per byte are fewer where the rate is higher: x, and the time of the
-transfer, follow from the rates by place where these were measured.
+Seeks: reads that alternate between two regions take c + S sqrt(x) in the mean, where x is the share
+of all cylinders between the regions. An arm that accelerates for half the way and brakes for the
+other half needs a time that grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). c
+contains what does not depend on the distance: half a turn, settling, firmware. If the drive accepts
+a command while it serves another one, its firmware works in the meantime, and c less half a turn is
+the shortest seek. Where the rate is higher, there are fewer cylinders per byte: x, and the time of
+the transfer, follow from the rates by place where these were measured.
 """
 
 from __future__ import annotations
@@ -39,38 +39,39 @@ NEAR = pick(
     "read",
     without=(PointAxis.SENTINEL, PointAxis.DISTANCE, PointAxis.STRIDE),
 )
-"""Random reads within a small region."""
+"""The random reads within a small region."""
 
 IN_TURNS = pick(TEST, "read", PointAxis.DISTANCE)
-"""Reads in turns of two regions."""
+"""The reads that alternate between two regions."""
 
 SPEEDS_RPM = (3600, 4200, 4500, 5400, 5900, 7200, 10_000, 15_000)
-"""Speeds at which spindles were and are sold."""
+"""The speeds at which spindles were and are sold."""
 
 _SPEED_TOLERANCE = 0.04
-"""How far the spread may be from that of a known speed; the nearest two are 8 % apart."""
+"""The spread may differ by this much from that of a known speed; the nearest two are 8 % apart."""
 
 _CACHED_SHARE = 0.2
-"""Share of the median time below which a read came out of a cache."""
+"""A read that took less than this share of the median time came from a cache."""
 
 _PERCENTILES = (0.05, 0.95)
-"""Between which the spread is read: nine tenths of a turn, without odd reads at its ends."""
+"""The spread lies between these quantiles: nine tenths of a turn, without odd reads at its ends."""
 
 _RESIDUAL_MAX = 0.1
-"""Scatter about the curve, in strokes, above which it does not hold."""
+"""Above this scatter about the curve, in strokes, the curve does not hold."""
 
 
 _OVERLAPS = 2
-"""Commands that a drive accepts at once from which it takes up one while it serves another."""
+"""A drive that accepts so many commands at a time accepts one while it serves another."""
 
 _PLACES = 500
-"""Places that stand for all of a disk."""
+"""So many places represent the whole disk."""
 
 _DISTANCES_MIN = points_min(parameters=2)
 
 
 def still(view: View) -> Answer | None:
-    """That nothing moves, by reads within a small region; ``None`` where something does."""
+    """The answer that nothing moves, from reads within a small region; ``None`` where an arm
+    moves."""
     [near, *_] = NEAR(view)
     if moves_an_arm(1 / near.iops):
         return None
@@ -78,7 +79,7 @@ def still(view: View) -> Answer | None:
 
 
 def rotation(view: View) -> Answer:
-    """How fast the disk turns; nothing of a drive that needs no arm, whatever else uses it."""
+    """Finds the speed of rotation. It is zero for a drive without an arm, even under other load."""
     [near, *_] = NEAR(view)
     read_s = 1 / near.iops
     if view.once(still):
@@ -96,7 +97,7 @@ def rotation(view: View) -> Answer:
 
 
 def _spread_s(times_s: Floats, count: Floats) -> float:
-    """Width of an even spread of times, of reads that came from the platters."""
+    """The width of an even spread of times, for reads that came from the platters."""
     order = np.argsort(times_s)
     times_s, count = times_s[order], count[order]
     median = _quantile(times_s, count, 0.5)
@@ -110,12 +111,13 @@ def _quantile(times_s: Floats, count: Floats, share: float) -> float:
 
 
 def strokes(distance_bytes: Floats, capacity: float, offset: Floats, rate: Floats) -> Floats:
-    """Share of all cylinders between the start of the drive and each distance, shape (points,).
+    """The share of all cylinders between the start of the drive and each distance, with shape
+    (points,).
 
     Args:
-        distance_bytes: shape (points,).
-        capacity: bytes of the drive.
-        offset, rate: rates by place, shape (places,); empty if unknown.
+        distance_bytes: the distances, with shape (points,).
+        capacity: the bytes of the drive.
+        offset, rate: the rates by place, with shape (places,); empty if unknown.
     """
     if len(rate) < 2:
         return distance_bytes / capacity
@@ -127,10 +129,11 @@ def strokes(distance_bytes: Floats, capacity: float, offset: Floats, rate: Float
 
 @dataclass(frozen=True)
 class _Curve:
-    """c + S sqrt(x), fitted to the mean times of reads in turns of two regions.
+    """c + S sqrt(x), fitted to the mean times of reads that alternate between two regions.
 
-    ``values`` are c and S in seconds; ``covariance`` is that of both over the variance of a time,
-    shape (2, 2); ``scatter_s`` the standard deviation of a time, with ``freedom``.
+    ``values`` are c and S in seconds. ``covariance`` is their covariance over the variance of a
+    time, with shape (2, 2). ``scatter_s`` is the standard deviation of a time, with ``freedom``
+    degrees of freedom.
     """
 
     values: Floats
@@ -139,7 +142,7 @@ class _Curve:
     freedom: int
 
     def at(self, root: float, constant: float = 1.0) -> tuple[float, float]:
-        """Value and half width of the interval of ``constant`` c + ``root`` S."""
+        """The value of ``constant`` c + ``root`` S, and half the width of its interval."""
         weights = np.array([constant, root])
         error = self.scatter_s * math.sqrt(float(weights @ self.covariance @ weights))
         return float(weights @ self.values), two_sided_t(self.freedom) * error
@@ -152,9 +155,10 @@ class _Curve:
 
 
 def _fitted(share: Floats, seconds: Floats, reads: Floats) -> _Curve:
-    """The curve of mean times of so many reads at each share of all cylinders, shape (points,)."""
-    # The first read of a measurement does not come from the other region: where the arm was before,
-    # a drive takes the nearer one first.
+    """Fits the curve to the mean times of so many reads at each share of all cylinders; all have
+    shape (points,)."""
+    # The first read of a measurement does not come from the other region, because a drive serves
+    # the region nearer to the arm first.
     between = (reads - 1) / reads
     columns = np.array([np.ones_like(share), between * np.sqrt(share)]).T
     values, *_ = np.linalg.lstsq(columns, seconds, rcond=None)
@@ -198,7 +202,7 @@ def _seeks(view: View) -> _Seeks | Answer:
 
 
 def seek_stroke(view: View) -> Answer:
-    """The way over all cylinders."""
+    """Finds the time that the distance adds to a seek over all cylinders."""
     if none := view.once(still):
         return none
     seeks = view.once(_seeks)
@@ -209,17 +213,17 @@ def seek_stroke(view: View) -> Answer:
 
 
 def seek_base(view: View) -> Answer:
-    """The shortest way."""
+    """Finds the time of the shortest seek."""
     return view.once(_beside_half_a_turn, False)
 
 
 def seek_mean(view: View) -> Answer:
-    """The way between two places at random."""
+    """Finds the mean time of a seek between two random places."""
     return view.once(_beside_half_a_turn, True)
 
 
 def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
-    """What a read takes beside half a turn, on the shortest way or between any two places."""
+    """The time of a read less half a turn, for the shortest seek or between any two places."""
     if none := view.once(still):
         return none
     seeks = view.once(_seeks)
@@ -237,15 +241,15 @@ def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
 
 
 def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Floats) -> Floats:
-    """Mean time under the head of reads in turns at the start and at each distance, shape
-    (points,); zero where the rates by place are unknown."""
+    """The mean transfer time of reads that alternate between the start and each distance, with
+    shape (points,); zero where the rates by place are unknown."""
     if not len(rate):
         return np.zeros_like(distance)
     return np.asarray(block_bytes / 2 * (1 / rate[0] + 1 / np.interp(distance, offset, rate)))
 
 
 def _mean_root(capacity: float, offset: Floats, rate: Floats) -> float:
-    """Mean root of the share of all cylinders between two places at random."""
+    """The mean root of the share of all cylinders between two random places."""
     places = (np.arange(_PLACES) + 0.5) / _PLACES * capacity
     share = strokes(places, capacity, offset, rate)
     return float(np.sqrt(np.abs(share[:, None] - share[None, :])).mean())

@@ -1,16 +1,17 @@
 """Findings ``track_bytes``, ``track_switch``, ``head_switch`` and ``heads`` of a disk, from reads
 that follow the head.
 
-Reads at equal distances D, one at a time, of a disk that reads ahead: each waits until the head
-has come so far, D/T of a turn for tracks of T bytes. Where a track ends in between, the disk goes
-to the next one as well, in a share D/T of the reads: by another head of the same cylinder or, after
-its last one, on the next cylinder. So the times are D/T of a turn, and that with a switch of either
-kind. Sectors of neighbouring tracks are skewed by that switch, so that nothing else is lost
-(Worthington, Ganger, Patt and Wilkes, SIGMETRICS 1995; DIXtrac, Schindler and Ganger 1999).
+The probe reads at equal distances D, one at a time, from a disk that reads ahead. Each read waits
+until the head has come as far, which is D/T of a turn for tracks of T bytes. In a share D/T of the
+reads a track ends in between. Then the disk also switches to the next track: to another head of the
+same cylinder or, after the last head, to the next cylinder. Therefore the times are D/T of a turn,
+without or with a switch of either kind. The skew of neighbouring tracks equals this switch, so that
+no other time is lost (Worthington, Ganger, Patt and Wilkes, SIGMETRICS 1995; DIXtrac, Schindler and
+Ganger 1999).
 
-Where the two kinds take different times, they come in turn: with n heads every n-th end of a track
-is one of a cylinder. With two heads as many are of one kind as of the other; the first of all is a
-switch of heads, because a disk's first sector is the first of a cylinder.
+If the two kinds take different times, they follow a pattern: with n heads every n-th end of a track
+is the end of a cylinder. With two heads both kinds are equally frequent. The first switch of all is
+then a head switch, because the first sector of a disk is the first of a cylinder.
 """
 
 from __future__ import annotations
@@ -32,37 +33,37 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import Said, say
 
 FOLLOWING = pick(TEST, "read", PointAxis.STRIDE)
-"""Reads that follow the head."""
+"""The reads that follow the head."""
 
 _TOGETHER_MIN = 0.95
-"""Least share of the reads that take one of the times."""
+"""At least this share of the reads must take one of the expected times."""
 
 _SWITCHES_OFF_MAX = 0.3
-"""Relative difference between the reads that meet a switch and the share that tracks of such a
-length make, above which the longer times are something else."""
+"""Above this relative difference between the share of the reads that meet a switch and the share
+expected for tracks of this length, the longer times are something else."""
 
 _KIND_MIN = 0.03
-"""Least share of the switches that is a kind of them."""
+"""At least this share of the switches makes a kind of them."""
 
 _GAP_DEVIATIONS, _GAP_SHARE = 10.0, 0.02
-"""Gap between the times of two kinds: in standard deviations of reads that meet no switch, and as a
-share of the longest switch; the larger of both."""
+"""The gap between the times of two kinds is the larger of so many standard deviations of reads
+without a switch, and this share of the longest switch."""
 
 _HEADS_MIN, _HEADS_MAX = 2, 20
-"""With one head all switches are alike; more surfaces no disk has."""
+"""The limits of the number of heads: with one head all switches are alike, and no disk has more
+surfaces."""
 
 _IN_TURN = 0.9
-"""Least share of the rarer switches that come as many switches after the one before as the others
-do."""
+"""At least this share of the rarer switches must come at the same distance, in switches."""
 
 _CLOCK_S = 1e-6
-"""What the time of a command is known to."""
+"""The precision to which the time of a command is known."""
 
 
 @dataclass(frozen=True)
 class Switch:
-    """A kind of switch: its time in seconds with its error, and which switches, counted from 0 at
-    the start, are of it."""
+    """A kind of switch: its time in seconds with its error, and the numbers of its switches, which
+    are counted from 0 at the start."""
 
     seconds: float
     error_s: float
@@ -71,8 +72,9 @@ class Switch:
 
 @dataclass(frozen=True)
 class Followed:
-    """Reads that stay on a track, their time in seconds with its error and their share of all; and
-    the kinds of switches that the others meet, the quickest first, with the share of those."""
+    """The reads that stay on a track, with their time in seconds, its error and their share of all
+    reads; and the kinds of switches that the other reads meet, the quickest first, with the share
+    of these reads."""
 
     staying_s: float
     staying_error_s: float
@@ -82,7 +84,8 @@ class Followed:
 
     @classmethod
     def of(cls, seconds: Floats) -> Followed | None:
-        """From the times of reads in order, shape (reads,); ``None`` where all are the same."""
+        """Computes both from the times of reads in order, with shape (reads,); ``None`` where all
+        times are the same."""
         staying = np.abs(seconds / np.median(seconds) - 1) <= ALIKE - 1
         mean, error = _time(seconds[staying])
         leaving = np.flatnonzero(seconds > ALIKE * mean)
@@ -107,8 +110,8 @@ class Followed:
 
     @property
     def in_turn(self) -> tuple[int, Switch, Switch] | None:
-        """Heads, the switch between heads and the one to the next cylinder; ``None`` where the
-        switches are not of two kinds that come in turn."""
+        """The number of heads, the head switch and the track switch; ``None`` where the switches
+        are not of two kinds in a regular pattern."""
         if len(self.switches) != 2:
             return None
         common, rare = sorted(self.switches, key=lambda switch: -len(switch.numbers))
@@ -118,7 +121,7 @@ class Followed:
         heads = int(np.median(apart))
         if np.mean(apart == heads) < _IN_TURN or not _HEADS_MIN <= heads <= _HEADS_MAX:
             return None
-        # From the first switch to the last: times that change once, as by a drift, are no turns.
+        # The pattern must last from the first switch to the last: a drift changes times only once.
         count = len(common.numbers) + len(rare.numbers)
         if abs(len(rare.numbers) * heads - count) > heads + (1 - _IN_TURN) * count:
             return None
@@ -128,19 +131,19 @@ class Followed:
 
 
 def _time(seconds: Floats) -> tuple[float, float]:
-    """Mean, and its error at 90 %."""
+    """The mean, and its error at 90 %."""
     error = two_sided_t(math.inf) * float(seconds.std()) / math.sqrt(len(seconds))
     return float(seconds.mean()), _CLOCK_S + error
 
 
 def asked(view: View) -> list[Measured]:
-    """Those reads; or the near ones, where they show that nothing moves."""
+    """The reads that follow the head; the near reads where these show that nothing moves."""
     return FOLLOWING(view) if NEAR(view) and not view.once(still) else NEAR(view)
 
 
 @dataclass(frozen=True)
 class _Read:
-    """What the reads that follow the head show."""
+    """The result of the reads that follow the head."""
 
     followed: Followed
     track_bytes: float
@@ -159,7 +162,7 @@ def _read(view: View) -> _Read | Answer:
     log = point.of.log
     if log is None:
         return unknown(say("track_bytes.no_single_reads"))
-    # Where the arm was before the first read is another matter.
+    # The first read does not count: the arm may have come from anywhere.
     followed = Followed.of(log.latency_s[1:])
     if followed is None or followed.staying_share + followed.leaving_share < _TOGETHER_MIN:
         return unknown(say("track_bytes.not_followed"))
@@ -180,7 +183,7 @@ def _read(view: View) -> _Read | Answer:
 
 
 def track_bytes(view: View) -> Answer:
-    """What a track at the outer edge holds."""
+    """Finds the size of a track at the outer edge."""
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
@@ -191,7 +194,8 @@ def track_bytes(view: View) -> Answer:
 
 
 def track_switch(view: View) -> Answer:
-    """What it takes to the next cylinder; where there is one kind of switch only, that."""
+    """Finds the time of a switch to the next cylinder, or of any switch where there is only one
+    kind."""
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
@@ -205,7 +209,7 @@ def track_switch(view: View) -> Answer:
 
 
 def head_switch(view: View) -> Answer:
-    """What it takes to the next head of a cylinder."""
+    """Finds the time of a switch to the next head of a cylinder."""
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
@@ -214,7 +218,7 @@ def head_switch(view: View) -> Answer:
 
 
 def heads(view: View) -> Answer:
-    """How many heads come in turn."""
+    """Finds the number of heads."""
     read = view.once(_read)
     if isinstance(read, Answer):
         return read
@@ -232,7 +236,7 @@ def _switch(read: _Read, switch: Switch, said: Said) -> Answer:
 
 
 def _out_of_turn(read: _Read) -> Answer:
-    """Why the switches do not show the heads."""
+    """The reason why the switches do not show the heads."""
     switches = read.followed.switches
     if len(switches) == 1:
         return unknown(say("track_switch.alike"), detail=read.detail)

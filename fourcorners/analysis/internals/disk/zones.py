@@ -1,9 +1,10 @@
 """Findings ``zones``, ``outer_rate`` and ``inner_rate`` from sequential reads all over a drive.
 
-A disk has zones of equal sectors per track, and so of equal rate, that falls from the outer edge
-inwards. Change points of the logarithm of the rate are those of least squares with a penalty of
-log n variances for each (PELT: Killick, Fearnhead and Eckley, JASA 2012, by ``ruptures``). A place
-whose reads cross into the next zone has a rate between the two and is no zone.
+Within a zone of a disk all tracks have equally many sectors, and therefore the same rate. The rate
+falls from the outer edge inwards. A least-squares fit with a penalty of log n variances per change
+point finds the steps of the logarithm of the rate (PELT: Killick, Fearnhead and Eckley, JASA 2012,
+by ``ruptures``). A place whose reads cross into the next zone has a rate between the two and is no
+zone of its own.
 """
 
 from __future__ import annotations
@@ -21,33 +22,33 @@ from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 PLACES = pick("probe-positions", "read", PointAxis.OFFSET)
-"""Reads in sequence at places all over the drive."""
+"""The sequential reads at places all over the drive."""
 
 _PLACES_MIN = 16
-"""Places that show steps: the fewest of which those of two zones are several each."""
+"""So many places are needed to show steps: each of two zones then has several of them."""
 
 _STEP_MIN = 0.004
-"""Smallest step of the rate that is called one; the sectors of a track change by at least as much
-in any zone table, and the turns that fit into a measurement scatter less."""
+"""The smallest relative step of the rate that counts. The sectors of a track change by at least as
+much in any zone table, and the number of turns in a measurement scatters less."""
 
 _LINK_NEAR = 0.97
-"""Share of what the link carries from which it may be what limits."""
+"""From this share of the link's rate on, the link may be the limit."""
 
 
 def profile(view: View) -> tuple[Floats, Floats]:
-    """Offsets in bytes, ascending, and rates in bytes per second, shape (places,)."""
+    """The offsets in bytes, ascending, and the rates in bytes per second, with shape (places,)."""
     points = sorted((float(m.point[PointAxis.OFFSET]), m.bytes_per_second) for m in PLACES(view))
     array = np.array(points, dtype=np.float64).reshape(-1, 2)
     return array[:, 0], array[:, 1]
 
 
 def levels(rate: Floats) -> list[tuple[int, int]]:
-    """Zones as ranges of places, in order.
+    """Finds the zones as ranges of places, in order.
 
     Args:
-        rate: shape (places,), positive, by place.
+        rate: the rate at each place, positive, with shape (places,).
     """
-    # Loaded when first used: commands that compute nothing answer at once.
+    # The import is here so that commands that compute nothing start quickly.
     import ruptures
 
     logs = np.log(rate)
@@ -60,7 +61,7 @@ def levels(rate: Floats) -> list[tuple[int, int]]:
 
 
 def _without_crossings(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Single places between two zones, with a rate between theirs, go to the nearer one."""
+    """Leaves out single places between two zones whose rate lies between theirs."""
     kept = list(zones)
     index = 1
     while index < len(kept) - 1:
@@ -76,7 +77,7 @@ def _without_crossings(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple
 
 
 def _merged(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Neighbours that differ by less than the smallest step are one."""
+    """Merges neighbours that differ by less than the smallest step."""
     merged = [zones[0]]
     for start, end in zones[1:]:
         before = merged[-1]
@@ -90,8 +91,8 @@ def _merged(logs: Floats, zones: list[tuple[int, int]]) -> list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class _Zones:
-    """Zones as ranges of places, their rates, how far places of one zone differ, and what was
-    measured."""
+    """The zones as ranges of places, their rates, the spread of the rates within a zone, and the
+    measurements."""
 
     ranges: list[tuple[int, int]]
     rates: list[float]
@@ -124,7 +125,7 @@ def _zones(view: View) -> _Zones | Answer:
 
 
 def _hidden(view: View, zones: _Zones) -> Answer | None:
-    """Where the first zones are as fast as the link."""
+    """The answer where the first zones are as fast as the link; ``None`` where they are not."""
     carried = view.value("link_ceiling")
     if len(zones.ranges) == 1 or carried is None or zones.rates[0] <= _LINK_NEAR * carried:
         return None
@@ -132,7 +133,7 @@ def _hidden(view: View, zones: _Zones) -> Answer | None:
 
 
 def count(view: View) -> Answer:
-    """How many zones there are."""
+    """Finds the number of zones."""
     zones = view.once(_zones)
     if isinstance(zones, Answer):
         return zones
@@ -145,7 +146,7 @@ def count(view: View) -> Answer:
 
 
 def outer_rate(view: View) -> Answer | None:
-    """The rate of the first zone; ``None`` where there is one only."""
+    """Finds the rate of the first zone; ``None`` where there is only one."""
     zones = view.once(_zones)
     if isinstance(zones, Answer):
         return zones
@@ -153,7 +154,7 @@ def outer_rate(view: View) -> Answer | None:
 
 
 def inner_rate(view: View) -> Answer | None:
-    """The rate of the last zone; ``None`` where there is one only."""
+    """Finds the rate of the last zone; ``None`` where there is only one."""
     zones = view.once(_zones)
     return zones if isinstance(zones, Answer) else _edge(zones, -1)
 
@@ -162,8 +163,8 @@ def _edge(zones: _Zones, which: int) -> Answer | None:
     if len(zones.ranges) == 1:
         return None
     value = zones.rates[which]
-    # A measurement has one switch of tracks more or less in it, by where it begins: places of one
-    # zone differ by that or agree, so that their number does not make the mean more exact. Of all
-    # zones together: the places of one may happen to agree.
+    # Depending on its start, a measurement contains one track switch more or less. Places of a zone
+    # differ by this switch or agree, so that more places do not make the mean more exact. The
+    # spread is that of all zones together, because the places of one may agree by chance.
     bounds = about(value, zones.spread * value)
     return known(value, say("measured"), bounds=bounds, detail={"goodness": zones.goodness})

@@ -1,9 +1,10 @@
-"""Findings ``command_queue_depth`` and, of disks, ``reordering``.
+"""Findings ``command_queue_depth`` and, for disks, ``reordering``.
 
-Where reads conflict on dies, the queue shows itself by what has to wait for it (see
-:mod:`fourcorners.analysis.internals.flash.interleaving`). Elsewhere by the rate of random reads: it
-rises with what is outstanding up to the queue's depth, as a disk chooses the nearest of more and
-more commands (Worthington, Ganger and Patt, SIGMETRICS 1994), and stays as it is beyond.
+If reads conflict on dies, the queue depth shows in the reads that wait for a place in the queue
+(see :mod:`fourcorners.analysis.internals.flash.interleaving`). Otherwise it shows in the rate of
+random reads. This rate rises with the number of outstanding reads up to the queue depth, since a
+disk chooses the nearest of more and more commands (Worthington, Ganger and Patt, SIGMETRICS 1994),
+and then stays constant.
 """
 
 from __future__ import annotations
@@ -17,35 +18,36 @@ from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
 RANDOM = pick("probe-depth", "read", without=(PointAxis.SENTINEL, PointAxis.OF), pattern="random")
-"""Random reads with more and more outstanding."""
+"""The random reads at increasing queue depths."""
 
 _NO_MORE = 1.03
-"""Gain of flash below which nothing is gained; its rates scatter little."""
+"""Below this factor flash gains nothing; its rates scatter little."""
 
 _NO_MORE_DISK = 1.08
-"""The same of disks, whose every access is another way."""
+"""The same factor for disks, on which every access has a different seek."""
 
 _SECOND = 1.5
-"""Gain of a second outstanding read that the host's own part of a command explains."""
+"""Below this gain of a second outstanding read, the host's own part of a command explains it."""
 
 
 _DEPTHS_MIN = 4
-"""Depths that make a curve: as many as its model has parameters, and one more."""
+"""A curve needs so many depths: as many as its model has parameters, and one more."""
 
 
 def rates(view: View) -> dict[int, float]:
-    """Random reads per second by how many are outstanding, ascending; empty without the probe."""
+    """The random reads per second by queue depth, ascending; empty where the probe did not run."""
     points = sorted(RANDOM(view), key=lambda m: m.queue_depth or 0)
     return {depth: m.iops for m in points if (depth := m.queue_depth)}
 
 
 def is_disk(by_depth: Mapping[int, float]) -> bool:
-    """Whether one read at a time takes as long as only an arm does."""
+    """Whether one read at a time takes so long that an arm must move."""
     return 1 in by_depth and moves_an_arm(1 / by_depth[1])
 
 
 def knee(by_depth: Mapping[int, float], no_more: float) -> int | None:
-    """The fewest outstanding beyond which nothing is gained; ``None`` if the most still gain."""
+    """The smallest depth beyond which the rate gains nothing; ``None`` if the largest still
+    gains."""
     depths = list(by_depth)
     for index, depth in enumerate(depths[:-1]):
         if all(by_depth[deeper] < no_more * by_depth[depth] for deeper in depths[index + 1 :]):
@@ -54,18 +56,18 @@ def knee(by_depth: Mapping[int, float], no_more: float) -> int | None:
 
 
 def asked(view: View) -> list[Measured]:
-    """Reads of one place beside those of another, or random ones with more and more outstanding."""
+    """The reads that conflict on dies or, without them, random reads at increasing depths."""
     return die_conflicts.windows(view) or RANDOM(view)
 
 
 def enough(view: View) -> list[Measured]:
-    """Random reads of so many depths that they make a curve, one at a time the first; or none."""
+    """The random reads, if they have enough depths for a curve that begins at 1; otherwise none."""
     by_depth = view.once(rates)
     return RANDOM(view) if 1 in by_depth and len(by_depth) >= _DEPTHS_MIN else []
 
 
 def queue_depth(view: View) -> Answer:
-    """Commands that the drive accepts at once."""
+    """Finds how many commands the drive accepts at a time."""
     by_depth, seen = view.once(rates), view.once(die_conflicts.seen)
     detail = {"queue_depth": list(by_depth), "iops": list(by_depth.values())}
     if seen is not None and seen.beside:
@@ -91,7 +93,8 @@ def queue_depth(view: View) -> Answer:
 
 
 def reordering(view: View) -> Answer | None:
-    """Whether the disk serves waiting reads in an order of its own; ``None`` of other drives."""
+    """Finds whether the disk serves waiting reads in an order of its own; ``None`` for other
+    drives."""
     by_depth = view.once(rates)
     if not is_disk(by_depth) or len(by_depth) < 2:
         return None

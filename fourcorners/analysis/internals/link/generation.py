@@ -1,12 +1,12 @@
 """Findings ``link_ceiling`` and ``link`` from large reads that need neither flash nor platters.
 
-What was never written since a purge, and what a cache holds, comes over the link alone. With many
-large reads outstanding the time of another byte is that of the link, whatever else a command costs:
-the rate is the slope between two sizes, B = (s2 - s1) / (t2 - t1).
+Data that was not written since a purge, and data in a cache, come over the link alone. With many
+large reads outstanding, the time of another byte is that of the link, whatever else a command
+costs. Therefore the rate is the slope between two sizes, B = (s2 - s1) / (t2 - t1).
 
-Which link it is follows from the rates that each generation leaves for data: of SATA after its line
-code and what goes with each frame of 8 KiB, 93.2 % of 150, 300 and 600 MB/s; of PCIe in packets of
-256 bytes with 24 around them, 91.4 %.
+The link follows from the rate that each generation leaves for data. SATA leaves 93.2 % of 150, 300
+and 600 MB/s after its line code and the overhead of each frame of 8 KiB. PCIe leaves 91.4 % with
+packets of 256 bytes and 24 bytes of overhead.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
 LARGE = pick("probe-depth", "read", PointAxis.OF)
-"""Large reads of two sizes, of what was erased, what is cached, and what was written."""
+"""The large reads of two sizes, of erased, cached and written data."""
 
 _SATA_SHARE, _PCIE_SHARE = 8192 / (8192 + 600), 256 / (256 + 24)
-"""What frames and packets leave for data; see above."""
+"""The shares that frames and packets leave for data; see above."""
 
 _BYPASS_TOLERANCE = 0.015
-"""How far a link may be from the rate where data passes neither flash nor platters."""
+"""The rate may differ by this much from a link's where data passes neither flash nor platters."""
 
 _TOLERANCE = 0.005
-"""The same where they are passed, and may be what limits."""
+"""The same tolerance where data passes flash or platters, which may be the limit."""
 
 _AGREE = 0.01
-"""Difference up to which two rates are the same one."""
+"""Two rates that differ by up to this share are the same."""
 
 _ERROR_MIN = 0.002
-"""Least relative error of a rate: packets and frames are smaller at the ends of a request."""
+"""The least relative error of a rate: packets and frames are smaller at the ends of a request."""
 
 _FASTER = 1.3
-"""Rate over that of the medium from which data comes from memory."""
+"""Data that is faster than the medium by more than this factor comes from memory."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A generation. ``line_rate`` in bytes per second after the line code."""
+    """A generation of a link. ``line_rate`` is in bytes per second after the line code."""
 
     name: str
     line_rate: float
@@ -53,7 +53,7 @@ class Link:
 
 
 def links() -> list[Link]:
-    """All generations, by their rate."""
+    """All generations, sorted by their rate."""
     found = [
         Link(f"SATA {gigabits:g} Gb/s", gigabits * 1e8, gigabits * 1e8 * _SATA_SHARE)
         for gigabits in (1.5, 3.0, 6.0)
@@ -67,8 +67,8 @@ def links() -> list[Link]:
 
 
 def generations_at(bytes_per_second: float) -> list[str]:
-    """Names of the generations that leave this rate for data; several where they leave the same,
-    none where no link carries it."""
+    """The names of the generations that leave this rate for data. There are several if they leave
+    the same rate, and none if no link has this rate."""
     nearest = _nearest(bytes_per_second)
     if abs(bytes_per_second / nearest.payload_rate - 1) > _BYPASS_TOLERANCE:
         return []
@@ -85,7 +85,7 @@ def _alike(link: Link) -> list[str]:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What the link carries, which one that is, how far off, and what the reads showed."""
+    """The rate of the link, the generation, the error of the rate, and the measurements."""
 
     rate: float
     link: Link
@@ -94,7 +94,7 @@ class _Carried:
 
 
 def ceiling(view: View) -> Answer:
-    """What the link carries."""
+    """Finds the rate of the link."""
     carried = view.once(_carried)
     if isinstance(carried, Answer):
         return carried
@@ -103,7 +103,7 @@ def ceiling(view: View) -> Answer:
 
 
 def generation(view: View) -> Answer:
-    """Which link it is."""
+    """Finds the generation of the link."""
     carried = view.once(_carried)
     if isinstance(carried, Answer):
         return carried
@@ -139,7 +139,7 @@ def _carried(view: View) -> _Carried | Answer:
 
 
 def _slope(points: Sequence[Measured]) -> float | None:
-    """Bytes per second of another byte, from the smallest to the largest read."""
+    """The rate of further bytes, in bytes per second, from the smallest to the largest read."""
     ordered = sorted(points, key=lambda m: m.block_bytes or 0)
     if len(ordered) < 2:
         return None
@@ -150,8 +150,8 @@ def _slope(points: Sequence[Measured]) -> float | None:
 
 
 def _ceiling(slopes: dict[str, float]) -> tuple[float, bool, bool]:
-    """The rate, whether it passes neither flash nor platters, and whether it is surely the link's
-    and not the medium's."""
+    """The rate, whether its data passes neither flash nor platters, and whether it is certainly
+    that of the link and not of the medium."""
     best = max(slopes, key=lambda of: slopes[of])
     medium = slopes.get("written", 0.0)
     if "erased" in slopes and slopes["erased"] >= (1 - _AGREE) * medium:

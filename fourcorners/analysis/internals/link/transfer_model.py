@@ -1,8 +1,8 @@
-"""Findings ``read_access_penalty``, ``read_sequential_rate`` and the same of writes.
+"""Findings ``read_access_penalty``, ``read_sequential_rate`` and the same for writes.
 
-The model t = a + s/B, fitted to all sizes by relative residuals
-(:func:`fourcorners.analysis.access_model.fit`), with the blog's two-point estimate and the misfit
-at each size beside it.
+The model t = a + s/B is fitted to all sizes by relative residuals
+(:func:`fourcorners.analysis.access_model.fit`). The details also contain the blog's two-point
+estimate and the misfit at each size.
 """
 
 from __future__ import annotations
@@ -29,35 +29,36 @@ TEST = "probe-sizes"
 _SIZES_MIN = points_min(parameters=2)
 
 _MISFIT_MAX = 0.35
-"""Root mean square of the logarithms of predicted over measured times above which two numbers do
+"""Above this root mean square of the logarithms of predicted over measured times, two numbers do
 not describe the drive at all."""
 
 _MISFIT_NOTED = 0.10
-"""Relative misfit from which a size counts as one where the model fails."""
+"""If the relative misfit at a size is larger than this, the model fails there."""
 
 
 def sizes(view: View, operation: str) -> list[Measured]:
-    """Requests of all sizes, one at a time."""
+    """The requests of all sizes, one at a time."""
     return by_size(pick(TEST, operation, PointAxis.BLOCK, without=(PointAxis.SENTINEL,))(view))
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The model of all sizes, shape (sizes,), and what the errors of the single ones make of it."""
+    """The model of all sizes, and its uncertainty from the errors of the single sizes; arrays have
+    shape (sizes,)."""
 
     operation: str
     fit: access_model.AccessFit
     block_bytes: Floats
     misfit: Floats
     half_widths: Floats
-    """Of the logarithms of a and B."""
+    """The half widths of the intervals of the logarithms of a and B, with shape (2,)."""
     is_chance: bool
     """Whether the errors of the single sizes explain the scatter about the model."""
     detail: dict[str, Any]
 
     @property
     def factor(self) -> float:
-        """By how much the model misses all sizes."""
+        """The factor by which the model misses the sizes, as a root mean square."""
         return math.exp(float(np.sqrt(np.mean(np.log1p(self.misfit) ** 2))))
 
     @property
@@ -67,11 +68,11 @@ class _Fitted:
 
     @property
     def off(self) -> int:
-        """Sizes where the model fails."""
+        """The number of sizes where the model fails."""
         return int((np.abs(self.misfit) > _MISFIT_NOTED).sum())
 
     def worst(self, name: str) -> Said:
-        """What there is to say of the size where it fails most."""
+        """The sentence about the size where the model fails most."""
         at = int(np.argmax(np.abs(self.misfit)))
         return say(
             name,
@@ -87,8 +88,9 @@ class _Fitted:
     def interval(
         self, value: float, part: int, by_scatter: tuple[float, float] | None
     ) -> tuple[float, float] | None:
-        """What the errors of the single sizes make of a parameter; where these do not explain the
-        scatter about the model at least as wide as that makes it, ``None`` if that is unknown."""
+        """The interval of a parameter from the errors of the single sizes. If these do not explain
+        the scatter about the model, the interval is at least as wide as the scatter makes it, or
+        ``None`` if that is unknown."""
         stretch = math.exp(self.half_widths[part])
         low, high = value / stretch, value * stretch
         if self.is_chance:
@@ -97,8 +99,8 @@ class _Fitted:
 
 
 def penalty(view: View, operation: str) -> Answer | None:
-    """What a request costs beside its transfer; of writes, where a tax of partly covered units
-    explains what the model misses, what the smallest costs: its penalty, and its share of that."""
+    """Finds the cost of a request without its transfer. If a tax of partly covered units explains
+    the misfit of writes, it is the cost of the smallest write: its penalty and its tax."""
     plain = _answer(view, operation, _penalty)
     taxed = _taxed(view, operation)
     if plain is None or taxed is None:
@@ -114,8 +116,8 @@ def penalty(view: View, operation: str) -> Answer | None:
 
 
 def rate(view: View, operation: str) -> Answer | None:
-    """At what rate a request is transferred; of writes as the tax of partly covered units leaves
-    it, which the access model alone takes for transfer."""
+    """Finds the rate of a request's transfer. For writes it excludes the tax of partly covered
+    units, which the access model alone counts as transfer."""
     plain = _answer(view, operation, _rate)
     taxed = _taxed(view, operation)
     if plain is None or taxed is None:
@@ -127,7 +129,7 @@ def rate(view: View, operation: str) -> Answer | None:
 
 
 def misfit(view: View, operation: str) -> Answer | None:
-    """What the model does not explain, nor a tax; ``None`` where it holds."""
+    """The misfit that neither the model nor a tax explains; ``None`` where the model holds."""
     fitted = view.once(_fitted, operation)
     if fitted is None or not fitted.off or _taxed(view, operation) is not None:
         return None
@@ -177,14 +179,14 @@ def _rate(fitted: _Fitted) -> Answer:
 
 
 def _fitted(view: View, operation: str) -> _Fitted | None:
-    """``None`` with too few sizes."""
+    """The fitted model; ``None`` where there are too few sizes."""
     points = sizes(view, operation)
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     if len(np.unique(block_bytes)) < _SIZES_MIN:
         return None
     seconds = np.array([1 / m.iops for m in points])
-    # Half widths of the 90 % intervals of the mean times, relative to these; zero where a single
-    # request leaves none.
+    # The half widths of the 90 % intervals of the mean times, relative to these times; zero where a
+    # single request has no interval.
     halves = [histogram_mean_error(*m.histogram) or 0.0 for m in points]
     errors = np.array(halves) / seconds
     fit = access_model.fit(block_bytes, seconds)
@@ -202,8 +204,8 @@ def _fitted(view: View, operation: str) -> _Fitted | None:
         },
         "goodness": {"residual_scale": fit.residual_scale},
     }
-    # The large sizes alone decide about B, and of them few requests are made: their own scatter may
-    # be more than that of all sizes about the model.
+    # Only the large sizes decide about B, and they have few requests: their own scatter may be
+    # larger than that of all sizes about the model.
     share = fit.model.access_penalty_s / fit.model.seconds(block_bytes)
     effect = np.linalg.pinv(np.stack([share, 1 - share], axis=1))
     half_widths = np.sqrt(effect**2 @ errors**2)
@@ -215,8 +217,8 @@ def _is_chance(residuals: Floats, errors: Floats) -> bool:
     """Whether the errors of the single sizes explain the scatter about the model, by chi-square.
 
     Args:
-        residuals: logarithms of predicted over measured times, shape (sizes,).
-        errors: half widths of 90 % intervals, shape (sizes,).
+        residuals: the logarithms of predicted over measured times, with shape (sizes,).
+        errors: the half widths of 90 % intervals, with shape (sizes,).
     """
     if not np.all(errors > 0):
         return False
