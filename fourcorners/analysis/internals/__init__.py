@@ -1,8 +1,8 @@
 """What is inside the drive: findings from probes (docs/explain.md).
 
-A probe that ran always leaves its findings: a value with its interval, or "not identifiable" and
-why. What a drive does not have is a value of zero; what it cannot have, as a disk has no pages, is
-"not applicable".
+A probe that ran always has findings: a value with its interval, or "not identifiable" with the
+reason. A value of zero means that the drive does not have the thing. "Not applicable" means that it
+cannot have it, as a disk has no pages.
 
 :mod:`.catalog` has a row for each finding, :mod:`.resolver` asks their estimators in the order of
 their needs, and :mod:`.method.doubt` says which answers are not taken as the drive's.
@@ -20,7 +20,7 @@ from fourcorners.finding import Finding
 
 
 def find(run: RunData, misleading: Sequence[Finding] = ()) -> list[Finding]:
-    """The findings of all probes that ran, what they say together, and which did not run.
+    """The findings of all probes that ran, their summary, and the probes that did not run.
 
     Args:
         run: the run.

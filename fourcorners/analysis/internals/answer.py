@@ -32,8 +32,8 @@ def known(
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
 ) -> Answer:
-    """A value. Of ``interval`` and ``bounds`` one may be given: the former is about chance, the
-    latter holds the truth always, as a sweep's resolution or a tolerance."""
+    """An answer with a value. It takes either ``interval``, which is about chance, or ``bounds``,
+    which always contain the truth, such as a sweep's resolution or a tolerance."""
     if bounds is not None:
         detail, interval = {**(detail or {}), "interval": RESOLUTION}, bounds
     return Answer("measured", said, float(value), interval, detail or {}, evidence)
@@ -45,7 +45,7 @@ def unknown(
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
 ) -> Answer:
-    """No value, and why."""
+    """An answer without a value, with the reason."""
     return Answer("not identifiable", said, None, None, detail or {}, evidence)
 
 
@@ -55,15 +55,15 @@ def inapplicable(
     detail: Mapping[str, Any] | None = None,
     evidence: Sequence[str] | None = None,
 ) -> Answer:
-    """No question of this drive."""
+    """The answer to a question that does not apply to this drive."""
     return Answer("not applicable", said, None, None, detail or {}, evidence)
 
 
 def yes_or_no(yes: bool | None, said: Said, **about: Any) -> Answer:
-    """Whether something is there; ``None`` where it does not show."""
+    """An answer that says whether something is there; ``None`` stands for an unknown answer."""
     return unknown(said, **about) if yes is None else known(float(yes), said, **about)
 
 
 def about(value: float, half_width: float) -> tuple[float, float]:
-    """So much to either side."""
+    """The interval that extends by the half width to either side of the value."""
     return value - half_width, value + half_width

@@ -44,7 +44,7 @@ class ValueKind(Enum):
     DISCRETE = "discrete"
     """One of a few numbers: right or wrong."""
     CONTINUOUS = "continuous"
-    """Off by some percent."""
+    """The value may be off by some percent."""
     YES_NO = "yes/no"
     ODD = "odd"
     """What no model of the drive explains, by how much; only there where something does not."""
@@ -76,7 +76,7 @@ class Asked:
 
     @property
     def section(self) -> str:
-        """Where its sentences are."""
+        """The section that contains the sentences."""
         return self.words or self.name
 
 

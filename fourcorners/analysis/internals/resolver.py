@@ -1,4 +1,4 @@
-"""Asks the estimators of the catalog, each after those that it needs."""
+"""Runs the estimators of the catalog, each after those that it needs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _ROWS = {row.name: row for row in CATALOG}
 
 
 class Resolver:
-    """The answers of a run. An estimator sees those that its row says it needs, and no other."""
+    """The answers of a run. An estimator has access only to the answers that its row names."""
 
     def __init__(self, run: RunData) -> None:
-        """Asks nothing yet."""
+        """Runs no estimator yet."""
         self.view = View(run, self._needed)
         self._answers: dict[str, Answer | None] = {}
         self._asking: list[Asked] = []
 
     def findings(self) -> list[Finding]:
-        """All that were asked, in the order of the catalog."""
+        """All findings of the run, in the order of the catalog."""
         return [finding for row in CATALOG if (finding := self.finding(row.name)) is not None]
 
     def finding(self, name: str) -> Finding | None:
-        """One of them; ``None`` where it was not asked, or there is nothing odd."""
+        """One finding; ``None`` where the run does not ask for it, or there is nothing odd."""
         answer = self._answer(name)
         return None if answer is None else as_finding(_ROWS[name], answer)
 
@@ -61,7 +61,7 @@ class Resolver:
 
 
 def as_finding(row: Asked, answer: Answer) -> Finding:
-    """An answer as the finding of its row."""
+    """Makes the finding of a row from its answer."""
     said, detail = answer.said, dict(answer.detail)
     if "." not in said.code:
         said = Said(sentences.code_of(row.section, said.code), said.parameters)

@@ -1,4 +1,4 @@
-"""What an estimator sees: the points of a probe, picked by what they are, and other answers."""
+"""The input of an estimator: selected points of a probe, and other answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from fourcorners.analysis.source import Measured, RunData, measured
 T = TypeVar("T")
 
 ARM_READ_S = 1.5e-3
-"""Time of a random read, even within a small part of a drive, from which it has an arm to move: a
-physical bound, as flash needs a tenth, and the fastest disks 2 ms for half a turn alone."""
+"""A drive whose random reads take longer than this, even within a small part of it, has an arm. The
+bound is physical: flash needs a tenth, and the fastest disks need 2 ms for half a turn alone."""
 
 
 class PointAxis(StrEnum):
-    """What makes a point of a probe what it is, by the name that a manifest has for it."""
+    """The axes on which the points of a probe differ, with their names in a manifest."""
 
     APART = "apart_bytes"
     ALONE = "alone_bytes"
@@ -45,11 +45,11 @@ class PointAxis(StrEnum):
 
 
 class View:
-    """A run, as the estimators of its findings see it. What several of them compute is computed
-    once."""
+    """A run, as the estimators of its findings use it. It computes only once what several of them
+    need."""
 
     def __init__(self, run: RunData, answers: Callable[[str], Answer | None]) -> None:
-        """``answers`` gives what is known of another finding; ``None`` where it was not asked."""
+        """``answers`` returns the answer of another finding, or ``None`` where there is none."""
         self.run = run
         self.answer = answers
         self._once: dict[tuple[Any, ...], Any] = {}
@@ -59,7 +59,7 @@ class View:
         return self.once(_measured, test, operation)
 
     def once(self, function: Callable[..., T], *arguments: Any) -> T:
-        """What the function gives for the view and these arguments."""
+        """The result of the function for the view and these arguments, computed once."""
         key = (function, *arguments)
         if key not in self._once:
             self._once[key] = function(self, *arguments)
@@ -67,25 +67,25 @@ class View:
         return result
 
     def value(self, name: str) -> float | None:
-        """Of another finding; ``None`` where it has none."""
+        """The value of another finding; ``None`` where it has none."""
         answer = self.answer(name)
         return None if answer is None else answer.value
 
     def has(self, name: str) -> bool:
-        """Whether another finding says yes, or more than nothing."""
+        """Whether another finding has a value other than zero."""
         return bool(self.value(name))
 
     @property
     def is_disk(self) -> bool:
-        """Whether the small reads between the points of the probes need an arm. What writes have
-        left to do delays some of them, so the faster quarter decides."""
+        """Whether the small reads between the points of the probes need an arm. Work left over from
+        writes delays some of these reads, so that the faster quarter decides."""
         sentinels = self.once(SENTINELS.picked)
         seconds = [1 / m.iops for m in sentinels]
         return bool(seconds) and moves_an_arm(float(np.quantile(seconds, 0.25)))
 
 
 def moves_an_arm(read_s: float) -> bool:
-    """Whether a small random read of that mean time, one at a time, needs an arm."""
+    """Whether a small random read with this mean time, one at a time, needs an arm."""
     return read_s > ARM_READ_S
 
 
@@ -95,8 +95,8 @@ def _measured(view: View, test: str | None, operation: str | None) -> list[Measu
 
 @dataclass(frozen=True)
 class Pick:
-    """Points of a probe by what they are: of one operation, with any of these axes, with none of
-    those, and with these values."""
+    """A selection of the points of a probe: those of one operation that have any of ``axes``, none
+    of ``without``, and all of ``values``."""
 
     test: str | None = None
     operation: str | None = None
@@ -105,11 +105,11 @@ class Pick:
     values: tuple[tuple[str, object], ...] = field(default=())
 
     def picked(self, view: View) -> list[Measured]:
-        """In the order of the run."""
+        """The selected points, in the order of the run."""
         return [m for m in view.points(self.test, self.operation) if self.fits(m.point)]
 
     def fits(self, point: Mapping[str, object]) -> bool:
-        """Whether a point of the probe is one of these."""
+        """Whether a point of the probe is selected."""
         return (
             (not self.axes or any(point.get(axis) is not None for axis in self.axes))
             and all(point.get(axis) is None for axis in self.without)
@@ -136,16 +136,16 @@ def pick(
 
 
 def ids(points: Sequence[Measured]) -> list[str]:
-    """Of their recordings."""
+    """The ids of the recordings of these points."""
     return [m.recording for m in points]
 
 
 def by_size(points: Iterable[Measured]) -> list[Measured]:
-    """The points in the order of their requests' size."""
+    """The points, sorted by the size of their requests."""
     return sorted(points, key=lambda m: m.block_bytes or 0)
 
 
 def by(points: Sequence[Measured], axis: PointAxis) -> dict[int, Measured]:
-    """The points by what they have on an axis, ascending; of two alike the last."""
+    """The points by their value on an axis, ascending; the last of several with the same value."""
     found = {int(m.point[axis]): m for m in points if m.point.get(axis) is not None}
     return dict(sorted(found.items()))

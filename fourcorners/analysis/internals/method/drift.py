@@ -1,8 +1,8 @@
 """Finding ``drift``: whether the drive stayed the same while it was probed.
 
-Between the points of a probe, which come in random order, the same small reads are made again and
-again. They differ by chance as far as their histograms say; what is beyond that is the drive's
-state, or other load on it.
+Between its points, which come in random order, a probe repeats the same small reads. Their
+histograms show how much they may differ by chance; any further change comes from the drive's state
+or from other load.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from fourcorners.finding import Finding, worded
 from fourcorners.sentences import say
 
 DRIFT_NOTED = 0.05
-"""Largest over smallest sentinel, less one and less what chance makes of it, from which drift is
-said to be there: what is less moves no finding by as much as its own interval."""
+"""Drift is reported if the largest over the smallest sentinel, less 1 and less the part by chance,
+is at least this. A smaller drift moves no finding by as much as its own interval."""
 
 SURE = "sure_change"
-"""Of a finding's detail: the change less what chance makes of it."""
+"""The key in a finding's detail for the change less the part by chance."""
 
 SIZES = "probe-sizes"
 """The probe that reads first, and then writes."""
@@ -66,9 +66,9 @@ def _drift(view: View, test: str, later: bool, sentinels: list[Measured]) -> Fin
 
 
 def _chance(sentinels: list[Measured], slowest: int, quickest: int) -> float:
-    """By how many seconds two means of as many may differ where none changed: in no more than
-    :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM` of the probes, by Bonferroni's
-    bound over all pairs."""
+    """The seconds by which the slowest and the quickest mean may differ without a change: in at
+    most :data:`~fourcorners.analysis.internals.thresholds.FALSE_ALARM` of the probes they differ by
+    more, by Bonferroni's bound over all pairs."""
     errors = [
         (histogram_mean_error(*sentinels[which].histogram) or math.inf) / two_sided_t(math.inf)
         for which in (slowest, quickest)

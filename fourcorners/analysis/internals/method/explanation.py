@@ -1,11 +1,10 @@
-"""Finding ``explanation``: what kind of drive the probes met.
+"""Finding ``explanation``: what kind of drive this is.
 
-The kind follows from the first of these that was measured: rotation (a disk), log blocks, a mapping
-unit of at least 256 KiB (a block-mapped drive), a smaller one, spare area or that small
-writes have no block rewritten (a drive that maps pages), dies, or that nothing rotates (a
-solid-state drive).
-Then each finding that tells something adds a sentence: how it reads and writes, what is inside, how
-it is attached, and what a person should know who uses it.
+The first of these that was measured decides: rotation (a disk); log blocks; a mapping unit of at
+least 256 KiB (a block-mapped drive); a smaller unit, spare area, or small writes that rewrite no
+block (a page-mapped drive); dies, or no rotation (a solid-state drive). Then findings add one
+sentence each: how the drive reads and writes, what is inside, how it is attached, and what its user
+should know.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from fourcorners.finding import ODD, Finding, worded
 from fourcorners.sentences import Said, say
 
 BLOCK_MAPPED_MIN_BYTES = 256 * 2**10
-"""Least unit of a block-mapped drive: pages and rows of them, which others map, are smaller."""
+"""The least unit of a block-mapped drive: other drives map pages or rows, which are smaller."""
 
 FLASH_READ_S = 10e-6
-"""Time of a small read below which it comes out of memory: flash takes 20 us for a page."""
+"""A small read that takes less than this comes from memory: flash takes 20 us for a page."""
 
 _Measured = Mapping[str, Finding]
 _Say = Callable[[Finding, _Measured], Said | None]
@@ -35,7 +34,8 @@ def _plainly(name: str) -> _Say:
 
 
 def _reads(f: Finding, all: _Measured) -> Said:
-    """Only where the access model holds: else the cost of an access depends on its size."""
+    """Gives penalty and rate only where the access model holds. Elsewhere the cost of an access
+    depends on its size."""
     rate = all.get("read_sequential_rate")
     if rate is None or "misfit_read" in all:
         return _told("small_read", read_s=f.detail["measured_s"][0])
@@ -96,7 +96,7 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("trim_effect", _plainly("trim")),
     ("idle_recovery", _plainly("pause")),
 )
-"""What each finding adds, in its order."""
+"""The sentence that each finding adds, in the order of the explanation."""
 
 _FIGURES = (
     "rotation_rpm",
@@ -126,7 +126,7 @@ _FIGURES = (
 
 
 def tell(findings: Sequence[Finding]) -> Finding:
-    """The finding, from all others."""
+    """Makes the explanation from all other findings."""
     measured = {f.name: f for f in findings if f.verdict == "measured"}
     unknown = [f for f in findings if f.verdict == "not identifiable"]
     odd = [f for f in findings if f.name.startswith(ODD)]

@@ -1,8 +1,8 @@
 """Whether a probe of a real target can still identify anything, by what has been measured so far.
 
-What probes find under other load, or in reads that the host answered, is not taken as the drive's
-(:mod:`~fourcorners.analysis.internals.method.doubt`). Where that is already sure of a probe that
-has not run, it need not run; where it becomes sure while one runs, the rest of it need not.
+Findings under other load, or from reads that the host answered, are not accepted
+(:mod:`~fourcorners.analysis.internals.method.doubt`). If this is certain before a probe runs, the
+probe need not run; if it becomes certain during the probe, the rest of it need not run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from fourcorners.analysis.source import RunData
 from fourcorners.sentences import say
 
 ANSWERED_SHARE_MIN = 0.9
-"""Of the recordings of reads so far, from which the host is taken to answer those to come."""
+"""If the host answered at least this share of the recordings of reads so far, it is assumed to
+answer the next ones."""
 
 
 def reason(run: RunData, probe: str) -> str | None:

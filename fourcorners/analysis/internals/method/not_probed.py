@@ -8,7 +8,7 @@ from fourcorners.manifest import TestEntry
 from fourcorners.sentences import say
 
 BEGIN = "not_probed_"
-"""How the names of these findings begin."""
+"""The names of these findings begin with this."""
 
 _PROBE = "probe-"
 _ENDED_EARLY = ("skipped", "failed", "interrupted")
