@@ -16,12 +16,12 @@ A choice: a quantity that may as well be a quarter more or less does not tell on
 next."""
 
 FALSE_ALARM = 1e-3
-"""How often each of these tests may say by chance what is not so: whether reads drift, two places
-are on different dies, waits come at equal distances, or two ways to one number disagree."""
+"""The chance that each of these tests may have of a false alarm: that reads drift, that two places
+are on different dies, that waits come at equal distances, or that two estimates disagree."""
 
 _SCATTER = 0.04
-"""Standard deviation of the logarithm of a rate about that of its die: pages of one die take unlike
-times, which more reads do not make alike. A choice, as simulated dies do not scatter at all."""
+"""The standard deviation of the logarithm of a rate about that of its die: pages of a die differ in
+their times, and more reads do not change this. It is a choice: simulated dies do not scatter."""
 
 _GAIN_LOG = math.log(4 / 3)
 # Wald's sequential test of the two (Annals of Mathematical Statistics 16, 1945): between its bounds
@@ -36,8 +36,8 @@ two: 1 or, as even a queue of two commands gives in the mean, 4/3 (``drive/sim``
 Up to the former times of any one thing are alike, within 2.6 of those standard deviations."""
 
 TWICE = 1.93
-"""Time over that of one page from which a read takes two of them: twice the array's time, but once
-what a command takes beside it, which makes it less than two."""
+"""A read takes two pages if it lasts this many times as long as a read of one page. The factor is
+less than two, since the array's time counts twice but the rest of a command only once."""
 
 
 def disagree(
@@ -51,5 +51,5 @@ def disagree(
 
 
 def points_min(parameters: int) -> int:
-    """Points that a model of so many parameters needs: as many again tell whether it holds."""
+    """The points that a model with so many parameters needs: as many again test the model."""
     return 2 * parameters

@@ -1,9 +1,9 @@
-"""What is not taken as the drive's: what other load disturbed, and what the host answered.
+"""Findings that are not accepted, because other load disturbed them or the host answered the reads.
 
-Reads between the points of a probe that only reads show other load on the drive. A probe that
-writes changes the drive by itself, so that it cannot tell: what it found is doubted where most of
-the others were disturbed. Of a file, the host knows which blocks were never written, and how much
-of what was read it passed on to a device; it answers the rest itself, and far faster.
+The reads between the points of a probe that only reads show other load on the drive. A probe that
+writes changes the drive itself and cannot show other load; its findings are doubted if most of the
+other probes were disturbed. If the target is a file, the host knows which blocks were never written
+and which reads it passed on to a device; it answers the other reads itself, and far faster.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ READING = (
     *(f"probe-{name}" for name in ("depth", "positions", "seeks", "caches", "conflicts")),
     SIZES,
 )
-"""Probes that leave the drive as it was, of sizes before it writes: what drifts during them is
-other load."""
+"""The probes that do not change the drive, including that of sizes before it writes. A drift during
+them comes from other load."""
 
 WRITING = tuple(f"probe-{name}" for name in ("alignment", "burst", "content", "flush", "overwrite"))
-"""Probes that write, and change the drive by that."""
+"""The probes that write and thereby change the drive."""
 
 UNAFFECTED = ("probe-seeks", "probe-trim")
-"""Probes that say something under other load as well: that nothing turns, and what TRIM does."""
+"""The probes that are valid under other load too: that nothing turns, and what TRIM does."""
 
 ANSWERED = ("artefact_unwritten_blocks", "artefact_page_cache")
-"""Findings of reads that the host answered."""
+"""The findings about reads that the host answered."""
 
 DISTURBED = ("any.probe_disturbed", "any.most_disturbed")
-"""Codes of doubts for other load."""
+"""The codes of doubts because of other load."""
 
 _WATCHED_MIN = 3
-"""Probes that only read, of which most say what load there is: of two, one is not most. By chance
+"""At least so many probes that only read are needed for a majority: one of two is none. By chance
 most of them drift in no more than three of a million runs."""
 
 
@@ -56,7 +56,7 @@ class Doubts:
 
     @classmethod
     def of(cls, view: View, misleading: Sequence[Finding]) -> Doubts:
-        """Those about a run, given what may mislead about it."""
+        """The doubts about a run, given the findings that may mislead about it."""
         sources: dict[str, tuple[str, set[str]]] = {}
         for m in view.points():
             sources.setdefault(m.recording, (m.test, set()))[1].add(m.operation)
@@ -68,7 +68,7 @@ class Doubts:
         )
 
     def applied(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings, those not identifiable that are doubted."""
+        """The findings; those that are doubted become not identifiable."""
         return [doubted for f in findings if (doubted := self._doubted(f)) is not None]
 
     def _doubted(self, finding: Finding) -> Finding | None:
