@@ -14,7 +14,7 @@ from fourcorners.errors import UserError
 from fourcorners.running.begin import begin_run
 from fourcorners.running.openings import check
 from fourcorners.running.options import RunOptions, target_options
-from fourcorners.running.preview import Plan, preview
+from fourcorners.running.preview import PreviewedPlan, preview
 from fourcorners.running.run import preview_runs
 from fourcorners.store import Run
 from fourcorners.store.foreign import reading
@@ -137,7 +137,7 @@ def explain(
 
 def preview_explain(
     subject: str, *, reads_only: bool = False, **options: Unpack[RunOptions]
-) -> list[Plan]:
+) -> list[PreviewedPlan]:
     """The plan of the probes that :func:`explain` would run, as
     :func:`fourcorners.running.preview.preview` gives it; none where a run folder has all of them.
 

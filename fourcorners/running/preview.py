@@ -50,7 +50,7 @@ class Interruption(TypedDict):
     title: str
 
 
-class Plan(TypedDict):
+class PreviewedPlan(TypedDict):
     """What a run will do on one target.
 
     ``seconds`` are estimates on the target's clock, at 200 MB/s for what is not bounded by time;
@@ -75,10 +75,12 @@ class Plan(TypedDict):
 class PlanDocument:
     """What runs will do, on each target."""
 
-    plans: Sequence[Plan]
+    plans: Sequence[PreviewedPlan]
 
 
-def preview(plan: SuitePlan, locator: str, name: str, purge_plan: str | None = None) -> Plan:
+def preview(
+    plan: SuitePlan, locator: str, name: str, purge_plan: str | None = None
+) -> PreviewedPlan:
     """A plan as plain data."""
     capacity = plan.subject.capacity_bytes
     tests: list[PlannedTest] = [
@@ -120,7 +122,7 @@ def preview_opening(
     filled_share: float,
     seed: int,
     check: CheckSubject | None,
-) -> Plan:
+) -> PreviewedPlan:
     """:func:`preview` of a target by the arguments of :func:`open_target`; a file that this would
     make is not made."""
     locator = str(opening["locator"])

@@ -10,7 +10,7 @@ from fourcorners.running.begin import begin_run, choose_suite, reviews
 from fourcorners.running.each import Each
 from fourcorners.running.openings import check, openings
 from fourcorners.running.options import RunOptions, target_options
-from fourcorners.running.preview import CheckSubject, Plan, preview_opening
+from fourcorners.running.preview import CheckSubject, PreviewedPlan, preview_opening
 from fourcorners.running.progress import Progress
 from fourcorners.running.side_by_side import check_side_by_side, run_side_by_side
 from fourcorners.store import Run
@@ -137,7 +137,7 @@ def preview_runs(
     jobs: int = 1,
     check_subject: CheckSubject | None = None,
     **options: Unpack[RunOptions],
-) -> list[Plan]:
+) -> list[PreviewedPlan]:
     """What :func:`run_each` would do on each target, as
     :func:`fourcorners.running.preview.preview` says it; nothing is done.
 

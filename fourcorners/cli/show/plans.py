@@ -7,10 +7,10 @@ from rich.text import Text
 
 from fourcorners import wording
 from fourcorners.cli.output import new_console, print_document
-from fourcorners.running.preview import Plan, PlanDocument, done_again
+from fourcorners.running.preview import PlanDocument, PreviewedPlan, done_again
 
 
-def show_plans(plans: Sequence[Plan], *, json: bool) -> int:
+def show_plans(plans: Sequence[PreviewedPlan], *, json: bool) -> int:
     """Plans as :func:`fourcorners.running.preview.preview` gives them; returns 0."""
     if json:
         print_document("plan", PlanDocument(plans))
@@ -20,7 +20,7 @@ def show_plans(plans: Sequence[Plan], *, json: bool) -> int:
     return 0
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: PreviewedPlan) -> None:
     """What would be done on one target, for people."""
     console = new_console()
 
