@@ -59,7 +59,7 @@ UNITS = frozenset(["KIB", "MIB", "GIB", "NS", "US", "MS", "MINUTE_S", "HOUR_S", 
 def file_length(tree: Tree) -> Iterator[Offence]:
     """Source files of at most :data:`LINES_MAX` lines."""
     for path, text in tree.texts.items():
-        is_source = path.endswith((".py", ".rs", ".js")) or path.startswith("benches/")
+        is_source = path.endswith((".py", ".rs", ".js", ".c", ".h")) or path.startswith("benches/")
         length = text.count("\n")
         if is_source and "/vendor/" not in path and length > LINES_MAX:
             yield Offence(path, length, f"{length} lines: split it by idea ({LINES_MAX} at most)")

@@ -11,7 +11,7 @@ PACKAGE = "fourcorners"
 VALIDATION = "fourcorners_validation"
 """The second package, which knows all of the first; of the first only ``cli`` knows it."""
 
-_READ = (".py", ".rs", ".js", ".md")
+_READ = (".py", ".rs", ".js", ".c", ".h", ".md")
 
 
 @dataclass(frozen=True)
