@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "fourcorners"
 VALIDATION = "fourcorners_validation"
-"""The second package, which knows all of the first; of the first only ``cli`` knows it."""
+"""The second package, which knows all of the first; of the first only ``cli`` and the table of
+public names know it."""
 
 _READ = (".py", ".rs", ".js", ".c", ".h", ".md")
 

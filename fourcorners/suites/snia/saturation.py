@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
+from fourcorners.documents import changed
 from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB
 from fourcorners.suites.definition import Definition, Plan
@@ -79,8 +78,8 @@ def plan_saturation(subject: Subject, parameters: SaturationParameters, seed: in
         ),
         (Phase((Purge(),), (writes, histogram)),),
         (
-            msgspec.structs.replace(_over_time("IOPS", "iops"), x="", ids="write"),
-            msgspec.structs.replace(_over_time("Mean latency", "latency_mean"), x="", ids="write"),
+            changed(_over_time("IOPS", "iops"), x="", ids="write"),
+            changed(_over_time("Mean latency", "latency_mean"), x="", ids="write"),
             Chart("rounds", "Last minutes of rounds of 31 minutes", "value", "round"),
             Chart("percentiles", "Latency percentiles", "latency", series=("label",)),
         ),
