@@ -114,11 +114,13 @@ def test_a_disk_is_not_asked(tmp_path: Path) -> None:
     assert not [f for f in run.findings if f.name == "over_provisioning"]
 
 
-def _waits(tread: float, chance: np.random.Generator) -> Waits:
-    """Reads of four places: short ones, and long ones about where the die of the place erases."""
+def _waits(tread: float, chance: np.random.Generator, spread: float = 0.02) -> Waits:
+    """Reads of four places: short ones, and long ones about where the die of the place erases,
+    spread over a share of the distance between its erasures."""
     at_bytes = np.sort(chance.uniform(0, 500e6, 20_000))
     place = chance.integers(0, 4, len(at_bytes))
-    met = (at_bytes / tread + place * 0.21) % 1 < 0.02
+    met = (at_bytes / tread + place * 0.21) % 1 < spread
+    met &= chance.random(len(at_bytes)) < 0.02 / spread
     seconds = chance.uniform(1e-4, 1e-3, len(at_bytes)) + 3e-3 * met
     return Waits(place, at_bytes, seconds, 100e6)
 
@@ -133,6 +135,8 @@ def test_erasures_at_equal_distances_are_found_die_by_die() -> None:
     waits = _waits(tread, chance)
     scattered = replace(waits, seconds=chance.permutation(waits.seconds))
     assert erase_cycle(scattered) is None
+    # Nor are long waits that come again, but not at whole distances.
+    assert erase_cycle(_waits(tread, chance, spread=0.4)) is None
 
 
 def test_what_was_written_is_known_where_half_of_the_log_is_left_out() -> None:
