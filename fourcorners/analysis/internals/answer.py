@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fourcorners.analysis.internals.assumptions import Assumption, Check
 from fourcorners.finding import RESOLUTION, Verdict
 from fourcorners.sentences import Said
 
@@ -21,6 +22,28 @@ class Answer:
     interval: tuple[float, float] | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     evidence: Sequence[str] | None = None
+    checks: Sequence[Check] = ()
+    """The assumptions of the finding that were tested, or that the answer does not need."""
+
+    def checked(
+        self,
+        assumption: Assumption,
+        holds: bool | None,
+        evidence: Sequence[str] = (),
+        *,
+        covered: bool = False,
+    ) -> Answer:
+        """The answer with the test of an assumption. A value whose assumption fails becomes "not
+        identifiable", unless its interval covers the alternatives.
+
+        Args:
+            assumption: what was tested.
+            holds: whether it holds; ``None`` where the answer does not depend on it.
+            evidence: the recordings on which it was tested.
+            covered: whether the interval includes what the assumption may change.
+        """
+        check = Check(assumption, holds, tuple(evidence), covered)
+        return replace(self, checks=(*self.checks, check))
 
 
 def known(

@@ -1,11 +1,17 @@
-"""Runs the estimators of the catalog, each after those that it needs."""
+"""Runs the estimators of the catalog, each after those that it needs.
+
+A value that rests on an assumption which failed is not given, so that no other finding uses it
+either.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from fourcorners import sentences
-from fourcorners.analysis.internals.answer import Answer, inapplicable
+from fourcorners.analysis.internals.answer import Answer, inapplicable, unknown
+from fourcorners.analysis.internals.assumptions import UNTESTED, Assumption
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
@@ -55,9 +61,30 @@ class Resolver:
             answer: Answer | None = inapplicable(say("inapplicable"))
         else:
             answer = row.estimator(view)
-        if answer is None or answer.evidence is not None:
-            return answer
-        return replace(answer, evidence=ids(view.once(row.rests_on)))
+        if answer is None:
+            return None
+        if answer.evidence is None:
+            answer = replace(answer, evidence=ids(view.once(row.rests_on)))
+        return _held(row, answer)
+
+
+def _held(row: Asked, answer: Answer) -> Answer:
+    """The answer; without its value where an assumption failed that its interval does not cover."""
+    tested = {check.assumption for check in answer.checks}
+    assert tested <= set(row.assumes), f"{row.name} does not say that it assumes {tested}"
+    failed = [c for c in answer.checks if c.holds is False and not c.covered]
+    if answer.verdict != "measured" or not failed:
+        return answer
+    shown = as_finding(row, replace(answer, checks=())).shown_value
+    said = say("any.fails", failed=_clauses([c.assumption for c in failed]), shown=shown)
+    evidence = list(
+        dict.fromkeys([*(answer.evidence or ()), *(i for c in failed for i in c.evidence)])
+    )
+    return replace(unknown(said, detail=answer.detail, evidence=evidence), checks=answer.checks)
+
+
+def _clauses(assumptions: list[Assumption]) -> list[Said]:
+    return [say(f"assumption.{one}") for one in assumptions]
 
 
 def as_finding(row: Asked, answer: Answer) -> Finding:
@@ -67,7 +94,9 @@ def as_finding(row: Asked, answer: Answer) -> Finding:
         said = Said(sentences.code_of(row.section, said.code), said.parameters)
     if row.kind in (ValueKind.DISCRETE, ValueKind.YES_NO):
         detail["discrete"] = True
-    return worded(
+    if row.assumes and answer.verdict != "not applicable":
+        detail["assumptions"] = _assumed(row, answer)
+    finding = worded(
         row.name,
         row.title,
         answer.verdict,
@@ -78,3 +107,29 @@ def as_finding(row: Asked, answer: Answer) -> Finding:
         evidence=list(answer.evidence or ()),
         detail=detail,
     )
+    remarks = _remarks(row, answer) if answer.verdict == "measured" else []
+    return replace(finding, text=" ".join([finding.text, *map(sentences.sentence, remarks)]))
+
+
+def _assumed(row: Asked, answer: Answer) -> list[dict[str, Any]]:
+    """The assumptions of a finding: name, words, what their test showed, and its recordings."""
+    tested = {check.assumption: check for check in answer.checks}
+    return [
+        {
+            "name": str(one),
+            "text": say(f"assumption.{one}").text,
+            "status": tested[one].status if one in tested else UNTESTED,
+            "recordings": list(tested[one].evidence) if one in tested else [],
+        }
+        for one in row.assumes
+    ]
+
+
+def _remarks(row: Asked, answer: Answer) -> list[Said]:
+    """The sentences about assumptions that were not tested, and about those that fail within the
+    interval."""
+    tested = {check.assumption for check in answer.checks}
+    untested = [one for one in row.assumes if one not in tested]
+    covered = [check.assumption for check in answer.checks if check.holds is False]
+    parts = (("any.untested", untested), ("any.covered", covered))
+    return [say(code, assumed=_clauses(some)) for code, some in parts if some]

@@ -1,0 +1,69 @@
+"""What findings assume about a drive, and which of it an estimator tested.
+
+A row of the catalog names the assumptions of its finding. An estimator says which of them it tested
+on which recordings (:meth:`~fourcorners.analysis.internals.answer.Answer.checked`). The others are
+untested, and the finding's text names them. How an assumption is worded is in the section
+``assumption`` of ``fourcorners/sentences/internals.toml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Assumption(StrEnum):
+    """What may be otherwise on some drives."""
+
+    READS_AHEAD_ALONE = "reads_ahead_alone"
+    AGAIN_FROM_MEMORY = "again_from_memory"
+    SEGMENTS_ALIKE = "segments_alike"
+    READS_ON = "reads_on"
+
+    EMPTY_AT_FIRST = "empty_at_first"
+    EVEN_DRAIN = "even_drain"
+    FULL_BEFORE_WAITING = "full_before_waiting"
+    FASTER_CELLS = "faster_cells"
+    SAME_SIZE_WHEN_FULL = "same_size_when_full"
+    FLUSH_CARRIED_OUT = "flush_carried_out"
+
+    FULL_PACE_UNTIL_COLLECTION = "full_pace_until_collection"
+    WRITES_FILL_PAGES = "writes_fill_pages"
+    FLASH_LIMITS = "flash_limits"
+    GREEDY_COURSE = "greedy_course"
+    DIES_TOGETHER = "dies_together"
+    WAITS_ARE_ERASURES = "waits_are_erasures"
+    EQUAL_DISTANCES = "equal_distances"
+    SLOWED_BY_COLLECTION = "slowed_by_collection"
+
+    OUTER_EDGE_FIRST = "outer_edge_first"
+    ANY_ANGLE = "any_angle"
+    ROOT_OF_DISTANCE = "root_of_distance"
+    FOLLOWS_TRACKS = "follows_tracks"
+    HEADS_IN_TURN = "heads_in_turn"
+
+
+@dataclass(frozen=True)
+class Check:
+    """The test of an assumption on recordings. ``holds`` is ``None`` where the answer does not
+    depend on the assumption; ``covered`` says that it fails and the interval includes what that
+    may change."""
+
+    assumption: Assumption
+    holds: bool | None
+    evidence: Sequence[str] = ()
+    covered: bool = False
+
+    @property
+    def status(self) -> str:
+        """What the finding's detail says of it."""
+        if self.holds is None:
+            return "not needed"
+        if self.holds:
+            return "holds"
+        return "fails, within the interval" if self.covered else "fails"
+
+
+UNTESTED = "not tested"
+"""The status of an assumption that was not tested."""
