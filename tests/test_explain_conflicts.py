@@ -7,7 +7,6 @@ import pytest
 
 import fourcorners as fc
 from fourcorners.analysis.internals.flash.boundary_reads import crossings
-from fourcorners.analysis.internals.flash.channels import ChannelWaits
 from fourcorners.analysis.internals.flash.interleaving import Seen
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 
@@ -58,17 +57,6 @@ def test_channels_that_are_faster_than_commands_come_do_not_show(tmp_path: Path)
     found = _values(tmp_path, "sim:class-tlc-nvme-consumer-1tb", **settings)
     assert found["dies"] == 16
     assert found["channels"] is None
-
-
-def test_waits_at_all_multiples_of_a_distance_are_channels() -> None:
-    assert ChannelWaits.of({n: 1.1 if n % 4 == 0 else 1.0 for n in range(1, 16)}).period == 4
-    assert ChannelWaits.of({n: 1.1 if n in (4, 8) else 1.0 for n in range(1, 16)}).period is None
-    assert (
-        ChannelWaits.of(
-            {n: 1.05 if n == 3 else 1.1 if n % 4 == 0 else 1.0 for n in range(1, 9)}
-        ).period
-        is None
-    )
 
 
 def test_a_drive_that_serves_one_read_at_a_time_does_not_show_them(tmp_path: Path) -> None:
@@ -147,7 +135,7 @@ def test_pairs_are_wanted_until_one_conflicts() -> None:
     assert 6 * stripe in rest
     all_pairs = apart | {d: 1.0 if d % (6 * stripe) == 0 else 2.0 for d in rest}
     seen = _seen(stripe, 6, dict(sorted(all_pairs.items())))
-    assert seen.dies == 6
+    assert seen.units == 6
     assert seen.distances_wanted(100 * stripe) == []
 
 
@@ -171,7 +159,7 @@ def test_banks_of_dies_are_counted(banks: int, dies: int | None) -> None:
         pair = dict(seen.pair) | {d: _in_banks(stripe, 8, bank, banks, d) for d in wanted}
         seen = _seen(stripe, 8, dict(sorted(pair.items())))
     assert seen.distances_wanted(255 << 20) == []
-    assert seen.dies == dies
+    assert seen.units == dies
     if dies is not None:
         offsets = [seen.die_offset_bytes(die) for die in range(dies)]
         assert offsets == [b * bank + k * stripe for b in range(banks) for k in range(8)]
@@ -184,7 +172,7 @@ def test_dies_that_shift_from_turn_to_turn_are_not_counted() -> None:
     shifted = {(64 * 8 + place) * stripe: 1.0 if place == 7 else 2.0 for place in range(1, 8)}
     seen = _seen(stripe, 8, dict(sorted((turns | shifted).items())))
     assert seen.turn == 8
-    assert seen.dies is None
+    assert seen.units is None
 
 
 def test_dies_of_a_drive_with_log_blocks_are_those_of_all_banks(tmp_path: Path) -> None:

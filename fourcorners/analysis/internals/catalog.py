@@ -25,6 +25,7 @@ from fourcorners.analysis.internals.collection import (
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.analysis.internals.flash import (
     channels,
+    conflicting_reads,
     data_reduction,
     die_conflicts,
     log_blocks,
@@ -85,7 +86,7 @@ class Asked:
 
 _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
-_CURVE_NEEDS = ("dies", "command_queue_depth")
+_CURVE_NEEDS = ("command_queue_depth",)
 _SPARE_NEEDS = ("log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
 
 
@@ -109,7 +110,7 @@ def _transfers(operation: str) -> tuple[Asked, ...]:
 
 
 def _conflicting(*kinds: str) -> Callable[[View], list[Measured]]:
-    return lambda view: die_conflicts.points(view, *kinds)
+    return lambda view: conflicting_reads.points(view, *kinds)
 
 
 # A table: one row for each finding.
@@ -142,13 +143,17 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.AGAIN_FROM_MEMORY, Assumption.SEGMENTS_ALIKE)),
 
     Asked("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
-        die_conflicts.windows, die_conflicts.stripe, (), Of.FLASH),
+        conflicting_reads.windows, die_conflicts.stripe, (), Of.FLASH),
     Asked("page_bytes", "Page: what one read of a die brings", "B", _DISCRETE,
-        _conflicting("window", "across"), die_conflicts.page, (), Of.FLASH, die_conflicts.windows),
+        _conflicting("window", "across"), die_conflicts.page, (), Of.FLASH,
+        conflicting_reads.windows),
     Asked("dies", "Dies that work at the same time", "1", _DISCRETE,
-        _conflicting("window", "pair"), die_conflicts.dies, (), Of.FLASH, die_conflicts.windows),
-    Asked("channels", "Channels that dies share", "1", _DISCRETE, channels.pairs,
-        channels.channels, ("dies", "link_ceiling"), Of.FLASH, die_conflicts.windows),
+        _conflicting("window", "pair"), die_conflicts.dies, (), Of.FLASH,
+        conflicting_reads.windows),
+    Asked("planes_per_die", "Planes of a die that read together", "1", _DISCRETE, channels.asked,
+        channels.planes_per_die, (), Of.FLASH, conflicting_reads.windows),
+    Asked("channels", "Channels that dies share", "1", _DISCRETE, channels.asked,
+        channels.channels, ("dies", "link_ceiling"), Of.FLASH, conflicting_reads.windows),
 
     Asked("command_queue_depth", "Commands that the drive accepts at once", "1", _DISCRETE,
         command_queue.asked, command_queue.queue_depth),

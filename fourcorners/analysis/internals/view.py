@@ -30,6 +30,7 @@ class PointAxis(StrEnum):
     DISTANCE = "distance_bytes"
     EDGE = "edge_bytes"
     KIND = "kind"
+    LATE = "late_ns"
     LONG = "long_bytes"
     NEAR = "near_bytes"
     OF = "of"

@@ -1,10 +1,11 @@
 """Reads that meet on the same die: how data is spread over dies, and how long the queue is."""
 
+import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fourcorners.analysis.internals.flash import die_conflicts, interleaving
+from fourcorners.analysis.internals.flash import conflicting_reads, interleaving
 from fourcorners.analysis.internals.view import moves_an_arm
 from fourcorners.manifest import Chart
 from fourcorners.suites.common import KIB, MIB, access, timed
@@ -16,7 +17,7 @@ from fourcorners.suites.steps import Purge, settle
 from fourcorners.suites.subject import Subject
 from fourcorners.suites.test import Adaptive, MeasuredSoFar, Measurement, Phase
 from fourcorners.wording import chosen_size
-from fourcorners.workload import Stream, Workload, fixed_rate
+from fourcorners.workload import Stream, Workload, bursts, fixed_rate, strided
 
 # Several times as much as lies between two stripes of the same die.
 SPAN_BYTES = 256 * MIB
@@ -27,7 +28,12 @@ BATCHES_MAX = 9
 # Pairs that are due at the same time: each is over long before the next.
 PAIRS_PER_SECOND = 800.0
 PAIRS = 100
-STRIPES_MAX = 32
+# All distances up to the first number of stripes are tried, and up to the second where the number
+# of stripes in a turn is no power of two; else those that the levels of a power of two need.
+STRIPES_DENSE, STRIPES_MAX = 32, 128
+# When the second of two late reads is due, in times of a read of one die: the first one is under
+# way, so that nothing merges them, and off the channel soon.
+LATE_READS = 0.5
 # Of the kinds of pairs, what the longer read is by.
 _LONGER = {"together": "long", "short": "short"}
 
@@ -125,7 +131,8 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         elif seen.together or told.dies is None or told.page_bytes is None:
             return ()
         else:
-            points = on_channels(told.page_bytes, range(0, turn, turn // told.dies), turn)
+            offsets = [*range(0, turn, turn // told.dies), 0]
+            points = on_channels(told.page_bytes, offsets, told.one_die, turn)
         return tuple(one for point in points for one in (unread.forget(point.id), point))
 
     def due(id: str, label: str, streams: list[Stream], **axes: int) -> Measurement:
@@ -133,18 +140,17 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         return Measurement(id, label, Workload(streams, duration_s=time_s, seed=seed), axes)
 
     def on_channels(
-        page: int, offsets: Sequence[int], turn: int | None = None
+        page: int, offsets: Sequence[int], one_die: float, turn: int | None = None
     ) -> list[Measurement]:
-        """Pairs of reads of the first die and of each other one, whose places are given; each once
-        a turn if that is given, else the same ones again and again."""
+        """Pairs of reads of the first die and of others, whose places are given, the last of which
+        is on the first die again; each once a turn if that is given, else the same ones again and
+        again."""
         # All of a page but its end, so that no read begins where another one ends: long on its
         # channel. The short one is over on the link before it, unless it waits for the channel.
         # Two sectors in the middle of a page are soon over on the link, and long on a channel that
         # passes whole units of the map.
         short = subject.request_alignment_bytes
         long, half = page - short, page // 2 - short
-        if half < short:
-            return []
 
         def place(at: int, size: int, part: int) -> Stream:
             if turn is not None:
@@ -161,13 +167,26 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             axes = {"stripes": die, f"{_LONGER[kind]}_bytes": size}
             return due(f"{kind}/{die}", label, streams, **axes)
 
+        def late(die: int) -> Measurement:
+            apart, delay_s = offsets[die], LATE_READS / one_die
+            stream = Stream.read(
+                strided(apart),
+                short,
+                span_bytes=apart + short,
+                alignment_bytes=apart,
+                queue_depth_per_worker=2,
+                arrival=bursts(2 * PAIRS_PER_SECOND, 2, 1 / delay_s),
+            )
+            label = f"{chosen_size(short)} twice, the second later, {die} stripes apart"
+            return due(f"late/{die}", label, [stream], stripes=die, late_ns=round(delay_s * 1e9))
+
+        wanted = stripes_wanted(len(offsets) - 1)
+        # A small page has no room for a long read.
+        kinds = (("together", 0, long), ("short", half, 2 * short)) if half >= short else ()
         return [
-            *(alone(size) for size in sorted({short, half, long})),
-            *(
-                together(kind, at, size, die)
-                for kind, at, size in (("together", 0, long), ("short", half, 2 * short))
-                for die in range(1, min(len(offsets), STRIPES_MAX + 1))
-            ),
+            *(alone(size) for size in sorted({short, half, long}) if kinds),
+            *(together(kind, at, size, die) for kind, at, size in kinds for die in wanted),
+            *(late(die) for die in wanted if turn is None),
         ]
 
     windows = []
@@ -183,7 +202,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     first = interleaved([*windows, *places], span_bytes=span, seed=seed)
 
     def following(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
-        seen = die_conflicts.seen_of(
+        seen = conflicting_reads.seen_of(
             (axes, recording.iops, recording.read.latency_mean_s or 0.0)
             for axes, recording in measured.points
         )
@@ -194,10 +213,10 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         if stripe is None:
             return not_read_before(seen)
         wanted = tuple(beside(depth, stripe) for depth in seen.depths_wanted())
-        if seen.together or seen.dies is None or seen.page_bytes is None:
+        if seen.together or seen.units is None or seen.page_bytes is None:
             return wanted
-        offsets = [seen.die_offset_bytes(die) for die in range(seen.dies)]
-        return (*wanted, *on_channels(seen.page_bytes, offsets))
+        offsets = [seen.die_offset_bytes(die) for die in range(seen.units + 1)]
+        return (*wanted, *on_channels(seen.page_bytes, offsets, seen.one_die))
 
     fill = timed(
         "fill",
@@ -236,6 +255,18 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             Chart("lines", "Two short ones", "latency_mean", "stripes", ids="short"),
         ),
     )
+
+
+def stripes_wanted(units: int) -> list[int]:
+    """How many stripes apart pairs of reads are, of so many units in a turn: the last of these
+    distances is the whole turn, which meets the same unit."""
+    if units <= STRIPES_DENSE or units.bit_count() > 1:
+        return [*range(1, min(units, STRIPES_MAX)), units]
+    # A power of two consists of levels that are powers of two: what each doubling does, alone and
+    # with another one, shows them.
+    powers = [1 << k for k in range(units.bit_length())]
+    sums = [a + b for a, b in itertools.combinations(powers[:-1], 2)]
+    return sorted({*range(1, STRIPES_DENSE), *powers, *sums})
 
 
 def _with(measurement: Measurement, **axes: int) -> Measurement:

@@ -1,19 +1,20 @@
-"""Finding ``channels``: how many buses the dies share.
+"""Findings ``channels`` and ``planes_per_die``: what units that serve reads share.
 
-A long read of a whole page and a short read are due at the same time, on two dies. The dies read
-their arrays in parallel. If they share a channel, the short read waits until the long one has
-passed the channel and then the link. Otherwise the short read completes first. Stripes rotate over
-the dies, and dies over the channels. Therefore pairs that are 1, 2, ... stripes apart wait at every
-multiple of the number of channels, and only there.
+A long read of a whole page and a short read are due at the same time, on two units. Units of two
+dies read their arrays in parallel. If the dies share a channel, the short read waits until the long
+one has passed the channel and then the link. Otherwise the short read completes first. If both
+units are planes of one die, the short read waits for the whole long one. Which units wait alike
+shows the levels (:mod:`fourcorners.analysis.internals.flash.levels`).
 
-The wait is the time of a page on the channel and the link, less the delay that the second read has
-anyway: the time that the host and the processor spend on a command. If this delay is longer than
-the time of a page on the channel, no wait can be measured. If it is shorter and there is still no
-wait, no two dies share a channel.
+The wait for a channel is the time of a page on the channel and the link, less the delay that the
+second read has anyway: the time that the host and the processor spend on a command. If this delay
+is longer than the time of a page on the channel, no wait can be measured. If it is shorter and
+there is still no wait, no two dies share a channel.
 
 On a slow link the short read waits there for the long one, on whichever dies they are. Therefore
 pairs of two short reads are measured too: for two sectors in the middle of a page, the channel
-transfers the whole mapping units that they lie in, but the link transfers little.
+transfers the whole mapping units that they lie in, but the link transfers little. A second read
+that comes when the first is under way waits only for its die.
 
 Chen, Lee and Zhang (HPCA 2011) find channels as a second level of conflicts between pairs.
 """
@@ -21,29 +22,26 @@ Chen, Lee and Zhang (HPCA 2011) find channels as a second level of conflicts bet
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.flash.die_conflicts import points, seen
-from fourcorners.analysis.internals.flash.interleaving import Seen
-from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.internals.flash.conflicting_reads import (
+    PAIRS,
+    pairs,
+    points,
+    seen,
+    shown_levels,
+    typical_s,
+    units,
+)
+from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE
+from fourcorners.analysis.internals.link import generation
+from fourcorners.analysis.internals.view import PointAxis, View, by
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
-_WAIT_MIN = 0.003
-"""The least wait that is distinguished from scatter, in latencies of a pair that does not wait."""
-
-_WAIT_LONG = 0.015
-"""From this wait on, scatter is small compared with it."""
-
-_CLEAR, _CLEAR_SHORT = 0.4, 0.1
-"""A pair whose wait is below this share of the longest wait does not wait, and one above 1 minus
-this share does; a pair in between is neither. The second value is for a longest wait that is
-shorter than :data:`_WAIT_LONG`."""
-
 _ONE_BY_ONE = 1.35
-"""From this mean latency of a pair on, over that of both reads alone, they are served one after the
+"""From this latency of a pair on, over that of both reads alone, they are served one after the
 other; in parallel, the second read is late by far less."""
 
 _LONGER = 1.25
@@ -51,95 +49,83 @@ _LONGER = 1.25
 delay."""
 
 
-@dataclass(frozen=True)
-class ChannelWaits:
-    """By how much each pair takes longer than the quickest pair, as a share of that pair's latency;
-    the key is the distance in stripes."""
-
-    share: Mapping[int, float]
-
-    @classmethod
-    def of(cls, latency_s: Mapping[int, float]) -> ChannelWaits:
-        """Computes the waits from the mean latencies of pairs."""
-        quickest = min(latency_s.values())
-        return cls({apart: seconds / quickest - 1 for apart, seconds in latency_s.items()})
-
-    @property
-    def longest(self) -> float:
-        """The longest wait."""
-        return max(self.share.values())
-
-    @property
-    def period(self) -> int | None:
-        """The distance whose multiples all wait while no other distance does; ``None`` if there is
-        none, or no pair waits."""
-        if self.longest < _WAIT_MIN:
-            return None
-        clear = _CLEAR if self.longest > _WAIT_LONG else _CLEAR_SHORT
-        waiting = [n for n, wait in self.share.items() if wait > (1 - clear) * self.longest]
-        rest = [n for n, wait in self.share.items() if wait < clear * self.longest]
-        if not rest or len(waiting) + len(rest) < len(self.share):
-            return None
-        first = min(waiting)
-        return first if waiting == [n for n in self.share if n % first == 0] else None
-
-
-def pairs(view: View) -> list[Measured]:
+def asked(view: View) -> list[Measured]:
     """The pairs of reads and the single reads; where there are none, the points that come before
     them in the probe."""
-    return (
-        points(view, "alone", "together", "short") or points(view, "pair") or points(view, "window")
-    )
+    return points(view, "alone", *PAIRS) or points(view, "pair") or points(view, "window")
+
+
+def _detail(view: View) -> dict[str, Any]:
+    detail: dict[str, Any] = {}
+    for kind in PAIRS:
+        latencies = view.once(pairs, kind).latency_s
+        detail |= {f"{kind}_stripes": list(latencies), f"{kind}_s": list(latencies.values())}
+    return detail
+
+
+def planes_per_die(view: View) -> Answer | None:
+    """Finds how many planes of a die read together; ``None`` where the probe of conflicts did not
+    run."""
+    if view.once(seen) is None:
+        return None
+    detail = _detail(view)
+    count, levels = view.once(units), view.once(shown_levels)
+    if count is None:
+        return unknown(say("channels.no_dies"), detail=detail)
+    if levels is None:
+        return unknown(say("no_levels" if points(view, *PAIRS) else "no_pairs"), detail=detail)
+    if levels.planes == 1:
+        return unknown(say("no_waits", units=count), detail=detail)
+    detail["goodness"] = {"wait": levels.wait[DIE]}
+    return known(levels.planes, say("measured", wait=levels.wait[DIE], units=count), detail=detail)
 
 
 def channels(view: View) -> Answer | None:
     """Finds how many channels the dies share; ``None`` where the probe of conflicts did not run."""
-    found, dies = view.once(seen), view.value("dies")
-    if found is None:
+    if view.once(seen) is None:
         return None
-    detail: dict[str, Any] = {
-        "stripes": list(found.together),
-        "latency_mean_s": list(found.together.values()),
-        "short_latency_mean_s": list(found.short.values()),
-    }
+    detail, dies = _detail(view), view.value("dies")
     if dies is None:
         return unknown(say("no_dies"), detail=detail)
-    if not found.together or not found.alone:
+    alone = {n: typical_s(m)[0] for n, m in by(points(view, "alone"), PointAxis.ALONE).items()}
+    count = view.once(units) or 0
+    together = {n: s for n, s in view.once(pairs, "together").latency_s.items() if n < count}
+    if not together or not alone:
         return unknown(say("small_page"), detail=detail)
-    alone_s = (found.alone[min(found.alone)] + found.alone[max(found.alone)]) / 2
+    alone_s = (alone[min(alone)] + alone[max(alone)]) / 2
+    short = view.once(pairs, "short").latency_s
     # The latency of a pair that does not wait for a channel is compared with the mean of both
     # reads alone.
-    both = ((found.together, alone_s), (found.short, min(found.alone.values())))
-    apart = [p for p, single_s in both if p and min(p.values()) <= _ONE_BY_ONE * single_s]
-    if not apart:
+    both = ((together, alone_s), (short, min(alone.values())))
+    if all(min(p.values()) > _ONE_BY_ONE * single_s for p, single_s in both if p):
         return unknown(say("one_by_one"), detail=detail)
-    told = [
-        waits for p in apart if (waits := ChannelWaits.of(p)).period or waits.longest > _WAIT_LONG
-    ]
-    if not told:
-        return _alone(view, found, dies, alone_s, detail)
-    waits = max(told, key=lambda waits: waits.longest)
-    period = waits.period
-    if period is None or any(other.period != period for other in told):
-        return unknown(say("not_all_multiples"), detail=detail)
-    said = say("measured", channels=period, wait=waits.share[period])
-    return known(period, said, detail=detail | {"goodness": {"wait": waits.longest}})
+    levels = view.once(shown_levels)
+    if levels is None:
+        return unknown(say("no_levels"), detail=detail)
+    if levels.channels is None:
+        late_s = 2 * (min(together.values()) - alone_s)
+        return _alone(view, alone, late_s, dies, detail)
+    wait = levels.wait[CHANNEL]
+    detail["goodness"] = {"wait": wait}
+    return known(
+        levels.channels, say("measured", channels=levels.channels, wait=wait), detail=detail
+    )
 
 
 def _alone(
-    view: View, seen: Seen, dies: float, alone_s: float, detail: Mapping[str, Any]
+    view: View, alone: Mapping[int, float], late_s: float, dies: float, detail: Mapping[str, Any]
 ) -> Answer:
-    """The answer where no pair waits. It depends on whether a page takes so long on a channel that
-    a pair would wait if dies shared one."""
-    late_s = 2 * (min(seen.together.values()) - alone_s)
-    link_rate = view.value("link_ceiling")
-    if len(seen.alone) < 2 or link_rate is None:
+    """The answer where no pair waits for a channel, of which the second read is late by ``late_s``.
+    It depends on whether a page takes so long on a channel that a pair would wait if dies shared
+    one."""
+    link_rate = view.value("link_ceiling") or generation.fastest(view)
+    if len(alone) < 2 or link_rate is None:
         return unknown(say("hidden"), detail=detail)
-    (small, small_s), (large, large_s) = list(seen.alone.items())[-2:]
+    (small, small_s), (large, large_s) = list(alone.items())[-2:]
     # Each further byte passes the channel and then the link.
     on_channel_s = large * ((large_s - small_s) / (large - small) - 1 / link_rate)
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s:
         return unknown(say("hidden"), detail=detail)
-    goodness = {"longest_wait": ChannelWaits.of(seen.together).longest}
+    goodness = {"late_over_channel": late_s / on_channel_s}
     return known(dies, say("one_each"), detail={**detail, "goodness": goodness})

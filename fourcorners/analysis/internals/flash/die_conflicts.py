@@ -5,67 +5,22 @@ The arithmetic is in :mod:`fourcorners.analysis.internals.flash.interleaving`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
+from fourcorners.analysis.internals.flash.conflicting_reads import (
+    PAIRS,
+    points,
+    seen,
+    shown_levels,
+    windows,
+)
 from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.flash.levels import DIE
 from fourcorners.analysis.internals.flash.strided_reads import Unread
-from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
-from fourcorners.analysis.source import Measured
+from fourcorners.analysis.internals.view import View, ids
 from fourcorners.sentences import Said, say
-
-TEST = "probe-conflicts"
-
-POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
-    kind: (axis, pick(TEST, "read", known or axis))
-    for kind, axis, known in (
-        ("window", PointAxis.WINDOW, None),
-        ("across", PointAxis.BOUNDARY, None),
-        ("pair", PointAxis.DISTANCE, None),
-        ("beside", PointAxis.BESIDE, None),
-        ("together", PointAxis.STRIPES, PointAxis.LONG),
-        ("short", PointAxis.STRIPES, PointAxis.SHORT),
-        ("alone", PointAxis.ALONE, None),
-        ("sentinel", PointAxis.SENTINEL, None),
-        ("stride", PointAxis.STRIDE, None),
-        ("apart", PointAxis.APART, None),
-        ("edge", PointAxis.EDGE, None),
-    )
-}
-"""For each kind of point, the axis that holds its number, and the selection of its points."""
-
-
-def points(view: View, *kinds: str) -> list[Measured]:
-    """The points of these kinds, in this order. A point of a single read is left out: it has no
-    rate."""
-    return [m for kind in kinds for m in POINTS[kind][1](view) if m.ios > 1]
-
-
-def windows(view: View) -> list[Measured]:
-    """Reads within windows of growing size. The list is empty unless two sizes were measured."""
-    found = points(view, "window")
-    return found if len(by(found, PointAxis.WINDOW)) > 1 else []
-
-
-def seen(view: View) -> Seen | None:
-    """The rates that the probe measured; ``None`` where it did not run."""
-    if not windows(view):
-        return None
-    return seen_of(
-        (m.point, m.iops, m.latency_mean_s or 0.0) for m in view.points(TEST, "read") if m.ios > 1
-    )
-
-
-def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float]]) -> Seen:
-    """The rates of these points, each given with its rate and its mean latency in seconds."""
-    return Seen.of(
-        (kind, int(point[axis]), iops, latency_s)
-        for point, iops, latency_s in points
-        for kind, (axis, picked) in POINTS.items()
-        if picked.fits(point)
-    )
 
 
 def _seen(view: View) -> Seen:
@@ -86,7 +41,7 @@ def _detail(seen: Seen) -> dict[str, Any]:
 
 def stripe(view: View) -> Answer:
     """Finds the stripe: how many consecutive bytes lie on one die before the next die begins."""
-    seen = _seen(view)
+    seen, levels = _seen(view), view.once(shown_levels)
     evidence, detail = ids(windows(view)), _detail(seen)
     stripe = seen.stripe_bytes
     if stripe is None:
@@ -97,8 +52,12 @@ def stripe(view: View) -> Answer:
             return _once(view, unread, unread.stripe_bytes, said)
         return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
     beyond = next(w for w in seen.window if w > stripe)
-    said = say("measured", beyond=beyond, gain=seen.window[beyond] / seen.one_die)
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
+    if levels is not None and levels.are_first:
+        said = say("planes_first", planes=levels.planes, part=stripe)
+        both = [*evidence, *ids(points(view, *PAIRS))]
+        return known(stripe * levels.planes, said, detail=detail, evidence=both)
+    said = say("measured", beyond=beyond, gain=seen.window[beyond] / seen.one_die)
     return known(stripe, said, detail=detail, evidence=evidence)
 
 
@@ -132,23 +91,31 @@ def dies(view: View) -> Answer:
     """Finds how many dies the stripes are spread over."""
     seen = _seen(view)
     evidence, detail = ids(points(view, "window", "pair")), _detail(seen)
-    stripe, dies, turn, bank = seen.stripe_bytes, seen.dies, seen.turn, seen.bank_bytes
+    stripe, count, turn, bank = seen.stripe_bytes, seen.units, seen.turn, seen.bank_bytes
     if stripe is None:
         if unread := _unread(seen):
             return _once(view, unread, unread.dies, say("once_read", turn=unread.turn_bytes))
         return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
     if turn is None:
         return unknown(say("no_turns"), detail=detail, evidence=evidence)
-    if dies is None:
+    if count is None:
         return unknown(say("others_too", turn=turn), detail=detail, evidence=evidence)
     if not seen.takes_turns:
-        return unknown(say("more", dies=dies), detail=detail, evidence=evidence)
-    again = seen.die_offset_bytes(dies)
+        return unknown(say("more", dies=count), detail=detail, evidence=evidence)
+    again = seen.die_offset_bytes(count)
     detail["goodness"] = {"together": seen.pair[again] / seen.one_die - 1}
-    said = say("measured", turn_bytes=stripe * dies)
+    measured, levels = points(view, *PAIRS), view.once(shown_levels)
+    if measured and levels is None:
+        said = say("no_levels", units=count)
+        return unknown(said, detail=detail, evidence=[*evidence, *ids(measured)])
+    if levels is not None and levels.planes > 1:
+        said = say("planes", units=count, planes=levels.planes, wait=levels.wait[DIE])
+        detail["units"] = count
+        return known(levels.dies, said, detail=detail, evidence=[*evidence, *ids(measured)])
+    said = say("measured", turn_bytes=stripe * count)
     if bank is not None:
-        said = say("banks", turn=turn, bank=bank, again=dies // turn * bank)
-    return known(dies, said, detail=detail, evidence=evidence)
+        said = say("banks", turn=turn, bank=bank, again=count // turn * bank)
+    return known(count, said, detail=detail, evidence=evidence)
 
 
 def _across(seen: Seen) -> dict[str, Any]:
@@ -200,14 +167,3 @@ def _spread(seen: Seen, stripe: int) -> float:
 def _no_stripe(seen: Seen) -> Said:
     faster = max(seen.window.values()) > seen.one_die
     return say("stripe_bytes.no_meeting" if faster else "stripe_bytes.one_by_one")
-
-
-def one_die(view: View) -> tuple[float, Sequence[str]] | None:
-    """The reads per second of one die, and the recordings that show them; ``None`` where the probe
-    did not run."""
-    found = view.once(seen)
-    if found is None:
-        return None
-    if found.stripe_bytes is None and found.unread is not None:
-        return found.unread.one_die, ids(points(view, "stride", "apart"))
-    return found.one_die, ids(points(view, "window", "pair"))

@@ -23,8 +23,9 @@ from fourcorners.analysis.internals.flash.boundary_reads import Crossings, cross
 from fourcorners.analysis.internals.flash.strided_reads import Unread
 from fourcorners.analysis.internals.thresholds import ALIKE, APART, TWICE
 
-DIES_MAX = 128
-"""The probe tries distances up to so many dies."""
+DIES_MAX, UNITS_MAX = 128, 512
+"""The probe tries distances of all numbers of stripes up to the first, and of powers of two up to
+the second."""
 
 DEPTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
 """The numbers of outstanding reads of the other place that the probe tries first."""
@@ -57,7 +58,7 @@ _REFINED = 8
 
 
 _RATES = ("window", "across", "pair", "beside", "sentinel", "stride", "apart", "edge")
-_LATENCIES = ("together", "short", "alone")
+_LATENCIES = ("together", "short", "late", "alone")
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,10 @@ class Seen:
     outstanding reads of the other place, ``sentinel`` by the number of the read between the points.
     ``stride``, ``apart`` and ``edge`` are the rates of :class:`Unread`.
 
-    Mean latencies are in seconds, of reads due at the same time: ``together`` is a long and a short
-    read, ``short`` two short reads, both by their distance in stripes; ``alone`` is one read by its
-    size in bytes."""
+    Mean latencies are in seconds: ``together`` is of a long and a short read that are due at the
+    same time, ``short`` of two short reads, ``late`` of two of which the second is due when the
+    first is under way, all by their distance in stripes; ``alone`` is of one read by its size in
+    bytes."""
 
     window: Mapping[int, float] = field(default_factory=dict)
     across: Mapping[int, float] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Seen:
     beside: Mapping[int, float] = field(default_factory=dict)
     together: Mapping[int, float] = field(default_factory=dict)
     short: Mapping[int, float] = field(default_factory=dict)
+    late: Mapping[int, float] = field(default_factory=dict)
     alone: Mapping[int, float] = field(default_factory=dict)
     sentinel: Mapping[int, float] = field(default_factory=dict)
     stride: Mapping[int, float] = field(default_factory=dict)
@@ -101,6 +104,11 @@ class Seen:
         return min(self.window)
 
     @property
+    def block_bytes(self) -> int:
+        """The size of a read."""
+        return self.grid_bytes // 2
+
+    @property
     def one_die(self) -> float:
         """The rate of a single place, which is that of one die."""
         return self.window[self.grid_bytes]
@@ -114,7 +122,9 @@ class Seen:
             return None
         gain = self.window[beyond] / self.one_die
         if gain > _FOUR_THIRDS:
-            return beyond // 2
+            # Places nearer to each other than those of windows may still be on two dies.
+            nearest = self.pair.get(self.block_bytes, 0.0)
+            return self.block_bytes if nearest > APART * self.one_die else beyond // 2
         # A window of one to two stripes waits for the die that holds a whole stripe. Chips have
         # one, two, three or four planes.
         if self.window.get(2 * beyond, 0.0) > APART * self.window[beyond]:
@@ -202,7 +212,7 @@ class Seen:
         )
 
     @property
-    def dies(self) -> int | None:
+    def units(self) -> int | None:
         """The number of dies over all banks; ``None`` where no distance conflicts, or the number
         of banks cannot be found."""
         turn, bank = self.turn, self.bank_bytes
@@ -215,7 +225,7 @@ class Seen:
 
     def die_offset_bytes(self, number: int) -> int:
         """The offset at which a stripe of the die with this number begins. The number after the
-        last die is the first die again. It needs :attr:`dies`."""
+        last die is the first die again. It needs :attr:`units`."""
         assert self.stripe_bytes is not None
         assert self.turn is not None
         bank, within = divmod(number, self.turn)
@@ -248,11 +258,11 @@ class Seen:
     @property
     def takes_turns(self) -> bool:
         """Whether a window over all dies is as fast as a larger one."""
-        stripe, dies = self.stripe_bytes, self.dies
-        if stripe is None or dies is None:
+        stripe, units = self.stripe_bytes, self.units
+        if stripe is None or units is None:
             return False
         # The smallest window that lies on the dies of all banks.
-        least = self.die_offset_bytes(dies - 1) + stripe
+        least = self.die_offset_bytes(units - 1) + stripe
         all_dies = [iops for window, iops in self.window.items() if window >= least]
         return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
 
@@ -267,13 +277,16 @@ class Seen:
         stripe = self.stripe_bytes
         if stripe is None:
             return [] if self._beyond is None else self._missing([self._beyond // 2], distance_max)
-        limit = min(DIES_MAX, distance_max // stripe)
+        limit = min(UNITS_MAX, distance_max // stripe)
         powers = [2**k * stripe for k in range(limit.bit_length()) if 2**k <= limit]
+        if stripe == self.grid_bytes:
+            powers = [self.block_bytes, *powers]
         if missing := self._missing(powers, distance_max):
             return missing
         turn, bank = self.turn, self.bank_bytes
         if turn is None:
-            return self._missing([count * stripe for count in range(3, limit + 1)], distance_max)
+            counts = [count * stripe for count in range(3, min(limit, DIES_MAX) + 1)]
+            return self._missing(counts, distance_max)
         if bank is None:
             return self._missing(_doubled(stripe * turn, distance_max), distance_max)
         banks = [n * bank for n in range(2, BANKS_MAX + 1)]

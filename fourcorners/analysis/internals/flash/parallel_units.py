@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.flash import die_conflicts
+from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids
@@ -89,8 +89,8 @@ def disagreement(view: View) -> Answer | None:
 
 def _both(view: View) -> tuple[Answer, Answer | None]:
     by_depth = view.once(command_queue.rates)
-    dies, one_die = view.value("dies"), die_conflicts.one_die(view)
-    conflicting = None if dies is None or one_die is None else Conflicting(dies, *one_die)
+    units, one = view.once(conflicting_reads.units), view.once(conflicting_reads.one_unit)
+    conflicting = None if units is None or one is None else Conflicting(units, *one)
     evidence = ids(command_queue.RANDOM(view))
     return told(by_depth, view.value("command_queue_depth"), conflicting, evidence)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
-from fourcorners.analysis.internals.flash import die_conflicts
+from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -57,7 +57,7 @@ def knee(by_depth: Mapping[int, float], no_more: float) -> int | None:
 
 def asked(view: View) -> list[Measured]:
     """The reads that conflict on dies or, without them, random reads at increasing depths."""
-    return die_conflicts.windows(view) or RANDOM(view)
+    return conflicting_reads.windows(view) or RANDOM(view)
 
 
 def enough(view: View) -> list[Measured]:
@@ -68,10 +68,10 @@ def enough(view: View) -> list[Measured]:
 
 def queue_depth(view: View) -> Answer:
     """Finds how many commands the drive accepts at a time."""
-    by_depth, seen = view.once(rates), view.once(die_conflicts.seen)
+    by_depth, seen = view.once(rates), view.once(conflicting_reads.seen)
     detail = {"queue_depth": list(by_depth), "iops": list(by_depth.values())}
     if seen is not None and seen.beside:
-        evidence = ids(die_conflicts.points(view, "beside"))
+        evidence = ids(conflicting_reads.points(view, "beside"))
         detail |= {"beside": list(seen.beside), "beside_iops": list(seen.beside.values())}
         depth = seen.queue_depth
         if depth is None:

@@ -93,6 +93,11 @@ class _Carried:
     detail: dict[str, Any]
 
 
+def fastest(view: View) -> float | None:
+    """The highest rate of large reads, which the link carries at least; ``None`` without them."""
+    return max((m.bytes_per_second for m in LARGE(view)), default=None)
+
+
 def ceiling(view: View) -> Answer:
     """Finds the rate of the link."""
     carried = view.once(_carried)

@@ -1,0 +1,129 @@
+"""The recordings of reads that conflict, and what they measured.
+
+The arithmetic is in :mod:`~fourcorners.analysis.internals.flash.interleaving` (rates) and
+:mod:`~fourcorners.analysis.internals.flash.levels` (waits of pairs).
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.flash.levels import Levels, Pairs, levels
+from fourcorners.analysis.internals.view import Pick, PointAxis, View, by, ids, pick
+from fourcorners.analysis.source import Measured
+
+TEST = "probe-conflicts"
+
+POINTS: Mapping[str, tuple[PointAxis, Pick]] = {
+    kind: (axis, pick(TEST, "read", known or axis))
+    for kind, axis, known in (
+        ("window", PointAxis.WINDOW, None),
+        ("across", PointAxis.BOUNDARY, None),
+        ("pair", PointAxis.DISTANCE, None),
+        ("beside", PointAxis.BESIDE, None),
+        ("together", PointAxis.STRIPES, PointAxis.LONG),
+        ("short", PointAxis.STRIPES, PointAxis.SHORT),
+        ("late", PointAxis.STRIPES, PointAxis.LATE),
+        ("alone", PointAxis.ALONE, None),
+        ("sentinel", PointAxis.SENTINEL, None),
+        ("stride", PointAxis.STRIDE, None),
+        ("apart", PointAxis.APART, None),
+        ("edge", PointAxis.EDGE, None),
+    )
+}
+"""For each kind of point, the axis that holds its number, and the selection of its points."""
+
+
+def points(view: View, *kinds: str) -> list[Measured]:
+    """The points of these kinds, in this order. A point of a single read is left out: it has no
+    rate."""
+    return [m for kind in kinds for m in POINTS[kind][1](view) if m.ios > 1]
+
+
+def windows(view: View) -> list[Measured]:
+    """Reads within windows of growing size. The list is empty unless two sizes were measured."""
+    found = points(view, "window")
+    return found if len(by(found, PointAxis.WINDOW)) > 1 else []
+
+
+def seen(view: View) -> Seen | None:
+    """The rates that the probe measured; ``None`` where it did not run."""
+    if not windows(view):
+        return None
+    return seen_of(
+        (m.point, m.iops, m.latency_mean_s or 0.0) for m in view.points(TEST, "read") if m.ios > 1
+    )
+
+
+def seen_of(points: Iterable[tuple[Mapping[str, Any], float, float]]) -> Seen:
+    """The rates of these points, each given with its rate and its mean latency in seconds."""
+    return Seen.of(
+        (kind, int(point[axis]), iops, latency_s)
+        for point, iops, latency_s in points
+        for kind, (axis, picked) in POINTS.items()
+        if picked.fits(point)
+    )
+
+
+def one_unit(view: View) -> tuple[float, Sequence[str]] | None:
+    """The reads per second of one unit, and the recordings that show them; ``None`` where the probe
+    did not run."""
+    found = view.once(seen)
+    if found is None:
+        return None
+    if found.stripe_bytes is None and found.unread is not None:
+        return found.unread.one_die, ids(points(view, "stride", "apart"))
+    return found.one_die, ids(points(view, "window", "pair"))
+
+
+PAIRS = ("together", "short", "late")
+"""The kinds of pairs."""
+
+_TYPICAL = 0.9
+"""The share of reads, beginning with the quickest, whose mean stands for all: the rest may have
+been read again, or have met what the drive does by itself."""
+
+
+def typical_s(m: Measured) -> tuple[float, float]:
+    """The mean latency of most reads of a measurement and its standard error, in seconds."""
+    low_ns, high_ns, count = m.histogram
+    middle_s = (low_ns + high_ns) / 2e9
+    most = _TYPICAL * count.sum()
+    counted = np.clip(most - (np.cumsum(count) - count), 0, count)
+    mean_s = float(np.average(middle_s, weights=counted))
+    variance = float(np.average((middle_s - mean_s) ** 2, weights=counted))
+    return mean_s, math.sqrt(variance / most)
+
+
+def pairs(view: View, kind: str) -> Pairs:
+    """The typical latencies of the pairs of a kind."""
+    found = by(points(view, kind), PointAxis.STRIPES)
+    typical = {n: typical_s(m) for n, m in found.items()}
+    # Where one of two reads waits, the difference of the two is no scatter.
+    error_s = statistics.median(error for _, error in typical.values()) if typical else 0.0
+    return Pairs({n: mean for n, (mean, _) in typical.items()}, error_s, kind != "together")
+
+
+def units(view: View) -> int | None:
+    """The number of units (dies, or planes that are read together) that take stripes in rotation;
+    ``None`` where none do, or where they are not all."""
+    found = view.once(seen)
+    if found is None:
+        return None
+    if found.stripe_bytes is None:
+        return found.unread.dies if found.unread is not None else None
+    return found.units if found.takes_turns else None
+
+
+def shown_levels(view: View) -> Levels | None:
+    """The levels of waits; ``None`` where they do not show, or no pairs were measured."""
+    count, one = view.once(units), view.once(one_unit)
+    if count is None or one is None:
+        return None
+    return levels(count, [view.once(pairs, kind) for kind in PAIRS], 1 / one[0])

@@ -1,0 +1,246 @@
+"""How units that serve reads share dies and channels: levels of waits between pairs of reads.
+
+Two units that have nothing in common do not wait for each other. On one channel, the second read
+waits until the first one's data have passed. On two planes of one die it waits for the whole first
+read, unless the die reads both planes together (multi-plane read). A die does that with reads that
+wait in its queue, so that two of its planes together are faster than one, as two dies are; it does
+not with a read that comes while it reads. Therefore pairs show what the rates hide.
+
+Unit n of a turn has one digit for its place on each level: channel, plane of a die, and others
+(package, die of a package). Their order and sizes differ from drive to drive, as orders of
+allocation do (Hu et al., ICS 2011). Each order with sizes predicts which of the units wait alike
+for the first unit's read. The best explanation of the latencies is the order with the least
+Bayesian information criterion (Schwarz, Annals of Statistics 6, 1978), the waits of each level and
+their scatter being free.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM
+from fourcorners.recording.arrays import Floats
+
+PLANES_MAX = 8
+"""Chips have up to so many planes a die."""
+
+WAIT_MIN = 0.003
+"""The least difference of latencies that is distinguished from scatter, in latencies of a pair that
+does not wait: three widths of a histogram's bucket."""
+
+_RESOLUTION = WAIT_MIN / 3
+"""The least scatter of a latency: the width of a histogram's bucket."""
+
+_APART = 4.0
+"""Two levels differ by at least so many standard deviations of a pair's latency: of the hundred or
+so pairs none then looks like one of the other level."""
+
+_DIE_MIN, _CHANNEL_MAX = 0.8, 0.7
+"""A wait for a die is at least the first share of that for the same unit, since both wait for a
+whole read. A wait for a channel is at most the second: if data take c times as long on the channel
+as a page in the array, it is (c - 1) / (c + 1) of that where the second read comes half a read
+later."""
+
+NOTHING, CHANNEL, DIE = range(3)
+"""What the units of a pair share."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """``planes`` of each die, and ``channels`` that dies share; ``levels`` are what each unit of
+    interest shares with unit 0."""
+
+    planes: int
+    channels: int
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What the pairs show.
+
+    ``planes`` are the units of a die. ``channels`` are ``None`` where no level of waits shows them.
+    ``are_first`` is whether the planes of a die follow each other directly. ``wait`` is how much
+    longer the pairs of each level take, as a share of the latency of those that wait the least."""
+
+    units: int
+    planes: int
+    channels: int | None
+    are_first: bool
+    wait: Mapping[int, float]
+
+    @property
+    def dies(self) -> int:
+        """The number of dies."""
+        return self.units // self.planes
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0]
+
+
+@lru_cache(maxsize=32)
+def _shapes(units: int, apart: tuple[int, ...]) -> Mapping[tuple[int, ...], tuple[Shape, ...]]:
+    """All shapes of so many units by how they group the units at these distances."""
+    numbers = np.array(apart)
+    found: dict[tuple[int, ...], dict[tuple[int, int, tuple[int, ...]], None]] = {}
+    for planes in _divisors(units):
+        if planes > PLANES_MAX:
+            continue
+        for channels in _divisors(units // planes):
+            rest = units // planes // channels
+            for one in _divisors(rest):
+                sizes = (("channel", channels), ("plane", planes), ("", one), ("", rest // one))
+                for order in itertools.permutations(sizes):
+                    levels = _levels(order, numbers)
+                    key = (planes, channels, levels)
+                    found.setdefault(_grouping(levels), {})[key] = None
+    return {group: tuple(Shape(*key) for key in keys) for group, keys in found.items()}
+
+
+def _levels(order: Sequence[tuple[str, int]], numbers: np.ndarray) -> tuple[int, ...]:
+    on_channel = np.ones(len(numbers), dtype=bool)
+    on_die = np.ones(len(numbers), dtype=bool)
+    stride = 1
+    for name, size in order:
+        same = numbers // stride % size == 0
+        stride *= size
+        if name == "channel":
+            on_channel &= same
+        if name != "plane":
+            on_die &= same
+    return tuple(int(level) for level in np.where(on_die, DIE, np.where(on_channel, CHANNEL, 0)))
+
+
+def _grouping(levels: Sequence[int]) -> tuple[int, ...]:
+    """The same grouping for all levels that group alike: groups are numbered as they come."""
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(level, len(numbers)) for level in levels)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Latencies of one kind of pairs in seconds, by how many stripes they are apart, and the
+    standard error of one of them, from the scatter of its reads. ``tells_dies``
+    is whether a wait for a channel is shorter in them than one for a die: it is not where the first
+    read is long."""
+
+    latency_s: Mapping[int, float]
+    error_s: float = 0.0
+    tells_dies: bool = True
+
+
+def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
+    """The levels of so many units; ``None`` where several shapes explain the latencies, or none.
+
+    Args:
+        units: in a turn.
+        kinds: the pairs, each kind at the same distances, with the whole turn where it was
+        measured. unit_s: the time of a unit's read, which stands for the wait for the same unit
+        where the
+            whole turn was not measured.
+    """
+    kinds = [kind for kind in kinds if any(n < units for n in kind.latency_s)]
+    if not kinds:
+        return None
+    apart = tuple(sorted(set.intersection(*(set(kind.latency_s) for kind in kinds)) - {units}))
+    measured = [(np.array([kind.latency_s[n] for n in apart]), kind.error_s) for kind in kinds]
+    shapes = _shapes(units, apart)
+    fits = sorted(
+        (fit for group in shapes if (fit := _fit(group, measured)) is not None),
+        key=lambda fit: fit.criterion,
+    )
+    if not fits:
+        return None
+    best = fits[0]
+    told = _told(shapes[best.group], best, kinds, unit_s, units)
+    rivals = {
+        shape
+        for fit in fits[1:]
+        if fit.criterion - best.criterion < -2 * math.log(FALSE_ALARM)
+        for shape in _told(shapes[fit.group], fit, kinds, unit_s, units)
+    }
+    pairs = {(shape.planes, shape.channels) for shape in told | rivals}
+    planes = {planes for planes, _ in pairs}
+    if len(planes) != 1:
+        return None
+    seen = {channels for _, channels in pairs}
+    shape = min(told, key=lambda shape: (shape.planes, shape.channels)) if told else None
+    if shape is None:
+        return None
+    first = all(
+        level == DIE for n, level in zip(apart, shape.levels, strict=True) if n < shape.planes
+    )
+    wait = {level: best.wait(best.group[shape.levels.index(level)]) for level in set(shape.levels)}
+    channels = shape.channels if len(seen) == 1 and CHANNEL in shape.levels else None
+    return Levels(units, shape.planes, channels, first and shape.planes > 1, wait)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A grouping with the mean latencies of its groups, with shape (kinds, groups)."""
+
+    group: tuple[int, ...]
+    mean_s: Floats
+    criterion: float
+
+    @property
+    def base_s(self) -> Floats:
+        """The least latencies, with shape (kinds,)."""
+        least: Floats = self.mean_s.min(axis=1)
+        return least
+
+    def wait(self, group: int) -> float:
+        """How much longer a group's pairs take, in the kind that shows it best."""
+        return float(np.max(self.mean_s[:, group] / self.base_s - 1))
+
+
+def _fit(group: tuple[int, ...], measured: Sequence[tuple[Floats, float]]) -> _Fit | None:
+    """The fit of a grouping; ``None`` where two of its groups do not differ."""
+    members = np.array(group)
+    groups = int(members.max()) + 1
+    means, criterion, apart = [], 0.0, np.zeros((groups, groups), dtype=bool)
+    for latencies, error_s in measured:
+        mean = np.array([np.median(latencies[members == g]) for g in range(groups)])
+        floor = max(_RESOLUTION * float(mean.min()), error_s)
+        scatter = max(float(np.sqrt(np.mean((latencies - mean[members]) ** 2))), floor)
+        criterion += 2 * len(latencies) * math.log(scatter / floor)
+        criterion += groups * math.log(len(latencies))
+        difference = np.abs(mean[:, None] - mean[None, :])
+        apart |= difference > max(_APART * scatter, WAIT_MIN * float(mean.min()))
+        means.append(mean)
+    distinct = bool((apart | np.eye(groups, dtype=bool)).all())
+    return _Fit(group, np.array(means), criterion) if distinct else None
+
+
+def _told(
+    shapes: Sequence[Shape], fit: _Fit, kinds: Sequence[Pairs], unit_s: float, units: int
+) -> set[Shape]:
+    """The shapes of a grouping whose levels wait as they must: of those that share a die for about
+    as long as of the same unit, others less, and of a channel longer than of nothing."""
+    return {s for s in shapes if _waits_as_it_must(s, fit, kinds, unit_s, units)}
+
+
+def _waits_as_it_must(
+    shape: Shape, fit: _Fit, kinds: Sequence[Pairs], unit_s: float, units: int
+) -> bool:
+    at = {level: fit.group[shape.levels.index(level)] for level in set(shape.levels)}
+    if {CHANNEL, NOTHING} <= at.keys():
+        longer = fit.mean_s[:, at[CHANNEL]] > fit.mean_s[:, at[NOTHING]]
+        if not longer.any():
+            return False
+    telling = [number for number, kind in enumerate(kinds) if kind.tells_dies]
+    for number in telling[-1:]:
+        latency_s, base = kinds[number].latency_s, fit.base_s[number]
+        same = 2 * (latency_s[units] - base) if units in latency_s else unit_s
+        for level, group in at.items():
+            share = 2 * (fit.mean_s[number, group] - base) / same if same > 0 else 0.0
+            if share < _DIE_MIN if level == DIE else share > _CHANNEL_MAX:
+                return False
+    return True

@@ -1,0 +1,101 @@
+"""Planes, dies and channels as levels of waits follow the drive, whatever the order of
+allocation."""
+
+import itertools
+import random
+from pathlib import Path
+
+import pytest
+from specimen_drive import program, truths
+
+import fourcorners as fc
+from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE, Pairs, levels
+from fourcorners.suites.probes.conflicts import stripes_wanted
+
+READ_S, CHANNEL_S = 60e-6, 9e-6
+
+
+def _pairs(order: str, sizes: dict[str, int], noise: float, delay_s: float, seed: int) -> Pairs:
+    """What pairs take on such a drive, with so much scatter of the mean of each."""
+    chance = random.Random(seed)
+    units = 1
+    for size in sizes.values():
+        units *= size
+
+    def waits(n: int) -> float:
+        digits, rest = {}, n
+        for level in order:
+            rest, digits[level] = divmod(rest, sizes[level])
+        if n == units or not any(digits[level] for level in "CWD"):
+            return READ_S + CHANNEL_S - delay_s
+        return 0.0 if digits["C"] else max(0.0, CHANNEL_S - delay_s)
+
+    def latency_s(n: int) -> float:
+        return (READ_S + 20e-6 + waits(n) / 2) * chance.gauss(1, noise)
+
+    return Pairs({n: latency_s(n) for n in stripes_wanted(units)}, noise * 80e-6)
+
+
+@pytest.mark.parametrize("order", ["CWDP", "CPWD", "PCWD", "WCPD"])
+@pytest.mark.parametrize(
+    ("channels", "planes", "dies"), [(8, 2, 2), (4, 4, 4), (2, 1, 3), (16, 4, 4)]
+)
+def test_levels_follow_the_drive(order: str, channels: int, planes: int, dies: int) -> None:
+    sizes = {"C": channels, "W": 1, "D": dies, "P": planes}
+    units = channels * planes * dies
+    kinds = [_pairs(order, sizes, 0.004, delay_s, 1) for delay_s in (1e-6, 34e-6)]
+    found = levels(units, kinds, READ_S + CHANNEL_S)
+    assert found is not None
+    assert (found.planes, found.channels) == (planes, channels)
+    assert found.dies == channels * dies
+    assert found.are_first == (order[0] == "P" and planes > 1)
+
+
+def test_noise_makes_no_levels() -> None:
+    sizes = {"C": 4, "W": 1, "D": 1, "P": 1}
+    for seed in range(30):
+        kinds = [_pairs("CWDP", sizes, 0.05, delay_s, seed) for delay_s in (1e-6, 34e-6)]
+        found = levels(4, kinds, READ_S + CHANNEL_S)
+        assert found is not None
+        assert (found.planes, found.channels) == (1, None)
+
+
+def test_a_wait_that_is_neither_for_a_die_nor_for_a_channel_is_not_told() -> None:
+    latency_s = {n: 80e-6 + (26e-6 if n == 2 else 34e-6 if n == 4 else 0) for n in range(1, 5)}
+    assert levels(4, [Pairs(latency_s)], READ_S) is None
+    of_a_die = latency_s | {2: 114e-6}
+    found = levels(4, [Pairs(of_a_die)], READ_S)
+    assert found is not None
+    assert found.planes == 2
+    assert DIE in found.wait
+    of_a_channel = latency_s | {2: 90e-6}
+    found = levels(4, [Pairs(of_a_channel)], READ_S)
+    assert found is not None
+    assert (found.planes, found.channels) == (1, 2)
+    assert CHANNEL in found.wait
+
+
+def test_distances_of_a_power_of_two_tell_all_levels() -> None:
+    wanted = stripes_wanted(256)
+    assert len(wanted) < 80
+    assert all(1 << k in wanted for k in range(9))
+    assert stripes_wanted(48) == list(range(1, 49))
+    assert all(a + b in wanted for a, b in itertools.combinations((1, 2, 64, 128), 2))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["channels=2", "ways=2", "planes=2", "order=CWDP"],
+        ["channels=2", "ways=2", "planes=4", "order=PCWD", "merge_wait=1us"],
+    ],
+)
+def test_planes_that_read_together_are_no_dies(arguments: list[str], tmp_path: Path) -> None:
+    arguments = ["capacity=512M", "block_pages=32", "noise=0.03", *arguments]
+    locator = "exec:" + " ".join([program("page_mapped"), *arguments])
+    with fc.open_target(locator) as target:
+        run = fc.run("probe-conflicts", target, parameters={"time": "30ms"}, out=tmp_path)
+    found = {finding.name: finding.value for finding in run.findings}
+    true = truths("page_mapped", *arguments)
+    for name in ("dies", "planes_per_die", "channels", "stripe_bytes"):
+        assert found[name] == true[name], name
