@@ -81,21 +81,44 @@ def _large(run: FakeRun, of: str, rate: float) -> None:
         run.add(f"probe-depth/link/{of}/{size}", "read", iops=iops, of=of, block_bytes=size)
 
 
-def test_a_rate_of_the_medium_alone_is_no_link() -> None:
+def _small(run: FakeRun, erased_s: float, written_s: float) -> None:
+    run.add("probe-depth/alone/erased", "read", iops=1 / erased_s, of="erased", alone_bytes=4096)
+    run.add("probe-depth/random/1", "read", iops=1 / written_s, pattern="random", queue_depth=1)
+
+
+def test_a_rate_that_the_medium_may_limit_is_no_link() -> None:
     run = FakeRun()
-    _large(run, "written", 559.05e6)
+    for of in ("written", "cached", "erased"):
+        _large(run, of, 559.05e6)
+    _small(run, 70e-6, 70e-6)
     assert generation.ceiling(view_of(run)).said.code == "link_ceiling.medium"
-    _large(run, "cached", 559.05e6)
+    assert generation.generation(view_of(run)).said.code == "link_ceiling.medium"
+
+
+def test_erased_data_that_needs_no_flash_shows_the_link() -> None:
+    run = FakeRun()
+    for of in ("written", "erased"):
+        _large(run, of, 559.05e6)
+    _small(run, 30e-6, 70e-6)
     assert generation.ceiling(view_of(run)).value == pytest.approx(559.05e6)
     assert generation.generation(view_of(run)).value == 600e6
 
 
-def test_a_rate_of_no_generation_is_no_link() -> None:
+def test_a_link_needs_no_generation() -> None:
     run = FakeRun()
     _large(run, "written", 300e6)
-    _large(run, "erased", 420e6)
-    for estimator in (generation.ceiling, generation.generation):
-        assert estimator(view_of(run)).said.code == "link_ceiling.no_generation"
+    _large(run, "erased", 440e6)
+    assert generation.ceiling(view_of(run)).value == pytest.approx(440e6)
+    assert generation.generation(view_of(run)).said.code == "no_generation"
+
+
+@pytest.mark.parametrize("payload", [128, 256, 512])
+def test_packets_of_several_sizes_are_considered(payload: int) -> None:
+    run = FakeRun()
+    _large(run, "written", 1e9)
+    _large(run, "erased", 4e9 * payload / (payload + 24))
+    found = generation.generation(view_of(run))
+    assert found.value == 4e9
 
 
 def test_the_knee_is_where_nothing_more_is_gained() -> None:

@@ -36,7 +36,7 @@ class Parameters:
 def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     """4 KiB random reads of a filled part at 1 to 256 outstanding; and large reads of what was
     never written since the purge (but of a file), of what was written, and of the same place over
-    and over, each in two sizes."""
+    and over, each in two sizes; small ones of what was never written too, one at a time."""
     span = min(SPAN_BYTES, probed_bytes(subject)) if subject.fills else probed_bytes(subject)
     block = max(BLOCK_BYTES, subject.request_alignment_bytes)
     area = subject.area_bytes
@@ -63,6 +63,12 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         label = f"{of} data, {chosen_size(size)} reads"
         return Measurement(f"link/{of}/{size}", label, workload, {"of": of})
 
+    def alone(offset: int, count: int) -> Measurement:
+        stream = access("read", "random", block, offset_bytes=offset, span_bytes=count)
+        workload = Workload([stream], duration_s=parameters.time_s / 16, seed=seed)
+        axes = {"of": "erased", "alone_bytes": block}
+        return Measurement("alone/erased", "random reads of erased data", workload, axes)
+
     points = [random(depth) for depth in POWERS_TO_256]
     points += [large("written", size, 0, span) for size in LINK_BLOCKS_BYTES]
     points += [large("cached", size, 0, size) for size in CACHED_BLOCKS_BYTES]
@@ -70,6 +76,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
     # Of a file, the file system answers reads of what was never written.
     if subject.kind != "file" and prepared and subject.fills and rest >= 64 * MIB:
         points += [large("erased", size, span, rest) for size in LINK_BLOCKS_BYTES]
+        points.append(alone(span, rest))
     return Plan(
         {
             "random reads": f"{chosen_size(block)}, 1 to {POWERS_TO_256[-1]} outstanding",

@@ -1,46 +1,66 @@
 """Findings ``link_ceiling`` and ``link`` from large reads that need neither flash nor platters.
 
-Data that was not written since a purge, and data in a cache, come over the link alone. With many
-large reads outstanding, the time of another byte is that of the link, whatever else a command
-costs. Therefore the rate is the slope between two sizes, B = (s2 - s1) / (t2 - t1).
+Data in a cache come over the link alone, and on most drives data that was not written since a purge
+too. With many large reads outstanding, the time of another byte is that of the link, whatever else
+a command costs. Therefore the rate is the slope between two sizes, B = (s2 - s1) / (t2 - t1). It is
+that of the link, or of another part that all data pass, only if something excludes the flash: such
+data are read faster than others, or with less delay, or dies and channels could do more.
 
-The link follows from the rate that each generation leaves for data. SATA leaves 93.2 % of 150, 300
-and 600 MB/s after its line code and the overhead of each frame of 8 KiB. PCIe leaves 91.4 % with
-packets of 256 bytes and 24 bytes of overhead.
+The generation follows from the rate that each leaves for data. SATA leaves 93.2 % of 150, 300 and
+600 MB/s after its line code and the overhead of each frame of 8 KiB. PCIe leaves 91.4 % with
+packets of 256 bytes and 24 bytes of overhead, 84.2 % with 128 bytes, and 95.5 % with 512.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
-from fourcorners.analysis.internals.view import PointAxis, View, pick
+from fourcorners.analysis.internals.flash import conflicting_reads, trim_granularity
+from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
+from fourcorners.analysis.internals.thresholds import APART
+from fourcorners.analysis.internals.view import PointAxis, View, by, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
-LARGE = pick("probe-depth", "read", PointAxis.OF)
+LARGE = pick("probe-depth", "read", PointAxis.OF, without=(PointAxis.ALONE,))
 """The large reads of two sizes, of erased, cached and written data."""
 
-_SATA_SHARE, _PCIE_SHARE = 8192 / (8192 + 600), 256 / (256 + 24)
-"""The shares that frames and packets leave for data; see above."""
+ERASED_ALONE = pick("probe-depth", "read", PointAxis.ALONE)
+"""Small reads of erased data, one at a time."""
 
-_BYPASS_TOLERANCE = 0.015
-"""The rate may differ by this much from a link's where data passes neither flash nor platters."""
+WRITTEN_ALONE = pick(
+    "probe-depth", "read", without=(PointAxis.SENTINEL, PointAxis.OF), pattern="random"
+)
+"""Small reads of written data; one at a time where the queue depth is 1."""
 
-_TOLERANCE = 0.005
-"""The same tolerance where data passes flash or platters, which may be the limit."""
+_SATA_SHARE = 8192 / (8192 + 600)
+_PCIE_SHARES = tuple(payload / (payload + 24) for payload in (256, 128, 512))
+"""The shares that frames and packets leave for data; see above. The first payload is that of most
+drives and computers, and goes first."""
+
+_TOLERANCE = 0.015
+"""The rate may differ by this much from that of a link with the usual packets, which are smaller at
+the ends of a request."""
+
+_TOLERANCE_OTHER = 0.005
+"""The same for other packets, so that they do not take the place of another link."""
+
+_ALIKE = 1e-6
+"""Line rates that differ by less are the same."""
 
 _AGREE = 0.01
 """Two rates that differ by up to this share are the same."""
 
-_ERROR_MIN = 0.002
+_ERROR_MIN = 0.005
 """The least relative error of a rate: packets and frames are smaller at the ends of a request."""
 
 _FASTER = 1.3
-"""Data that is faster than the medium by more than this factor comes from memory."""
+"""Data that is faster than the medium by more than this factor comes from memory, and flash that
+could be faster by this factor is not the limit."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +72,8 @@ class Link:
     payload_rate: float
 
 
-def links() -> list[Link]:
-    """All generations, sorted by their rate."""
+def links(pcie_share: float = _PCIE_SHARES[0]) -> list[Link]:
+    """All generations, sorted by their rate; those of PCIe with packets that leave this share."""
     found = [
         Link(f"SATA {gigabits:g} Gb/s", gigabits * 1e8, gigabits * 1e8 * _SATA_SHARE)
         for gigabits in (1.5, 3.0, 6.0)
@@ -62,33 +82,38 @@ def links() -> list[Link]:
         code = 8 / 10 if generation < 3 else 128 / 130
         for lanes in (1, 2, 4, 8, 16):
             rate = lanes * transfers * code / 8
-            found.append(Link(f"PCIe {generation}.0 x{lanes}", rate, rate * _PCIE_SHARE))
+            found.append(Link(f"PCIe {generation}.0 x{lanes}", rate, rate * pcie_share))
     return sorted(found, key=lambda link: link.payload_rate)
+
+
+def fitting(bytes_per_second: float) -> list[Link]:
+    """The generations that leave this rate for data, the nearest first: with the usual packets, or
+    else with others."""
+    usual = _near(links(), bytes_per_second, _TOLERANCE)
+    if usual:
+        return [one for one in usual if abs(one.line_rate / usual[0].line_rate - 1) < _ALIKE]
+    others = [one for share in _PCIE_SHARES[1:] for one in links(share)]
+    return _near(others, bytes_per_second, _TOLERANCE_OTHER)
+
+
+def _near(of: Sequence[Link], rate: float, tolerance: float) -> list[Link]:
+    def off(link: Link) -> float:
+        return abs(rate / link.payload_rate - 1)
+
+    return sorted((link for link in of if off(link) <= tolerance), key=off)
 
 
 def generations_at(bytes_per_second: float) -> list[str]:
     """The names of the generations that leave this rate for data. There are several if they leave
     the same rate, and none if no link has this rate."""
-    nearest = _nearest(bytes_per_second)
-    if abs(bytes_per_second / nearest.payload_rate - 1) > _BYPASS_TOLERANCE:
-        return []
-    return _alike(nearest)
-
-
-def _nearest(bytes_per_second: float) -> Link:
-    return min(links(), key=lambda link: abs(math.log(link.payload_rate / bytes_per_second)))
-
-
-def _alike(link: Link) -> list[str]:
-    return [one.name for one in links() if abs(one.line_rate / link.line_rate - 1) < 1e-6]
+    return [link.name for link in fitting(bytes_per_second)]
 
 
 @dataclass(frozen=True)
 class _Carried:
-    """The rate of the link, the generation, the error of the rate, and the measurements."""
+    """The rate of the link, its relative error, and the measurements."""
 
     rate: float
-    link: Link
     error: float
     detail: dict[str, Any]
 
@@ -103,8 +128,13 @@ def ceiling(view: View) -> Answer:
     carried = view.once(_carried)
     if isinstance(carried, Answer):
         return carried
-    bounds = (carried.rate * (1 - carried.error), carried.rate * (1 + carried.error))
-    return known(carried.rate, say("measured"), bounds=bounds, detail=carried.detail)
+    error = carried.error
+    if fits := fitting(carried.rate):
+        off = abs(carried.rate / fits[0].payload_rate - 1)
+        error = max(off, error)
+    bounds = (carried.rate * (1 - error), carried.rate * (1 + error))
+    code = carried.detail["not_flash"]
+    return known(carried.rate, say(code), bounds=bounds, detail=carried.detail)
 
 
 def generation(view: View) -> Answer:
@@ -112,8 +142,15 @@ def generation(view: View) -> Answer:
     carried = view.once(_carried)
     if isinstance(carried, Answer):
         return carried
-    detail = {**carried.detail, "label": " or ".join(_alike(carried.link))}
-    return known(round(carried.link.line_rate), say("measured"), detail=detail)
+    fits = fitting(carried.rate)
+    if not fits:
+        return unknown(say("no_generation", rate=carried.rate), detail=carried.detail)
+    off = carried.rate / fits[0].payload_rate - 1
+    goodness = {"off_the_nearest_generation": off}
+    detail = {**carried.detail, "goodness": goodness, "label": " or ".join(f.name for f in fits)}
+    if any(abs(one.line_rate / fits[0].line_rate - 1) > _ALIKE for one in fits):
+        return unknown(say("several", rate=carried.rate, label=detail["label"]), detail=detail)
+    return known(round(fits[0].line_rate), say("measured"), detail=detail)
 
 
 def _carried(view: View) -> _Carried | Answer:
@@ -125,22 +162,18 @@ def _carried(view: View) -> _Carried | Answer:
     }
     if not slopes:
         return unknown(say("link_ceiling.flat"))
-    ceiling, bypasses, sure = _ceiling(slopes)
-    nearest = _nearest(ceiling)
-    off = ceiling / nearest.payload_rate - 1
     detail: dict[str, Any] = {
         "slopes_bytes_per_second": slopes,
         "of": [m.point[PointAxis.OF] for m in points],
         "block_bytes": [m.block_bytes for m in points],
         "measured_bytes_per_second": [m.bytes_per_second for m in points],
     }
-    if not sure:
-        return unknown(say("link_ceiling.medium"), detail=detail)
-    if abs(off) > (_BYPASS_TOLERANCE if bypasses else _TOLERANCE):
-        return unknown(say("link_ceiling.no_generation", rate=ceiling), detail=detail)
-    error = max(abs(off), _spread(slopes, ceiling), _ERROR_MIN)
-    detail["goodness"] = {"off_the_nearest_generation": off}
-    return _Carried(ceiling, nearest, error, detail)
+    limited = _limited(view, slopes)
+    if limited is None:
+        return unknown(say("link_ceiling.medium", rate=max(slopes.values())), detail=detail)
+    of, why = limited
+    error = max(_spread(slopes, slopes[of]), _ERROR_MIN)
+    return _Carried(slopes[of], error, detail | {"not_flash": why})
 
 
 def _slope(points: Sequence[Measured]) -> float | None:
@@ -154,19 +187,71 @@ def _slope(points: Sequence[Measured]) -> float | None:
     return added_bytes / added_s if added_s > 0 and added_bytes > 0 else None
 
 
-def _ceiling(slopes: dict[str, float]) -> tuple[float, bool, bool]:
-    """The rate, whether its data passes neither flash nor platters, and whether it is certainly
-    that of the link and not of the medium."""
-    best = max(slopes, key=lambda of: slopes[of])
-    medium = slopes.get("written", 0.0)
-    if "erased" in slopes and slopes["erased"] >= (1 - _AGREE) * medium:
-        return slopes["erased"], True, True
-    if slopes.get("cached", 0.0) > _FASTER * medium:
-        return slopes["cached"], True, True
-    close = [of for of in slopes if slopes[of] > (1 - _AGREE) * slopes[best]]
-    return slopes[best], False, len(close) > 1
+def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
+    """The data whose rate neither flash nor platters limit, and what shows that, as the code of a
+    sentence; ``None`` where nothing does."""
+    # Reads of one place gain from more dies as they become larger, unless they come from memory.
+    repeated = [m.bytes_per_second for m in LARGE(view) if m.point[PointAxis.OF] == "cached"]
+    kept = "cached" in slopes and (
+        view.is_disk or max(repeated) > _FASTER * slopes.get("written", math.inf)
+    )
+    read = {of: rate for of, rate in slopes.items() if of != "cached" or kept}
+    if not read:
+        return None
+    most = max(read, key=lambda of: read[of])
+    if most == "erased" and read[most] > _FASTER * read.get("written", math.inf):
+        return most, most
+    if most == "cached":
+        return most, most
+    erased = read.get("erased", 0.0)
+    if erased > (1 - _AGREE) * read[most] and _erased_is_quicker(view):
+        return "erased", "erased_alone"
+    capable = _flash_rate(view, read[most])
+    if capable is not None and capable > _FASTER * read[most]:
+        return most, "flash_is_faster"
+    return None
 
 
-def _spread(slopes: dict[str, float], ceiling: float) -> float:
+def _erased_is_quicker(view: View) -> bool:
+    """Whether a small read of erased data takes less time than one of written data, which shows
+    that it reads no flash. That both rates of large reads are the same does not: some drives read
+    the flash anyway."""
+    erased = [1 / m.iops for m in ERASED_ALONE(view)]
+    written = [1 / m.iops for m in WRITTEN_ALONE(view) if m.queue_depth == 1]
+    if not erased or not written:
+        kept = [m for m in trim_granularity.READS(view) if m.ios]
+        erased, written = (
+            [
+                s
+                for m in kept
+                if m.point[PointAxis.KIND] == kind and (s := m.latency_percentile_s(50))
+            ]
+            for kind in ("never written", "kept")
+        )
+    return bool(erased and written) and min(written) > APART * min(erased)
+
+
+def _flash_rate(view: View, link_rate: float) -> float | None:
+    """The least rate at which flash and its channels can read, in bytes per second, if the link has
+    this rate: each die reads and transfers its pages one after the other, and each channel
+    transfers at the rate that single reads of several sizes show. ``None`` where something of this
+    does not show."""
+    levels, seen = view.once(shown_levels), view.once(conflicting_reads.seen)
+    alone = {
+        size: typical_s(m)[0] for size, m in by(points(view, "alone"), PointAxis.ALONE).items()
+    }
+    if levels is None or levels.channels is None or seen is None or len(alone) < 2:
+        return None
+    page, block = seen.page_bytes, seen.block_bytes
+    (small, small_s), (large, large_s) = list(alone.items())[-2:]
+    per_byte_s = (large_s - small_s) / (large - small)
+    on_channel_s = per_byte_s - 1 / link_rate
+    if page is None or on_channel_s <= 0:
+        return None
+    pages_s = 1 / seen.one_die + (levels.planes * page - block) * per_byte_s
+    return min(levels.units * page / pages_s, levels.channels / on_channel_s)
+
+
+def _spread(slopes: Mapping[str, float], ceiling: float) -> float:
     close = [rate for rate in slopes.values() if abs(rate / ceiling - 1) < _AGREE]
     return (max(close) - min(close)) / ceiling if close else 0.0
