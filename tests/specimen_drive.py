@@ -33,8 +33,17 @@ def program(name: str) -> str:
 
 
 def truths(name: str, *arguments: str) -> dict[str, Any]:
-    """What a specimen with these arguments says is true of it."""
-    command = [program(name), *arguments, "--truths"]
+    """What a specimen with these arguments says is true of it, by the names of findings."""
+    return _told(name, *arguments, "--truths")
+
+
+def design(name: str, *arguments: str) -> dict[str, Any]:
+    """What else it says of its design."""
+    return _told(name, *arguments, "--design")
+
+
+def _told(name: str, *arguments: str) -> dict[str, Any]:
+    command = [program(name), *arguments]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     result: dict[str, Any] = json.loads(said)
     return result

@@ -315,7 +315,7 @@ def test_drives_of_programs_and_others_are_not_asked_at_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["arena", "explain", "--target", "exec:./drive", "--catalog"]) == 2
-    assert "use one of --drives, --catalog and --target" in capsys.readouterr().err
+    assert "use one of --drives, --catalog, --foreign and --target" in capsys.readouterr().err
     with pytest.raises(UserError, match="use exec:COMMAND"):
         program.check_program("sim:ocz-core-64gb")
 

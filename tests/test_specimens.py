@@ -16,6 +16,7 @@ from specimen_drive import (
     WRITE,
     SpecimenDrive,
     at_random,
+    design,
     in_order,
     program,
     truths,
@@ -200,7 +201,7 @@ def test_page_mapped_amplifies_random_writes_as_greedy_collection_does(spare: fl
     arguments = ["capacity=64M", "channels=2", "ways=1", "planes=1", "block_pages=32"]
     arguments += [f"spare={spare}", "gc_blocks=2"]
     with SpecimenDrive("page_mapped", *arguments) as drive:
-        expected = expected_amplification(truths("page_mapped", *arguments)["spare_share"])
+        expected = expected_amplification(design("page_mapped", *arguments)["spare_share"])
         assert 0.9 * expected < amplification(drive, 4) < 1.08 * expected
 
 
@@ -272,7 +273,7 @@ def test_superblock_amplifies_random_writes(extra: list[str], factor: float) -> 
     arguments = ["capacity=64M", "channels=2", "planes=1", "block_pages=4", "page=8K", *extra]
     arguments += ["gc_free=2", "buffer=64K", "spare=0.15"]
     with SpecimenDrive("superblock", *arguments) as drive:
-        expected = factor * expected_amplification(truths("superblock", *arguments)["spare_share"])
+        expected = factor * expected_amplification(design("superblock", *arguments)["spare_share"])
         assert 0.9 * expected < amplification(drive, 4) < 1.15 * expected
 
 
@@ -310,7 +311,7 @@ def test_dftl_amplifies_more_where_the_map_is_not_cached(cmt: str, more: float) 
     arguments = ["capacity=64M", "channels=2", "dies=1", "block_pages=32", "gc_blocks=3"]
     arguments += ["spare=0.2", f"cmt={cmt}"]
     with SpecimenDrive("dftl", *arguments) as drive:
-        expected = expected_amplification(truths("dftl", *arguments)["spare_share"])
+        expected = expected_amplification(design("dftl", *arguments)["spare_share"])
         measured = amplification(drive, 4)
         if more == 1.0:
             assert 0.9 * expected < measured < 1.1 * expected

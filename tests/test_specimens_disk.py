@@ -11,9 +11,9 @@ from specimen_drive import (
     WRITE,
     SpecimenDrive,
     at_random,
+    design,
     in_order,
     rate,
-    truths,
 )
 
 MIB = 2**20
@@ -50,7 +50,7 @@ def mean_seek_ms(said: dict[str, float]) -> float:
 
 @pytest.mark.parametrize("rpm", [5400, 7200, 15000])
 def test_random_read_is_seek_and_half_a_turn(rpm: int) -> None:
-    said = truths("disk", f"rpm={rpm}")
+    said = design("disk", f"rpm={rpm}")
     with SpecimenDrive("disk", f"rpm={rpm}") as d:
         measured = mean_ms(d.run(at_random(READ, 3000, d.capacity_bytes, 4096), 1))
     turn = 60e3 / rpm
@@ -164,7 +164,7 @@ def test_media_cache_takes_a_write_each_turn() -> None:
 
 
 def test_random_writes_collapse_when_the_map_is_full() -> None:
-    said = truths("smr", *SMALL)
+    said = design("smr", *SMALL)
     with SpecimenDrive("smr", *SMALL) as d:
         d.run(in_order(WRITE, d.capacity_bytes, 4 * MIB), 2)
         assert d.wish("counters")["counters"]["cleaned_bands"] == 0

@@ -122,7 +122,7 @@ def slc_and_tlc_rates() -> tuple[float, float]:
 def test_slc_cache_fills_at_its_size_and_then_tlc_is_written() -> None:
     slc, tlc = slc_and_tlc_rates()
     with SpecimenDrive("dynamic_slc", "capacity=2G") as d:
-        cache = int(truths("dynamic_slc", "capacity=2G")["slc_cache_empty_bytes"])
+        cache = int(truths("dynamic_slc", "capacity=2G")["slc_cache_bytes"])
         # Static 64 MiB, and half of what is free: 85 superblocks of 24 MiB as 8 MiB of SLC each.
         assert cache == 64 * MIB + 42 * 8 * MIB
         rates = [rate(d, in_order(WRITE, 8 * MIB, MIB, i * 8 * MIB), 4) for i in range(64)]

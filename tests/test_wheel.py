@@ -117,6 +117,7 @@ def test_the_sources_have_all_that_a_build_reads(tmp_path: Path) -> None:
     for folder in (
         *(f"{crate}/src" for crate in (*crates, "recording", "workload")),
         "fourcorners",
+        "tests/specimens",
     ):
         assert tracked(folder) - names == set()
     assert {"Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md", "LICENSE"} <= names

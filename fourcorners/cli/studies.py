@@ -93,6 +93,7 @@ def arena_series(
     help_epilogue=examples(
         "arena explain --drives 4 --json",
         "arena explain --catalog",
+        "arena explain --foreign --drives 14",
         "arena explain --target exec:./mysim",
     ),
 )
@@ -100,6 +101,8 @@ def arena_explain(
     *,
     drives: Drawn | None = None,
     catalog: Flag = False,
+    foreign: Flag = False,
+    specimens: Path | None = None,
     target: Repeated = (),
     seed: Seed = 1,
     jobs: Jobs = 2,
@@ -112,14 +115,18 @@ def arena_explain(
     Parameters
     ----------
     drives
-        How many drives are drawn: 100 by default; kinds take turns.
+        How many drives are drawn: 100 by default, 63 with --foreign; kinds take turns.
     catalog
         All drives of the catalog instead, and what was said of them and is wrong.
+    foreign
+        Drives of other people's design instead: C programs, which are compiled with cc.
+    specimens
+        Folder of the sources of these programs: tests/specimens of the clone by default.
     target
         A program instead that simulates a drive and says what is true of it: exec:COMMAND.
         Repeatable.
     write
-        Folder to write explain-arena.md to, or explain-catalog.md.
+        Folder to write explain-arena.md to, or explain-catalog.md, or explain-foreign.md.
     """
     from fourcorners.cli.output import tell
     from fourcorners_validation.arena import studies
@@ -129,6 +136,8 @@ def arena_explain(
         study = studies.arena_explain(
             drives=drives,
             catalog=catalog,
+            foreign=foreign,
+            specimens=specimens,
             target=target,
             seed=seed,
             jobs=jobs,

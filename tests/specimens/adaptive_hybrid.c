@@ -13,6 +13,7 @@
  *     fewer than K / 2 logical blocks lived in them.
  * There is no write buffer: a write completes when it is programmed, and a flush costs nothing. */
 #include "flash.h"
+#include "truths.h"
 
 enum { NOWHERE = -1, IN_DATA = -2, NOBODY = -1 };
 
@@ -261,25 +262,36 @@ static void begin(void) {
 static uint64_t programmed_bytes(void) { return did.programs * is.page_bytes; }
 
 static void truths(void) {
-    item("capacity_bytes", (double)(is.plane_pages * is.planes * is.page_bytes));
-    item("physical_bytes", (double)((is.plane_blocks + is.logs + is.sequential_logs) * is.block_pages * is.planes * is.page_bytes));
-    item("parallel_units", (double)is.planes);
+    truths_of_drive("log-block", false);
+    truths_of_flash(true, (double)is.page_bytes);
+    if (idle_ns <= 0 && vary.throttle_rate <= 0) item("idle_recovery", 0);
     item("channels", (double)is.channels);
+    item("dies", (double)is.planes); /* each works by itself, as a die of one plane */
+    item("planes_per_die", 1);
+    item("parallel_units", (double)is.planes);
     item("page_bytes", (double)is.page_bytes);
     item("stripe_bytes", (double)(is.stripe_pages * is.page_bytes));
-    item("block_bytes", (double)(is.block_pages * is.page_bytes));
-    item("log_blocks", (double)(is.logs * is.planes));
-    item("sequential_log_blocks", (double)(is.sequential_logs * is.planes));
-    item("log_bytes", (double)((is.logs + is.sequential_logs) * is.planes * is.block_pages * is.page_bytes));
-    item("pages_per_block", (double)is.block_pages);
-    item("read_cell_ns", is.read_ns);
-    item("program_ns", is.program_ns);
-    item("erase_ns", is.erase_ns);
-    item("page_transfer_ns", is.bus_ns);
     item("write_buffer_bytes", 0);
-    item("volatile_cache", 0);
-    item("reads_of_erased_blocks_use_flash", 0);
-    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
+    item("slc_cache_bytes", 0);
+    item("flush_cost", command_s());
+}
+
+static void truths_of_cells(void) {
+    item("page_read_time", is.read_ns * 1e-9);
+    item("program_time", is.program_ns * 1e-9);
+    item("erase_time", is.erase_ns * 1e-9);
+    item("pages_per_block", (double)is.block_pages);
+}
+
+static void design(void) {
+    truths_of_cells();
+    uint64_t logs = is.logs + is.sequential_logs;
+    item("physical_bytes", (double)((is.plane_blocks + logs) * is.block_pages * is.planes * is.page_bytes));
+    item("block_bytes", (double)(is.block_pages * is.page_bytes));
+    item("random_log_blocks", (double)(is.logs * is.planes));
+    item("sequential_log_blocks", (double)(is.sequential_logs * is.planes));
+    item("log_bytes", (double)(logs * is.planes * is.block_pages * is.page_bytes));
+    item("page_transfer_ns", is.bus_ns);
 }
 
 static void counters(void) {
@@ -330,5 +342,5 @@ int main(int count, char **values) {
     serve(&(struct drive){
         .name = "Hybrid FTL with adaptive logs", .summary = "Block-mapped data, page-mapped logs shared by K blocks, K adapts",
         .capacity_bytes = is.plane_pages * is.planes * is.page_bytes, .can_trim = true, .begin = begin, .arrive = arrive,
-        .programmed_bytes = programmed_bytes, .truths = truths, .counters = counters, .power_cut = power_cut});
+        .programmed_bytes = programmed_bytes, .truths = truths, .design = design, .counters = counters, .power_cut = power_cut});
 }

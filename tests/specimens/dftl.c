@@ -9,7 +9,7 @@
  * die until the block is erased; entries of moved pages change in the CMT where they are cached
  * (lazy copying), else in their translation pages, one program for all of a page.
  * Data go to the dies in turn as they come. There is no write buffer. */
-#include "protocol.h"
+#include "truths.h"
 
 enum { NONE = UINT32_MAX, TRANSLATION = 0x80000000u, MOST_STEPS = 32 };
 enum step_kind { READ_PAGE, PROGRAM_PAGE };
@@ -339,35 +339,42 @@ static void counters(void) {
     item("map_misses", (double)misses);
 }
 
-/* By the names of findings where there is one that asks the same, else by names of our own. */
 static void truths(void) {
-    double page = (double)with.page_bytes, data_pages = (double)all_dies * die_pages - translation_pages;
-    item("capacity_bytes", (double)with.capacity_bytes);
-    item("rotation_rpm", 0);
+    double page = (double)with.page_bytes, block = page * with.block_pages;
+    truths_of_drive("page-mapped", false);
+    truths_of_flash(false, page);
+    truths_of_collection(((double)all_dies * (die_blocks - with.gc_blocks) * with.block_pages - translation_pages) / logical_pages - 1, false);
     item("channels", with.channels);
     item("dies", all_dies);
     item("planes_per_die", 1);
     item("parallel_units", all_dies);
     item("page_bytes", page);
-    item("stripe_bytes", page); /* written in sequence, before the next die */
+    item("stripe_bytes", page);
     item("mapping_unit", page);
+    item("superblock_bytes", block * all_dies); /* what fills up together when written in sequence */
+    item("write_buffer_bytes", 0);
+    item("slc_cache_bytes", 0);
+    item("flush_cost", command_s());
+}
+
+static void truths_of_cells(void) {
+    item("page_read_time", with.read_ns * 1e-9);
+    item("program_time", with.program_ns * 1e-9);
+    item("erase_time", with.erase_ns * 1e-9);
     item("pages_per_block", with.block_pages);
-    item("block_bytes", with.block_pages * page);
+}
+
+static void design(void) {
+    truths_of_cells();
+    double page = (double)with.page_bytes;
     item("physical_bytes", (double)all_dies * die_pages * page);
-    item("spare_share", data_pages / logical_pages - 1); /* without what translation pages take */
+    item("spare_share", ((double)all_dies * die_pages - translation_pages) / logical_pages - 1); /* without what translation pages take */
     item("spare_blocks_kept_per_die", with.gc_blocks);
     item("map_cache_bytes", (double)with.cmt_bytes);
     item("map_cache_entries", cmt_entries);
     item("map_cache_span_bytes", cmt_entries * page); /* of random places */
     item("map_entries_loaded_at_once", with.prefetch);
-    item("write_buffer_bytes", 0);
-    item("read_cell_ns", with.read_ns);
-    item("program_ns", with.program_ns);
-    item("erase_ns", with.erase_ns);
     item("page_transfer_ns", page * with.ns_per_byte);
-    item("link_ceiling", 1e9 / host.ns_per_byte);
-    item("volatile_cache", false);
-    item("reads_of_erased_blocks_use_flash", false); /* but for the mapping */
 }
 
 static void read_parameters(void) {
@@ -428,5 +435,5 @@ int main(int count, char **values) {
         .name = "DFTL",
         .summary = "Mapping in flash, loaded on demand into a small table.",
         .capacity_bytes = with.capacity_bytes, .can_trim = true, .begin = begin, .arrive = arrive,
-        .programmed_bytes = programmed_bytes, .truths = truths, .counters = counters});
+        .programmed_bytes = programmed_bytes, .truths = truths, .design = design, .counters = counters});
 }

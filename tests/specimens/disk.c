@@ -8,7 +8,7 @@
  * positioning time (SPTF: Jacobson and Wilkes, HPL-CSP-91-7, 1991; Seltzer et al., 1990), the next one
  * upwards (C-LOOK), or the oldest; whoever has waited too long comes first. A write that does not
  * cover whole physical sectors costs a read and one more turn. */
-#include "platter.h"
+#include "platter_truths.h"
 
 enum { NONE = -1 };
 enum order { FCFS, CLOOK, SPTF };
@@ -319,15 +319,29 @@ static void power_cut(void) {
 }
 
 static void truths(void) {
-    item("capacity_bytes", (double)is.capacity_bytes);
-    platter_truths();
-    item("volatile_cache", is.write_cache);
+    uint64_t last = is.capacity_bytes / SECTOR, entries_bytes = is.most_dirty * 16384; /* of a burst of 16 KiB each */
+    bool ahead = is.read_ahead && is.segments, reorders = is.order != FCFS && is.depth > 1;
+    double segment_bytes = (double)(is.segment_sectors * SECTOR);
+    truths_of_drive("disk", is.write_cache);
+    platter_truths(0, last);
+    item("reordering", reorders);
+    if (reorders || is.depth == 1) item("command_queue_depth", (double)is.depth);
+    item("read_ahead", ahead);
+    if (!ahead) item("read_ahead_streams", 0);
+    else if (is.segments <= 16) item("read_ahead_streams", (double)is.segments); /* as many as are tried */
+    if (ahead) item("read_ahead_bytes", segment_bytes);
+    if (ahead || !is.segments) item("read_cache_bytes", (double)is.segments * segment_bytes);
+    if (ahead) platter_rate_truths(0, last);
+    if (!is.write_cache) item("write_buffer_bytes", 0);
+    else if (entries_bytes >= is.cache_sectors * SECTOR) item("write_buffer_bytes", (double)(is.cache_sectors * SECTOR));
+    if (!is.write_cache) item("flush_cost", command_s());
+    if (!is.write_cache && is.physical == 1) platter_write_truths(0, last);
+}
+
+static void design(void) {
+    platter_design();
     item("physical_sector_bytes", (double)(is.physical * SECTOR));
-    item("queue_depth", (double)is.depth);
-    item("read_cache_bytes", (double)(is.segments * is.segment_sectors * SECTOR));
     item("read_cache_segments", (double)is.segments);
-    item("read_ahead_bytes", is.read_ahead ? (double)(is.segment_sectors * SECTOR) : 0);
-    item("write_buffer_bytes", is.write_cache ? (double)(is.cache_sectors * SECTOR) : 0);
 }
 
 static void counters(void) {
@@ -375,5 +389,5 @@ int main(int count, char **values) {
     serve(&(struct drive){
         .name = "Serpentine disk", .summary = "Zoned disk with a serpentine layout, segmented cache and scheduler",
         .capacity_bytes = is.capacity_bytes, .keeps_nothing = true, .begin = begin, .arrive = arrive,
-        .truths = truths, .counters = counters, .power_cut = power_cut});
+        .truths = truths, .design = design, .counters = counters, .power_cut = power_cut});
 }

@@ -10,6 +10,7 @@
  * The FTL maps units of 4 KiB into superblocks, which are one block of every die. Collection is greedy
  * and counts a superblock in SLC as what it is: one with a third (a quarter) of the data. */
 #include "flash.h"
+#include "truths.h"
 
 enum { NOWHERE = -1 };
 enum mode { FREE, SLC, TLC };
@@ -319,33 +320,52 @@ static double rate(double program_ns, uint64_t units_each) {
     return (double)(units_each * is.unit_bytes) * 1e9 * (by_dies < by_channels ? by_dies : by_channels);
 }
 
+static uint64_t cache_when_empty_bytes(void) {
+    return (is.static_slc + (uint64_t)(is.dynamic_share * (double)(is.units / is.tlc_units))) * is.slc_units * is.unit_bytes;
+}
+
 static void truths(void) {
-    item("capacity_bytes", (double)(is.units * is.unit_bytes));
-    item("physical_bytes", (double)((is.superblocks - is.static_slc) * is.tlc_units * is.unit_bytes)); /* without the static cache */
-    item("parallel_units", (double)is.dies);
-    item("dies", (double)is.dies);
+    double word_line_bytes = (double)(is.page_bytes * is.bits), word_line_ns = (double)(is.page_units * is.bits) * is.unit_bus_ns;
+    bool cached = cache_when_empty_bytes() > 0, calm = vary.noise <= 0 && vary.housekeeping_every_ns <= 0 && vary.throttle_rate <= 0;
+    double past_cache = rate(is.tlc_program_ns, is.page_units * is.bits), link = 1e9 / host.ns_per_byte;
+    truths_of_drive("page-mapped", true);
+    truths_of_flash(false, (double)is.unit_bytes);
     item("channels", (double)is.channels);
+    item("dies", (double)is.dies);
+    item("planes_per_die", 1);
+    item("parallel_units", (double)is.dies);
     item("page_bytes", (double)is.page_bytes);
-    item("mapping_unit_bytes", (double)is.unit_bytes);
-    item("bits_per_cell", (double)is.bits);
-    item("block_bytes", (double)(is.block_pages * is.bits * is.page_bytes));
+    item("mapping_unit", (double)is.unit_bytes);
+    item("write_buffer_bytes", (double)(is.buffer_units * is.unit_bytes));
+    item("slc_cache_bytes", (double)cache_when_empty_bytes());
+    if (cached && !is.fold_in_front && calm) item("slc_direct_rate", past_cache < link ? past_cache : link);
+    if (cached) return; /* of the rest there are two: in SLC and past it */
+    truths_of_collection((double)((is.superblocks - is.static_slc - is.low - 1) * is.tlc_units) / (double)is.units - 1, false);
+    item("stripe_bytes", word_line_bytes);
+    item("superblock_bytes", (double)(is.tlc_units * is.unit_bytes));
+    if (vary.housekeeping_every_ns <= 0) item("flush_cost", command_s() + word_line_ns * 1e-9 + mean_s(is.tlc_program_ns));
+}
+
+static void truths_of_cells(void) {
+    item("erase_time", is.erase_ns * 1e-9);
+    if (cache_when_empty_bytes()) return; /* of the rest there are two */
+    item("page_read_time", is.tlc_read_ns * 1e-9);
+    item("program_time", is.tlc_program_ns * 1e-9);
+    item("pages_per_block", (double)(is.block_pages * is.bits));
+}
+
+static void design(void) {
+    truths_of_cells();
+    item("physical_bytes", (double)((is.superblocks - is.static_slc) * is.tlc_units * is.unit_bytes)); /* without the static cache */
+    item("bits", (double)is.bits);
     item("superblock_bytes", (double)(is.tlc_units * is.unit_bytes));
     item("spare_share", (double)((is.superblocks - is.static_slc) * is.tlc_units) / (double)is.units - 1);
     item("spare_superblocks_kept", (double)is.low);
-    item("slc_cache_empty_bytes", (double)((is.static_slc + (uint64_t)(is.dynamic_share * (double)(is.units / is.tlc_units))) * is.slc_units * is.unit_bytes));
+    item("slc_cache_empty_bytes", (double)cache_when_empty_bytes());
     item("slc_cache_full_bytes", (double)(is.static_slc * is.slc_units * is.unit_bytes));
     item("slc_program_bytes_per_s", rate(is.slc_program_ns, is.page_units));
     item("tlc_program_bytes_per_s", rate(is.tlc_program_ns, is.page_units * is.bits));
-    item("write_buffer_bytes", (double)(is.buffer_units * is.unit_bytes));
     item("idle_fold_after_ns", idle_ns);
-    item("slc_read_cell_ns", is.slc_read_ns);
-    item("tlc_read_cell_ns", is.tlc_read_ns);
-    item("slc_program_ns", is.slc_program_ns);
-    item("tlc_program_ns", is.tlc_program_ns);
-    item("erase_ns", is.erase_ns);
-    item("volatile_cache", 1);
-    item("reads_of_erased_blocks_use_flash", 0);
-    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
 }
 
 static void counters(void) {
@@ -398,5 +418,5 @@ int main(int count, char **values) {
     serve(&(struct drive){
         .name = "Dynamic SLC cache", .summary = "SLC cache by free space, idle folding, then TLC or folding in front",
         .capacity_bytes = is.units * is.unit_bytes, .can_trim = true, .begin = begin, .arrive = arrive,
-        .programmed_bytes = programmed_bytes, .truths = truths, .counters = counters, .power_cut = power_cut});
+        .programmed_bytes = programmed_bytes, .truths = truths, .design = design, .counters = counters, .power_cut = power_cut});
 }

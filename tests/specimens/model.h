@@ -31,7 +31,7 @@ static inline void *zeroed(size_t count, size_t size) {
 
 static int argument_count;
 static char **argument_values;
-static bool argument_used[256], only_help, only_truths;
+static bool argument_used[256], only_help, only_truths, only_design;
 
 static inline void arguments(int count, char **values) {
     argument_count = count < 256 ? count : 256;
@@ -39,6 +39,7 @@ static inline void arguments(int count, char **values) {
     for (int i = 1; i < argument_count; i++) {
         only_help |= argument_used[i] = !strcmp(values[i], "--help");
         if (!strcmp(values[i], "--truths")) only_truths = argument_used[i] = true;
+        if (!strcmp(values[i], "--design")) only_design = argument_used[i] = true;
     }
 }
 

@@ -8,7 +8,7 @@
  * that wait for different planes of a die at once are merged (multi-plane commands, SSDSim); an idle
  * die begins at the end of the instant in which a command comes, or `merge_wait` later.
  * A die is busy until its data have left over the channel. There is no buffer unless `cache` asks. */
-#include "protocol.h"
+#include "truths.h"
 
 enum { NONE = UINT32_MAX, MOST_PLANES = 8 };
 enum kind { IDLE, READING, PROGRAMMING, MOVING, ERASING };
@@ -276,34 +276,56 @@ static void power_cut(void) { /* programs under way are finished; what waits in 
         while (planes[p].writes.first != NONE) free_command(pop(&planes[p].writes));
 }
 
-/* By the names of findings where there is one that asks the same, else by names of our own. */
+static double spare_share(void) { return (double)plane_blocks * all_planes * (double)with.block_pages / (double)logical_pages - 1; }
+
+static uint64_t pages_in_a_row(void) { /* that lie on one die, written in sequence */
+    uint64_t pages = 1;
+    for (int i = 0; i < 4 && (with.order[i] == 'P' || digits[i] == 1); i++) pages *= digits[i];
+    return pages;
+}
+
 static void truths(void) {
-    double page_ns = (double)with.page_bytes * with.ns_per_byte + with.command_ns;
-    item("capacity_bytes", (double)with.capacity_bytes);
-    item("rotation_rpm", 0);
+    double page = (double)with.page_bytes, block = page * (double)with.block_pages;
+    truths_of_drive("page-mapped", with.cache_pages > 0);
+    truths_of_flash(false, page);
+    /* A plane must collect when it opens its last block but one. */
+    truths_of_collection((double)(plane_blocks - 2) * all_planes * (double)with.block_pages / (double)logical_pages - 1, false);
     item("channels", with.channels);
     item("dies", all_dies);
-    item("planes_per_die", with.planes);
-    item("multi_plane_commands", with.multiplane);
-    item_text("allocation_order", with.order);
+    item("planes_per_die", with.multiplane ? with.planes : 1); /* that read together */
     item("parallel_units", with.multiplane ? all_planes : all_dies);
-    item("page_bytes", (double)with.page_bytes);
-    item("stripe_bytes", (double)with.page_bytes * (with.order[0] == 'P' ? with.planes : 1)); /* written in sequence, before the next die */
-    item("mapping_unit", (double)with.page_bytes);
+    item("page_bytes", page);
+    item("stripe_bytes", page * (double)pages_in_a_row());
+    item("mapping_unit", page);
+    item("superblock_bytes", block * all_planes); /* what fills up together when written in sequence */
+    item("write_buffer_bytes", (double)with.cache_pages * page);
+    item("slc_cache_bytes", 0);
+    if (!with.cache_pages) item("flush_cost", command_s());
+}
+
+static void truths_of_cells(void) {
+    double mean_ns = 0;
+    for (uint32_t i = 0; i < bits; i++) mean_ns += with.program_ns[i] / bits;
+    item("page_read_time", with.read_ns * 1e-9);
+    item("program_time", mean_ns * 1e-9);
+    if (bits > 1) {
+        item("program_time_lower", with.program_ns[0] * 1e-9);
+        item("program_time_upper", with.program_ns[bits - 1] * 1e-9);
+        item("bits_per_cell", bits);
+    }
+    if (bits > 2) item("program_time_extra", with.program_ns[1] * 1e-9);
+    item("erase_time", with.erase_ns * 1e-9);
     item("pages_per_block", (double)with.block_pages);
-    item("block_bytes", (double)(with.block_pages * with.page_bytes));
-    item("bits_per_cell", bits);
+}
+
+static void design(void) {
+    truths_of_cells();
+    item_text("allocation_order", with.order);
+    item("multi_plane_commands", with.multiplane);
     item("physical_bytes", (double)plane_blocks * all_planes * (double)(with.block_pages * with.page_bytes));
-    item("spare_share", (double)plane_blocks * all_planes * (double)with.block_pages / (double)logical_pages - 1);
+    item("spare_share", spare_share());
     item("spare_blocks_kept_per_plane", with.gc_blocks);
-    item("write_buffer_bytes", (double)(with.cache_pages * with.page_bytes));
-    item("read_cell_ns", with.read_ns);
-    item("program_lower_ns", with.program_ns[0]);
-    item("program_upper_ns", with.program_ns[bits - 1]);
-    item("erase_ns", with.erase_ns);
-    item("page_transfer_ns", page_ns);
-    item("link_ceiling", 1e9 / host.ns_per_byte);
-    item("volatile_cache", with.cache_pages > 0);
+    item("page_transfer_ns", (double)with.page_bytes * with.ns_per_byte + with.command_ns);
     item("reads_of_erased_blocks_use_flash", with.erased_reads);
 }
 
@@ -379,6 +401,6 @@ int main(int count, char **values) {
         .name = name,
         .summary = "Static allocation of pages to channel, way, die and plane; each plane collects by itself.",
         .capacity_bytes = with.capacity_bytes, .can_trim = true, .begin = begin, .arrive = arrive,
-        .programmed_bytes = programmed_bytes, .truths = truths, .counters = counters,
+        .programmed_bytes = programmed_bytes, .truths = truths, .design = design, .counters = counters,
         .power_cut = with.cache_pages ? power_cut : NULL});
 }

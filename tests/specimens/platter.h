@@ -203,26 +203,4 @@ static inline void platter_begin(void) {
     arm.cylinder = arm.head = 0;
     variation_begin();
 }
-
-static inline void platter_truths(void) {
-    const struct zone *outer = &platter.zone[0], *inner = &platter.zone[platter.zones - 1];
-    double outer_bytes = (double)(outer->track_sectors * SECTOR), inner_bytes = (double)(inner->track_sectors * SECTOR);
-    item("rpm", platter.rpm);
-    item("turn_ms", platter.turn_ns / 1e6);
-    item("heads", (double)platter.heads);
-    item("zones", (double)platter.zones);
-    item("cylinders", (double)platter.cylinders);
-    item("tracks", (double)(platter.cylinders * platter.heads));
-    item("run_cylinders", (double)platter.run);
-    item("outer_track_bytes", outer_bytes);
-    item("inner_track_bytes", inner_bytes);
-    item("outer_bytes_per_s", outer_bytes * 1e9 / (platter.turn_ns + platter.track_skew_ns)); /* with changes of track */
-    item("inner_bytes_per_s", inner_bytes * 1e9 / (platter.turn_ns + platter.track_skew_ns));
-    item("track_seek_ms", platter.track_seek_ns / 1e6);
-    item("third_stroke_seek_ms", platter.third_seek_ns / 1e6);
-    item("full_stroke_seek_ms", platter.full_seek_ns / 1e6);
-    item("head_switch_ms", platter.head_switch_ns / 1e6);
-    item("write_settle_ms", platter.settle_ns / 1e6);
-    item("link_bytes_per_s", 1e9 / host.ns_per_byte);
-}
 #endif

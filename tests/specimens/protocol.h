@@ -6,7 +6,8 @@
  * calls `serve`. The drive gets each request by `submit` at `now_ns`, plans what it does by `at`, and
  * says by `complete_at` when a request is done.
  *
- * Each program takes `--truths` (what is true of it, as JSON) and `--help` (its parameters) too. */
+ * Each program takes `--truths` (what is true of it by the names of findings, as JSON), `--design`
+ * (what else it is, by names of its own) and `--help` (its parameters) too. */
 #ifndef SPECIMEN_PROTOCOL_H
 #define SPECIMEN_PROTOCOL_H
 
@@ -40,6 +41,7 @@ struct drive {
     void (*arrive)(const struct record *);      /* instead: it has passed controller and link (model.h) */
     uint64_t (*programmed_bytes)(void);         /* into flash since it was made, or NULL */
     void (*truths)(void);                       /* calls `item` for each, or NULL */
+    void (*design)(void);                       /* the same of what no finding is about */
     void (*counters)(void);                     /* calls `item` for each, or NULL */
     void (*power_cut)(void);                    /* calls `lost` for each range, ascending, or NULL */
 };
@@ -238,8 +240,8 @@ static inline _Noreturn void serve(const struct drive *drive) {
     for (int i = 1; i < argument_count; i++)
         if (!argument_used[i]) fail("%s is no parameter of this drive; --help gives them.", argument_values[i]);
     if (only_help) exit(0);
-    if (only_truths) {
-        say_list("{", drive->truths, "}\n");
+    if (only_truths || only_design) {
+        say_list("{", only_truths ? drive->truths : drive->design, "}\n");
         send_output();
         exit(0);
     }

@@ -9,7 +9,7 @@
  * merged with its extents, and written again. Requests are served between the steps of that. A write
  * that goes on where a band was written last, or that streams over a band from its begin, goes there
  * directly; a stream that stops within a band costs reading and writing the rest of the band. */
-#include "platter.h"
+#include "platter_truths.h"
 
 struct extent { uint64_t first, end, place, number; }; /* sectors; place on the platter; number in the log */
 struct band { struct extent *extents; uint64_t held, room, written; /* sectors in place from its begin */ };
@@ -410,16 +410,26 @@ static void power_cut(void) {
 }
 
 static void truths(void) {
-    item("capacity_bytes", (double)(is.capacity_sectors * SECTOR));
-    platter_truths();
-    item("volatile_cache", is.write_cache);
+    uint64_t first = is.data_first, end = is.data_first + is.capacity_sectors;
+    truths_of_drive("disk", is.write_cache);
+    platter_truths(first, end);
+    item("reordering", is.depth > 1);
+    item("command_queue_depth", (double)is.depth);
+    item("read_ahead", is.ahead_sectors > 0);
+    item("read_ahead_streams", is.ahead_sectors > 0);
+    if (is.ahead_sectors) item("read_ahead_bytes", (double)(is.ahead_sectors * SECTOR));
+    if (is.ahead_sectors) platter_rate_truths(first, end);
+    item("write_buffer_bytes", is.write_cache ? (double)(is.buffer_sectors * SECTOR) : 0);
+    if (!is.write_cache) item("flush_cost", command_s());
+}
+
+static void design(void) {
+    platter_design();
     item("band_bytes", (double)(is.band_sectors * SECTOR));
     item("bands", (double)is.bands);
     item("media_cache_bytes", (double)(is.cache_sectors * SECTOR));
     item("media_cache_extents", (double)is.most_extents);
     item("journal_writes", (double)is.journal_writes);
-    item("write_buffer_bytes", is.write_cache ? (double)(is.buffer_sectors * SECTOR) : 0);
-    item("read_ahead_bytes", (double)(is.ahead_sectors * SECTOR));
     item("idle_clean_after_ns", is.idle_ns);
 }
 
@@ -465,5 +475,5 @@ int main(int count, char **values) {
     serve(&(struct drive){
         .name = "Drive-managed SMR disk", .summary = "Shingled bands with static mapping and a persistent media cache",
         .capacity_bytes = is.capacity_sectors * SECTOR, .can_trim = true, .begin = begin, .arrive = arrive,
-        .truths = truths, .counters = counters, .power_cut = power_cut});
+        .truths = truths, .design = design, .counters = counters, .power_cut = power_cut});
 }

@@ -8,7 +8,7 @@
  * baseline of BPLRU, Kim and Ahn, FAST 2008); it writes out when it is fuller than a share, at a
  * flush, and at the ticks of a timer. With `parity` one die of each stripe holds the parity of the
  * others. A die is free while its data leave over the channel (cache register). */
-#include "protocol.h"
+#include "truths.h"
 
 enum { NONE = UINT32_MAX, MOST_UNITS = 128, HOST = 0, COLLECTION = 1 };
 
@@ -381,33 +381,41 @@ static void counters(void) {
     item("host_units", (double)host_units);
 }
 
-/* By the names of findings where there is one that asks the same, else by names of our own. */
 static void truths(void) {
-    double flash_units = (double)superblocks * data_slices * slice_units;
-    item("capacity_bytes", (double)with.capacity_bytes);
-    item("rotation_rpm", 0);
+    double data_units = (double)data_slices * slice_units, kept = with.flush_every_ns > 0 ? 0 : with.flush_above;
+    truths_of_drive("page-mapped", true);
+    truths_of_flash(false, (double)with.unit_bytes);
+    truths_of_collection((superblocks - with.gc_free) * data_units / logical_units - 1, false);
     item("channels", with.channels);
     item("dies", all_dies);
-    item("planes_per_die", with.planes);
+    item("planes_per_die", 1); /* reads of a die are one after the other */
     item("parallel_units", all_dies);
-    item("page_bytes", (double)with.page_bytes);
-    item("stripe_bytes", (double)slice_bytes()); /* written in sequence, before the next die */
+    item("page_bytes", (double)slice_bytes()); /* a die reads from all of its planes at once */
+    item("stripe_bytes", (double)slice_bytes());
     item("mapping_unit", (double)with.unit_bytes);
+    item("superblock_bytes", data_units * (double)with.unit_bytes); /* of the host's data: parity is not seen */
+    if (kept == 0) item("write_buffer_bytes", (double)with.buffer_bytes); /* else a part of it is never empty */
+    item("slc_cache_bytes", 0);
+    if (vary.housekeeping_every_ns <= 0)
+        item("flush_cost", command_s() + (double)slice_bytes() * with.ns_per_byte * 1e-9 + mean_s(with.program_ns));
+}
+
+static void truths_of_cells(void) {
+    item("page_read_time", with.read_ns * 1e-9);
+    item("program_time", with.program_ns * 1e-9);
+    item("erase_time", with.erase_ns * 1e-9);
     item("pages_per_block", with.block_pages);
-    item("superblock_bytes", (double)superblock_units * (double)with.unit_bytes);
+}
+
+static void design(void) {
+    truths_of_cells();
+    double flash_units = (double)superblocks * data_slices * slice_units;
     item("parity", with.parity);
     item("physical_bytes", flash_units * (double)with.unit_bytes); /* that hold data */
     item("spare_share", flash_units / logical_units - 1);
     item("spare_superblocks_kept", with.gc_free);
-    item("write_buffer_bytes", (double)with.buffer_bytes);
     item("write_buffer_kept_dirty_share", with.flush_above);
     item("flush_every_ns", with.flush_every_ns);
-    item("read_cell_ns", with.read_ns);
-    item("program_ns", with.program_ns);
-    item("erase_ns", with.erase_ns);
-    item("link_ceiling", 1e9 / host.ns_per_byte);
-    item("volatile_cache", true);
-    item("reads_of_erased_blocks_use_flash", false);
 }
 
 static void read_parameters(void) {
@@ -472,5 +480,5 @@ int main(int count, char **values) {
         .name = "Superblock",
         .summary = "Superblocks with streams for host and collection, behind a volatile write buffer.",
         .capacity_bytes = with.capacity_bytes, .can_trim = true, .begin = begin, .arrive = arrive,
-        .programmed_bytes = programmed_bytes, .truths = truths, .counters = counters, .power_cut = power_cut});
+        .programmed_bytes = programmed_bytes, .truths = truths, .design = design, .counters = counters, .power_cut = power_cut});
 }

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fourcorners_validation.arena.explain.contest import FindingScore, ProbedDrive
 from fourcorners_validation.arena.explain.drives import KINDS
 from fourcorners_validation.arena.explain.goals import (
-    ERROR_95_MAX,
     FINDINGS_MIN,
+    OWN,
+    Standard,
     all_intervals,
     is_wrong,
     judge,
@@ -53,18 +54,18 @@ def row(score: FindingScore) -> tuple[str, ...]:
         score.unidentified,
         score.false,
     )
-    return (score.finding, str(score.drives), *map(_percent, shares))
+    return (score.finding, str(score.drives), *map(percent, shares))
 
 
-def goals(scores: Sequence[FindingScore]) -> list[str]:
+def goals(scores: Sequence[FindingScore], standard: Standard = OWN) -> list[str]:
     """The results of the findings, with a sentence for each goal."""
     held, intervals = all_intervals(scores)
-    right = f"{held} of {intervals} ({_percent(held / intervals)} %)" if intervals else "none of 0"
+    right = f"{held} of {intervals} ({percent(held / intervals)} %)" if intervals else "none of 0"
     lines = [
         f"{sum(s.drives > 0 for s in scores)} findings were examined; the goal is {FINDINGS_MIN}.",
         f"Of all 90 % intervals that describe scatter, {right} hold the truth.",
     ]
-    for goal in judge(scores):
+    for goal in judge(scores, standard):
         missed = f"; missed by {', '.join(goal.missed)}" if goal.missed else ""
         lines.append(
             f"{goal.wanted[0].upper()}{goal.wanted[1:]}: "
@@ -74,7 +75,10 @@ def goals(scores: Sequence[FindingScore]) -> list[str]:
 
 
 def wrong(
-    drives: Sequence[str], truths: Sequence[Truth], outcomes: Sequence[ProbedDrive]
+    drives: Sequence[str],
+    truths: Sequence[Truth],
+    outcomes: Sequence[ProbedDrive],
+    standard: Standard = OWN,
 ) -> list[str]:
     """The wrong findings about drives with these names, each in a sentence."""
     by_name = {truth.finding: truth for truth in truths}
@@ -84,7 +88,7 @@ def wrong(
         + ("." if answer.interval is None else " ({:.4g} to {:.4g}).".format(*answer.interval))
         for outcome in outcomes
         for answer in outcome.answers
-        if is_wrong(answer, discrete=by_name[answer.finding].discrete)
+        if is_wrong(answer, discrete=by_name[answer.finding].discrete, standard=standard)
     ]
 
 
@@ -142,7 +146,7 @@ def render_catalog(
         markdown_table(HEADER, map(row, scores), NUMBERS),
         "",
         "Of these, the following values are wrong: another number, bounds that do not hold the "
-        f"truth, or an error of more than {ERROR_95_MAX:.0%}:",
+        f"truth, or an error of more than {OWN.error_95_max:.0%}:",
         "",
         *(f"- {sentence}" for sentence in sentences or ("none.",)),
         "",
@@ -151,7 +155,8 @@ def render_catalog(
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as the tables show it; empty where there is nothing to count."""
     if math.isnan(share):
         return ""
     return "<0.01" if 0 < share < 1e-4 else f"{100 * share:.3g}"

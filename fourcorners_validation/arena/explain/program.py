@@ -1,7 +1,10 @@
 """Programs that simulate drives in the contest; each states the truth about its own drive."""
 
+import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from fourcorners.errors import UserError
@@ -11,6 +14,7 @@ from fourcorners.suites import Subject
 from fourcorners.target.foreign import ForeignTarget, is_foreign
 from fourcorners.target.open import open_target
 from fourcorners_validation.arena.explain.contest import ProbedDrive, graded
+from fourcorners_validation.arena.explain.foreign import draw_foreign
 from fourcorners_validation.arena.explain.truths import KINDS_TOLD, TRUTHS
 
 
@@ -26,7 +30,18 @@ def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
     Raises :class:`UserError` for a program that is no drive, or says no truths, or none that a
     finding is about.
     """
-    locator = locators[index]
+    return _probed(locators[index], seed, index)
+
+
+def run_foreign(programs: str, seed: int, index: int) -> ProbedDrive:
+    """Probes one drawn foreign drive, of the compiled specimens in a folder."""
+    foreign = draw_foreign(seed, index)
+    locator = "exec:" + shlex.join([str(Path(programs) / foreign.specimen), *foreign.words])
+    probed = _probed(locator, foreign.seed, index)
+    return replace(probed, kind=foreign.specimen)
+
+
+def _probed(locator: str, seed: int, index: int) -> ProbedDrive:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_target(locator, seed=seed) as target,

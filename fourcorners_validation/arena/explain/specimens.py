@@ -1,0 +1,42 @@
+"""The specimens: where their sources are, and how they become programs."""
+
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import fourcorners_validation
+from fourcorners.errors import UserError
+from fourcorners_validation.arena.explain.foreign import SPECIMENS
+
+SOURCES = Path(fourcorners_validation.__file__).parents[1] / "tests" / "specimens"
+"""In a clone, and in a source distribution; a wheel does not have them."""
+
+_COMPILER = "cc"
+_COMPILED_AT_ONCE = 2
+
+
+def compile_specimens(sources: Path, to: Path) -> None:
+    """Compiles all specimens into a folder.
+
+    Raises :class:`UserError` if there are no sources or no C compiler, or if one does not compile.
+    """
+    missing = [name for name in SPECIMENS if not (sources / f"{name}.c").is_file()]
+    if missing:
+        raise UserError(
+            f"{sources} does not have the foreign drives ({missing[0]}.c is missing): they are in "
+            "tests/specimens of the source; name that folder with --specimens"
+        )
+    if shutil.which(_COMPILER) is None:
+        raise UserError(f'foreign drives are C programs, and there is no C compiler "{_COMPILER}"')
+
+    def compile_one(name: str) -> None:
+        command = [_COMPILER, "-std=c11", "-O2", "-o", str(to / name), f"{name}.c", "-lm"]
+        done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or ["no reason given"]
+            reason = next((line for line in said if "error" in line), said[0])
+            raise UserError(f"{sources / f'{name}.c'} does not compile: {reason}")
+
+    with ThreadPoolExecutor(_COMPILED_AT_ONCE) as pool:
+        list(pool.map(compile_one, SPECIMENS))
