@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def test_a_stripe_holds_all_planes_where_allocation_goes_through_them_first() ->
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Iterator[Path]:
+def programs(tmp_path: Path) -> Path:
     """A folder with one compiled specimen."""
     (tmp_path / "adaptive_hybrid").symlink_to(specimen_drive.program("adaptive_hybrid"))
     return tmp_path
