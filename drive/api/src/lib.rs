@@ -5,8 +5,10 @@
 //! result on one can be compared with a result on another.
 
 mod noop;
+mod virtual_drive;
 
 pub use noop::NoopTarget;
+pub use virtual_drive::VirtualDrive;
 
 use fourcorners_workload::Request;
 

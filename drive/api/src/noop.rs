@@ -1,7 +1,7 @@
 //! A target that does nothing, at once: it measures the cost of issuing and
 //! recording, and serves tests.
 
-use crate::{Completion, Target, TargetError};
+use crate::{Completion, Target, TargetError, VirtualDrive};
 use fourcorners_workload::Request;
 
 /// Completes every request after a fixed virtual latency.
@@ -59,5 +59,11 @@ impl Target for NoopTarget {
             self.pending.pop_front();
         }
         Ok(())
+    }
+}
+
+impl VirtualDrive for NoopTarget {
+    fn next_event_ns(&self) -> Option<u64> {
+        Some(self.pending.front().map_or(u64::MAX, |&(_, first_ns)| first_ns))
     }
 }

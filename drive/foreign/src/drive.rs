@@ -5,7 +5,7 @@ use crate::hello::{Identity, Wish};
 use crate::link::Link;
 use crate::process::Command;
 use crate::record::{Record, UNKNOWN, kind};
-use fourcorners_target::{Completion, Meters, Target, TargetError};
+use fourcorners_target::{Completion, Meters, Target, TargetError, VirtualDrive};
 use fourcorners_workload::Request;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -342,6 +342,41 @@ impl Target for ForeignDrive {
 
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         self.advance(deadline_ns, done).map_err(|error| TargetError(error.to_string()))
+    }
+}
+
+impl VirtualDrive for ForeignDrive {
+    fn has_trim(&self) -> bool {
+        self.identity.abilities.trim
+    }
+
+    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), String> {
+        ForeignDrive::trim(self, offset_bytes, length_bytes).map_err(|error| error.to_string())
+    }
+
+    fn can_lose_power(&self) -> Result<(), String> {
+        if self.identity.abilities.power_cut {
+            return Ok(());
+        }
+        Err(ForeignError::Unable("say what a loss of power takes").to_string())
+    }
+
+    /// The protocol has the drive finish what is outstanding first. Who asked for
+    /// that never learns of it.
+    fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
+        self.can_lose_power()?;
+        let mut done = Vec::new();
+        while self.outstanding_count > 0 {
+            done.clear();
+            self.advance(u64::MAX, &mut done).map_err(|error| error.to_string())?;
+        }
+        ForeignDrive::power_cut(self).map_err(|error| error.to_string())
+    }
+
+    fn counters(&mut self) -> Vec<(String, f64)> {
+        ForeignDrive::counters(self)
+            .map(|counters| counters.into_iter().collect())
+            .unwrap_or_default()
     }
 }
 

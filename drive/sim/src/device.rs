@@ -69,6 +69,17 @@ pub trait Device {
     /// outstanding. Drives without TRIM take no notice.
     fn trim(&mut self, _at_ns: u64, _offset_bytes: u64, _length_bytes: u64) {}
 
+    /// Whether [`Device::trim`] does anything.
+    fn has_trim(&self) -> bool {
+        false
+    }
+
+    /// Whether flushes and forced writes complete only when data is durable, as they
+    /// are meant to.
+    fn honours_flush(&self) -> bool {
+        true
+    }
+
     /// Whether [`Device::power_cut`] may be called.
     ///
     /// # Errors
@@ -77,10 +88,16 @@ pub trait Device {
         Err("what a loss of power takes is modelled for page-mapped SSDs and disks".into())
     }
 
+    /// What [`Device::power_cut`] would return now; empty where the model cannot say it.
+    fn at_risk(&self) -> Vec<Range<u64>> {
+        Vec::new()
+    }
+
     /// Power fails and comes back: what was acknowledged and not durable is
     /// lost. Returns the ranges of bytes whose latest write is lost, ascending
-    /// and apart; what such a range holds now is older data or none. Only
-    /// called while no command is outstanding, where the model can say it.
+    /// and apart; what such a range holds now is older data or none. Commands
+    /// that are outstanding never complete; what they wrote may be among the
+    /// ranges. Only called where the model can say it.
     fn power_cut(&mut self, _at_ns: u64) -> Vec<Range<u64>> {
         Vec::new()
     }

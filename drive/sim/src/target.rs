@@ -3,10 +3,12 @@
 //! It chooses the model with each I/O. A caller for whom that is too slow chooses
 //! once for a workload, with [`crate::with_model`].
 
+use crate::device::Device;
 use crate::drive::SimulatedDrive;
 use crate::with_model;
-use fourcorners_target::{Completion, Meters, Target, TargetError};
+use fourcorners_target::{Completion, Meters, Target, TargetError, VirtualDrive};
 use fourcorners_workload::Request;
+use std::ops::Range;
 
 impl Target for SimulatedDrive {
     fn capacity_bytes(&self) -> u64 {
@@ -33,5 +35,41 @@ impl Target for SimulatedDrive {
     #[inline]
     fn wait(&mut self, deadline_ns: u64, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         with_model!(&mut self.model, drive => drive.wait(deadline_ns, done))
+    }
+}
+
+impl VirtualDrive for SimulatedDrive {
+    fn next_event_ns(&self) -> Option<u64> {
+        Some(with_model!(&self.model, drive => drive.device().next_event_ns()))
+    }
+
+    fn has_trim(&self) -> bool {
+        with_model!(&self.model, drive => drive.device().has_trim())
+    }
+
+    fn trim(&mut self, offset_bytes: u64, length_bytes: u64) -> Result<(), String> {
+        SimulatedDrive::trim(self, offset_bytes, length_bytes);
+        Ok(())
+    }
+
+    fn honours_flush(&self) -> bool {
+        with_model!(&self.model, drive => drive.device().honours_flush())
+    }
+
+    fn can_lose_power(&self) -> Result<(), String> {
+        with_model!(&self.model, drive => drive.device().can_lose_power())
+    }
+
+    fn at_risk(&self) -> Option<Vec<Range<u64>>> {
+        Some(with_model!(&self.model, drive => drive.device().at_risk()))
+    }
+
+    fn power_cut(&mut self) -> Result<Vec<Range<u64>>, String> {
+        SimulatedDrive::power_cut(self)
+    }
+
+    fn counters(&mut self) -> Vec<(String, f64)> {
+        let counters = SimulatedDrive::counters(self);
+        counters.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
     }
 }

@@ -5,7 +5,8 @@ mod support;
 
 use fourcorners_recording::Recording;
 use fourcorners_sim::SimulatedDrive;
-use fourcorners_workload::{Operation, Pattern, Workload};
+use fourcorners_target::{Target, VirtualDrive};
+use fourcorners_workload::{Content, Operation, Pattern, Request, Workload};
 use support::arrays::array_of;
 use support::{KIB, MIB, SECOND_NS, assert_within, drive, run, workload};
 
@@ -261,4 +262,76 @@ fn ssds_without_a_page_map_flush_too() {
     small.streams[0].flush_every_writes = None;
     small.streams[0].fua = true;
     assert!(mean_us(&run(&mut ssd, &small), Operation::Write) >= program_us);
+}
+
+/// Requests that are handed over, and how long they are served.
+fn serve_some(ssd: &mut SimulatedDrive, requests: &[Request], for_ns: u64) -> Vec<u32> {
+    let until_ns = Target::now_ns(ssd) + for_ns;
+    for (slot, request) in (0..).zip(requests) {
+        Target::submit(ssd, slot, request);
+    }
+    let mut slots = Vec::new();
+    while Target::now_ns(ssd) < until_ns {
+        let mut done = Vec::new();
+        Target::wait(ssd, until_ns, &mut done).unwrap();
+        slots.extend(done.iter().map(|completion| completion.slot));
+    }
+    slots
+}
+
+#[test]
+fn what_is_at_risk_is_what_a_cut_takes_whatever_is_outstanding() {
+    let request = |operation, block: u64, fua| Request {
+        operation,
+        offset_bytes: block * 7_919 % 65_536 * 4096,
+        length_bytes: 4096 * (1 + block % 20) as u32,
+        content: Content::Incompressible,
+        fua,
+    };
+    for name in ["ocz-vector-256gb", "wd6400aaks", "class-tlc-nvme-enterprise-1920gb"] {
+        for settings in [&[][..], &[("array.chunk", "64 KiB")]] {
+            for microseconds in [30, 3_000] {
+                let mut ssd = match settings {
+                    [] => drive(name, &[]),
+                    _ => array_of(&[name; 2], settings),
+                };
+                for round in 0..2 {
+                    let requests: Vec<Request> = (0..200)
+                        .map(|number| match number % 50 {
+                            49 => Request::FLUSH,
+                            kind if kind % 7 == 0 => request(Operation::Read, number, false),
+                            kind => request(Operation::Write, number * (round + 1), kind == 20),
+                        })
+                        .collect();
+                    Target::prepare(&mut ssd, 200, 128 * 1024).unwrap();
+                    serve_some(&mut ssd, &requests, microseconds * 1_000);
+                    let at_risk = VirtualDrive::at_risk(&ssd).unwrap();
+                    assert_eq!(ssd.power_cut().unwrap(), at_risk, "{name}, {microseconds} us");
+                    assert_eq!(VirtualDrive::at_risk(&ssd).unwrap(), [], "{name}");
+                    // Nothing of before the cut completes, and the drive goes on.
+                    let served = serve_some(&mut ssd, &requests[..1], 10 * SECOND_NS);
+                    assert_eq!(served, [0], "{name}, {microseconds} us");
+                }
+                ssd.assert_consistent();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_lies_flushes_at_once_and_loses_what_it_said_was_durable() {
+    for (name, setting) in [
+        ("ocz-vector-256gb", ("write_buffer.ignores_flush", "true")),
+        ("wd6400aaks", ("cache.ignores_flush", "true")),
+    ] {
+        let honest_us = mean_us(&run(&mut drive(name, &[]), &flushed(60, 1)), Operation::Flush);
+        let mut liar = drive(name, &[setting]);
+        let lying_us = mean_us(&run(&mut liar, &flushed(60, 1)), Operation::Flush);
+        assert!(lying_us < honest_us / 3.0, "{name}: {lying_us} of {honest_us} us");
+        assert!(!VirtualDrive::honours_flush(&liar));
+        assert!(lost_bytes(&mut liar) > 0, "{name}: it flushed nothing");
+        let through_us = mean_us(&run(&mut liar, &forced(20)), Operation::Write);
+        assert!(through_us < honest_us / 3.0, "{name}: a forced write took {through_us} us");
+        assert!(lost_bytes(&mut liar) > 0, "{name}: it forced nothing");
+    }
 }

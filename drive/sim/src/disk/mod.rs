@@ -48,6 +48,7 @@ pub struct Disk {
     read_access_ns: u64,
     write_access_ns: u64,
     write_back: bool,
+    ignores_flush: bool,
     mechanism: Mechanism,
     read_ahead: ReadAhead,
     write_cache: WriteCache,
@@ -148,6 +149,7 @@ impl Disk {
             read_access_ns: access_ns,
             write_access_ns: access_ns + controller.write_through_overhead.0,
             write_back: cache.write_back.value,
+            ignores_flush: cache.ignores_flush.as_ref().is_some_and(|ignores| ignores.value),
             mechanism: Mechanism::new(specification),
             read_ahead: ReadAhead::new(
                 cache.read_ahead.0 / SECTOR_BYTES,
@@ -185,7 +187,9 @@ impl Disk {
 
     /// Whether a request is a write that completes in the cache.
     fn is_cached(&self, request: &Request) -> bool {
-        request.operation == Operation::Write && self.write_back && !request.fua
+        request.operation == Operation::Write
+            && self.write_back
+            && (!request.fua || self.ignores_flush)
     }
 
     fn decoded(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
@@ -224,7 +228,7 @@ impl Disk {
 
     /// Completes the flushes that wait, if the cache is clean.
     fn end_flushes(&mut self, now_ns: u64, done: &mut Vec<Completion>) {
-        if self.flushing.is_empty() || !self.write_cache.is_durable() {
+        if self.flushing.is_empty() || !(self.ignores_flush || self.write_cache.is_durable()) {
             return;
         }
         for tag in std::mem::take(&mut self.flushing) {
@@ -448,10 +452,29 @@ impl Device for Disk {
             self.write_cache.interrupted(self.mechanism.geometry(), &piece);
         }
         let lost = self.write_cache.dirty_bytes();
-        self.write_cache.clear();
+        self.write_cache.lose_power();
         self.read_ahead.clear();
+        self.interface.lose_power();
         self.events = EventQueue::default();
+        self.accesses.clear();
+        self.no_room.clear();
+        self.flushing.clear();
+        self.flushes = 0;
         lost
+    }
+
+    fn at_risk(&self) -> Vec<Range<u64>> {
+        let mut ranges = self.write_cache.dirty_bytes();
+        if let Work::Destage(piece) = &self.work {
+            let range = piece.start * SECTOR_BYTES..piece.end * SECTOR_BYTES;
+            let place = ranges.partition_point(|other| other.start < range.start);
+            ranges.insert(place, range);
+        }
+        ranges
+    }
+
+    fn honours_flush(&self) -> bool {
+        !self.ignores_flush
     }
 
     fn complete(&mut self, made: &Self, clock: Clock) -> Checked {

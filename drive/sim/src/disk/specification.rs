@@ -102,6 +102,9 @@ pub struct Controller {
 pub struct Cache {
     /// Whether a write completes when its data is in the cache.
     pub write_back: Parameter<bool>,
+    /// Whether the firmware acknowledges flushes and forced writes at once, and
+    /// leaves in the cache what they are to make durable. Absent: no.
+    pub ignores_flush: Option<Parameter<bool>>,
     /// Bytes of writes that may wait for the mechanism.
     pub write_size: Parameter<Bytes>,
     /// Separate places that may wait, from which the nearest in time is taken.

@@ -13,6 +13,7 @@ impl Disk {
             read_access_ns,
             write_access_ns,
             write_back,
+            ignores_flush,
             mechanism,
             read_ahead,
             write_cache,
@@ -26,7 +27,7 @@ impl Disk {
             destaged: _,
             counts,
         } = self;
-        same!(made; command_ns, read_access_ns, write_access_ns, write_back);
+        same!(made; command_ns, read_access_ns, write_access_ns, write_back, ignores_flush);
         ensure(
             accesses.is_empty() && no_room.is_empty() && *flushes == 0 && flushing.is_empty(),
             "a command in the drive",

@@ -129,6 +129,13 @@ impl WriteCache {
         }
     }
 
+    /// Forgets everything, what moves included.
+    pub fn lose_power(&mut self) {
+        self.extents.clear();
+        self.used_bytes = 0;
+        self.entries_moving = 0;
+    }
+
     /// Whether every sector of the range waits here.
     pub fn holds(&self, start: u64, end: u64) -> bool {
         self.extents.iter().any(|extent| extent.start <= start && end <= extent.end)

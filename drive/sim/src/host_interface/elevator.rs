@@ -39,6 +39,11 @@ impl Elevator {
         ensure(waiting.is_empty(), "a command at the host")
     }
 
+    /// Forgets the commands that wait.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
     /// A command has to wait, which would reach the drive at `arrival_ns`.
     #[inline]
     pub fn push(&mut self, arrival_ns: u64, tag: u32, address: u64) {

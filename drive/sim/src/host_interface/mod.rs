@@ -88,6 +88,12 @@ impl HostInterface {
         self.inside -= 1;
     }
 
+    /// Every command is forgotten, in the drive and at the host.
+    pub fn lose_power(&mut self) {
+        self.inside = 0;
+        self.waiting.clear();
+    }
+
     /// The next command of those that waited, and when it reaches the drive, if
     /// there is a place for it now.
     #[inline]

@@ -4,7 +4,8 @@
 //! programmed with what it holds, which wastes the rest of it (padding), and
 //! complete when the dies have programmed the rows that they wait for. Behind
 //! capacitors (`write_buffer.power_loss_protection`) the buffer itself is
-//! durable, and nobody waits.
+//! durable, and nobody waits. Nobody waits either where the firmware lies
+//! (`write_buffer.ignores_flush`), and what was flushed is lost with the rest.
 //!
 //! Left out: what a flush writes of the map. The flush of a SATA drive, which
 //! is not queued, lets other commands go on here as that of NVMe does.
@@ -31,12 +32,12 @@ impl PageMapped {
     /// Whether a write completes only when its data is on flash.
     #[inline]
     pub(super) fn is_forced(&self, request: &Request) -> bool {
-        (request.fua || self.write_through) && !self.protected
+        (request.fua && !self.ignores_flush || self.write_through) && !self.protected
     }
 
     /// The firmware has taken up a flush.
     pub(super) fn start_flush(&mut self, now_ns: u64, tag: u32, done: &mut Vec<Completion>) {
-        if self.protected {
+        if self.protected || self.ignores_flush {
             self.finish(now_ns, tag, 0, done);
         } else if self.data_path.is_empty() {
             self.flush(now_ns, tag, done);
@@ -149,6 +150,18 @@ impl PageMapped {
         }
         self.restart(at_ns);
         byte_ranges(lost, self.units.unit_bytes)
+    }
+
+    /// See [`crate::Device::at_risk`].
+    pub(super) fn unsettled_ranges(&self) -> Vec<Range<u64>> {
+        if self.protected {
+            return Vec::new();
+        }
+        let mut units = self.translation.unsettled_units();
+        for piece in &self.data_path {
+            units.extend(piece.first_unit..piece.first_unit + piece.units);
+        }
+        byte_ranges(units, self.units.unit_bytes)
     }
 
     /// Starts the controller anew over what is on flash.

@@ -134,6 +134,8 @@ pub struct PageMapped {
     write_through: bool,
     /// Capacitors keep the buffer.
     protected: bool,
+    /// Whether flushes and forced writes complete before data is durable.
+    ignores_flush: bool,
     /// Commands that wait for rows to be programmed, in order.
     barriers: Vec<Barrier>,
     stored_sizes: StoredSizes,
@@ -201,11 +203,8 @@ impl PageMapped {
                 .write_back
                 .as_ref()
                 .is_some_and(|write_back| !write_back.value),
-            protected: specification
-                .write_buffer
-                .power_loss_protection
-                .as_ref()
-                .is_some_and(|protection| protection.value),
+            protected: specification.write_buffer.is_protected(),
+            ignores_flush: specification.write_buffer.lies(),
             barriers: Vec::new(),
             stored_sizes: specification.stored_sizes(),
             bus_rate: specification.flash.bus_rate.0,
@@ -438,6 +437,18 @@ impl Device for PageMapped {
 
     fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
         self.lose_power(at_ns)
+    }
+
+    fn at_risk(&self) -> Vec<Range<u64>> {
+        self.unsettled_ranges()
+    }
+
+    fn honours_flush(&self) -> bool {
+        !self.ignores_flush
+    }
+
+    fn has_trim(&self) -> bool {
+        self.specification.translation.trim_granularity.as_ref().is_none_or(|bytes| bytes.0 > 0)
     }
 
     fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {

@@ -126,7 +126,7 @@ impl Specification {
 
     fn write_truths(&self, treatment: &Treatment, truths: &mut Truths) {
         let buffer = &self.write_buffer;
-        let protected = buffer.power_loss_protection.as_ref().is_some_and(|kept| kept.value);
+        let protected = buffer.is_protected();
         let write_back = buffer.write_back.as_ref().is_none_or(|write_back| write_back.value);
         // Capacitors make it complete writes even where it is said to write through.
         let buffered = (write_back || protected).then_some(buffer.size.0 as f64);
@@ -134,7 +134,8 @@ impl Specification {
         truths.add_some("write_buffer_bytes", buffered, Unit::Bytes);
         truths.add_whether("volatile_write_cache", volatile);
         truths.add_whether("power_loss_protection", protected);
-        truths.add("flush_cost", self.flush_cost_s(treatment, volatile), Unit::Seconds);
+        let waits = volatile && !buffer.lies();
+        truths.add("flush_cost", self.flush_cost_s(treatment, waits), Unit::Seconds);
 
         let slc_cache = self.slc_cache_bytes();
         let (gain, folds) = (self.dynamic_gain(), self.folds());

@@ -32,6 +32,7 @@ impl PageMapped {
             writes_to_admit,
             write_through,
             protected,
+            ignores_flush,
             barriers,
             stored_sizes,
             bus_rate,
@@ -51,7 +52,7 @@ impl PageMapped {
         same!(
             made; capacity_bytes, read_overhead_ns, unmapped_read_overhead_ns,
             write_overhead_ns, modify_overhead_ns, write_data_rate, piece_units,
-            write_through, protected, stored_sizes, bus_rate, read_ns,
+            write_through, protected, ignores_flush, stored_sizes, bus_rate, read_ns,
         );
         ensure(
             buffer_queue.is_empty() && *writes_to_admit == 0 && barriers.is_empty(),

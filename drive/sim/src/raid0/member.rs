@@ -72,6 +72,18 @@ impl Device for Member {
         with_member!(self, drive => drive.power_cut(at_ns))
     }
 
+    fn at_risk(&self) -> Vec<Range<u64>> {
+        with_member!(self, drive => drive.at_risk())
+    }
+
+    fn honours_flush(&self) -> bool {
+        with_member!(self, drive => drive.honours_flush())
+    }
+
+    fn has_trim(&self) -> bool {
+        with_member!(self, drive => drive.has_trim())
+    }
+
     fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {
         with_member!(self, drive => drive.has_steady_state(of))
     }

@@ -131,6 +131,25 @@ impl Raid0 {
         self.next_ns[member] = self.members[member].next_event_ns();
     }
 
+    /// Ranges of each member as ranges of the array, ascending and apart.
+    fn joined(&self, of_members: Vec<Vec<Range<u64>>>) -> Vec<Range<u64>> {
+        let mut joined = Vec::new();
+        for (member, ranges) in of_members.into_iter().enumerate() {
+            for range in ranges {
+                joined.extend(self.stripe.on_array(member, range));
+            }
+        }
+        joined.sort_unstable_by_key(|range: &Range<u64>| range.start);
+        joined.dedup_by(|next, range| {
+            let touches = next.start == range.end;
+            if touches {
+                range.end = next.end;
+            }
+            touches
+        });
+        joined
+    }
+
     /// A member has served its part of a command.
     #[inline]
     fn part_done(&mut self, part: Completion) {
@@ -237,22 +256,25 @@ impl Device for Raid0 {
     }
 
     fn power_cut(&mut self, at_ns: u64) -> Vec<Range<u64>> {
+        self.completing.clear();
         let mut lost = Vec::new();
         for member in 0..self.members.len() {
-            for range in self.members[member].power_cut(at_ns) {
-                lost.extend(self.stripe.on_array(member, range));
-            }
+            lost.push(self.members[member].power_cut(at_ns));
             self.look_again(member);
         }
-        lost.sort_unstable_by_key(|range: &Range<u64>| range.start);
-        lost.dedup_by(|next, range| {
-            let touches = next.start == range.end;
-            if touches {
-                range.end = next.end;
-            }
-            touches
-        });
-        lost
+        self.joined(lost)
+    }
+
+    fn at_risk(&self) -> Vec<Range<u64>> {
+        self.joined(self.members.iter().map(Device::at_risk).collect())
+    }
+
+    fn honours_flush(&self) -> bool {
+        self.members.iter().all(Device::honours_flush)
+    }
+
+    fn has_trim(&self) -> bool {
+        self.members.iter().any(Device::has_trim)
     }
 
     fn has_steady_state(&self, of: &Overwriting) -> Result<(), String> {

@@ -16,6 +16,9 @@ pub struct WriteBuffer {
     /// Whether capacitors keep the buffer when power fails: it is durable then,
     /// and neither flushes nor forced writes wait for flash. Absent: no.
     pub power_loss_protection: Option<Parameter<bool>>,
+    /// Whether the firmware acknowledges flushes and forced writes at once, and
+    /// leaves in the buffer what they are to make durable. Absent: no.
+    pub ignores_flush: Option<Parameter<bool>>,
 }
 
 /// Buffer for what the controller reads ahead of sequential reads.
@@ -81,6 +84,16 @@ pub enum WhenFull {
 }
 
 impl WriteBuffer {
+    /// Whether capacitors keep it.
+    pub fn is_protected(&self) -> bool {
+        self.power_loss_protection.as_ref().is_some_and(|protection| protection.value)
+    }
+
+    /// Whether flushes and forced writes complete before data is durable.
+    pub fn lies(&self) -> bool {
+        self.ignores_flush.as_ref().is_some_and(|ignores| ignores.value)
+    }
+
     /// # Errors
     /// A size that is too large, or too small for so many rows that are filled
     /// at the same time, each of so many bytes.

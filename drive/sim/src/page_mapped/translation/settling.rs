@@ -70,7 +70,7 @@ impl Translation {
 
     /// All rows that dies were given have been programmed.
     pub fn settle_all(&mut self) {
-        self.unsettled.take();
+        self.unsettled.clear();
     }
 
     /// Writes a unit to dies that take no time: what follows from it is on flash
@@ -122,18 +122,28 @@ impl Translation {
     /// for drives that can say so.
     pub fn lose_unsettled(&mut self, work: &mut Vec<RowWork>) -> Vec<u32> {
         self.pad(work);
-        let (rows, mut lost) = self.unsettled.take();
+        let lost = self.unsettled_units();
+        self.unsettled.clear();
         lost.iter().for_each(|&unit| self.trim(unit));
-        for row in rows {
-            let first = row * self.geometry.slots_per_row;
-            for slot in first..first + self.geometry.slots_per_row {
-                if self.valid[slot as usize / 64] >> (slot % 64) & 1 != 0 {
-                    let unit = self.owner(slot);
-                    self.trim(unit);
-                    lost.push(unit);
-                }
-            }
-        }
         lost
+    }
+
+    /// The units of the host that are not on flash yet, each once.
+    pub fn unsettled_units(&self) -> Vec<u32> {
+        let hot_pool = self.separation.as_ref().map(|separation| separation.hot_pool);
+        let open = [(Some(self.host_pool), Stream::Host), (hot_pool, Stream::HotHost)];
+        let open_rows = open.into_iter().filter_map(|(pool, stream)| {
+            let pool = pool?;
+            let frontier = self.frontier(pool, stream);
+            (frontier.slots > 0).then(|| self.frontier_row(pool, frontier))
+        });
+        let mut units: Vec<u32> = self.unsettled.moved_units().collect();
+        for row in self.unsettled.rows().chain(open_rows) {
+            let first = row * self.geometry.slots_per_row;
+            let slots = first..first + self.geometry.slots_per_row;
+            let valid = |slot: &u32| self.valid[*slot as usize / 64] >> (slot % 64) & 1 != 0;
+            units.extend(slots.filter(valid).map(|slot| self.owner(slot)));
+        }
+        units
     }
 }

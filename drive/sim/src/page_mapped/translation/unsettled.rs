@@ -139,12 +139,21 @@ impl Unsettled {
         (0..).zip(&self.by_die).map(|(die, rows)| (die, rows.len() as u32)).filter(|c| c.1 > 0)
     }
 
-    /// Takes all rows, and the units that were moved out of them: they were
+    /// Rows that dies have been given and whose blocks have not been erased since.
+    pub fn rows(&self) -> impl Iterator<Item = u32> {
+        self.by_die.iter().flatten().copied().filter(|&row| row != EMPTIED)
+    }
+
+    /// Units that were moved out of such rows.
+    pub fn moved_units(&self) -> impl Iterator<Item = u32> {
+        self.moved.iter().map(|moved| moved.unit)
+    }
+
+    /// Forgets all rows, and the units that were moved out of them: they were
     /// programmed, or never will be.
-    pub fn take(&mut self) -> (Vec<u32>, Vec<u32>) {
+    pub fn clear(&mut self) {
         self.rows = 0;
-        let rows = self.by_die.iter_mut().flat_map(|rows| rows.drain(..));
-        let rows = rows.filter(|&row| row != EMPTIED).collect();
-        (rows, self.moved.drain(..).map(|moved| moved.unit).collect())
+        self.by_die.iter_mut().for_each(VecDeque::clear);
+        self.moved.clear();
     }
 }
