@@ -1,6 +1,7 @@
 """The compiled part of fourcorners. Times are integer nanoseconds, sizes bytes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -12,7 +13,9 @@ __all__ = [
     "RawLatencies",
     "RawOperation",
     "RawRecording",
+    "RawSession",
     "RealTarget",
+    "Server",
     "SimulatedDrive",
     "Verification",
     "check_workload",
@@ -169,6 +172,53 @@ class ForeignDrive:
     def load(self, path: str) -> None: ...
     def close(self) -> None: ...
     def counters(self) -> dict[str, float]: ...
+
+@final
+class RawSession:
+    """What a session of :class:`Server` showed."""
+
+    @property
+    def recording(self) -> RawRecording: ...
+    @property
+    def lateness(self) -> RawLatencies:
+        """How late answers were, on this machine's clock."""
+
+    @property
+    def ended(self) -> str:
+        """``stopped``, ``power-cut`` or ``failed``."""
+
+    @property
+    def failure(self) -> str | None: ...
+    @property
+    def events_json(self) -> str: ...
+
+@final
+class Server:
+    """Listens for programs, and serves one drive once; ``ValueError`` says what cannot be done."""
+
+    def __new__(
+        cls, nbd: str, expose: str | None = None, control: Path | None = None
+    ) -> Server: ...
+    @property
+    def uri(self) -> str: ...
+    def serve(
+        self,
+        drive: SimulatedDrive | ForeignDrive,
+        *,
+        data: Path | None = None,
+        faults_json: str = "[]",
+        seed: int = 1,
+        speed: float = 1.0,
+        read_only: bool = False,
+        description: str = "",
+        restart_after_ns: int | None = None,
+    ) -> RawSession:
+        """Serves until :meth:`stop`, or until power is gone for good."""
+
+    def ask(self, command_json: str) -> str:
+        """Has a command done and returns the answer; ``OSError`` once the session has ended."""
+
+    def stop(self) -> None: ...
 
 @final
 class SimulatedDrive:

@@ -20,7 +20,7 @@ const IO_LIMIT_NS: u64 = SILENCE_S_MAX * 1_000_000_000;
 /// A child process that is a drive, and its virtual clock.
 #[pyclass(module = "fourcorners._core")]
 pub struct ForeignDrive {
-    drive: fourcorners_foreign::ForeignDrive,
+    pub(crate) drive: fourcorners_foreign::ForeignDrive,
     /// What verified writes left; without verification nothing.
     memory: Memory,
 }

@@ -9,6 +9,7 @@
 mod foreign;
 mod raw_recording;
 mod real;
+mod serve;
 mod simulated;
 mod verification;
 mod watch;
@@ -58,6 +59,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<raw_recording::RawOperation>()?;
     module.add_class::<raw_recording::RawRecording>()?;
     module.add_class::<real::RealTarget>()?;
+    module.add_class::<serve::RawSession>()?;
+    module.add_class::<serve::Server>()?;
     module.add_class::<simulated::SimulatedDrive>()?;
     module.add_class::<verification::Verification>()?;
     Ok(())

@@ -18,7 +18,8 @@ pub struct RawLatencies {
 }
 
 impl RawLatencies {
-    fn new(py: Python<'_>, latencies: &Latencies) -> Self {
+    /// Hands a distribution over to Python.
+    pub fn new(py: Python<'_>, latencies: &Latencies) -> Self {
         let buckets: Vec<(u64, u64, u64)> = latencies.buckets().collect();
         let column = |values: Vec<u64>| values.into_pyarray(py).unbind();
         Self {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A simulated drive and its virtual clock.
 #[pyclass(module = "fourcorners._core")]
 pub struct SimulatedDrive {
-    drive: fourcorners_sim::SimulatedDrive,
+    pub(crate) drive: fourcorners_sim::SimulatedDrive,
     kind: String,
     /// What verified writes left; without verification nothing.
     memory: Memory,

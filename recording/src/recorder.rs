@@ -223,6 +223,11 @@ impl Recorder {
         self.start_ns
     }
 
+    /// What was counted so far. Only of seconds that are over there are series.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
     /// What was counted so far of reads and writes.
     pub fn totals(&self) -> Totals {
         let [reads, writes, _] = &self.recording.operations;

@@ -1,0 +1,189 @@
+//! What a served drive holds, what it held when it was durable last, and what its
+//! faults make of both.
+
+use crate::data::Data;
+use crate::injection::DataFault;
+use crate::undo::{Epoch, Undo};
+use fourcorners_target::VirtualDrive;
+use std::io;
+use std::ops::Range;
+
+/// Copies of what is not durable may grow to so much before the drive is asked what
+/// is still at risk; then to twice what remained.
+const UNDO_BYTES: u64 = 64 << 20;
+
+/// Most that stale reads keep of what was there before.
+const STALE_BYTES_MAX: usize = 64 << 20;
+
+/// Data with its past.
+#[derive(Debug)]
+pub struct Contents {
+    data: Data,
+    /// Where the drive can lose power.
+    undo: Option<Undo>,
+    undo_limit_bytes: u64,
+    /// What reads return once in place of what is stored.
+    stale: Vec<(u64, Vec<u8>)>,
+}
+
+impl Contents {
+    /// Of a drive that can lose power, or cannot.
+    pub fn new(data: Data, can_lose_power: bool) -> Self {
+        let undo = can_lose_power.then(Undo::default);
+        Self { data, undo, undo_limit_bytes: UNDO_BYTES, stale: Vec::new() }
+    }
+
+    /// What is stored.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// A flush is submitted.
+    pub fn begin_epoch(&mut self) -> Epoch {
+        self.undo.as_mut().map_or(0, Undo::begin_epoch)
+    }
+
+    /// It has completed.
+    pub fn durable_before(&mut self, epoch: Epoch) {
+        if let Some(undo) = &mut self.undo {
+            undo.durable_before(epoch);
+        }
+    }
+
+    /// Gives the room of a range back. What is gone stays gone, as a drive may have it.
+    ///
+    /// # Errors
+    /// A data file that cannot be written.
+    pub fn discard(&mut self, range: Range<u64>) -> io::Result<()> {
+        self.replaced(&range);
+        self.data.discard(range.start, range.end - range.start)?;
+        if let Some(undo) = &mut self.undo {
+            undo.durable(range);
+        }
+        Ok(())
+    }
+
+    /// Zeroes that a cache may hold.
+    ///
+    /// # Errors
+    /// A data file that cannot be written.
+    pub fn zero(
+        &mut self,
+        drive: &dyn VirtualDrive,
+        range: Range<u64>,
+        is_durable: bool,
+    ) -> io::Result<()> {
+        self.keep(drive, range.clone())?;
+        self.replaced(&range);
+        self.data.discard(range.start, range.end - range.start)?;
+        self.kept(range, is_durable);
+        Ok(())
+    }
+
+    /// Stores what a write brings, or what its fault makes of that.
+    ///
+    /// # Errors
+    /// A data file that cannot be written.
+    pub fn write(
+        &mut self,
+        drive: &dyn VirtualDrive,
+        offset_bytes: u64,
+        bytes: &mut [u8],
+        fault: Option<DataFault>,
+        is_durable: bool,
+    ) -> io::Result<()> {
+        let range = offset_bytes..offset_bytes + bytes.len() as u64;
+        self.keep(drive, range.clone())?;
+        self.replaced(&range);
+        match fault {
+            None => self.data.write(offset_bytes, bytes)?,
+            Some(DataFault::Lost) => {}
+            Some(DataFault::Torn(kept)) => {
+                self.data.write(offset_bytes, &bytes[..kept as usize])?
+            }
+            Some(DataFault::Flipped(bit)) => {
+                bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
+                self.data.write(offset_bytes, bytes)?;
+            }
+            Some(DataFault::Misplaced(distance)) => {
+                // It overwrites a neighbour, whose old data no power cut brings back.
+                let room = self.data.capacity_bytes() - bytes.len() as u64;
+                let place = offset_bytes.saturating_add(distance).min(room / 512 * 512);
+                self.data.write(place, bytes)?;
+            }
+            Some(DataFault::Stale) => {
+                let known: usize = self.stale.iter().map(|(_, old)| old.len()).sum();
+                if known + bytes.len() <= STALE_BYTES_MAX {
+                    let mut old = vec![0; bytes.len()];
+                    self.data.read(offset_bytes, &mut old)?;
+                    self.stale.push((offset_bytes, old));
+                }
+                self.data.write(offset_bytes, bytes)?;
+            }
+        }
+        self.kept(range, is_durable);
+        Ok(())
+    }
+
+    /// What a read returns: what is stored, or once what was there before.
+    ///
+    /// # Errors
+    /// A data file that cannot be read.
+    pub fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> io::Result<()> {
+        self.data.read(offset_bytes, into)?;
+        let end = offset_bytes + into.len() as u64;
+        self.stale.retain(|(at, old)| {
+            let (from, until) = ((*at).max(offset_bytes), (at + old.len() as u64).min(end));
+            if from >= until {
+                return true;
+            }
+            let part = &old[(from - at) as usize..(until - at) as usize];
+            into[(from - offset_bytes) as usize..(until - offset_bytes) as usize]
+                .copy_from_slice(part);
+            false
+        });
+        Ok(())
+    }
+
+    /// Power is gone: what is lost is what it was when it was durable last. Returns how
+    /// many bytes that changed.
+    ///
+    /// # Errors
+    /// A data file that cannot be written.
+    pub fn roll_back(&mut self, lost: &[Range<u64>]) -> io::Result<u64> {
+        self.stale.clear();
+        self.undo.as_mut().map_or(Ok(0), |undo| undo.roll_back(&mut self.data, lost))
+    }
+
+    /// These bytes had reached the medium when power failed, and nobody was told.
+    ///
+    /// # Errors
+    /// A data file that cannot be written.
+    pub fn reach(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        self.data.write(offset_bytes, bytes)
+    }
+
+    fn replaced(&mut self, range: &Range<u64>) {
+        self.stale.retain(|(at, old)| *at >= range.end || at + old.len() as u64 <= range.start);
+    }
+
+    /// Keeps what is about to be replaced.
+    fn keep(&mut self, drive: &dyn VirtualDrive, range: Range<u64>) -> io::Result<()> {
+        let Some(undo) = &mut self.undo else { return Ok(()) };
+        if undo.bytes() > self.undo_limit_bytes {
+            if let Some(at_risk) = drive.at_risk() {
+                undo.keep_only(&at_risk);
+            }
+            self.undo_limit_bytes = UNDO_BYTES.max(2 * undo.bytes());
+        }
+        undo.keep(&self.data, range)
+    }
+
+    fn kept(&mut self, range: Range<u64>, is_durable: bool) {
+        if let Some(undo) = &mut self.undo
+            && is_durable
+        {
+            undo.durable(range);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! A simulated drive as a block device that real programs use.
+//!
+//! - [`Served`] is the drive: its model behind [`fourcorners_target::VirtualDrive`], its
+//!   [`data`], copies of what is not durable yet, and faults. It lives in virtual time
+//!   and reads no clock.
+//! - [`Server`] binds that time to this machine's clock and passes I/Os between programs
+//!   and the drive. NBD is built in; another transport hands [`Io`]s to [`Served`] and
+//!   answers what [`Finished`] says, as [`nbd`] does.
+
+mod clients;
+mod clock;
+mod contents;
+mod control;
+pub mod data;
+mod fault;
+mod injection;
+mod io;
+mod listen;
+pub mod nbd;
+mod served;
+mod server;
+mod tally;
+mod undo;
+
+pub use clock::Clock;
+pub use control::Wish;
+pub use fault::{Fault, Kind};
+pub use injection::{DataFault, DeviceFault, Effect};
+pub use io::{Command, Finished, Io, TRANSFER_BYTES_MAX};
+pub use served::{OUTSTANDING_MAX, Served};
+pub use server::{Ended, Manner, Remote, Server};
+pub use tally::{Corruption, Cut, LATE_NS, Tally};

@@ -1,0 +1,479 @@
+//! The served drive: its model, its data, and what goes wrong with it, in virtual
+//! time. It reads no clock: the same requests at the same times give the same bytes.
+
+use crate::contents::Contents;
+use crate::data::Data;
+use crate::fault::Fault;
+use crate::injection::{DeviceFault, Effect, Injection, hash};
+use crate::io::{Command, EIO, Finished, Io, TRANSFER_BYTES_MAX};
+use crate::tally::{Cut, Tally};
+use crate::undo::Epoch;
+use fourcorners_target::{Completion, VirtualDrive};
+use fourcorners_workload::{Content, Operation, Request};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Requests that the drive's model is given at a time; more wait here, in order.
+pub const OUTSTANDING_MAX: u32 = 1024;
+
+/// Most of a range of zeroes that the model is asked to write at a time.
+const ZERO_PART_BYTES: u32 = 1 << 20;
+
+/// A drive, what it holds, and what is on its way.
+pub struct Served<'a> {
+    drive: &'a mut dyn VirtualDrive,
+    contents: Contents,
+    injection: Injection,
+    seed: u64,
+    start_ns: u64,
+    slots: Vec<Option<Pending>>,
+    free: Vec<u32>,
+    outstanding: u32,
+    /// What waits for a slot, or behind a TRIM.
+    waiting: VecDeque<Io>,
+    /// Completed by the drive and held back by a fault, by time and number.
+    delayed: BTreeMap<(u64, u64), Pending>,
+    hanging: Vec<Pending>,
+    stalled_until_ns: u64,
+    accepted: u64,
+    done: Vec<Completion>,
+    tally: Tally,
+}
+
+/// An I/O in the drive.
+struct Pending {
+    io: Io,
+    effect: Effect,
+    /// In the order in which they were submitted.
+    number: u64,
+    submitted_ns: u64,
+    errno: i32,
+    /// Of a flush.
+    epoch: Epoch,
+    /// Of zeroes: bytes that the model was given.
+    given_bytes: u32,
+}
+
+impl<'a> Served<'a> {
+    /// A drive with its data. `seed` is what decides about faults.
+    ///
+    /// # Errors
+    /// A drive that cannot be used.
+    pub fn new(drive: &'a mut dyn VirtualDrive, data: Data, seed: u64) -> Result<Self, String> {
+        drive.prepare(OUTSTANDING_MAX, TRANSFER_BYTES_MAX).map_err(|error| error.to_string())?;
+        let start_ns = drive.now_ns();
+        let contents = Contents::new(data, drive.can_lose_power().is_ok());
+        Ok(Self {
+            contents,
+            injection: Injection::new(seed),
+            seed,
+            start_ns,
+            slots: (0..OUTSTANDING_MAX).map(|_| None).collect(),
+            free: (0..OUTSTANDING_MAX).rev().collect(),
+            outstanding: 0,
+            waiting: VecDeque::new(),
+            delayed: BTreeMap::new(),
+            hanging: Vec::new(),
+            stalled_until_ns: 0,
+            accepted: 0,
+            done: Vec::new(),
+            tally: Tally::new(start_ns),
+            drive,
+        })
+    }
+
+    /// Size of the drive.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.contents.data().capacity_bytes()
+    }
+
+    /// Whether a TRIM does anything.
+    pub fn has_trim(&self) -> bool {
+        self.drive.has_trim()
+    }
+
+    /// When the session began, on the drive's clock.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+
+    /// What the drive holds.
+    pub fn data(&self) -> &Data {
+        self.contents.data()
+    }
+
+    /// What happened so far.
+    pub fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    /// I/Os that are not answered yet.
+    pub fn unanswered(&self) -> usize {
+        self.outstanding as usize + self.waiting.len() + self.delayed.len() + self.hanging.len()
+    }
+
+    /// What the model counted.
+    pub fn counters(&mut self) -> Vec<(String, f64)> {
+        self.drive.counters()
+    }
+
+    /// What may go wrong.
+    pub(crate) fn injection(&mut self) -> &mut Injection {
+        &mut self.injection
+    }
+
+    /// Adds a fault whose time counts from when the session began.
+    ///
+    /// # Errors
+    /// A fault that makes no sense.
+    pub fn add_fault(&mut self, fault: Fault) -> Result<u64, String> {
+        if fault.offset_bytes >= self.capacity_bytes() {
+            return Err(format!("the fault {}: its range is beyond the drive", fault.name()));
+        }
+        if fault.kind == crate::fault::Kind::PowerCut {
+            self.drive.can_lose_power()?;
+        }
+        self.injection.add(fault)
+    }
+
+    /// Ends faults; I/Os that hang because of them fail. Whether there was one.
+    pub fn clear_faults(&mut self, id: Option<u64>, now_ns: u64) -> bool {
+        let cleared = self.injection.clear(id);
+        for pending in std::mem::take(&mut self.hanging) {
+            let number = pending.number;
+            self.delayed.insert((now_ns, number), Pending { errno: EIO, ..pending });
+        }
+        self.stalled_until_ns = 0;
+        cleared
+    }
+
+    /// Takes an I/O at the drive's present time. What happens to the device with it
+    /// is returned.
+    pub fn submit(&mut self, io: Io) -> Option<DeviceFault> {
+        if self.free.is_empty() || !self.waiting.is_empty() || self.is_trim(&io) {
+            self.waiting.push_back(io);
+            return None;
+        }
+        self.start(io)
+    }
+
+    /// Whether an I/O is a TRIM to the drive, which needs one without other commands.
+    fn is_trim(&self, io: &Io) -> bool {
+        match io.command {
+            Command::Trim => true,
+            Command::Zero { may_discard } => may_discard && self.drive.has_trim(),
+            _ => false,
+        }
+    }
+
+    fn start(&mut self, io: Io) -> Option<DeviceFault> {
+        let slot = self.free.pop().expect("the caller looked");
+        let operation = io.command.operation();
+        let now_ns = self.drive.now_ns();
+        let (effect, of_device) = self.injection.meet(
+            now_ns - self.start_ns,
+            operation,
+            io.offset_bytes,
+            u64::from(io.length_bytes),
+        );
+        let epoch = match operation {
+            Operation::Flush => self.contents.begin_epoch(),
+            _ => 0,
+        };
+        self.accepted += 1;
+        let mut pending = Pending {
+            io,
+            effect,
+            number: self.accepted,
+            submitted_ns: now_ns,
+            errno: 0,
+            epoch,
+            given_bytes: 0,
+        };
+        let request = pending.next_request();
+        pending.submitted_ns = self.drive.submit(slot, &request);
+        self.slots[slot as usize] = Some(pending);
+        self.outstanding += 1;
+        match of_device {
+            Some(DeviceFault::Stall(for_ns)) => {
+                self.stall(now_ns, for_ns);
+                None
+            }
+            other => other,
+        }
+    }
+
+    fn stall(&mut self, now_ns: u64, for_ns: u64) {
+        self.stalled_until_ns = self.stalled_until_ns.max(now_ns.saturating_add(for_ns));
+    }
+
+    /// Lets the drive work until `now_ns` and says what is to be answered, and what
+    /// happens to the device.
+    ///
+    /// # Errors
+    /// A drive that can serve nothing more.
+    pub fn advance(
+        &mut self,
+        now_ns: u64,
+        finished: &mut Vec<Finished>,
+    ) -> Result<Option<DeviceFault>, String> {
+        let now_ns = now_ns.max(self.drive.now_ns());
+        let mut done = std::mem::take(&mut self.done);
+        loop {
+            done.clear();
+            self.drive.wait(now_ns, &mut done).map_err(|error| error.to_string())?;
+            for completion in &done {
+                self.completed(completion, finished);
+            }
+            if done.is_empty() {
+                break;
+            }
+        }
+        self.done = done;
+        while let Some(entry) = self.delayed.first_entry() {
+            let (due_ns, _) = *entry.key();
+            if due_ns > now_ns {
+                break;
+            }
+            let pending = entry.remove();
+            self.answer(pending, due_ns, finished);
+        }
+        let mut of_device = self.injection.due(now_ns - self.start_ns);
+        if let Some(DeviceFault::Stall(for_ns)) = of_device {
+            self.stall(now_ns, for_ns);
+            of_device = None;
+        }
+        while of_device.is_none() && !self.waiting.is_empty() {
+            if self.is_trim(&self.waiting[0]) {
+                if self.outstanding > 0 {
+                    break;
+                }
+                let io = self.waiting.pop_front().expect("it was looked at");
+                self.trim(io, finished)?;
+            } else if self.free.is_empty() {
+                break;
+            } else {
+                let io = self.waiting.pop_front().expect("it was looked at");
+                of_device = self.start(io);
+            }
+        }
+        Ok(of_device)
+    }
+
+    /// No answer is due before this time; `None` where nobody knows.
+    pub fn next_ns(&self) -> Option<u64> {
+        let drive_ns = if self.outstanding > 0 { self.drive.next_event_ns()? } else { u64::MAX };
+        let delayed_ns =
+            self.delayed.first_key_value().map_or(u64::MAX, |((due_ns, _), _)| *due_ns);
+        let fault_ns = self.injection.next_ns().saturating_add(self.start_ns);
+        Some(drive_ns.min(delayed_ns).min(fault_ns))
+    }
+
+    fn trim(&mut self, io: Io, finished: &mut Vec<Finished>) -> Result<(), String> {
+        let submitted_ns = self.drive.now_ns();
+        let (offset_bytes, length_bytes) = (io.offset_bytes, u64::from(io.length_bytes));
+        let (effect, _) = self.injection.meet(
+            submitted_ns - self.start_ns,
+            Operation::Write,
+            offset_bytes,
+            length_bytes,
+        );
+        if effect.errno == 0 {
+            self.drive.trim(offset_bytes, length_bytes)?;
+        }
+        self.accepted += 1;
+        let number = self.accepted;
+        let pending = Pending {
+            errno: effect.errno,
+            io,
+            effect,
+            number,
+            submitted_ns,
+            epoch: 0,
+            given_bytes: 0,
+        };
+        let completed_ns = self.drive.now_ns();
+        self.settle(pending, completed_ns, finished);
+        Ok(())
+    }
+
+    /// The model has served a request.
+    fn completed(&mut self, completion: &Completion, finished: &mut Vec<Finished>) {
+        let slot = completion.slot;
+        let pending = self.slots[slot as usize].as_mut().expect("it was submitted");
+        if pending.errno == 0 {
+            pending.errno = completion.errno;
+        }
+        if pending.given_bytes < pending.io.length_bytes {
+            let request = pending.next_request();
+            self.drive.submit(slot, &request);
+            return;
+        }
+        let mut pending = self.slots[slot as usize].take().expect("it was looked at");
+        self.free.push(slot);
+        self.outstanding -= 1;
+        if pending.effect.errno != 0 {
+            pending.errno = pending.effect.errno;
+        }
+        self.settle(pending, completion.completed_ns, finished);
+    }
+
+    /// Answers an I/O, or holds the answer back as its fault wants it.
+    fn settle(&mut self, pending: Pending, completed_ns: u64, finished: &mut Vec<Finished>) {
+        if pending.effect.hangs {
+            self.hanging.push(pending);
+            return;
+        }
+        let due_ns = (completed_ns + pending.effect.delay_ns).max(self.stalled_until_ns);
+        if due_ns > completed_ns {
+            self.delayed.insert((due_ns, pending.number), pending);
+        } else {
+            self.answer(pending, completed_ns, finished);
+        }
+    }
+
+    /// Does to the data what the I/O says, and answers it.
+    fn answer(&mut self, mut pending: Pending, completed_ns: u64, finished: &mut Vec<Finished>) {
+        if pending.errno == 0
+            && let Err(error) = self.apply(&mut pending)
+        {
+            pending.errno = error.raw_os_error().unwrap_or(EIO);
+        }
+        let latency_ns = completed_ns - pending.submitted_ns;
+        self.tally.answered(&pending.io, pending.errno, pending.submitted_ns, completed_ns);
+        let Io { client, cookie, .. } = pending.io;
+        finished.push(Finished { client, cookie, errno: pending.errno, completed_ns, latency_ns });
+    }
+
+    fn apply(&mut self, pending: &mut Pending) -> std::io::Result<()> {
+        let io = &mut pending.io;
+        let range = io.offset_bytes..io.offset_bytes + u64::from(io.length_bytes);
+        let is_durable = io.is_forced && self.drive.honours_flush();
+        let is_trim = matches!(io.command, Command::Zero { may_discard: true } | Command::Trim);
+        match &mut io.command {
+            Command::Read => return Ok(()),
+            Command::Flush => {
+                if self.drive.honours_flush() {
+                    self.contents.durable_before(pending.epoch);
+                }
+                return Ok(());
+            }
+            _ if is_trim && self.drive.has_trim() => self.contents.discard(range.clone())?,
+            // A drive without TRIM takes no notice.
+            Command::Trim => return Ok(()),
+            Command::Zero { .. } => self.contents.zero(self.drive, range.clone(), is_durable)?,
+            Command::Write(bytes) => {
+                let fault = pending.effect.data;
+                if let Some(fault) = fault {
+                    self.tally.corrupted(range.start, bytes.len() as u64, fault);
+                }
+                self.contents.write(self.drive, range.start, bytes, fault, is_durable)?;
+            }
+        }
+        self.injection.written(range);
+        Ok(())
+    }
+
+    /// The data of a read that was answered without an error.
+    ///
+    /// # Errors
+    /// A data file that cannot be read.
+    pub fn read(&mut self, offset_bytes: u64, into: &mut [u8]) -> std::io::Result<()> {
+        self.contents.read(offset_bytes, into)
+    }
+
+    /// Power fails: what the drive says is lost is what it was when it was durable
+    /// last, and of each write that was not acknowledged the seed decides how many of
+    /// its sectors reached the medium. Nobody is answered any more.
+    ///
+    /// # Errors
+    /// A drive that cannot say what is lost, and a data file that cannot be written.
+    pub fn power_cut(&mut self) -> Result<Cut, String> {
+        let at_ns = self.drive.now_ns() - self.start_ns;
+        let lost = self.drive.power_cut()?;
+        let failed = |error: std::io::Error| format!("the data cannot be put back: {error}");
+        let restored_bytes = self.contents.roll_back(&lost).map_err(failed)?;
+        let mut unacknowledged: Vec<Pending> =
+            self.slots.iter_mut().filter_map(Option::take).collect();
+        unacknowledged.extend(std::mem::take(&mut self.delayed).into_values());
+        unacknowledged.append(&mut self.hanging);
+        unacknowledged.sort_by_key(|pending| pending.number);
+        let unacknowledged_ios = unacknowledged.len() + self.waiting.len();
+        for pending in unacknowledged {
+            if let Command::Write(bytes) = &pending.io.command {
+                let sectors = bytes.len() as u64 / 512;
+                // None of it as often as any other number of sectors is too rare a case.
+                let draw = hash(self.seed, at_ns, pending.number);
+                let kept = if draw & 1 == 0 { 0 } else { (draw >> 1) % (sectors + 1) * 512 };
+                let reached = &bytes[..kept as usize];
+                self.contents.reach(pending.io.offset_bytes, reached).map_err(failed)?;
+            }
+        }
+        self.waiting.clear();
+        self.outstanding = 0;
+        self.free = (0..OUTSTANDING_MAX).rev().collect();
+        self.drive
+            .prepare(OUTSTANDING_MAX, TRANSFER_BYTES_MAX)
+            .map_err(|error| error.to_string())?;
+        let cut = Cut {
+            at_ns,
+            written_ios: self.tally.written_ios(),
+            lost: lost.iter().map(|range| (range.start, range.end - range.start)).collect(),
+            restored_bytes,
+            unacknowledged_ios: unacknowledged_ios as u64,
+        };
+        self.tally.cut(cut.clone());
+        Ok(cut)
+    }
+
+    /// Ends as a machine that is shut down does: the drive serves what it was given,
+    /// and flushes.
+    ///
+    /// # Errors
+    /// A drive that can serve nothing more.
+    pub fn shut_down(&mut self, finished: &mut Vec<Finished>) -> Result<(), String> {
+        let now_ns = self.drive.now_ns();
+        self.clear_faults(None, now_ns);
+        let flush = Io {
+            client: usize::MAX,
+            cookie: 0,
+            command: Command::Flush,
+            offset_bytes: 0,
+            length_bytes: 0,
+            is_forced: false,
+        };
+        self.waiting.push_back(flush);
+        while self.outstanding > 0 || !self.waiting.is_empty() || !self.delayed.is_empty() {
+            let now_ns = self.drive.now_ns();
+            let next_ns = self.next_ns().filter(|&at_ns| at_ns < u64::MAX);
+            self.advance(next_ns.unwrap_or(now_ns + 50_000), finished)?;
+        }
+        self.contents.data().sync().map_err(|error| format!("the data file: {error}"))
+    }
+
+    /// What happened.
+    pub fn finish(self) -> Tally {
+        self.tally
+    }
+}
+
+impl Pending {
+    /// What the model is asked for next: all of it, or of zeroes the next part.
+    fn next_request(&mut self) -> Request {
+        let left = self.io.length_bytes - self.given_bytes;
+        let (content, length_bytes) = match &self.io.command {
+            Command::Zero { .. } => (Content::Compressible(0), left.min(ZERO_PART_BYTES)),
+            Command::Write(bytes) if is_zero(bytes) => (Content::Compressible(0), left),
+            _ => (Content::Incompressible, left),
+        };
+        let offset_bytes = self.io.offset_bytes + u64::from(self.given_bytes);
+        self.given_bytes += length_bytes;
+        let operation = self.io.command.operation();
+        let fua = operation == Operation::Write && (self.io.is_forced || self.effect.is_forced);
+        Request { operation, offset_bytes, length_bytes, content, fua }
+    }
+}
+
+/// Whether a drive that compresses would store next to nothing.
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&0) && bytes.windows(2).all(|pair| pair[0] == pair[1])
+}

@@ -1,0 +1,398 @@
+//! Serves a drive to programs: one thread that passes between its sockets and the
+//! drive, and lets the drive's time pass as this machine's does.
+
+use crate::clients::Clients;
+use crate::clock::Clock;
+use crate::control::Wish;
+use crate::injection::DeviceFault;
+use crate::io::Finished;
+use crate::listen::Listener;
+use crate::nbd::Export;
+use crate::served::Served;
+use mio::{Events, Interest, Poll, Token, Waker};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use serde_json::{Value, json};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Sleeping ends late by up to so much on a machine that has a processor free; the
+/// rest of the time is spent looking.
+const WAKE_LATE: Duration = Duration::from_micros(50);
+/// How often a drive is asked that does not say when something will happen.
+const ASK: Duration = Duration::from_micros(50);
+/// How often those are looked for that have stopped in mid-sentence.
+const LOOK_AROUND: Duration = Duration::from_millis(100);
+
+pub(crate) const NBD: Token = Token(0);
+pub(crate) const CONTROL: Token = Token(1);
+const WAKER: Token = Token(2);
+/// The first client's.
+pub(crate) const CLIENTS: usize = 3;
+
+/// A server that listens, and is not serving yet.
+pub struct Server {
+    poll: Poll,
+    events: Events,
+    nbd: Listener,
+    control: Option<Listener>,
+    asked: Receiver<Asked>,
+    stop: Arc<AtomicBool>,
+    remote: Remote,
+}
+
+/// What another thread wishes, and whom it is answered.
+type Asked = (Wish, Sender<Value>);
+
+/// A server's other threads' hold on it.
+#[derive(Clone)]
+pub struct Remote {
+    ask: Arc<Mutex<Sender<Asked>>>,
+    waker: Arc<Waker>,
+    stop: Arc<AtomicBool>,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// Power was cut, and not to come back.
+    PowerCut,
+    /// The drive can serve nothing more; why.
+    Failed(String),
+}
+
+/// How a drive is served.
+#[derive(Clone, Debug)]
+pub struct Manner {
+    /// How much faster than real time.
+    pub speed: f64,
+    /// Whether writes are refused.
+    pub is_read_only: bool,
+    /// For people.
+    pub description: String,
+    /// After how much of the drive's time power comes back, where a cut does not say it.
+    pub restart_after_ns: Option<u64>,
+}
+
+impl Remote {
+    /// Asks the server, which answers between two I/Os; `None` where it has ended.
+    pub fn ask(&self, wish: Wish) -> Option<Value> {
+        let (sender, receiver) = channel();
+        self.ask.lock().ok()?.send((wish, sender)).ok()?;
+        self.waker.wake().ok()?;
+        receiver.recv().ok()
+    }
+
+    /// Ends the session.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.waker.wake();
+    }
+}
+
+impl Server {
+    /// Listens for programs at `nbd`, and for commands at the path `control`.
+    ///
+    /// # Errors
+    /// In one sentence.
+    pub fn new(
+        nbd: &str,
+        exposed: Option<&str>,
+        control: Option<&std::path::Path>,
+    ) -> Result<Self, String> {
+        let failed = |error: io::Error| format!("cannot listen: {error}");
+        let poll = Poll::new().map_err(failed)?;
+        let mut nbd = Listener::new(nbd, exposed)?;
+        let mut control = control.map(Listener::at_path).transpose()?;
+        poll.registry().register(nbd.source(), NBD, Interest::READABLE).map_err(failed)?;
+        if let Some(control) = &mut control {
+            let registry = poll.registry();
+            registry.register(control.source(), CONTROL, Interest::READABLE).map_err(failed)?;
+        }
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER).map_err(failed)?);
+        let (ask, asked) = channel();
+        let stop: Arc<AtomicBool> = Arc::default();
+        let remote = Remote { ask: Arc::new(Mutex::new(ask)), waker, stop: Arc::clone(&stop) };
+        Ok(Self { poll, events: Events::with_capacity(256), nbd, control, asked, stop, remote })
+    }
+
+    /// Where programs connect.
+    pub fn uri(&self) -> String {
+        self.nbd.uri()
+    }
+
+    /// For other threads.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
+    }
+
+    /// Serves until it is told to stop, or power is gone for good. The drive has served
+    /// what it was given then, and flushed.
+    pub fn run(self, served: &mut Served<'_>, manner: &Manner) -> Ended {
+        set_timer_slack();
+        let clock = Clock::new(served.start_ns(), manner.speed);
+        let export = Export {
+            capacity_bytes: served.capacity_bytes(),
+            description: manner.description.clone(),
+            is_read_only: manner.is_read_only,
+            has_trim: served.has_trim(),
+        };
+        let clients = Clients::new(export);
+        let mut session = Session {
+            server: self,
+            served,
+            clients,
+            clock,
+            manner,
+            away_until_ns: None,
+            of_device: Vec::new(),
+            looked: std::time::Instant::now(),
+        };
+        session.run()
+    }
+}
+
+/// A server at work.
+struct Session<'s, 'd> {
+    server: Server,
+    served: &'s mut Served<'d>,
+    clients: Clients,
+    clock: Clock,
+    manner: &'s Manner,
+    /// Until when the device is away.
+    away_until_ns: Option<u64>,
+    of_device: Vec<DeviceFault>,
+    looked: std::time::Instant,
+}
+
+impl Session<'_, '_> {
+    fn run(&mut self) -> Ended {
+        let mut finished = Vec::new();
+        let ended = loop {
+            if self.server.stop.load(Ordering::Relaxed) {
+                break Ended::Stopped;
+            }
+            match self.turn(&mut finished) {
+                Ok(None) => {}
+                Ok(Some(ended)) => break ended,
+                Err(why) => break Ended::Failed(why),
+            }
+        };
+        if ended == Ended::Stopped {
+            finished.clear();
+            let result = self.served.shut_down(&mut finished);
+            self.deliver(&finished);
+            self.clients.flush(self.served);
+            if let Err(why) = result {
+                return Ended::Failed(why);
+            }
+        }
+        ended
+    }
+
+    /// Once around: what the drive has done, what programs ask, and a rest.
+    fn turn(&mut self, finished: &mut Vec<Finished>) -> Result<Option<Ended>, String> {
+        let now_ns = self.clock.now_ns();
+        finished.clear();
+        let of_device = self.served.advance(now_ns, finished)?;
+        self.deliver(finished);
+        self.of_device.extend(of_device);
+        if self.away_until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+            self.away_until_ns = None;
+        }
+        if self.away_until_ns.is_none() {
+            self.clients.receive(self.served, &mut self.of_device);
+        }
+        for fault in std::mem::take(&mut self.of_device) {
+            if let Some(ended) = self.happen(fault, now_ns)? {
+                return Ok(Some(ended));
+            }
+        }
+        self.clients.flush(self.served);
+        while let Ok((wish, answer)) = self.server.asked.try_recv() {
+            let _ = answer.send(self.grant(wish));
+        }
+        for (client, wish) in self.clients.wishes() {
+            let answer = match wish {
+                Ok(wish) => self.grant(wish),
+                Err(why) => json!({"error": why}),
+            };
+            self.clients.tell(client, &answer);
+        }
+        if self.looked.elapsed() > LOOK_AROUND {
+            self.looked = std::time::Instant::now();
+            self.clients.look_around();
+        }
+        self.rest().map_err(|error| format!("the sockets cannot be waited on: {error}"))?;
+        Ok(None)
+    }
+
+    fn deliver(&mut self, finished: &[Finished]) {
+        if finished.is_empty() {
+            return;
+        }
+        let now_ns = self.clock.now_ns();
+        for finished in finished {
+            let late = self.clock.real(now_ns.saturating_sub(finished.completed_ns));
+            let took = self.clock.real(finished.latency_ns);
+            self.served.tally().delivered(late.as_nanos() as u64, took.as_nanos() as u64);
+            self.clients.finished(finished);
+        }
+    }
+
+    /// Something happens to the device.
+    fn happen(&mut self, fault: DeviceFault, now_ns: u64) -> Result<Option<Ended>, String> {
+        match fault {
+            // The drive has seen to it.
+            DeviceFault::Stall(_) => {}
+            DeviceFault::Gone(for_ns) => self.go_away(now_ns, for_ns),
+            DeviceFault::PowerCut(for_ns) => {
+                self.served.power_cut()?;
+                match for_ns.or(self.manner.restart_after_ns) {
+                    Some(for_ns) => self.go_away(now_ns, for_ns),
+                    None => return Ok(Some(Ended::PowerCut)),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn go_away(&mut self, now_ns: u64, for_ns: u64) {
+        self.away_until_ns = Some(now_ns.saturating_add(for_ns));
+        self.clients.disconnect();
+    }
+
+    /// Does what a command asks for.
+    fn grant(&mut self, wish: Wish) -> Value {
+        match wish {
+            Wish::Status => self.status(),
+            Wish::Fault { fault } => {
+                // Its times count from now.
+                let since_ns = self.clock.now_ns() - self.served.start_ns();
+                let mut fault = *fault;
+                fault.at_ns = fault.at_ns.saturating_add(since_ns);
+                match self.served.add_fault(fault) {
+                    Ok(id) => json!({"id": id}),
+                    Err(why) => json!({"error": why}),
+                }
+            }
+            Wish::Clear { id } => {
+                let now_ns = self.clock.now_ns();
+                json!({"cleared": self.served.clear_faults(id, now_ns)})
+            }
+            Wish::End => {
+                self.server.stop.store(true, Ordering::Relaxed);
+                json!({"done": true})
+            }
+        }
+    }
+
+    fn status(&mut self) -> Value {
+        let elapsed_ns = self.clock.elapsed_ns(self.clock.now_ns());
+        let faults: Vec<Value> = (self.served.injection().faults().iter())
+            .map(|active| {
+                json!({
+                    "id": active.id,
+                    "fault": active.fault,
+                    "concerned": active.concerned,
+                    "happened": active.happened,
+                })
+            })
+            .collect();
+        let counters: serde_json::Map<String, Value> =
+            if self.served.unanswered() == 0 { self.served.counters() } else { Vec::new() }
+                .into_iter()
+                .map(|(name, value)| (name, json!(value)))
+                .collect();
+        let unanswered = self.served.unanswered();
+        let (answers, late) = self.served.tally().answers();
+        let operations: serde_json::Map<String, Value> = (fourcorners_workload::Operation::ALL)
+            .into_iter()
+            .map(|operation| {
+                let record = &self.served.tally().recording().operations[operation.index()];
+                let told = json!({
+                    "ios": record.ios,
+                    "bytes": record.bytes,
+                    "latency_sum_ns": record.latencies.sum_ns() as u64,
+                    "errors": record.errors.values().sum::<u64>(),
+                });
+                (operation.name().to_string(), told)
+            })
+            .collect();
+        let (trims, zeroes, cuts, corruptions) = self.served.tally().events();
+        json!({
+            "elapsed_ns": elapsed_ns,
+            "operations": operations,
+            "unanswered": unanswered,
+            "clients": self.clients.count(),
+            "answers": answers,
+            "late": late,
+            "trims": trims,
+            "zeroes": zeroes,
+            "power_cuts": cuts,
+            "corruptions": corruptions.len(),
+            "is_away": self.away_until_ns.is_some(),
+            "faults": faults,
+            "counters": counters,
+        })
+    }
+
+    /// Waits for the next thing to happen.
+    fn rest(&mut self) -> io::Result<()> {
+        let wait = if self.clients.is_busy() { Duration::ZERO } else { self.until_next() };
+        if wait > WAKE_LATE {
+            let wait = wait - WAKE_LATE;
+            let timeout =
+                Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos().into() };
+            // SAFETY: the descriptor is that of a poll that lives as long as this does.
+            let all = unsafe { BorrowedFd::borrow_raw(self.server.poll.as_raw_fd()) };
+            let mut sockets = [PollFd::new(&all, PollFlags::IN)];
+            match rustix::event::poll(&mut sockets, Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match self.server.poll.poll(&mut self.server.events, Some(Duration::ZERO)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        for event in &self.server.events {
+            match event.token() {
+                NBD => self.clients.knocks = true,
+                CONTROL => self.clients.control_knocks = true,
+                WAKER => {}
+                Token(client) => {
+                    let (can_read, ends) = (event.is_readable(), event.is_read_closed());
+                    self.clients.ready(client, can_read, event.is_writable(), ends);
+                }
+            }
+        }
+        let is_away = self.away_until_ns.is_some();
+        let registry = self.server.poll.registry();
+        self.clients.accept(&self.server.nbd, self.server.control.as_ref(), registry, is_away);
+        Ok(())
+    }
+
+    fn until_next(&self) -> Duration {
+        let now_ns = self.clock.now_ns();
+        let due = match self.served.next_ns() {
+            Some(due_ns) => self.clock.real(due_ns.saturating_sub(now_ns)),
+            None => ASK,
+        };
+        let back = self.away_until_ns.map_or(LOOK_AROUND, |until_ns| {
+            self.clock.real(until_ns.saturating_sub(now_ns)).max(Duration::from_micros(100))
+        });
+        due.min(back).min(LOOK_AROUND)
+    }
+}
+
+/// Sleeps end when they should, and not up to 50 us later.
+fn set_timer_slack() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
