@@ -7,6 +7,9 @@
 //! measured time ends with the last completion: a request that takes seconds
 //! is neither cut off nor half counted.
 //!
+//! Paced closed loop (a stream that begins late, ends early, pauses or answers in
+//! batches): the same, but free places wait until it may go on.
+//!
 //! Open loop (a stream with an arrival process): requests are due when the
 //! process says so, whatever the target does, and latency counts from then. The
 //! queue depth limits what is outstanding; what is due beyond it waits. What was
@@ -21,6 +24,7 @@ mod cpu;
 mod custody;
 mod measurement;
 mod open_loop;
+mod paced_loop;
 mod progress;
 mod run;
 mod slot;

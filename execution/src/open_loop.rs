@@ -77,8 +77,9 @@ impl OpenLoop {
     ) -> Option<(u32, Request)> {
         let arrivals = lane.arrivals.as_mut()?;
         let due_ns = self.started_ns + arrivals.due_ns();
-        if due_ns >= measurement.end_ns() {
-            measurement.closed(measurement.end_ns(), 0);
+        let ends_ns = measurement.end_ns().min(self.started_ns.saturating_add(lane.end_ns));
+        if due_ns >= ends_ns {
+            measurement.closed(ends_ns, 0);
             lane.arrivals = None;
             return None;
         }

@@ -3,6 +3,7 @@
 use crate::custody::{Custody, Taken};
 use crate::measurement::Measurement;
 use crate::open_loop::OpenLoop;
+use crate::paced_loop::{PacedLoop, is_paced};
 use crate::progress::Progress;
 use crate::slot::{FREE, NO_REQUEST, Slot};
 use crate::trouble::{Outstanding, Trouble};
@@ -24,6 +25,7 @@ pub(crate) struct Worker {
     lanes: Vec<Lane>,
     slots: Vec<Slot>,
     open_loop: OpenLoop,
+    paced_loop: PacedLoop,
     measurement: Measurement,
     trouble: Trouble,
     started_ns: u64,
@@ -63,6 +65,7 @@ impl Worker {
         measurement.count_from(target.meters());
         Ok(Self {
             open_loop: OpenLoop::new(started_ns, &lanes, &slots),
+            paced_loop: PacedLoop::new(started_ns, &lanes, &slots),
             lanes,
             slots,
             measurement,
@@ -78,13 +81,32 @@ impl Worker {
         })
     }
 
-    /// The next request at a given rate that is due and has a free slot.
+    /// The next request that is due and has a free slot, of a lane at a given rate
+    /// or a paced one.
     #[inline]
     fn next_due(&mut self) -> Option<(u32, Request)> {
-        if !self.open_loop.is_open() {
-            return None;
+        let mut next = None;
+        if self.paced_loop.is_open() && self.issuing {
+            next = self.paced_loop.next(
+                self.now_ns,
+                &mut self.lanes,
+                &mut self.slots,
+                &self.measurement,
+            );
         }
-        self.open_loop.next(self.now_ns, &mut self.lanes, &mut self.slots, &mut self.measurement)
+        if next.is_none() && self.open_loop.is_open() {
+            next = self.open_loop.next(
+                self.now_ns,
+                &mut self.lanes,
+                &mut self.slots,
+                &mut self.measurement,
+            );
+        }
+        next
+    }
+
+    fn is_paced(&self, slot: &Slot) -> bool {
+        is_paced(&self.lanes[slot.lane as usize])
     }
 
     /// A request was handed over.
@@ -104,10 +126,16 @@ impl Worker {
     #[inline]
     fn wait_until_ns(&self) -> Option<u64> {
         let deadline_ns = self.look_ns.max(self.now_ns);
-        if !self.open_loop.is_open() {
+        if !self.open_loop.is_open() && !self.paced_loop.is_open() {
             return (self.outstanding > 0).then_some(deadline_ns);
         }
-        let due_ns = self.open_loop.next_due_ns(&self.lanes);
+        let due_ns = [
+            self.open_loop.next_due_ns(&self.lanes),
+            self.paced_loop.next_due_ns(&self.lanes, &self.measurement),
+        ]
+        .into_iter()
+        .flatten()
+        .min();
         Some(due_ns.map_or(deadline_ns, |due_ns| due_ns.min(deadline_ns)))
     }
 
@@ -153,7 +181,10 @@ impl Worker {
                 self.open_loop.release(completion.slot, slot, completion.completed_ns);
                 continue;
             }
-            if !self.issuing {
+            let lane = &self.lanes[slot.lane as usize];
+            if !self.issuing
+                || self.paced_loop.release(completion.slot, lane, slot, completion.completed_ns)
+            {
                 continue;
             }
             if let Some(request) = self.lanes[slot.lane as usize].next_request() {
@@ -168,6 +199,9 @@ impl Worker {
         }
         self.outstanding -= done.len();
         done.truncate(answers);
+        if !self.issuing {
+            self.paced_loop.stop();
+        }
         if self.trouble.ends_the_run() {
             self.open_loop.stop(self.now_ns, &mut self.lanes, &mut self.measurement);
         }
@@ -215,7 +249,7 @@ pub(crate) fn work<T: Target, const WATCHED: bool>(
     let mut done: Vec<Completion> = Vec::with_capacity(slots);
     for index in 0..slots {
         let slot = custody.get().slots[index];
-        if slot.free_ns.is_none() {
+        if slot.free_ns.is_none() && !custody.get().is_paced(&slot) {
             submit(custody, target, index as u32, &slot.request)?;
         }
     }
@@ -287,12 +321,10 @@ fn first_requests<T: Target>(lanes: &mut [Lane], target: &mut T) -> Vec<Slot> {
     let mut slots = Vec::new();
     for (index, lane) in lanes.iter_mut().enumerate() {
         for _ in 0..lane.queue_depth {
-            let request = match &lane.arrivals {
-                None => lane.next_request(),
-                Some(_) => Some(NO_REQUEST),
-            };
+            let later = lane.arrivals.is_some() || is_paced(lane);
+            let request = if later { Some(NO_REQUEST) } else { lane.next_request() };
             let Some(request) = request else { break };
-            if lane.arrivals.is_none() {
+            if !later {
                 target.stage(slots.len() as u32, &request);
             }
             let lane = index as u32;

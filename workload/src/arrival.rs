@@ -86,6 +86,7 @@ const BLOCK_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     process: Process,
+    start_ns: u64,
     due_ns: u64,
 }
 
@@ -166,9 +167,14 @@ impl Arrivals {
                 spacing: peak.map_or(0, |peak| (SECOND / peak).round() as u128),
             }),
         };
-        let mut arrivals = Self { process, due_ns: 0 };
+        let mut arrivals = Self { process, start_ns: 0, due_ns: 0 };
         arrivals.advance();
         Some(arrivals)
+    }
+
+    /// The same, all of it later by `start_ns`.
+    pub(crate) fn starting_at(self, start_ns: u64) -> Self {
+        Self { start_ns, due_ns: self.due_ns + start_ns, ..self }
     }
 
     /// When the next request is due, in nanoseconds from the start.
@@ -178,18 +184,21 @@ impl Arrivals {
 
     /// Goes on to the request after it.
     pub fn advance(&mut self) {
-        self.due_ns = match &mut self.process {
+        let due_ns = match &mut self.process {
             Process::Fixed(fixed) => fixed.next_ns(),
             Process::Poisson(poisson) => poisson.next_ns(),
             Process::Bursts(bursts) => bursts.next_ns(),
         };
+        self.due_ns = self.start_ns + due_ns;
     }
 
     /// Arrivals that are due before `end_ns` and have not been passed: for
     /// Poisson arrivals the number to be expected.
     pub fn due_before(&self, end_ns: u64) -> u64 {
         let interval = match &self.process {
-            Process::Bursts(bursts) => return bursts.due_before(end_ns),
+            Process::Bursts(bursts) => {
+                return bursts.due_before(end_ns.saturating_sub(self.start_ns));
+            }
             Process::Fixed(fixed) => fixed.interval,
             Process::Poisson(poisson) => poisson.interval,
         };

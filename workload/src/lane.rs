@@ -1,7 +1,8 @@
 //! A lane: one worker of one stream, as a generator of requests.
 
-use crate::skew::{HotCold, Scatter, Zipf, below};
-use crate::{Arrivals, Operation, Pattern, Request, Workload};
+use crate::addresses::Addresses;
+use crate::sizes::SizeDraw;
+use crate::{Arrivals, Operation, Request, Think, Workload};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
@@ -15,11 +16,12 @@ pub struct Lane {
     /// Reads are drawn when 32 random bits fall below this; 2^32 means always.
     read_threshold: u64,
     addresses: Addresses,
-    base_bytes: u64,
-    /// Distance of two positions.
-    grid_bytes: u64,
+    /// Sizes of requests, where there are several.
+    sizes: Option<SizeDraw>,
     /// I/Os still to issue.
     remaining: u64,
+    /// Bytes still to transfer, where there are several sizes.
+    remaining_bytes: u64,
     /// Writes from flush to flush; `u64::MAX` without flushes.
     writes_per_flush: u64,
     /// Writes before the next flush.
@@ -28,27 +30,18 @@ pub struct Lane {
     pub queue_depth: u32,
     /// When its requests are due; `None` in a closed loop.
     pub arrivals: Option<Arrivals>,
+    /// Nothing is issued before this time, from the start of the run.
+    pub start_ns: u64,
+    /// Nothing is issued from this time on; `u64::MAX` without such a limit.
+    pub end_ns: u64,
+    /// Places of the queue that have to be free before completions are answered.
+    pub answer_batch: u32,
+    /// Pauses between requests.
+    pub think: Option<Think>,
     /// The request after the latest one. A request is copied as a whole: were it
     /// drawn when it is asked for, the copy would wait until its parts, and all
     /// stores before them, have left the processor.
     next: Option<Request>,
-}
-
-/// Which position comes next.
-#[derive(Clone, Debug)]
-enum Addresses {
-    /// `cursor`, then the next, then from the start again.
-    Sequential { cursor: u64, positions: u64 },
-    /// Any position below a threshold of 32 random bits, else as sequential.
-    PartlyRandom { threshold: u64, cursor: u64, positions: u64 },
-    /// `cursor`, then `step` further on, both modulo `positions`.
-    Strided { cursor: u64, step: u64, positions: u64 },
-    /// Any position.
-    Uniform { positions: u64 },
-    /// A rank, scattered.
-    Zipf(Zipf, Scatter),
-    /// A rank, scattered.
-    HotCold(HotCold, Scatter),
 }
 
 impl Lane {
@@ -59,19 +52,31 @@ impl Lane {
         let mut result = Vec::with_capacity(lanes as usize);
         for (stream_index, stream) in workload.streams.iter().enumerate() {
             let block = u64::from(stream.block_bytes);
-            let places = stream.places(capacity_bytes);
-            let count = places.count;
             for worker in 0..stream.workers {
                 let lane_index = result.len() as u64;
                 let share = |total: u64| total / lanes + u64::from(lane_index < total % lanes);
-                let by_bytes = workload.stop.bytes.map(|b| share(b.div_ceil(block)));
-                let by_ios = workload.stop.ios.map(share);
-                let remaining = by_bytes.unwrap_or(u64::MAX).min(by_ios.unwrap_or(u64::MAX));
+                let limits = [
+                    workload.stop.ios.map(share),
+                    stream.ios_per_worker,
+                    match stream.sizes {
+                        None => workload.stop.bytes.map(|b| share(b.div_ceil(block))),
+                        Some(_) => None,
+                    },
+                    match stream.sizes {
+                        None => stream.bytes_per_worker.map(|b| b.div_ceil(block)),
+                        Some(_) => None,
+                    },
+                ];
+                let remaining = limits.into_iter().flatten().min().unwrap_or(u64::MAX);
+                let by_bytes = [workload.stop.bytes.map(share), stream.bytes_per_worker];
+                let remaining_bytes = by_bytes.into_iter().flatten().min().unwrap_or(u64::MAX);
                 let expected = remaining.min(workload.arrivals_in_time(stream));
                 let root = (workload.seed, stream_index as u64);
                 let writes_per_flush = stream.flush_every_writes.map_or(u64::MAX, u64::from);
+                let mut random = lane_random(workload.seed, stream_index as u64, u64::from(worker));
+                let addresses = Addresses::new(stream, capacity_bytes, worker, &mut random);
                 result.push(Lane {
-                    random: lane_random(workload.seed, stream_index as u64, u64::from(worker)),
+                    random,
                     template: Request {
                         operation: Operation::Read,
                         offset_bytes: 0,
@@ -80,40 +85,10 @@ impl Lane {
                         fua: stream.fua,
                     },
                     read_threshold: (stream.read_fraction * (1u64 << 32) as f64).round() as u64,
-                    addresses: match stream.pattern {
-                        Pattern::Sequential => Addresses::Sequential {
-                            cursor: count * u64::from(worker) / u64::from(stream.workers),
-                            positions: count,
-                        },
-                        Pattern::PartlyRandom { random } => Addresses::PartlyRandom {
-                            threshold: (random * (1u64 << 32) as f64).round() as u64,
-                            cursor: count * u64::from(worker) / u64::from(stream.workers),
-                            positions: count,
-                        },
-                        Pattern::Strided { stride_bytes } => {
-                            let stride = stride_bytes / places.grid_bytes % count;
-                            let walked = |accesses: u32| {
-                                (u128::from(stride) * u128::from(accesses) % u128::from(count))
-                                    as u64
-                            };
-                            Addresses::Strided {
-                                cursor: walked(worker),
-                                step: walked(stream.workers),
-                                positions: count,
-                            }
-                        }
-                        Pattern::Random => Addresses::Uniform { positions: count },
-                        Pattern::Zipf { exponent } => {
-                            Addresses::Zipf(Zipf::new(count, exponent), Scatter::fixed(count))
-                        }
-                        Pattern::HotCold { data, accesses } => Addresses::HotCold(
-                            HotCold::new(count, data, accesses),
-                            Scatter::fixed(count),
-                        ),
-                    },
-                    base_bytes: places.base_bytes,
-                    grid_bytes: places.grid_bytes,
+                    addresses,
+                    sizes: stream.sizes.as_ref().map(SizeDraw::new),
                     remaining,
+                    remaining_bytes,
                     writes_per_flush,
                     writes_to_flush: writes_per_flush,
                     queue_depth: stream.queue_depth_per_worker,
@@ -122,7 +97,12 @@ impl Lane {
                         root,
                         (worker, stream.workers),
                         expected,
-                    ),
+                    )
+                    .map(|arrivals| arrivals.starting_at(stream.start_ns)),
+                    start_ns: stream.start_ns,
+                    end_ns: stream.end_ns.unwrap_or(u64::MAX),
+                    answer_batch: stream.answer_batch,
+                    think: stream.think,
                     next: None,
                 });
             }
@@ -160,29 +140,17 @@ impl Lane {
             threshold if u64::from(self.random.next_u32()) < threshold => Operation::Read,
             _ => Operation::Write,
         };
-        let position = match &mut self.addresses {
-            Addresses::Sequential { cursor, positions } => {
-                let position = *cursor;
-                *cursor = if position + 1 == *positions { 0 } else { position + 1 };
-                position
+        if let Some(sizes) = &self.sizes {
+            if self.remaining_bytes == 0 {
+                self.next = None;
+                return;
             }
-            Addresses::PartlyRandom { threshold, cursor, positions } => {
-                let jumps = u64::from(self.random.next_u32()) < *threshold;
-                let position = if jumps { below(&mut self.random, *positions) } else { *cursor };
-                *cursor = if position + 1 == *positions { 0 } else { position + 1 };
-                position
-            }
-            Addresses::Strided { cursor, step, positions } => {
-                let position = *cursor;
-                let next = position + *step;
-                *cursor = if next >= *positions { next - *positions } else { next };
-                position
-            }
-            Addresses::Uniform { positions } => below(&mut self.random, *positions),
-            Addresses::Zipf(zipf, scatter) => scatter.place(zipf.draw(&mut self.random)),
-            Addresses::HotCold(parts, scatter) => scatter.place(parts.draw(&mut self.random)),
-        };
-        request.offset_bytes = self.base_bytes + position * self.grid_bytes;
+            request.length_bytes = sizes.draw(request.operation, &mut self.random);
+            let length = u64::from(request.length_bytes);
+            self.remaining_bytes = self.remaining_bytes.saturating_sub(length);
+        }
+        request.offset_bytes =
+            self.addresses.next(request.operation, request.length_bytes, &mut self.random);
         self.writes_to_flush -= u64::from(request.operation == Operation::Write);
         self.next = Some(request);
     }
@@ -202,7 +170,7 @@ pub(crate) fn lane_random(seed: u64, stream: u64, worker: u64) -> Xoshiro256Plus
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Stop, Stream};
+    use crate::{Pattern, Stop, Stream};
     use proptest::prelude::*;
 
     fn stream(pattern: Pattern) -> Stream {
@@ -380,7 +348,7 @@ mod tests {
             block_sectors in 1u32..64, align_sectors in 1u32..64, shift in 0u32..64,
             offset in 0u64..1000, span in 200u64..5000, pattern in 0usize..5, seed: u64,
         ) {
-            let mut s = stream(PATTERNS[pattern]);
+            let mut s = stream(PATTERNS[pattern].clone());
             s.block_bytes = block_sectors * 512;
             s.alignment_bytes = Some(align_sectors * 512);
             if let Pattern::Strided { stride_bytes } = &mut s.pattern {

@@ -3,11 +3,15 @@
 //! Pure and deterministic: a request sequence is a function of the workload,
 //! its seed and the target's capacity. No clock, no I/O.
 
+mod addresses;
 mod arrival;
 mod lane;
+mod pattern;
 mod request;
+mod sizes;
 mod skew;
 mod stream;
+mod uneven;
 
 /// Changes with this crate's code: what is kept of requests is read by the same
 /// code only.
@@ -15,9 +19,12 @@ pub const SOURCES_FINGERPRINT: &str = env!("SOURCES_FINGERPRINT");
 
 pub use arrival::{Arrival, Arrivals};
 pub use lane::Lane;
+pub use pattern::Pattern;
 pub use request::{Content, Operation, Request};
+pub use sizes::{SizeShare, Sizes};
 pub use skew::{Class, Scatter, below};
-pub use stream::{Pattern, Places, Stop, Stream, Workload, WorkloadError};
+pub use stream::{Places, Stop, Stream, StridedZones, Think, Workload, WorkloadError};
+pub use uneven::Zone;
 
 /// The example in the README compiles.
 #[cfg(doctest)]

@@ -1,7 +1,8 @@
 //! Streams and workloads: the access specification, and its checks.
 
 use crate::skew::{Class, HotCold, Scatter, Zipf};
-use crate::{Arrival, Content};
+use crate::uneven::Zones;
+use crate::{Arrival, Content, Pattern, Sizes};
 use serde::{Deserialize, Serialize};
 
 /// Smallest unit a stream may address: one 512-byte sector.
@@ -12,48 +13,6 @@ pub const BLOCK_BYTES_MAX: u32 = 1 << 30;
 pub const QUEUE_DEPTH_MAX: u32 = 4096;
 /// Most workers in one workload.
 pub const WORKERS_MAX: u32 = 256;
-
-/// Order of addresses inside the span.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// Ascending from the start of the span, wrapping at its end. Workers of
-    /// one stream start at equal distances.
-    Sequential,
-    /// Uniform over every aligned position at which a whole block fits.
-    Random,
-    /// A share of the accesses goes to a whole block anywhere, each of the
-    /// others to the block after the one before (Iometer's percent random).
-    PartlyRandom {
-        /// Share of the accesses that jump, 0 to 1.
-        random: f64,
-    },
-    /// The k-th access is k strides after the start of the span, wrapping at
-    /// the last position at which a whole block fits. Workers of one stream
-    /// take the accesses in turn.
-    Strided {
-        /// From one access to the next, a multiple of the alignment.
-        stride_bytes: u64,
-    },
-    /// Random by Zipf's law: the k-th most popular position is drawn in
-    /// proportion to `k^-exponent`. Popular positions are scattered over the
-    /// span, and are the same for every stream with the same positions.
-    Zipf {
-        /// Above 0; 0.99 is usual for key-value stores.
-        exponent: f64,
-    },
-    /// Random: a fraction `data` of the positions takes a share `accesses`,
-    /// uniform within both parts. Positions are scattered as for Zipf's law.
-    HotCold {
-        /// Fraction of the positions that is hot, between 0 and 1.
-        data: f64,
-        /// Share of the accesses that hits hot positions, 0 to 1.
-        accesses: f64,
-    },
-}
-
-/// Largest exponent of Zipf's law; beyond it nearly all accesses hit one place.
-pub const ZIPF_EXPONENT_MAX: f64 = 10.0;
 
 /// One access specification (Iometer) or job (fio).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +59,63 @@ pub struct Stream {
     /// Writes complete when they are durable (force unit access).
     #[serde(default)]
     pub fua: bool,
+    /// Requests of several sizes; the largest is `block_bytes`. `None`: all have that.
+    #[serde(default)]
+    pub sizes: Option<Sizes>,
+    /// Reads and writes each go on where the latest of their own kind ended, as
+    /// fio's do. For sequential and partly random patterns.
+    #[serde(default)]
+    pub separate_cursors: bool,
+    /// The span is gone through in zones, with gaps between them (fio's
+    /// `zonemode=strided`).
+    #[serde(default)]
+    pub strided_zones: Option<StridedZones>,
+    /// Closed loop: completions are answered when so many places of a worker's
+    /// queue are free, and then all of them (fio's `iodepth_low` and
+    /// `iodepth_batch_complete_min`). 1 answers each at once.
+    #[serde(default = "one")]
+    pub answer_batch: u32,
+    /// Closed loop: each worker pauses between its requests.
+    #[serde(default)]
+    pub think: Option<Think>,
+    /// When the stream begins, from the start of the run, ramp included, in
+    /// nanoseconds.
+    #[serde(default)]
+    pub start_ns: u64,
+    /// When it issues its last request at the latest, counted in the same way.
+    #[serde(default)]
+    pub end_ns: Option<u64>,
+    /// I/Os of each worker, at most.
+    #[serde(default)]
+    pub ios_per_worker: Option<u64>,
+    /// Bytes that each worker transfers; its last request may pass them.
+    #[serde(default)]
+    pub bytes_per_worker: Option<u64>,
+}
+
+/// Pauses of a worker: after every `ios` requests it waits until all of them have
+/// completed, and then `time_ns` more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Think {
+    /// Requests between two pauses, from 1.
+    pub ios: u32,
+    /// Length of a pause, in nanoseconds.
+    pub time_ns: u64,
+}
+
+/// Zones in which a span is gone through: `transferred_bytes` go to the first
+/// `range_bytes`, by the stream's pattern, the next ones to as much after a gap of
+/// `skip_bytes`, and so on; from the start again where the next would pass the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StridedZones {
+    /// Length of a zone.
+    pub range_bytes: u64,
+    /// Bytes that go to it before the next.
+    pub transferred_bytes: u64,
+    /// Gap between two zones.
+    pub skip_bytes: u64,
 }
 
 fn one() -> u32 {
@@ -180,7 +196,14 @@ impl Workload {
             return reject("a workload needs at least one stream");
         }
         let stop = self.stop;
-        if stop.time_ns.is_none() && stop.ios.is_none() && stop.bytes.is_none() {
+        let ends = |s: &Stream| {
+            s.end_ns.is_some() || s.ios_per_worker.is_some() || s.bytes_per_worker.is_some()
+        };
+        if stop.time_ns.is_none()
+            && stop.ios.is_none()
+            && stop.bytes.is_none()
+            && !self.streams.iter().all(ends)
+        {
             return reject("a workload needs a stop: time, a number of I/Os, or bytes");
         }
         if stop.io_ns == Some(0) {
@@ -213,41 +236,6 @@ impl Workload {
     /// Whether any stream writes.
     pub fn writes(&self) -> bool {
         self.streams.iter().any(|s| s.read_fraction < 1.0)
-    }
-}
-
-impl Pattern {
-    fn check(self, alignment_bytes: u64) -> Result<(), WorkloadError> {
-        match self {
-            Pattern::Zipf { exponent }
-                if exponent.is_nan() || exponent <= 0.0 || exponent > ZIPF_EXPONENT_MAX =>
-            {
-                reject(format!(
-                    "Zipf exponent {exponent}: use more than 0, up to {ZIPF_EXPONENT_MAX}"
-                ))
-            }
-            Pattern::PartlyRandom { random } if !(0.0..=1.0).contains(&random) => {
-                reject(format!("random share {random}: use 0 to 1"))
-            }
-            Pattern::HotCold { data, accesses }
-                if data.is_nan()
-                    || data <= 0.0
-                    || data >= 1.0
-                    || !(0.0..=1.0).contains(&accesses) =>
-            {
-                reject(format!(
-                    "hot-cold {data}, {accesses}: use a fraction of the data between 0 and 1 and a share of the accesses from 0 to 1"
-                ))
-            }
-            Pattern::Strided { stride_bytes }
-                if stride_bytes == 0 || !stride_bytes.is_multiple_of(alignment_bytes) =>
-            {
-                reject(format!(
-                    "stride of {stride_bytes} bytes: use a multiple of the alignment of {alignment_bytes} bytes"
-                ))
-            }
-            _ => Ok(()),
-        }
     }
 }
 
@@ -288,6 +276,15 @@ impl Stream {
             content: incompressible(),
             flush_every_writes: None,
             fua: false,
+            sizes: None,
+            separate_cursors: false,
+            strided_zones: None,
+            answer_batch: one(),
+            think: None,
+            start_ns: 0,
+            end_ns: None,
+            ios_per_worker: None,
+            bytes_per_worker: None,
         }
     }
 
@@ -295,9 +292,15 @@ impl Stream {
     /// may run.
     pub fn places(&self, capacity_bytes: u64) -> Places {
         let block = u64::from(self.block_bytes);
-        let usable = self.span_bytes(capacity_bytes) - u64::from(self.misalignment_bytes);
-        let (grid_bytes, count) = match self.pattern {
-            Pattern::Sequential | Pattern::PartlyRandom { .. } => (block, usable / block),
+        let span = self.strided_zones.map(|zones| zones.range_bytes);
+        let span = span.unwrap_or_else(|| self.span_bytes(capacity_bytes));
+        let usable = span - u64::from(self.misalignment_bytes);
+        let (grid_bytes, count) = match &self.sizes {
+            None if self.pattern.walks() => (block, usable / block),
+            Some(sizes) if self.pattern.walks() => {
+                let grid = u64::from(sizes.grid_bytes());
+                (grid, (usable - block) / grid + 1)
+            }
             _ => (self.alignment_bytes(), (usable - block) / self.alignment_bytes() + 1),
         };
         let base_bytes = self.offset_bytes + u64::from(self.misalignment_bytes);
@@ -306,13 +309,19 @@ impl Stream {
 
     /// Which of `count` places are asked for how often: classes of ranks, and
     /// how ranks lie scattered over the places; `None` where the rank is the
-    /// place.
+    /// place. Normal and self-similar patterns are
+    /// not told apart by class: they count as uniform.
     pub fn popularity(&self, count: u64) -> (Vec<Class>, Option<Scatter>) {
         match self.pattern {
             Pattern::Sequential
             | Pattern::PartlyRandom { .. }
+            | Pattern::Runs { .. }
             | Pattern::Strided { .. }
+            | Pattern::Permuted
+            | Pattern::Normal { .. }
+            | Pattern::Pareto { .. }
             | Pattern::Random => (vec![Class { ranks: 0..count, accesses: 1.0 }], None),
+            Pattern::Zoned { ref zones } => (Zones::new(count, zones).classes(), None),
             Pattern::Zipf { exponent } => {
                 (Zipf::new(count, exponent).classes(), Some(Scatter::fixed(count)))
             }
@@ -322,9 +331,11 @@ impl Stream {
         }
     }
 
-    /// The aligned grid that random addresses fall on, in bytes.
+    /// The aligned grid that random addresses fall on, in bytes: by default the
+    /// block size, of several sizes what all are multiples of.
     pub fn alignment_bytes(&self) -> u64 {
-        u64::from(self.alignment_bytes.unwrap_or(self.block_bytes))
+        let natural = || self.sizes.as_ref().map_or(self.block_bytes, Sizes::grid_bytes);
+        u64::from(self.alignment_bytes.unwrap_or_else(natural))
     }
 
     /// Length of the span on a target of `capacity_bytes`.
@@ -389,6 +400,7 @@ impl Stream {
             return reject("offset and span: use multiples of 512 bytes");
         }
         self.pattern.check(alignment)?;
+        self.check_course()?;
         let span = self.span_bytes(capacity_bytes);
         let end = self.offset_bytes.checked_add(span);
         if end.is_none_or(|end| end > capacity_bytes) {
@@ -397,10 +409,64 @@ impl Stream {
                 self.offset_bytes
             ));
         }
-        if span < block + u64::from(self.misalignment_bytes) {
+        let room = self.strided_zones.map_or(span, |zones| zones.range_bytes);
+        if room > span {
             return reject(format!(
-                "a block of {block} bytes does not fit in a span of {span} bytes"
+                "a zone of {room} bytes does not fit in a span of {span} bytes"
             ));
+        }
+        if room < block + u64::from(self.misalignment_bytes) {
+            return reject(format!(
+                "a block of {block} bytes does not fit in a span of {room} bytes"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks how its requests follow one another.
+    fn check_course(&self) -> Result<(), WorkloadError> {
+        if let Some(sizes) = &self.sizes {
+            sizes.check(self.block_bytes)?;
+            if matches!(self.pattern, Pattern::Permuted | Pattern::Strided { .. }) {
+                return reject(
+                    "a pattern that visits every place once, or in strides, is for one size",
+                );
+            }
+        }
+        if self.separate_cursors && !self.pattern.walks() {
+            return reject("places of their own for reads and writes are for sequential access");
+        }
+        if let Some(zones) = self.strided_zones {
+            let whole = |bytes: u64| bytes.is_multiple_of(SECTOR_BYTES);
+            if zones.range_bytes == 0
+                || zones.transferred_bytes == 0
+                || !whole(zones.range_bytes)
+                || !whole(zones.skip_bytes)
+            {
+                return reject("zones: use multiples of 512 bytes, and more than 0 to transfer");
+            }
+            if self.workers > 1 && matches!(self.pattern, Pattern::Strided { .. }) {
+                return reject("zones: strides of several workers cannot be kept apart");
+            }
+        }
+        let open = self.arrival != Arrival::Closed;
+        if self.answer_batch == 0 || self.answer_batch > self.queue_depth_per_worker {
+            return reject(format!(
+                "answers in batches of {}: use 1 to the queue depth, {}",
+                self.answer_batch, self.queue_depth_per_worker
+            ));
+        }
+        if open && (self.answer_batch > 1 || self.think.is_some()) {
+            return reject("pauses and batches are for closed loops, not for a given rate");
+        }
+        if self.think.is_some_and(|think| think.ios == 0) {
+            return reject("a pause after every 0 I/Os: use at least 1");
+        }
+        if self.end_ns.is_some_and(|end_ns| end_ns <= self.start_ns) {
+            return reject("a stream that ends before it begins would measure nothing");
+        }
+        if self.ios_per_worker == Some(0) || self.bytes_per_worker == Some(0) {
+            return reject("a limit of zero for a stream would measure nothing");
         }
         Ok(())
     }

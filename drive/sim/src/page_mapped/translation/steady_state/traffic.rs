@@ -53,6 +53,17 @@ impl Traffic {
                     .into(),
             );
         }
+        if !matches!(
+            stream.pattern,
+            Pattern::Sequential | Pattern::Random | Pattern::Zipf { .. } | Pattern::HotCold { .. }
+        ) {
+            return Err("a steady state is known of patterns that are sequential, random, zipf or hot-cold, not of others".into());
+        }
+        if stream.sizes.is_some() || stream.strided_zones.is_some() {
+            return Err(
+                "a steady state is known of requests of one size, without zones apart".into()
+            );
+        }
         let places = stream.places(size_bytes);
         let block_bytes = u64::from(stream.block_bytes);
         if places.count > 1 && places.grid_bytes > block_bytes.max(unit_bytes) {
@@ -67,7 +78,7 @@ impl Traffic {
         let whole = block_bytes.is_multiple_of(unit_bytes)
             && places.grid_bytes == block_bytes
             && places.base_bytes.is_multiple_of(unit_bytes);
-        let (count, units_per_place) = match (whole, stream.pattern) {
+        let (count, units_per_place) = match (whole, &stream.pattern) {
             (true, _) => (places.count, (block_bytes / unit_bytes) as u32),
             // Uniform: all units of the span are written as often.
             (false, Pattern::Random | Pattern::Sequential) => (u64::from(written.end - first), 1),
