@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fourcorners.workload import (
         CLOSED_LOOP,
         INCOMPRESSIBLE,
+        PERMUTED,
         REPEATED,
         Stream,
         Workload,
@@ -65,10 +66,14 @@ if TYPE_CHECKING:
         duplicated,
         fixed_rate,
         hot_cold,
+        normal,
+        pareto,
         partly_random,
         poisson_rate,
+        runs_of,
         strided,
         zipf,
+        zoned,
     )
     from fourcorners_validation.arena.studies import (
         arena_explain,
@@ -109,9 +114,9 @@ _MODULES = {
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
     "workload": (
-        *("CLOSED_LOOP", "INCOMPRESSIBLE", "REPEATED", "Stream", "Workload", "bursts"),
-        *("compressible", "duplicated", "fixed_rate", "hot_cold", "partly_random"),
-        *("poisson_rate", "strided", "zipf"),
+        *("CLOSED_LOOP", "INCOMPRESSIBLE", "PERMUTED", "REPEATED", "Stream", "Workload"),
+        *("bursts", "compressible", "duplicated", "fixed_rate", "hot_cold", "normal", "pareto"),
+        *("partly_random", "poisson_rate", "runs_of", "strided", "zipf", "zoned"),
     ),
 }
 # The product held against the truth is a package of its own.
@@ -129,6 +134,7 @@ _HOMES = {
 __all__ = [
     "CLOSED_LOOP",
     "INCOMPRESSIBLE",
+    "PERMUTED",
     "REPEATED",
     "ComparedRuns",
     "Comparison",
@@ -169,10 +175,12 @@ __all__ = [
     "hot_cold",
     "import_",
     "list_tests",
+    "normal",
     "note",
     "observe",
     "open_run",
     "open_target",
+    "pareto",
     "partly_random",
     "plot",
     "poisson_rate",
@@ -186,9 +194,11 @@ __all__ = [
     "run",
     "run_each",
     "runs",
+    "runs_of",
     "strided",
     "verify",
     "zipf",
+    "zoned",
 ]
 
 

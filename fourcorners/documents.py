@@ -50,13 +50,14 @@ def part(kind: type[T], document: Any) -> T:
 
 
 def plain(value: Any) -> Any:
-    """A part, or what holds parts, in the types of JSON, in the order of the fields."""
+    """A part, or what holds parts, in the types of JSON, in the order of the fields; without those
+    that are unset."""
     if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         found = {} if config.tag_field is None else {config.tag_field: config.tag}
         for name, key, left_out in _fields(type(value)):
             own = getattr(value, name)
-            if own is not None or not left_out:
+            if own is not msgspec.UNSET and (own is not None or not left_out):
                 found[key] = plain(own)
         return found | getattr(value, "__dict__", {}).get(_UNKNOWN, {})
     if isinstance(value, Mapping):

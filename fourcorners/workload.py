@@ -19,6 +19,8 @@ INCOMPRESSIBLE = "incompressible"
 REPEATED = "repeated"
 SECONDS_MAX = 1e9
 """Of a workload: thirty years."""
+WORKERS_MAX = 256
+"""Of a workload: what the core takes."""
 
 
 def compressible(percent: int) -> str:
@@ -86,12 +88,44 @@ def strided(stride_bytes: int) -> str:
     return f"strided:{stride_bytes}"
 
 
+PERMUTED = "permuted"
+"""Random pattern in which every place comes once before any comes again, as in fio's random I/O;
+each worker has an order of its own."""
+
+
+def runs_of(ios: int) -> str:
+    """Pattern in which every ``ios``-th I/O of a worker goes to a whole block anywhere, each of the
+    others to the block after the one before."""
+    return f"runs:{ios}"
+
+
+def pareto(skew: float) -> str:
+    """Random pattern in which a fraction ``skew`` of the places (above 0, below 1) takes a share
+    ``1 - skew`` of the I/Os, and within it the same fraction the same share, and so on: fio's
+    ``pareto``. Scattered as for :func:`zipf`."""
+    return f"pareto:{skew}"
+
+
+def normal(width: float) -> str:
+    """Random pattern by fio's normal distribution of ranks: the mean of twelve uniform draws, and
+    a uniform one of ``width`` (0 to 0.5) times the places around it. Scattered as for
+    :func:`zipf`."""
+    return f"normal:{width}"
+
+
+def zoned(*zones: tuple[float, float]) -> str:
+    """Random pattern by zones that lie one after the other in the span: shares of the I/Os and of
+    the places, each in percent and 100 in all: ``zoned((60, 10), (40, 90))``."""
+    return ":".join(["zoned", *(f"{accesses:g}/{data:g}" for accesses, data in zones)])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
     """One access specification (Iometer) or job (fio).
 
     ``pattern`` is ``"sequential"``, ``"random"`` (uniform), :func:`partly_random`, :func:`zipf`,
-    :func:`hot_cold` or :func:`strided`.
+    :func:`hot_cold`, :func:`strided`, :data:`PERMUTED`, :func:`runs_of`, :func:`pareto`,
+    :func:`normal` or :func:`zoned`.
     Sizes are in bytes and multiples of 512. ``span_bytes`` of ``None`` reaches to the end of the
     target; ``alignment_bytes`` of ``None`` is the block size; ``misalignment_bytes`` shifts every
     address, as a partition that begins at sector 63 does. ``content`` of writes is
@@ -123,6 +157,16 @@ class Stream:
     content: str = INCOMPRESSIBLE
     flush_every_writes: int | None = None
     fua: bool = False
+    sizes: str | None = None
+    separate_cursors: bool = False
+    strided_zones: str | None = None
+    answer_batch: int = 1
+    think_s: float = 0.0
+    think_every_ios: int = 1
+    start_s: float = 0.0
+    end_s: float | None = None
+    ios_per_worker: int | None = None
+    bytes_per_worker: int | None = None
 
     @classmethod
     def read(cls, pattern: str, block_bytes: int, **fields: Any) -> "Stream":
@@ -153,6 +197,23 @@ class Stream:
             fields["content"] = {kind: int(percent)}
         fields["arrival"] = _arrival_to_json(self.arrival)
         fields["pattern"] = _pattern_to_json(self.pattern)
+        for name in ("think_s", "think_every_ios", "start_s", "end_s"):
+            del fields[name]
+        if self.think_s:
+            fields["think"] = ThinkDocument(self.think_every_ios, _ns("think_s", self.think_s))
+        if self.start_s:
+            fields["start_ns"] = _ns("start_s", self.start_s)
+        if self.end_s is not None:
+            fields["end_ns"] = _ns("end_s", self.end_s)
+        if self.sizes is not None:
+            fields["sizes"] = _sizes_to_json(self.sizes)
+        if self.strided_zones is not None:
+            fields["strided_zones"] = _zones_to_json(self.strided_zones)
+        usual = {"separate_cursors": False, "answer_batch": 1}
+        for name in _OF_COURSES:
+            # What is as usual is left out: documents of such streams are as they always were.
+            if fields.get(name) == usual.get(name):
+                fields[name] = msgspec.UNSET
         return StreamDocument(**fields)
 
 
@@ -213,12 +274,49 @@ _DOCUMENT_NAMES = {"read_share": "read_fraction", "queue_depth_per_worker": "que
 """Fields of a stream that documents, and the core, name otherwise."""
 
 
+_OF_COURSES = (
+    *("sizes", "separate_cursors", "strided_zones", "answer_batch"),
+    *("ios_per_worker", "bytes_per_worker"),
+)
+"""Fields of a stream that only some have."""
+
+
+class SizeDocument(Part, kw_only=True):
+    """A size of requests, and what part of them has it; ``bytes_max`` ends a range."""
+
+    bytes: Count
+    share: float
+    bytes_max: Count | None = None
+
+
+class SizesDocument(msgspec.Struct):
+    """The sizes of a stream's reads and writes."""
+
+    read: list[SizeDocument]
+    write: list[SizeDocument]
+
+
+class StridedZonesDocument(msgspec.Struct):
+    """Zones that a stream goes through."""
+
+    range_bytes: Count
+    transferred_bytes: Count
+    skip_bytes: Count
+
+
+class ThinkDocument(msgspec.Struct):
+    """Pauses of a worker."""
+
+    ios: Count
+    time_ns: Count
+
+
 class StreamDocument(msgspec.Struct, kw_only=True, rename=_DOCUMENT_NAMES):
     """A :class:`Stream` as the core reads it: what is text here are names with parameters."""
 
     read_share: float
     block_bytes: Count
-    pattern: str | dict[str, dict[str, int | float]]
+    pattern: str | dict[str, dict[str, int | float | list[dict[str, float]]]]
     offset_bytes: Count = 0
     span_bytes: Count | None = None
     alignment_bytes: Count | None = None
@@ -229,6 +327,15 @@ class StreamDocument(msgspec.Struct, kw_only=True, rename=_DOCUMENT_NAMES):
     content: str | dict[str, int] = INCOMPRESSIBLE
     flush_every_writes: Count | None = None
     fua: bool = False
+    sizes: SizesDocument | msgspec.UnsetType | None = msgspec.UNSET
+    separate_cursors: bool | msgspec.UnsetType = msgspec.UNSET
+    strided_zones: StridedZonesDocument | msgspec.UnsetType | None = msgspec.UNSET
+    answer_batch: Count | msgspec.UnsetType = msgspec.UNSET
+    think: ThinkDocument | msgspec.UnsetType | None = msgspec.UNSET
+    start_ns: Count | msgspec.UnsetType = msgspec.UNSET
+    end_ns: Count | msgspec.UnsetType | None = msgspec.UNSET
+    ios_per_worker: Count | msgspec.UnsetType | None = msgspec.UNSET
+    bytes_per_worker: Count | msgspec.UnsetType | None = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for value in (self.pattern, self.arrival, self.content):
@@ -281,15 +388,20 @@ def _arrival_to_json(arrival: str) -> str | dict[str, Any]:
     return arrival  # The core refuses what it does not know.
 
 
-def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:
+def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, Any]]:
     kind, *values = pattern.split(":")
+    if kind == "zoned":
+        return _zoned_to_json(values) or pattern
     names = {
         "partly-random": ["random"],
         "zipf": ["exponent"],
         "hot-cold": ["data", "accesses"],
         "strided": ["stride_bytes"],
+        "runs": ["ios"],
+        "pareto": ["skew"],
+        "normal": ["width"],
     }.get(kind, [])
-    number = int if kind == "strided" else float
+    number = int if kind in ("strided", "runs") else float
     try:
         parameters = dict(zip(names, map(number, values), strict=True))
     except ValueError:
@@ -297,11 +409,83 @@ def _pattern_to_json(pattern: str) -> str | dict[str, dict[str, float]]:
     return {kind: parameters} if names else kind
 
 
+def _zoned_to_json(zones: Sequence[str]) -> dict[str, dict[str, Any]] | None:
+    try:
+        shares = [[float(share) / 100 for share in zone.split("/")] for zone in zones]
+        found = [{"accesses": accesses, "data": data} for accesses, data in shares]
+    except ValueError:
+        return None
+    return {"zoned": {"zones": found}}
+
+
+def _sizes_to_json(text: str) -> SizesDocument:
+    parts = [_sizes_of(part) for part in text.split(",")]
+    if not all(parts) or len(parts) > 2:
+        raise UserError(
+            f'sizes = "{text}": write bytes and percent as in 4096/75:65536/25, those of writes '
+            "after a comma"
+        )
+    return SizesDocument(parts[0], parts[-1])
+
+
+def _sizes_of(text: str) -> list[SizeDocument]:
+    """Empty where the text is none."""
+    found = []
+    for entry in text.split(":"):
+        size, _, percent = entry.partition("/")
+        least, _, most = size.partition("-")
+        try:
+            found.append(
+                SizeDocument(
+                    bytes=int(least),
+                    share=float(percent) / 100,
+                    bytes_max=int(most) if most else None,
+                )
+            )
+        except ValueError:
+            return []
+    return found
+
+
+def _sizes_from_json(sizes: SizesDocument) -> str:
+    def text(part: Sequence[SizeDocument]) -> str:
+        return ":".join(
+            f"{one.bytes}{'' if one.bytes_max is None else f'-{one.bytes_max}'}/{100 * one.share:g}"
+            for one in part
+        )
+
+    read, write = text(sizes.read), text(sizes.write)
+    return read if read == write else f"{read},{write}"
+
+
+def _zones_to_json(text: str) -> StridedZonesDocument:
+    try:
+        length, volume, gap = map(int, text.split(":"))
+    except ValueError:
+        raise UserError(f'strided_zones = "{text}": write RANGE:VOLUME:GAP in bytes') from None
+    return StridedZonesDocument(length, volume, gap)
+
+
 def _stream_from_document(document: StreamDocument) -> Stream:
     fields = msgspec.structs.asdict(document)
+    fields = {name: value for name, value in fields.items() if value is not msgspec.UNSET}
+    if think := fields.pop("think", None):
+        fields |= {"think_every_ios": think.ios, "think_s": think.time_ns / 1e9}
+    for name in ("start", "end"):
+        if (time_ns := fields.pop(f"{name}_ns", None)) is not None:
+            fields[f"{name}_s"] = time_ns / 1e9
+    if sizes := fields.get("sizes"):
+        fields["sizes"] = _sizes_from_json(sizes)
+    if zones := fields.get("strided_zones"):
+        fields["strided_zones"] = ":".join(map(str, msgspec.structs.astuple(zones)))
     for name in ("arrival", "pattern", "content"):
         if isinstance(value := fields[name], dict):
             [(kind, parameters)] = value.items()
             numbers = list(parameters.values()) if isinstance(parameters, dict) else [parameters]
+            if kind == "zoned":
+                fields[name] = zoned(
+                    *((100 * one["accesses"], 100 * one["data"]) for one in numbers[0])
+                )
+                continue
             fields[name] = ":".join([kind, *(f"{one}" for one in numbers if one is not None)])
     return Stream(**fields)

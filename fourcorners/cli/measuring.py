@@ -89,7 +89,8 @@ def run(
     Parameters
     ----------
     suite
-        A test or a suite by its name (see "fourcorners tests"), or a suite file (./mine.toml).
+        A test or a suite by its name (see "fourcorners tests"), a suite file (./mine.toml), or a
+        job file of fio's (./job.fio).
     targets
         What to test, as in "characterize".
     parameters

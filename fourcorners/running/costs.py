@@ -226,7 +226,10 @@ def _writes_all_over(stream: Stream, capacity_bytes: int) -> bool:
 
 def _on_all(workload: Workload) -> Workload:
     """Some I/Os of the same kind, all over a drive."""
-    streams = [replace(stream, offset_bytes=0, span_bytes=None) for stream in workload.streams]
+    streams = [
+        replace(stream, offset_bytes=0, span_bytes=None, start_s=0.0, end_s=None)
+        for stream in workload.streams
+    ]
     return Workload(streams, duration_s=workload.duration_s, ios=_STEADY_IOS)
 
 
@@ -242,4 +245,7 @@ def _shortened(workload: Workload, capacity_bytes: int) -> Workload:
 
 def _moved(stream: Stream, capacity_bytes: int) -> Stream:
     span = min(stream.span_bytes or capacity_bytes, max(_TRIED_BYTES, 2 * stream.block_bytes))
-    return replace(stream, offset_bytes=0, span_bytes=min(span, capacity_bytes) // 4096 * 4096)
+    span = min(span, capacity_bytes) // 4096 * 4096
+    # At once, and in one piece: a trial is about how long I/Os take to compute.
+    plain = replace(stream, start_s=0.0, end_s=None, think_s=0.0, strided_zones=None)
+    return replace(plain, offset_bytes=0, span_bytes=span)

@@ -13,12 +13,13 @@ from fourcorners.suites.parameters import (
     SECONDS,
     SHARE,
     SIZE,
+    TIME,
     Kind,
     show_percent,
 )
 from fourcorners.suites.subject import Subject
 from fourcorners.wording import chosen_size
-from fourcorners.workload import CLOSED_LOOP, Stream, partly_random, strided
+from fourcorners.workload import CLOSED_LOOP, Stream, partly_random, strided, zoned
 
 
 def _boolean(value: Any) -> bool:
@@ -49,16 +50,80 @@ def _pattern(value: Any) -> str:
     kind, *numbers = str(value).split(":")
     if kind == "strided" and len(numbers) == 1:
         return strided(int(SIZE.read(numbers[0])))
-    wanted = {"sequential": 0, "random": 0, "zipf": 1, "hot-cold": 2, "partly-random": 1}
+    wanted = {
+        "sequential": 0,
+        "random": 0,
+        "permuted": 0,
+        "zipf": 1,
+        "pareto": 1,
+        "normal": 1,
+        "partly-random": 1,
+        "runs": 1,
+        "hot-cold": 2,
+    }
     try:
+        if kind == "zoned":
+            shares = [zone.split("/") for zone in numbers]
+            return zoned(*((_finite(accesses), _finite(data)) for accesses, data in shares))
         known = wanted.get(kind) == len([_finite(number) for number in numbers])
     except ValueError:
         known = False
     if not known:
         raise UserError(
-            "use sequential, random, zipf:EXPONENT, hot-cold:DATA:ACCESSES or strided:SIZE"
+            "use sequential, random, permuted, zipf:EXPONENT, pareto:SKEW, normal:WIDTH, "
+            "hot-cold:DATA:ACCESSES, zoned:ACCESSES/DATA:ACCESSES/DATA (percent), runs:IOS or "
+            "strided:SIZE"
         )
     return str(value)
+
+
+def _sizes(value: Any) -> str:
+    """``4 KiB/75:64 KiB/25`` in bytes, as a stream has it."""
+    try:
+        return ",".join(":".join(map(_size_share, part.split(":"))) for part in value.split(","))
+    except (AttributeError, ValueError):
+        raise UserError(
+            "write sizes and percent as in 4 KiB/75:64 KiB/25, a range as in 4 KiB-64 KiB/100, "
+            "those of writes after a comma"
+        ) from None
+
+
+def _size_share(text: str) -> str:
+    """Raises ``ValueError``, and :class:`UserError` for a size that is none."""
+    size, percent = text.split("/")
+    limits = [str(SIZE.read(limit.strip())) for limit in size.split("-")]
+    if len(limits) > 2:
+        raise ValueError
+    return f"{'-'.join(limits)}/{_finite(percent):g}"
+
+
+def _show_sizes(value: str) -> str:
+    def shown(text: str) -> str:
+        size, _, percent = text.partition("/")
+        return f"{' to '.join(chosen_size(int(one)) for one in size.split('-'))} {percent} %"
+
+    parts = [", ".join(map(shown, part.split(":"))) for part in value.split(",")]
+    return parts[0] if len(parts) == 1 else f"{parts[0]} of reads, {parts[1]} of writes"
+
+
+def _zones(value: Any) -> str:
+    try:
+        length, volume, gap = str(value).split(":")
+    except ValueError:
+        raise UserError(
+            "write the length of a zone, what is transferred in it and the gap to the next, as in "
+            "256 MiB:64 MiB:2 GiB"
+        ) from None
+    gap_bytes = 0 if gap.strip() == "0" else int(SIZE.read(gap))
+    return f"{SIZE.read(length)}:{SIZE.read(volume)}:{gap_bytes}"
+
+
+def _share_of_span(value: Any) -> int | float | str:
+    return EVERYTHING if value == EVERYTHING else _size_or_share(value)
+
+
+def _show_share_of_span(value: int | float | str) -> str:
+    return value if isinstance(value, str) else _show_size_or_share(value)
 
 
 def _arrival(value: Any) -> str:
@@ -73,6 +138,7 @@ def _arrival(value: Any) -> str:
     return str(value)
 
 
+EVERYTHING = "everything"
 _TEXT = {"type": "string"}
 SIZE_OR_SHARE = Kind(
     "a size or a share",
@@ -97,10 +163,27 @@ STREAM_KEYS: dict[str, Kind] = {
     "arrival": Kind("an arrival", _arrival, str, _TEXT),
     "flush-every": COUNT,
     "fua": BOOLEAN,
+    "sizes": Kind("sizes", _sizes, _show_sizes, _TEXT),
+    "separate-cursors": BOOLEAN,
+    "zones": Kind("zones", _zones, str, _TEXT),
+    "answer-batch": COUNT,
+    "think": TIME,
+    "think-every": COUNT,
+    "start": SECONDS,
+    "stop": SECONDS,
+    "amount-per-worker": Kind(
+        "a size, a share, or everything",
+        _share_of_span,
+        _show_share_of_span,
+        {"type": ["string", "number"]},
+    ),
+    "loops": COUNT,
+    "ios-per-worker": COUNT,
 }
 """What a stream's keys mean; :class:`fourcorners.Stream` has the same by longer names."""
 
-EVERYTHING = "everything"
+LIMITS = ("stop", "amount-per-worker", "ios-per-worker")
+"""Keys of which one ends a stream by itself."""
 
 
 def _amount(value: Any) -> int | str:
@@ -137,9 +220,16 @@ def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
     offset = _within(chosen.get("offset", 0), subject)
     room = max(subject.area_bytes - offset, 0)
     span = min(_within(chosen["span"], subject), room) if "span" in chosen else room
+    amount = chosen.get("amount-per-worker")
+    if amount is not None:
+        amount = (span if amount == EVERYTHING else _within(amount, subject)) * chosen.get(
+            "loops", 1
+        )
+        if "sizes" not in chosen:
+            amount -= amount % chosen["block"]
     return Stream(
         read_share=chosen["reads"],
-        block_bytes=chosen["block"],
+        block_bytes=_largest_bytes(chosen),
         pattern=chosen.get("pattern") or partly_random(chosen["random"]),
         offset_bytes=offset,
         span_bytes=span,
@@ -151,14 +241,42 @@ def stream_of(chosen: Mapping[str, Any], subject: Subject) -> Stream:
         content=chosen.get("content", "incompressible"),
         flush_every_writes=chosen.get("flush-every"),
         fua=chosen.get("fua", False),
+        sizes=chosen.get("sizes"),
+        separate_cursors=chosen.get("separate-cursors", False),
+        strided_zones=chosen.get("zones"),
+        answer_batch=chosen.get("answer-batch", 1),
+        think_s=chosen.get("think", 0.0),
+        think_every_ios=chosen.get("think-every", 1),
+        start_s=chosen.get("start", 0.0),
+        end_s=chosen.get("stop"),
+        ios_per_worker=chosen.get("ios-per-worker"),
+        bytes_per_worker=amount,
     )
+
+
+def _limits_of_sizes(chosen: Mapping[str, Any]) -> list[int]:
+    """The sizes that a stream's requests may have; of a range, its ends."""
+    if "sizes" not in chosen:
+        return [chosen["block"]]
+    entries = chosen["sizes"].replace(",", ":").split(":")
+    return [int(limit) for entry in entries for limit in entry.partition("/")[0].split("-")]
+
+
+def _largest_bytes(chosen: Mapping[str, Any]) -> int:
+    if "sizes" not in chosen:
+        return int(chosen["block"])
+    # A range ends at a multiple of its smaller end.
+    entries = [entry.partition("/")[0] for entry in chosen["sizes"].replace(",", ":").split(":")]
+    limits = [[int(limit) for limit in entry.split("-")] for entry in entries]
+    return max(limit[-1] - limit[-1] % limit[0] for limit in limits)
 
 
 def addressable(chosen: Mapping[str, Any], subject: Subject) -> bool:
     """Whether direct I/O can issue such requests on the target, and its span has room for one."""
-    sizes = [chosen[key] for key in ("block", "alignment", "misalignment") if key in chosen]
+    sizes = [chosen[key] for key in ("alignment", "misalignment") if key in chosen]
+    sizes += _limits_of_sizes(chosen)
     aligned = all(size % subject.request_alignment_bytes == 0 for size in sizes)
-    return aligned and chosen["block"] <= (stream_of(chosen, subject).span_bytes or 0)
+    return aligned and _largest_bytes(chosen) <= (stream_of(chosen, subject).span_bytes or 0)
 
 
 def _within(value: int | float, subject: Subject) -> int:

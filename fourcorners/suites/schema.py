@@ -3,7 +3,7 @@
 from typing import Any
 
 from fourcorners.manifest import CHART_KINDS
-from fourcorners.suites.access import STREAM_KEYS, WORKLOAD_KEYS
+from fourcorners.suites.access import LIMITS, STREAM_KEYS, WORKLOAD_KEYS
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.parameters import LOG_IOS, declared
 from fourcorners.suites.preparation import STEPS
@@ -16,7 +16,15 @@ _WORDS = {"type": "object", "additionalProperties": {"type": ["string", "number"
 def suite_schema() -> dict[str, Any]:
     """What ``fourcorners/schemas/suite.schema.json`` holds, which ``tools/schemas.py`` writes."""
     stream = {key: _one_or_many(kind.schema) for key, kind in STREAM_KEYS.items()}
-    needs = {"required": ["reads", "block"], "anyOf": [_has("pattern"), _has("random")]}
+    needs = {
+        "required": ["reads"],
+        "allOf": [
+            {"oneOf": [_has("block"), _has("sizes")]},
+            {"oneOf": [_has("pattern"), _has("random")]},
+        ],
+    }
+    ends = [_has(key) for key in LIMITS]
+    all_end = {"properties": {"stream": {"items": {"anyOf": ends}}}, **_has("stream")}
     limits = {key: dict(kind.schema) for key, kind in WORKLOAD_KEYS.items()}
     workload = {
         "type": "object",
@@ -40,7 +48,7 @@ def suite_schema() -> dict[str, Any]:
         },
         "additionalProperties": False,
         "allOf": [
-            {"anyOf": [_has("duration"), _has("amount")]},
+            {"anyOf": [_has("duration"), _has("amount"), *ends, all_end]},
             {"anyOf": [_has("stream"), needs]},
         ],
     }
@@ -76,6 +84,7 @@ def suite_schema() -> dict[str, Any]:
             "title": _TEXT,
             "purpose": _TEXT,
             "shown": _WORDS,
+            "needs": _TEXT,
             **steps,
             "phase": {"type": "array", "minItems": 1, "items": phase},
             "chart": {"type": "array", "items": chart},

@@ -51,6 +51,8 @@ class Measurement:
             for name in ("operation", "pattern", "block_bytes", "content")
         }
         point["operation"] = point["operation"] or "mixed"
+        if any(stream.sizes is not None for stream in streams):
+            point["block_bytes"] = None
         depth = _common(stream.queue_depth_per_worker for stream in streams)
         if depth is None or any(stream.arrival != CLOSED_LOOP for stream in streams):
             return {**point, "queue_depth": None, **self.axes}
@@ -64,7 +66,8 @@ class Measurement:
         limits = [] if workload.duration_s is None else [workload.duration_s]
         if workload.volume_bytes is not None:
             limits.append(workload.volume_bytes / WRITTEN_BYTES_PER_SECOND)
-        return workload.ramp_s + min(limits, default=0.0)
+        own = max(map(_own_duration_s, workload.streams))
+        return workload.ramp_s + min(limits, default=own)
 
     @property
     def written_bytes(self) -> float:
@@ -77,6 +80,9 @@ class Measurement:
         if workload.ios is not None:
             bytes_of_all = sum((1 - one.read_share) * one.block_bytes for one in streams)
             bounds.append(workload.ios * bytes_of_all / len(streams))
+        own = [_own_written_bytes(stream) for stream in streams]
+        if None not in own:
+            bounds.append(sum(one or 0.0 for one in own))
         if not bounds:
             return self._written_per_second * self.duration_s
         return self._written_per_second * workload.ramp_s + min(bounds)
@@ -91,6 +97,28 @@ class Measurement:
             kind = closed if stream.arrival == CLOSED_LOOP else opened
             kind.append((1 - stream.read_share) * rate)
         return min(sum(closed) / max(len(closed), 1) + sum(opened), WRITTEN_BYTES_PER_SECOND)
+
+
+def _own_duration_s(stream: Stream) -> float:
+    """Estimated time to the end of a stream by its own limits; 0 without any."""
+    limits = [] if stream.end_s is None else [stream.end_s]
+    if stream.bytes_per_worker is not None:
+        count = stream.bytes_per_worker * stream.workers
+        limits.append(stream.start_s + count / WRITTEN_BYTES_PER_SECOND)
+    if stream.ios_per_worker is not None:
+        limits.append(stream.start_s + stream.ios_per_worker * stream.workers / WRITES_PER_SECOND)
+    return min(limits, default=0.0)
+
+
+def _own_written_bytes(stream: Stream) -> float | None:
+    """What a stream writes at most by its own limits; ``None`` without any."""
+    bounds = [] if stream.read_share < 1 else [0.0]
+    if stream.bytes_per_worker is not None:
+        bounds.append(stream.bytes_per_worker * stream.workers * (1 - stream.read_share))
+    if stream.ios_per_worker is not None:
+        ios = stream.ios_per_worker * stream.workers * (1 - stream.read_share)
+        bounds.append(ios * stream.block_bytes)
+    return min(bounds, default=None)
 
 
 def _common(values: Iterable[Any]) -> Any:

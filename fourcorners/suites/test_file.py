@@ -4,7 +4,6 @@ docs/suites.md has the keys. A list in place of a value sweeps it: one measureme
 combination, the last key fastest.
 """
 
-import dataclasses
 import itertools
 import tomllib
 from collections import Counter
@@ -17,6 +16,7 @@ from fourcorners.errors import UserError
 from fourcorners.suites.access import (
     AXES,
     EVERYTHING,
+    LIMITS,
     STREAM_KEYS,
     WORKLOAD_KEYS,
     addressable,
@@ -25,43 +25,27 @@ from fourcorners.suites.access import (
 from fourcorners.suites.chart_tables import default_charts, read_charts, table_of
 from fourcorners.suites.common import listed
 from fourcorners.suites.definition import Definition, Plan
+from fourcorners.suites.file_parameters import FileParameters
 from fourcorners.suites.parameters import (
-    CONTENT,
-    COUNT,
-    LOG_IOS,
-    SECONDS,
     SHARE,
     SIZE,
     Kind,
-    declared,
-    many,
-    parameter,
     unknown,
 )
 from fourcorners.suites.preparation import StepAt, step
 from fourcorners.suites.subject import Subject
-from fourcorners.suites.terms import AREA, Names, Scope, Term, check_names, term_or_value
+from fourcorners.suites.terms import Names, Scope, Term, check_names, term_or_value
 from fourcorners.suites.test import Measurement, Phase
 from fourcorners.units import shortened
+from fourcorners.wording import chosen_size
 from fourcorners.workload import Workload
 
 _PREPARED = ("purge", "fill", "settle")
 _EACH_KEYS = {**STREAM_KEYS, "filled": SHARE}
 PHASE_KEYS = ("each", "prepare", "continues", "workload")
-TEST_KEYS = ("name", "title", "purpose", "shown", "prepare", "workload", "phase", "chart")
+TEST_KEYS = ("name", "title", "purpose", "shown", "needs", "prepare", "workload", "phase", "chart")
 TEXT_KEYS = ("name", "id", "label", "axes")
 _PROGRAM_KEYS = ("source", "does", "parameters")
-_PARAMETER_KINDS: dict[str, Kind] = {
-    "size": SIZE,
-    "span": SIZE,
-    "count": COUNT,
-    "share": SHARE,
-    "content": CONTENT,
-    "duration": SECONDS,
-    "kept I/Os": LOG_IOS,
-}
-
-
 _Point = tuple[str, Kind, Any]
 """A key that is swept, or a name of ``each``, its kind and its value."""
 
@@ -133,7 +117,7 @@ class _Workload:
         axes = dict(_axis(*point) for point in (points if self.id is None else swept))
         if self.id is None:
             axes["workload"] = self.name
-        streams = [stream_of(stream, scope.subject) for stream in chosen]
+        streams = [stream_of(self._in_time(stream), scope.subject) for stream in chosen]
         amount = scope.value(self.limits.get("amount"))
         if amount == EVERYTHING:
             block, span = streams[0].block_bytes, streams[0].span_bytes or 0
@@ -153,6 +137,13 @@ class _Workload:
             ),
             axes | {name: _axis_value(value, here) for name, value in self.axes.items()},
         )
+
+    def _in_time(self, stream: Mapping[str, Any]) -> dict[str, Any]:
+        """A stream that begins and ends as much earlier as durations are shorter."""
+        return {
+            key: value * self.scale if STREAM_KEYS[key].scaled else value
+            for key, value in stream.items()
+        }
 
     def _seconds(self, key: str, scope: Scope) -> float | None:
         """A parameter is scaled when it is read, a time that the file has, here."""
@@ -243,7 +234,7 @@ def _definition(
         raise UserError(
             f"{where}: name = {name!r}: give the test a name of letters, digits, -, _ and ."
         )
-    parameters = _Parameters.read(given.get("parameters", {}))
+    parameters = FileParameters.read(given.get("parameters", {}))
     phases = _phases(given, where, scale, parameters.names)
     workloads = [workload for phase in phases for workload in phase.workloads]
     for one, count in Counter(w.name for w in workloads if w.id is None).items():
@@ -252,8 +243,14 @@ def _definition(
     swept = list(dict.fromkeys(key for workload in workloads for key in workload.swept))
     shown = _table(given.get("shown", {}), where, "shown", parameters.names)
     charts = read_charts(given["chart"], where) if "chart" in given else default_charts(swept)
+    needs = _read(SIZE, "needs", given["needs"], where, {}) if "needs" in given else 0
 
     def plan(subject: Subject, chosen: Any, seed: int) -> Plan:
+        if subject.area_bytes < needs:
+            raise UserError(
+                f"{where}: {name} needs a target of {chosen_size(needs)}, and this one has "
+                f"{chosen_size(subject.area_bytes)}: use a larger one, or smaller sizes"
+            )
         scope = parameters.scope(subject, chosen)
         left_out: list[str] = []
         made = tuple(one for phase in phases for one in phase.phases(scope, seed, left_out))
@@ -281,49 +278,6 @@ def _definition(
         plan=plan,
         parameters=parameters.cls,
     )
-
-
-@dataclass(frozen=True)
-class _Parameters:
-    """What a test of the program lets people choose. ``limited`` spans end with the tested part;
-    those of ``past`` are for drives whose past matters, others are used whole."""
-
-    cls: type
-    kinds: Mapping[str, Kind]
-    limited: frozenset[str]
-    past: frozenset[str]
-
-    @classmethod
-    def read(cls, tables: Mapping[str, Mapping[str, Any]]) -> "_Parameters":
-        fields, kinds = [], {}
-        for name, table in tables.items():
-            word = table["is"]
-            one = kinds[name] = _PARAMETER_KINDS[word.removeprefix("list of ")]
-            kind = many(one) if word.startswith("list of ") else one
-            default = parameter(kind, kind.read(table["default"]), table["help"])
-            fields.append((name.replace("-", "_"), Any, default))
-        return cls(
-            dataclasses.make_dataclass("Parameters", fields, frozen=True),
-            kinds,
-            frozenset(name for name, table in tables.items() if table["is"] == "span"),
-            frozenset(name for name, table in tables.items() if table.get("if-past-matters")),
-        )
-
-    @property
-    def names(self) -> Names:
-        fields = declared(self.cls).items()
-        return {AREA: SIZE, **{name: field.metadata["kind"] for name, field in fields}}
-
-    def scope(self, subject: Subject, chosen: Any) -> Scope:
-        values: dict[str, tuple[Kind, Any]] = {}
-        for name, field in declared(self.cls).items():
-            value = getattr(chosen, field.name)
-            if name in self.past and not subject.keeps_state:
-                value = subject.area_bytes
-            elif name in self.limited:
-                value = subject.span_bytes(value)
-            values[name] = (self.kinds[name], value)
-        return Scope.of(subject, values)
 
 
 def _phases(given: Mapping[str, Any], where: str, scale: float, names: Names) -> tuple[_Phase, ...]:
@@ -385,8 +339,6 @@ def _workload(table: Any, where: str, number: int, scale: float, names: Names) -
             raise UserError(f"{where}: {unknown('key', key, keys)}")
         if key in WORKLOAD_KEYS:
             limits[key] = _read(WORKLOAD_KEYS[key], key, value, where, names)
-    if not {"duration", "amount"} & limits.keys():
-        raise UserError(f'{where}: duration is missing: say how long it runs, such as "30 s"')
     own = {key: value for key, value in table.items() if key in STREAM_KEYS}
     given = table.get("stream", [own])
     if "stream" in table and own:
@@ -400,6 +352,9 @@ def _workload(table: Any, where: str, number: int, scale: float, names: Names) -
         _stream(stream, where if stream is own else f"{where}, stream {n}", names)
         for n, stream in enumerate(given, start=1)
     ]
+    ends = all(any(key in stream for key in LIMITS) for stream in streams)
+    if not ends and not {"duration", "amount"} & limits.keys():
+        raise UserError(f'{where}: duration is missing: say how long it runs, such as "30 s"')
     here = {**names, **{key: STREAM_KEYS[key] for key in streams[0]}}
     id, label = (_template(table, key, where, here) for key in ("id", "label"))
     axes = _table(table.get("axes", {}), where, "axes", here)
@@ -422,11 +377,14 @@ def _stream(given: Any, where: str, names: Names) -> dict[str, Any]:
         if key not in STREAM_KEYS:
             raise UserError(f"{where}: {unknown('key', key, list(STREAM_KEYS))}")
     for key in ("reads", "block", "pattern"):
-        if key not in given and not (key == "pattern" and "random" in given):
+        other = {"pattern": "random", "block": "sizes"}.get(key)
+        if key not in given and other not in given:
             example = {"reads": '"70 %"', "block": '"4 KiB"', "pattern": '"random"'}[key]
             raise UserError(f"{where}: {key} is missing: write, for example, {key} = {example}")
     if "random" in given and "pattern" in given:
         raise UserError(f"{where}: random and pattern exclude each other: leave out one of them")
+    if "sizes" in given and "block" in given:
+        raise UserError(f"{where}: sizes and block exclude each other: leave out one of them")
     return {
         key: _options(kind, key, given[key], where, names)
         for key, kind in STREAM_KEYS.items()

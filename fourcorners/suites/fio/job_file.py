@@ -1,0 +1,124 @@
+"""fio's job files as text: sections and their options, as fio's parser reads them ("fio HOWTO",
+section Job file format)."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fourcorners.errors import UserError
+from fourcorners.input_files import text_of
+from fourcorners.units import shortened
+
+INCLUDES_MAX = 16
+"""How deep a file may include others: fio's own limit."""
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_WORDS = re.compile(r"\$(pagesize|mb_memory|ncpus)\b")
+
+
+@dataclass(frozen=True)
+class FioSection:
+    """A job: its options by name, its global ones among them, each as the file has it."""
+
+    name: str
+    options: Mapping[str, str]
+    where: str
+
+
+def sections_of(path: Path) -> tuple[str, list[FioSection]]:
+    """The text of a job file with what it includes, and its jobs; raises :class:`UserError`."""
+    lines = list(_lines(path, 0))
+    return "\n".join(text for _, _, text in lines), _sections(lines)
+
+
+_Line = tuple[str, int, str]
+"""The file, the number of the line in it, and its text."""
+
+
+def _lines(path: Path, depth: int) -> Iterator[_Line]:
+    if depth > INCLUDES_MAX:
+        raise UserError(f"{path}: files include one another more than {INCLUDES_MAX} deep")
+    for number, text in enumerate(text_of(path, "the job file").splitlines(), start=1):
+        # Both signs end a line, wherever they stand.
+        bare = re.split("[;#]", text, maxsplit=1)[0].strip()
+        word, _, included = bare.partition(" ")
+        if word == "include" and included.strip() and "=" not in bare:
+            yield from _lines(path.parent / included.strip(), depth + 1)
+        elif bare:
+            yield str(path), number, bare
+
+
+def _sections(lines: list[_Line]) -> list[FioSection]:
+    common: dict[str, str] = {}
+    found: list[FioSection] = []
+    own: dict[str, str] | None = None
+    for path, number, text in lines:
+        where = f"{path}, line {number}"
+        if text.startswith("["):
+            name = text[1:].partition("]")[0].strip()
+            if "]" not in text or not name:
+                raise UserError(f'{where}: "{shortened(text)}": write a section as [name]')
+            own = common if name.lower() == "global" else dict(common)
+            if own is not common:
+                found.append(FioSection(name, own, where))
+            continue
+        if own is None:
+            raise UserError(f"{where}: options stand before the first [section]")
+        key, sign, value = text.partition("=")
+        own[_name(key)] = _expanded(value.strip(), where) if sign else "1"
+    if not found:
+        raise UserError(
+            f"{lines[0][0] if lines else 'the job file'}: there is no job: write one as [name]"
+        )
+    return found
+
+
+def _name(key: str) -> str:
+    name = key.strip().lower()
+    return ALIASES.get(name, name)
+
+
+def _expanded(value: str, where: str) -> str:
+    """The value with variables of the environment, and fio's words for the machine."""
+
+    def variable(match: re.Match[str]) -> str:
+        if match[1] not in os.environ:
+            raise UserError(f"{where}: ${{{match[1]}}} is not set: set it in the environment")
+        return os.environ[match[1]]
+
+    def word(match: re.Match[str]) -> str:
+        page = os.sysconf("SC_PAGE_SIZE")
+        memory = page * os.sysconf("SC_PHYS_PAGES") // 2**20
+        values = {"pagesize": page, "mb_memory": memory, "ncpus": os.cpu_count() or 1}
+        return str(values[match[1]])
+
+    return _WORDS.sub(word, _VARIABLE.sub(variable, value))
+
+
+ALIASES = {
+    "blocksize": "bs",
+    "blockalign": "ba",
+    "blocksize_range": "bsrange",
+    "readwrite": "rw",
+    "timeout": "runtime",
+    "ratemin": "rate_min",
+    "io_limit": "io_size",
+    "iodepth_batch": "iodepth_batch_submit",
+    "iodepth_batch_complete": "iodepth_batch_complete_min",
+    "wait_for_previous": "stonewall",
+    "blocksize_unaligned": "bs_unaligned",
+    "zone_size": "zonesize",
+    "zone_range": "zonerange",
+    "zone_skip": "zoneskip",
+    "nr_files": "nrfiles",
+    "iomem": "mem",
+    "ss": "steadystate",
+    "ss_dur": "steadystate_duration",
+    "ss_ramp": "steadystate_ramp_time",
+    "threads": "thread",
+    "fill_fs": "fill_device",
+    "invalidate_cache": "invalidate",
+}
+"""Other names that fio knows options by."""

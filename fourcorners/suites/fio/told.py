@@ -1,0 +1,124 @@
+"""The options of one job of fio's, and what most others depend on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from fourcorners.errors import UserError
+from fourcorners.suites.fio import options
+from fourcorners.suites.fio.job_file import FioSection
+from fourcorners.suites.fio.quantities import amount, by_direction, number, whole
+from fourcorners.suites.parameters import unknown
+
+_T = TypeVar("_T")
+Extent = int | float
+"""Bytes, or as a float a share of the target."""
+
+_DIRECTIONS = {
+    **dict.fromkeys(("read", "randread"), 1.0),
+    **dict.fromkeys(("write", "randwrite"), 0.0),
+    **dict.fromkeys(("rw", "readwrite", "randrw"), None),
+}
+
+
+@dataclass(frozen=True)
+class ToldOptions:
+    """The options of a job, as text and read; raises :class:`UserError` with the section and option
+    that is wrong.
+
+    ``read_as`` says where an option means here what it does not say.
+    """
+
+    section: FioSection
+    read_as: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuses what cannot be honoured."""
+        for key, text in self.told.items():
+            if key in options.REFUSED and text not in ("0", "none", "false"):
+                if key == "nrfiles" and text == "1":
+                    continue
+                raise self.error(f"{key}={text} is refused: {options.REFUSED[key]}")
+            if key not in (*options.RUN, *options.PASSED_OVER, *options.REFUSED):
+                known = [*options.RUN, *options.PASSED_OVER]
+                raise self.error(unknown("option of fio's", key, known))
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """The options as text."""
+        return self.section.options
+
+    @property
+    def passed_over(self) -> list[str]:
+        """Options that have no meaning here, as the file has them."""
+        return [f"{key}={text}" for key, text in self.told.items() if key in options.PASSED_OVER]
+
+    def error(self, text: str) -> UserError:
+        """What to raise about the job."""
+        return UserError(f"{self.section.where}, [{self.section.name}]: {text}")
+
+    def of(self, key: str, read: Callable[[str], _T], default: _T) -> _T:
+        """An option as ``read`` reads it."""
+        text = self.told.get(key, "")
+        if not text:
+            return default
+        try:
+            return read(text)
+        except UserError as error:
+            raise self.error(f"{key}: {error}") from None
+
+    def bytes_of(self, key: str) -> int | None:
+        """A size; ``None`` where it is not told."""
+        return self.of(key, lambda text: amount(text, self.power_base), None)
+
+    def extent_of(self, key: str) -> Extent | None:
+        """A size, or a share of the target."""
+        if self.told.get(key, "").endswith("%"):
+            return self.of(key, lambda text: number(text, 100) / 100, None)
+        return self.bytes_of(key)
+
+    @cached_property
+    def power_base(self) -> int:
+        """What a prefix such as k is a power of: fio's ``kb_base``."""
+        base = self.of("kb_base", whole, 1024)
+        if base not in (1000, 1024):
+            raise self.error(f"kb_base={base}: use 1000 or 1024")
+        return base
+
+    @cached_property
+    def direction(self) -> str:
+        """fio's ``rw``, without what follows a colon."""
+        found = self.told.get("rw", "read").partition(":")[0]
+        if found not in _DIRECTIONS:
+            raise self.error(
+                f"rw={found} is refused: use read, write, rw, randread, randwrite or randrw"
+            )
+        return found
+
+    @property
+    def is_random(self) -> bool:
+        """Whether addresses are random but for what ``percentage_random`` says."""
+        return self.direction.startswith("rand")
+
+    @cached_property
+    def read_share(self) -> float:
+        """Share of reads."""
+        pure = _DIRECTIONS[self.direction]
+        if pure is not None:
+            return pure
+        if "rwmixread" in self.told or "rwmixwrite" not in self.told:
+            return self.of("rwmixread", lambda text: number(text, 100), 50.0) / 100
+        return 1 - self.of("rwmixwrite", lambda text: number(text, 100), 50.0) / 100
+
+    def one_of(self, key: str, default: str = "") -> str:
+        """The part of an option that counts for a job that only reads or only writes; raises
+        :class:`UserError` where both count and differ."""
+        reads, writes = by_direction(self.told.get(key, default))
+        if self.read_share == 1:
+            return reads or default
+        if self.read_share == 0:
+            return writes or default
+        if (reads or default) != (writes or default):
+            raise self.error(f"{key}: reads and writes of one job cannot differ in it here")
+        return reads or default
