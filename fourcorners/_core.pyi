@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "Disturbance",
     "ForeignDrive",
     "RawIoLog",
     "RawLatencies",
@@ -26,6 +27,21 @@ _Array = npt.NDArray[np.uint64]
 
 def check_workload(workload_json: str, capacity_bytes: int) -> None:
     """Raises ``ValueError``, in words for the user, for what no target of that capacity runs."""
+
+@final
+class Disturbance:
+    """What a real system does to measurements of a target in virtual time, from run to run."""
+
+    def __new__(
+        cls,
+        seed: int,
+        *,
+        spread: float = ...,
+        drift: float = ...,
+        outlier_share: float = ...,
+        load_share: float = ...,
+        overhead_ns: int = ...,
+    ) -> Disturbance: ...
 
 @final
 class RawLatencies:
@@ -163,6 +179,7 @@ class ForeignDrive:
         workload_json: str,
         watch: Callable[[int, int, int, int], bool] | None = None,
         verification: Verification | None = None,
+        disturbance: Disturbance | None = None,
     ) -> RawRecording: ...
     def idle(self, idle_ns: int) -> None: ...
     def purge(self) -> None: ...
@@ -254,9 +271,10 @@ class SimulatedDrive:
         workload_json: str,
         watch: Callable[[int, int, int, int], bool] | None = None,
         verification: Verification | None = None,
+        disturbance: Disturbance | None = None,
     ) -> RawRecording:
         """Runs a workload; ``watch(elapsed_ns, ios, bytes, latency_sum_ns)`` returns False to
-        stop early."""
+        stop early. A run that verifies is not disturbed."""
 
     def idle(self, idle_ns: int) -> None: ...
     def purge(self) -> None: ...

@@ -1,5 +1,6 @@
 //! Drives that other programs simulate, for Python.
 
+use crate::disturbance::{Disturbance, execute_disturbed};
 use crate::raw_recording::RawRecording;
 use crate::verification::Verification;
 use crate::watch::run_watched;
@@ -80,19 +81,24 @@ impl ForeignDrive {
         &self.drive.identity().truths
     }
 
-    #[pyo3(signature = (workload_json, watch=None, verification=None))]
+    #[pyo3(signature = (workload_json, watch=None, verification=None, disturbance=None))]
     fn run(
         &mut self,
         py: Python<'_>,
         workload_json: &str,
         watch: Option<&Bound<'_, PyAny>>,
         verification: Option<&Bound<'_, Verification>>,
+        disturbance: Option<&Bound<'_, Disturbance>>,
     ) -> PyResult<RawRecording> {
         let workload = Workload::from_json(workload_json).map_err(value_error)?;
         let drive = &mut self.drive;
         let memory = &mut self.memory;
         let verification = verification.map(Bound::get);
+        let disturbance = disturbance.map(|one| one.get().shared());
         let recording = run_watched(py, watch, move |progress| {
+            if let (Some(disturbance), None) = (disturbance, verification) {
+                return execute_disturbed(&workload, drive, &disturbance, progress);
+            }
             let Some(Verification { ledger, damages, .. }) = verification else {
                 return execute(&workload, drive, progress);
             };

@@ -6,6 +6,7 @@
 
 #![expect(unnameable_types, reason = "Python names them")]
 
+mod disturbance;
 mod foreign;
 mod raw_recording;
 mod real;
@@ -53,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tell_of_panics_when_debugging();
     module.add_function(wrap_pyfunction!(check_workload, module)?)?;
     module.add_function(wrap_pyfunction!(foreign::foreign_conformance, module)?)?;
+    module.add_class::<disturbance::Disturbance>()?;
     module.add_class::<foreign::ForeignDrive>()?;
     module.add_class::<raw_recording::RawIoLog>()?;
     module.add_class::<raw_recording::RawLatencies>()?;

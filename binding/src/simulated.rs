@@ -1,5 +1,6 @@
 //! Simulated drives for Python.
 
+use crate::disturbance::{Disturbance, execute_disturbed};
 use crate::raw_recording::RawRecording;
 use crate::value_error;
 use crate::verification::Verification;
@@ -70,19 +71,26 @@ impl SimulatedDrive {
         self.drive.capacity_bytes()
     }
 
-    #[pyo3(signature = (workload_json, watch=None, verification=None))]
+    #[pyo3(signature = (workload_json, watch=None, verification=None, disturbance=None))]
     fn run(
         &mut self,
         py: Python<'_>,
         workload_json: &str,
         watch: Option<&Bound<'_, PyAny>>,
         verification: Option<&Bound<'_, Verification>>,
+        disturbance: Option<&Bound<'_, Disturbance>>,
     ) -> PyResult<RawRecording> {
         let workload = Workload::from_json(workload_json).map_err(value_error)?;
         let model = &mut self.drive.model;
         let memory = &mut self.memory;
         let verification = verification.map(Bound::get);
+        let disturbance = disturbance.map(|one| one.get().shared());
         let recording = run_watched(py, watch, move |progress| {
+            if let (Some(disturbance), None) = (disturbance, verification) {
+                return with_model!(model, drive => {
+                    execute_disturbed(&workload, drive.as_mut(), &disturbance, progress)
+                });
+            }
             let Some(Verification { ledger, damages, .. }) = verification else {
                 return with_model!(model, drive => execute(&workload, drive.as_mut(), progress));
             };

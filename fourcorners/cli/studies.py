@@ -95,6 +95,7 @@ def arena_series(
         "arena explain --catalog",
         "arena explain --foreign --drives 14",
         "arena explain --target exec:./mysim",
+        "arena explain --noise 0.05 --drives 7",
     ),
 )
 def arena_explain(
@@ -104,6 +105,7 @@ def arena_explain(
     foreign: Flag = False,
     specimens: Path | None = None,
     target: Repeated = (),
+    noise: float = 0.0,
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
@@ -125,8 +127,12 @@ def arena_explain(
     target
         A program instead that simulates a drive and says what is true of it: exec:COMMAND.
         Repeatable.
+    noise
+        What a real system adds: service times spread by this share of their mean (up to 0.2), and
+        drift, outliers, other load and the host's time are as strong.
     write
-        Folder to write explain-arena.md to, or explain-catalog.md, or explain-foreign.md.
+        Folder to write explain-arena.md to, explain-catalog.md, explain-foreign.md, or
+        explain-noise.md with noise.
     """
     from fourcorners.cli.output import tell
     from fourcorners_validation.arena import studies
@@ -139,6 +145,7 @@ def arena_explain(
             foreign=foreign,
             specimens=specimens,
             target=target,
+            noise=noise,
             seed=seed,
             jobs=jobs,
             write=write,

@@ -10,6 +10,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ class ForeignTarget(Target):
     request_alignment_bytes = 512
     read_only_reason = None
     needs_fill = False
+    disturbance: "_core.Disturbance | None" = None
+    """What a contest adds to the drive's own times."""
 
     def __init__(self, locator: str, seed: int, silence_s: float | None = None) -> None:
         """Starts the program; raises :class:`UserError` for one that is no drive.
@@ -69,7 +72,10 @@ class ForeignTarget(Target):
         *,
         verification: "_core.Verification | None" = None,
     ) -> Recording:
-        return run_on_core(self._core, workload, watch, verification, simulated=True)
+        run = self._core.run
+        if self.disturbance is not None:
+            run = partial(run, disturbance=self.disturbance)
+        return run_on_core(run, workload, watch, verification, simulated=True)
 
     def purge(self) -> None:
         if self._core.can_purge:

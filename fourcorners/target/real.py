@@ -90,7 +90,7 @@ class RealTarget(Target):
         *,
         verification: "_core.Verification | None" = None,
     ) -> Recording:
-        return run_on_core(self._held, workload, watch, verification, simulated=False)
+        return run_on_core(self._held.run, workload, watch, verification, simulated=False)
 
     def purge(self) -> None:
         if self.no_purge_reason is not None:

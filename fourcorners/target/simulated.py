@@ -46,6 +46,8 @@ class SimulatedTarget(Target):
     read_only_reason = None
     needs_fill = False
     no_state_reason = None
+    disturbance: "_core.Disturbance | None" = None
+    """What a contest adds to the drive's own times."""
 
     def __init__(
         self, locator: str, drive: catalog.DriveFile, settings: Mapping[str, str], seed: int
@@ -78,7 +80,10 @@ class SimulatedTarget(Target):
         *,
         verification: "_core.Verification | None" = None,
     ) -> Recording:
-        return run_on_core(self._core, workload, watch, verification, simulated=True)
+        run = self._core.run
+        if self.disturbance is not None:
+            run = partial(run, disturbance=self.disturbance)
+        return run_on_core(run, workload, watch, verification, simulated=True)
 
     def purge(self) -> None:
         self._core.purge()

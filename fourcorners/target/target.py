@@ -23,6 +23,12 @@ IDLE_S_MAX = 1e6
 Watch = Callable[[float, int, int, float], bool]
 """Called some ten times a second with elapsed seconds, I/Os and bytes; ``False`` stops early."""
 
+RunOnCore = Callable[
+    [str, Callable[[int, int, int, int], bool] | None, "_core.Verification | None"],
+    "_core.RawRecording",
+]
+"""``run`` of the compiled half of a target."""
+
 # The generators are seeded with 64 bits.
 SEED_MAX = 2**64 - 1
 
@@ -221,7 +227,7 @@ def io_limit_ns(io_limit_s: float | None) -> dict[str, int]:
 
 
 def run_on_core(
-    core: "_core.SimulatedDrive | _core.RealTarget | _core.ForeignDrive",
+    run: RunOnCore,
     workload: Workload,
     watch: Watch | None,
     verification: "_core.Verification | None",
@@ -237,7 +243,7 @@ def run_on_core(
             return watch(elapsed_ns * NS, ios, count, latency_sum_ns * NS)
 
     try:
-        raw = core.run(workload.to_json(), seen, verification)
+        raw = run(workload.to_json(), seen, verification)
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
     return from_raw(raw, simulated=simulated)

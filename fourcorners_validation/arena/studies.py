@@ -15,6 +15,7 @@ from fourcorners_validation.arena.explain import contest as probing
 from fourcorners_validation.arena.explain import document as probing_document
 from fourcorners_validation.arena.explain import foreign_document, side_by_side
 from fourcorners_validation.arena.explain.goals import FOREIGN
+from fourcorners_validation.arena.explain.noise import check_noise
 from fourcorners_validation.arena.explain.program import check_program, run_foreign, run_program
 from fourcorners_validation.arena.explain.specimens import SOURCES, compile_specimens
 from fourcorners_validation.arena.explain.truths import TRUTHS
@@ -288,6 +289,22 @@ class ForeignStudy(ProbingStudy):
         return foreign_document.render_foreign(self.scores, self.drives, seed=self.seed)
 
 
+@dataclass(frozen=True)
+class NoiseStudy(ProbingStudy):
+    """The same of hidden drives with noise."""
+
+    noise: float
+
+    def _results(self) -> list[str]:
+        return probing_document.false_claims(TRUTHS, self.drives) or [_NOTHING_WRONG]
+
+    def markdown(self) -> str:
+        """The study as a document."""
+        return probing_document.render_noise(
+            self.scores, TRUTHS, self.drives, seed=self.seed, noise=self.noise
+        )
+
+
 def arena_explain(
     *,
     drives: int | None = None,
@@ -295,6 +312,7 @@ def arena_explain(
     foreign: bool = False,
     specimens: str | Path | None = None,
     target: Sequence[str] = (),
+    noise: float = 0.0,
     seed: int = 1,
     jobs: int = 2,
     write: str | Path | None = None,
@@ -310,35 +328,44 @@ def arena_explain(
         specimens: the folder of their sources, by default ``tests/specimens`` of the clone.
         target: instead programs that simulate drives and say what is true of them
             (``exec:COMMAND``).
+        noise: what a real system adds, up to 0.2: service times spread by this share of their mean,
+            and other disturbances are as strong (``fourcorners_validation.arena.explain.noise``).
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
-        write: a folder to write ``explain-arena.md`` to, or ``explain-catalog.md``, or
-            ``explain-foreign.md``.
+        write: a folder to write ``explain-arena.md`` to, or ``explain-catalog.md``,
+            ``explain-foreign.md``, or ``explain-noise.md`` of drawn drives with noise.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
-    Raises :class:`UserError` for a folder that cannot be written to, for programs that are no
-    drives or say nothing that can be graded, and for foreign drives that cannot be compiled.
+    Raises :class:`UserError` for a folder that cannot be written to, for noise beyond reason, for
+    programs that are no drives or say nothing that can be graded, and for foreign drives that
+    cannot be compiled.
     """
     if sum((drives is not None and not foreign, catalog, foreign, bool(target))) > 1:
         raise UserError("use one of --drives, --catalog, --foreign and --target")
     if specimens is not None and not foreign:
         raise UserError("--specimens is the folder of the drives of --foreign: name both")
+    check_noise(noise)
+    if noise and (catalog or foreign) and write is not None:
+        raise UserError("--write with --noise is for drawn drives: leave out the other option")
     if target:
-        return _of_programs(target, seed, jobs, write, tell)
+        return _of_programs(target, noise, seed, jobs, write, tell)
     name = probing_document.CATALOG_NAME if catalog else probing_document.NAME
-    to = outputs(write, [foreign_document.NAME if foreign else name], replace)
+    drawn = probing_document.NOISE_NAME if noise else name
+    to = outputs(write, [foreign_document.NAME if foreign else drawn], replace)
     if foreign:
         with tempfile.TemporaryDirectory() as programs:
             compile_specimens(Path(specimens or SOURCES), Path(programs))
-            one: _ProbeOne = partial(run_foreign, programs)
+            one: _ProbeOne = partial(run_foreign, programs, noise=noise)
             probed = _drawn(one, False, drives or _FOREIGN_PROBED, seed, jobs, tell)
     else:
-        one = probing.run_known if catalog else probing.run_drive
+        one = partial(probing.run_known if catalog else probing.run_drive, noise=noise)
         probed = _drawn(one, catalog, drives or _DRIVES_PROBED, seed, jobs, tell)
     scores, found = _scored(probed), tuple(probed)
     if catalog:
         study: ProbingStudy = KnownStudy(seed, scores, found, tuple(names()))
+    elif noise and not foreign:
+        study = NoiseStudy(seed, scores, found, noise)
     else:
         study = (ForeignStudy if foreign else ProbingStudy)(seed, scores, found)
     return write_documents(study, [study.markdown], to)
@@ -349,6 +376,7 @@ _ProbeOne = Callable[[int, int], probing.ProbedDrive]
 
 def _of_programs(
     target: Sequence[str],
+    noise: float,
     seed: int,
     jobs: int,
     write: str | Path | None,
@@ -358,7 +386,7 @@ def _of_programs(
         raise UserError("--write is for drives that are here: leave it out with --target")
     for locator in target:
         check_program(locator)
-    one_of = partial(run_program, tuple(target))
+    one_of = partial(run_program, tuple(target), noise=noise)
     with workers(jobs) as executor:
         found = run_all(
             executor, one_of, count=len(target), seed=seed, progress=_counting(tell, "drives")

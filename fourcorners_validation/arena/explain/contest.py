@@ -11,6 +11,7 @@ from fourcorners.finding import RESOLUTION, Finding
 from fourcorners.store import Run
 from fourcorners_validation.arena.explain.drives import Hidden, draw
 from fourcorners_validation.arena.explain.known import known
+from fourcorners_validation.arena.explain.noise import as_seen
 from fourcorners_validation.arena.explain.truths import TRUTHS, Truth, true_of
 from fourcorners_validation.arena.frame import measured
 from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
@@ -80,19 +81,19 @@ class FindingScore:
     """Share of the drives without the thing in which it was found nevertheless."""
 
 
-def run_drive(seed: int, index: int) -> ProbedDrive:
+def run_drive(seed: int, index: int, *, noise: float = 0.0) -> ProbedDrive:
     """Probes one hidden drive, from which the probes get only what any drive shows."""
-    return _probed(draw(seed, index), index)
+    return _probed(draw(seed, index), index, noise)
 
 
-def run_known(seed: int, index: int) -> ProbedDrive:
+def run_known(seed: int, index: int, *, noise: float = 0.0) -> ProbedDrive:
     """Probes one drive of the catalog."""
-    return _probed(known(index, seed), index)
+    return _probed(known(index, seed), index, noise)
 
 
-def _probed(hidden: Hidden, index: int) -> ProbedDrive:
-    with measured(hidden, SUITE) as (probed, _):
-        return graded(index, hidden.kind, probed, true_of(hidden))
+def _probed(hidden: Hidden, index: int, noise: float) -> ProbedDrive:
+    with measured(hidden, SUITE, noise=noise) as (probed, _):
+        return graded(index, hidden.kind, probed, as_seen(true_of(hidden), noise))
 
 
 def graded(index: int, kind: str, probed: Run, true: Mapping[str, float]) -> ProbedDrive:

@@ -15,6 +15,7 @@ from fourcorners.target.foreign import ForeignTarget, is_foreign
 from fourcorners.target.open import open_target
 from fourcorners_validation.arena.explain.contest import ProbedDrive, graded
 from fourcorners_validation.arena.explain.foreign import draw_foreign
+from fourcorners_validation.arena.explain.noise import as_seen, disturbance
 from fourcorners_validation.arena.explain.truths import KINDS_TOLD, TRUTHS
 
 
@@ -24,30 +25,33 @@ def check_program(locator: str) -> None:
         raise UserError(f"--target {locator}: use exec:COMMAND, a program that is a drive")
 
 
-def run_program(locators: Sequence[str], seed: int, index: int) -> ProbedDrive:
+def run_program(
+    locators: Sequence[str], seed: int, index: int, *, noise: float = 0.0
+) -> ProbedDrive:
     """Probes the drive of one program, which gets the same requests as from any user.
 
     Raises :class:`UserError` for a program that is no drive, or says no truths, or none that a
     finding is about.
     """
-    return _probed(locators[index], seed, index)
+    return _probed(locators[index], seed, index, noise)
 
 
-def run_foreign(programs: str, seed: int, index: int) -> ProbedDrive:
+def run_foreign(programs: str, seed: int, index: int, *, noise: float = 0.0) -> ProbedDrive:
     """Probes one drawn foreign drive, of the compiled specimens in a folder."""
     foreign = draw_foreign(seed, index)
     locator = "exec:" + shlex.join([str(Path(programs) / foreign.specimen), *foreign.words])
-    probed = _probed(locator, foreign.seed, index)
+    probed = _probed(locator, foreign.seed, index, noise)
     return replace(probed, kind=foreign.specimen)
 
 
-def _probed(locator: str, seed: int, index: int) -> ProbedDrive:
+def _probed(locator: str, seed: int, index: int, noise: float) -> ProbedDrive:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_target(locator, seed=seed) as target,
     ):
         assert isinstance(target, ForeignTarget)
-        true = true_of_program(target.locator, target.truths)
+        target.disturbance = disturbance(noise, seed)
+        true = as_seen(true_of_program(target.locator, target.truths), noise)
         check_size(target.name, Subject.of(target))
         made = run(SUITE, target, seed=seed, out=folder)
         return graded(index, target.name, made, true)
