@@ -1,13 +1,12 @@
 //! The WD6400AAKS of the catalog against what was published about it (steve8's
 //! blog, 2008-07-25), and the disk model against closed forms.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_sim::Specification;
 use fourcorners_workload::Operation::{Read, Write};
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
 
 const UNCACHED: [(&str, &str); 1] = [("cache.write_back", "false")];
 

@@ -1,10 +1,9 @@
 //! Energy in closed form.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, SECOND_NS, assert_within, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, SECOND_NS, assert_within, run, workload};
 
 /// A drive with the given power of each part, in mW; the others draw nothing.
 fn drawing(parts: &[(&str, u32)]) -> SimulatedDrive {

@@ -1,11 +1,9 @@
 //! docs/drive-files.md lists the sections and parameters that are read, all of
 //! them and no others.
 
-mod support;
-
+use crate::support::{drive_file, log_block_file};
 use fourcorners_sim::SimulatedDrive;
 use std::collections::BTreeMap;
-use support::{drive_file, log_block_file};
 
 /// Names of parameters by section, by kind.
 type Lists = BTreeMap<String, BTreeMap<String, Vec<String>>>;

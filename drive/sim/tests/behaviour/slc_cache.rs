@@ -1,10 +1,9 @@
 //! The SLC cache in closed form: how fast, how much, and what comes after.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, MIB, SECOND_NS, assert_within, run, workload};
 
 /// One die with rows of 16 KiB, 1.3 ms programs, 0.2 ms in SLC mode, 75 us
 /// reads, and 1 GiB for the user; transfers take no time to speak of.

@@ -1,10 +1,9 @@
 //! A drive whose blocks wear out, as its host sees it.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, counter, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, counter, run, workload};
 
 /// A drive of 256 MiB whose blocks endure `erases`.
 fn short_lived(erases: u32) -> SimulatedDrive {

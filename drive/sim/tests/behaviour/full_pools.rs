@@ -1,11 +1,10 @@
 //! Pools with hardly any room to spare: the collector frees what there is to
 //! free, and comes to an end.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, counter, fill, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Content, Operation, Pattern, Stream, Workload};
-use support::{KIB, counter, fill, run, workload};
 
 const COMPRESSION: &str = "\n[compression]\nsmallest = { value = 0.25, source = \"t\" }\n";
 

@@ -1,12 +1,11 @@
 //! Read cache and map cache against closed forms: hit ratios and what a miss
 //! costs.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, run, workload};
 use fourcorners_recording::Recording;
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, MIB, SECOND_NS, assert_within, run, workload};
 
 /// The Vector with more sections.
 fn vector(more: &str) -> SimulatedDrive {

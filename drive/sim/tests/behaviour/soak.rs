@@ -1,9 +1,7 @@
 //! Ten seconds of the soak: other seeds, and as long as one likes, with
 //! `cargo bench -p fourcorners-sim --bench soak`.
 
-mod support;
-
-use support::soak::soak;
+use crate::support::soak::soak;
 
 #[test]
 fn random_drives_hold_under_random_workloads() {

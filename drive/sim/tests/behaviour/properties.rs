@@ -1,14 +1,13 @@
 //! What holds for any drive under any workload.
 
-mod support;
-
+use crate::support;
+use crate::support::arrays::array_of;
+use crate::support::soak::{Dice, random_page_mapped};
+use crate::support::{SECOND_NS, drive, drive_of, log_block_file};
 use fourcorners_sim::{SimulatedDrive, with_model};
 use fourcorners_target::{Completion, Target};
 use fourcorners_workload::{Content, Operation, Request};
 use proptest::prelude::*;
-use support::arrays::array_of;
-use support::soak::{Dice, random_page_mapped};
-use support::{SECOND_NS, drive, drive_of, log_block_file};
 
 /// One command and how long the host waits after it, in microseconds; without
 /// a wait the next one follows at the same time.

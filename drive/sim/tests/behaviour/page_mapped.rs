@@ -1,13 +1,12 @@
 //! Page-mapped SSDs: times in closed form, queueing over dies, and the
 //! catalog's drives against what was published about them.
 
-mod support;
-
-use fourcorners_sim::SimulatedDrive;
-use fourcorners_workload::{Content, Operation, Pattern};
-use support::{
+use crate::support;
+use crate::support::{
     GB, KIB, MIB, SECOND_NS, assert_within, counter, drive, fill_8_gb, only_dies, run, workload,
 };
+use fourcorners_sim::SimulatedDrive;
+use fourcorners_workload::{Content, Operation, Pattern};
 
 /// Share of a SATA link's rate that is left for data.
 const FRAMED: f64 = 8192.0 / (8192.0 + 600.0);

@@ -1,11 +1,10 @@
 //! Today's classes of NVMe drives in the catalog: what a user would recognise.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, SECOND_NS, drive, run, workload};
 use fourcorners_recording::Recording;
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, SECOND_NS, drive, run, workload};
 
 const GB: u64 = 1_000_000_000;
 const QLC: &str = "class-qlc-nvme-dramless-1tb";

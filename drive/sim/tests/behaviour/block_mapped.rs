@@ -1,11 +1,9 @@
 //! The OCZ Core of the catalog against what was published about it
 //! (steve8's blog, 2008-07-25).
 
-mod support;
-
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, drive, fill, random_iops, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, MIB, SECOND_NS, assert_within, drive, fill, random_iops, run, workload};
 
 const CLUSTER: u64 = 4 * MIB;
 

@@ -1,11 +1,11 @@
 //! SSDs with log blocks against closed forms.
 
-mod support;
-
+use crate::support::{
+    KIB, MIB, SECOND_NS, assert_within, drive_of, fill, log_block_file, run, workload,
+};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::Operation::{Read, Write};
 use fourcorners_workload::Pattern;
-use support::{KIB, MIB, SECOND_NS, assert_within, drive_of, fill, log_block_file, run, workload};
 
 const ROW: u64 = 4 * KIB;
 /// Rows of a mapped block: 16 pages on each of four dies.

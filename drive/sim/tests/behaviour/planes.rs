@@ -1,13 +1,14 @@
 //! Planes of a die that work at the same time, and the order in which data goes to
 //! the parts of the flash.
 
-mod support;
-
+use crate::support;
+use crate::support::{
+    KIB, MIB, assert_within, drive, drive_file, drive_of, only_dies, run, workload,
+};
 use fourcorners_execution::{Progress, execute};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, Treatment};
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, MIB, assert_within, drive, drive_file, drive_of, only_dies, run, workload};
 
 const PAGE: u64 = 8 * KIB;
 const READ_S: f64 = 10e-3;

@@ -1,10 +1,9 @@
 //! Compression and deduplication: what each makes of which data.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, MIB, assert_within, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Content, Operation, Pattern};
-use support::{KIB, MIB, assert_within, run, workload};
 
 /// One die that programs rows of 16 KiB in 1.3 ms, with more sections.
 fn one_die(more: &str) -> SimulatedDrive {

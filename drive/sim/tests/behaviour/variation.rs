@@ -1,12 +1,11 @@
 //! What differs from one operation to the next, housekeeping and heat: against what
 //! their distributions and differential equations say.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, drive_file, drive_of, run, workload};
 use fourcorners_recording::Recording;
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern, Workload};
-use support::{KIB, MIB, SECOND_NS, assert_within, drive_file, drive_of, run, workload};
 
 /// A drive of one plane and one die whose parts take what the settings say, with
 /// these sections after the file's own.

@@ -1,15 +1,13 @@
 //! States that somebody has changed, checksum and all: each is refused in a
 //! sentence, or the drive goes on from it, without a panic and to an end.
 
-mod support;
-
+use crate::support::soak::{Dice, random_drive, random_workload, saved};
 use fourcorners_execution::{Progress, execute};
 use fourcorners_sim::{SimulatedDrive, StateError, with_model};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
-use support::soak::{Dice, random_drive, random_workload, saved};
 
 /// Bytes before what is packed: a word and two fingerprints.
 const START: usize = "fourcorners drive state\n".len() + 32;

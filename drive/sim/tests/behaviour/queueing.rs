@@ -1,16 +1,15 @@
 //! Laws of queues: Little's, and the closed network of dies.
 
-mod support;
-
+use crate::support;
+use crate::support::arrays::array;
+use crate::support::{
+    GB, KIB, MIB, SECOND_NS, assert_within, drive, fill_8_gb, log_block_file, only_dies, run,
+    workload,
+};
 use fourcorners_recording::Recording;
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Content, Operation, Pattern};
 use std::collections::HashMap;
-use support::arrays::array;
-use support::{
-    GB, KIB, MIB, SECOND_NS, assert_within, drive, fill_8_gb, log_block_file, only_dies, run,
-    workload,
-};
 
 /// All drives of the catalog, and kinds that the catalog has none of.
 fn every_drive() -> Vec<(String, SimulatedDrive)> {

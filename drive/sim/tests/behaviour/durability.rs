@@ -1,14 +1,13 @@
 //! Flushes, forced writes and power cuts: what they cost in closed form, and
 //! what is lost.
 
-mod support;
-
+use crate::support;
+use crate::support::arrays::array_of;
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, drive, run, workload};
 use fourcorners_recording::Recording;
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_target::{Target, VirtualDrive};
 use fourcorners_workload::{Content, Operation, Pattern, Request, Workload};
-use support::arrays::array_of;
-use support::{KIB, MIB, SECOND_NS, assert_within, drive, run, workload};
 
 /// 4 KiB random writes over 1 GiB, queue depth 1.
 fn writes(ios: u64) -> Workload {

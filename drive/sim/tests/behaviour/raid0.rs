@@ -1,12 +1,10 @@
 //! RAID 0 of drives of the catalog against closed forms.
 
-mod support;
-
+use crate::support::arrays::{array, array_of, try_array};
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
 use fourcorners_sim::{Model, SimulatedDrive};
 use fourcorners_workload::Operation::{Read, Write};
 use fourcorners_workload::{Operation, Pattern, Workload};
-use support::arrays::{array, array_of, try_array};
-use support::{KIB, MIB, SECOND_NS, assert_within, drive, random_iops, run, workload};
 
 const X25: &str = "intel-x25-m-g2-80gb";
 const WD: &str = "wd6400aaks";

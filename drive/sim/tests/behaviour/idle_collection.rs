@@ -1,10 +1,9 @@
 //! What idle time and free dies do for a drive that was written hard.
 
-mod support;
-
+use crate::support;
+use crate::support::{KIB, MIB, SECOND_NS, assert_within, counter, run, workload};
 use fourcorners_sim::SimulatedDrive;
 use fourcorners_workload::{Operation, Pattern};
-use support::{KIB, MIB, SECOND_NS, assert_within, counter, run, workload};
 
 const USER_BYTES: u64 = 256 * MIB;
 

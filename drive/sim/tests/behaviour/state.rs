@@ -1,18 +1,17 @@
 //! A saved state goes on where the drive stopped.
 
-mod support;
-
-#[path = "../build/sources.rs"]
+#[path = "../../build/sources.rs"]
 mod sources;
 
+use crate::support;
+use crate::support::arrays::array_of;
+use crate::support::{KIB, SECOND_NS, drive, drive_file, drive_of, log_block_file, run, workload};
 use fourcorners_recording::Recording;
 use fourcorners_sim::{SimulatedDrive, StateError};
 use fourcorners_workload::{Operation, Pattern};
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use support::arrays::array_of;
-use support::{KIB, SECOND_NS, drive, drive_file, drive_of, log_block_file, run, workload};
 
 /// Reads and writes at random for two seconds, a quarter of them large, which
 /// leaves work pending on the drive.
