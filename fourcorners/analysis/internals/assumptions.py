@@ -37,6 +37,11 @@ class Assumption(StrEnum):
     EQUAL_DISTANCES = "equal_distances"
     SLOWED_BY_COLLECTION = "slowed_by_collection"
 
+    ARRAY_THEN_CHANNEL = "array_then_channel"
+    ONE_PROGRAM = "one_program"
+    A_PAGE_FOR_EACH_BIT = "a_page_for_each_bit"
+    BLOCKS_IN_STEP = "blocks_in_step"
+
     OUTER_EDGE_FIRST = "outer_edge_first"
     ANY_ANGLE = "any_angle"
     ROOT_OF_DISTANCE = "root_of_distance"

@@ -35,6 +35,7 @@ from fourcorners.analysis.internals.flash import (
     trim_granularity,
 )
 from fourcorners.analysis.internals.link import command_queue, generation, transfer_model
+from fourcorners.analysis.internals.nand import erasures, page_read, programs, read_cost
 from fourcorners.analysis.internals.view import View
 from fourcorners.analysis.source import Measured
 from fourcorners.finding import PRESENCE
@@ -87,10 +88,29 @@ class Asked:
 _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
 _CURVE_NEEDS = ("command_queue_depth",)
+_READ_NEEDS = (
+    "mapping_unit", "page_bytes", "link_ceiling", "dies", "channels", "slc_cache_bytes",
+)
+_PROGRAM_NEEDS = (
+    *_READ_NEEDS, "stripe_bytes", "log_blocks", "power_loss_protection", "write_drain_rate",
+)
 _SPARE_NEEDS = ("log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
 
 
 # fmt: off
+def _page_kinds() -> tuple[Asked, ...]:
+    return tuple(
+        Asked(f"program_time_{name}", f"Program of {title}", "s", _CONTINUOUS, programs.FORCED,
+            partial(programs.of_kind, which=which), _PROGRAM_NEEDS, Of.FLASH, words="program_kind",
+            assumes=(Assumption.ONE_PROGRAM,))
+        for which, (name, title) in enumerate((
+            ("lower", "a lower page, the quickest kind"),
+            ("upper", "an upper page, the second kind"),
+            ("extra", "an extra page, the third kind"),
+        ))
+    )
+
+
 def _transfers(operation: str) -> tuple[Asked, ...]:
     sizes = partial(transfer_model.sizes, operation=operation)
     needs = ("extended_model",) if operation == "write" else ()
@@ -154,6 +174,23 @@ CATALOG: tuple[Asked, ...] = (
         channels.planes_per_die, (), Of.FLASH, conflicting_reads.windows),
     Asked("channels", "Channels that dies share", "1", _DISCRETE, channels.asked,
         channels.channels, ("dies", "link_ceiling"), Of.FLASH, conflicting_reads.windows),
+
+    Asked("page_read_time", "Read of a page by the array", "s", _CONTINUOUS, read_cost.READ_ALONE,
+        page_read.page_read, _READ_NEEDS, Of.FLASH,
+        assumes=(Assumption.ARRAY_THEN_CHANNEL,)),
+    Asked("program_time", "Program of a page, in the mean", "s", _CONTINUOUS, programs.FORCED,
+        programs.mean, _PROGRAM_NEEDS, Of.FLASH,
+        assumes=(Assumption.ONE_PROGRAM,)),
+    *_page_kinds(),
+    Asked("bits_per_cell", "Bits per cell", "1", _DISCRETE, programs.FORCED, programs.bits,
+        _PROGRAM_NEEDS, Of.FLASH,
+        assumes=(Assumption.ONE_PROGRAM, Assumption.A_PAGE_FOR_EACH_BIT)),
+    Asked("erase_time", "Erasure of a block", "s", _CONTINUOUS, erasures.BESIDE, erasures.erase,
+        _PROGRAM_NEEDS, Of.FLASH,
+        assumes=(Assumption.WAITS_ARE_ERASURES,)),
+    Asked("pages_per_block", "Pages of a block", "1", _DISCRETE, erasures.BESIDE, erasures.pages,
+        _PROGRAM_NEEDS, Of.FLASH,
+        assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.BLOCKS_IN_STEP)),
 
     Asked("command_queue_depth", "Commands that the drive accepts at once", "1", _DISCRETE,
         command_queue.asked, command_queue.queue_depth),

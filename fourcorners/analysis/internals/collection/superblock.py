@@ -108,6 +108,8 @@ class Cycle:
     coherence: float
     """The mean cosine of the phase differences between waits of one place: 0 by chance, 1 if all
     are whole periods apart."""
+    level_s: float
+    """The waits are longer than this."""
     sureness: float
     """Minus the logarithm of the chance that waits without a period have as much coherence at this
     or a longer period."""
@@ -252,6 +254,7 @@ def _period(
         wait_s,
         written / unit,
         float(coherence[top]),
+        float(waits.seconds.min()),
         sureness,
     )
 

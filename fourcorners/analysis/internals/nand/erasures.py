@@ -1,0 +1,216 @@
+"""Findings ``erase_time`` and ``pages_per_block``, from reads that met erasures.
+
+A read that meets an erasure waits for its end. ``superblock_bytes`` finds these waits by their
+equal distances. A wait is as long as the erasure, less the time from its beginning to the read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.collection.superblock import BESIDE, Waits, cycle, waits
+from fourcorners.analysis.internals.nand.programs import Programs, programs, turn_bytes, turn_s
+from fourcorners.analysis.internals.nand.read_cost import read_cost
+from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.view import View, ids
+from fourcorners.recording.arrays import Floats
+from fourcorners.sentences import say
+
+_BELOW = 0.8
+"""Waits of this share of the shortest of those are looked at too: it is one of the shortest of many
+levels that show the same."""
+
+_OTHERS_LONG = 0.2
+"""Other waits of at least this share of an erasure are taken for waits for programs."""
+
+_ONE_PROGRAM = 1.25
+"""Up to this many times a forced write, or the time of a turn, a wait is for one program: with its
+transfer, and one more read."""
+
+_OTHERS = 0.1
+"""The share of waits that also wait for something else, such as a program that comes next."""
+
+_SPREADS = np.geomspace(0.003, 0.25, 12)
+"""Standard deviations of erasures over their mean that are tried."""
+
+_GAPS = np.geomspace(0.003, 1.0, 14)
+"""Mean times from the beginning of an erasure to the read, over the erasure, that are tried."""
+
+_TIMES = 241
+"""So many times of an erasure are tried, from the median of the waits on."""
+
+_LESS = 1.353
+"""A 90 % interval has the values whose log-likelihood is lower by at most half the quantile of
+chi-square (Wilks)."""
+
+_WAITS_MIN = 12
+"""So many waits for the three parameters: four of each."""
+
+_TOLERANCE = 0.01
+"""The tolerance of a time: the first waits are of blocks that were begun before."""
+
+_AGAIN = 0.7
+"""A place that waits twice in a row, at least this share of an erasure each time, met two."""
+
+_AGAIN_SHARE = 0.03
+"""Up to this share of the waits may seem such by chance."""
+
+_COHERENCE_MIN = 0.9
+"""From this coherence on all waits of a place are whole periods apart. Planes that erase by
+themselves, one after the other, have less, and their period is a part of what one block takes."""
+
+_PAGES = 16
+"""Blocks of NAND have a multiple of so many pages (data sheets of 2006 to 2022)."""
+
+
+@dataclass(frozen=True)
+class EraseFit:
+    """The time of an erasure, its 90 % interval, and the number of waits that show it."""
+
+    seconds: float
+    interval_s: tuple[float, float]
+    count: int
+
+
+def fit_erase(waited_s: Floats, level_s: float) -> EraseFit | None:
+    """Fits the time of an erasure to waits by maximum likelihood.
+
+    A wait is an erasure, normally distributed, less an exponential time until the read came; only
+    waits beyond ``level_s`` are looked at, and a share of them is anywhere.
+
+    Args:
+        waited_s: seconds with shape (waits,).
+        level_s: the least wait that is looked at.
+    """
+    w = waited_s[waited_s > level_s]
+    if len(w) < _WAITS_MIN:
+        return None
+    top = float(w.max())
+    middle = float(np.median(w))
+    times = np.linspace(max(0.95 * middle, level_s), 1.1 * min(top, 2 * middle), _TIMES)
+    other = _OTHERS / (1.05 * top - level_s)
+    best = np.full(_TIMES, -np.inf)
+    for spread in _SPREADS:
+        for gap in _GAPS:
+            s, g = spread * times, gap * times
+            dense = _density(w[:, None], times, s, g) / _beyond(level_s, times, s, g)
+            whole = np.log((1 - _OTHERS) * dense + other).sum(axis=0)
+            best = np.maximum(best, whole)
+    top_at = int(np.argmax(best))
+    within = times[best >= best[top_at] - _LESS]
+    step = times[1] - times[0]
+    return EraseFit(
+        float(times[top_at]), (float(within[0] - step), float(within[-1] + step)), len(w)
+    )
+
+
+def _density(w: Floats, t: Floats, s: Floats, g: Floats) -> Floats:
+    """The density of a normal time less an exponential one."""
+    x = (t - w) / g
+    log = s**2 / (2 * g**2) - x + scipy.special.log_ndtr((t - w) / s - s / g)
+    return np.asarray(np.exp(np.minimum(log, 50.0)) / g, dtype=np.float64)
+
+
+def _beyond(level: float, t: Floats, s: Floats, g: Floats) -> Floats:
+    """The probability of more than the level."""
+    log = s**2 / (2 * g**2) - (t - level) / g + scipy.special.log_ndtr((t - level) / s - s / g)
+    rest = scipy.special.ndtr((t - level) / s) - np.exp(np.minimum(log, 0.0))
+    return np.asarray(np.maximum(rest, 1e-6), dtype=np.float64)
+
+
+def erase(view: View) -> Answer | None:
+    """Finds the time of an erasure."""
+    beside, cost = view.once(waits), view.once(read_cost)
+    if beside is None or cost is None:
+        return None
+    evidence = ids(BESIDE(view))
+    found = view.once(cycle)
+    if found is None:
+        return unknown(say("no_waits"), evidence=evidence)
+    if view.value("log_blocks"):
+        return unknown(say("merges"), evidence=evidence)
+    waited, level = beside.seconds - cost.idle_s, found.level_s - cost.idle_s
+    others = waited[(waited < level) & (waited > _OTHERS_LONG * level)]
+    longest_other = float(np.quantile(others, 0.98)) if len(others) else 0.0
+    if not _one_at_a_time(view, longest_other):
+        said = say("in_turn", waited=longest_other)
+        return unknown(said, detail={"waited_s": longest_other}, evidence=evidence)
+    fitted = fit_erase(waited, min(max(_BELOW * level, 1.1 * longest_other), 0.97 * level))
+    if fitted is None:
+        return unknown(say("few_waits"), evidence=evidence)
+    low, high = fitted.interval_s
+    # The drive may keep the reads in step, so that all of them come as late.
+    low, high = (1 - _TOLERANCE) * low, (1 + _TOLERANCE) * high + cost.idle_s
+    detail: dict[str, Any] = {"waits": fitted.count, "longest_s": float(beside.seconds.max())}
+    if high - low > 2 * UNSURE * fitted.seconds:
+        return unknown(say("unsure", low=low, high=high), detail=detail, evidence=evidence)
+    said = say("measured", waits=fitted.count)
+    return known(fitted.seconds, said, interval=(low, high), detail=detail, evidence=evidence)
+
+
+def _one_at_a_time(view: View, waited_s: float) -> bool:
+    """Whether reads wait for what a die does, and not for what it is to do next as well: those
+    that do not meet an erasure wait for at most one program. A read that also waits for programs
+    after the erasure would make it look longer."""
+    found = view.once(programs)
+    if isinstance(found, Programs):
+        return waited_s <= _ONE_PROGRAM * found.kinds.seconds[-1]
+    turn = view.once(turn_s)
+    return turn is not None and waited_s <= _ONE_PROGRAM * turn
+
+
+def pages(view: View) -> Answer | None:
+    """Finds how many pages a block has: what is erased at a time, over what all dies take in one
+    turn."""
+    if view.once(waits) is None or view.once(read_cost) is None:
+        return None
+    evidence = ids(BESIDE(view))
+    beside, found, cost = view.once(waits), view.once(cycle), view.once(read_cost)
+    turn = view.once(turn_bytes)
+    assert beside is not None
+    assert cost is not None
+    if found is None:
+        return unknown(say("erase_time.no_waits"), evidence=evidence)
+    if view.value("log_blocks"):
+        return unknown(say("erase_time.merges"), evidence=evidence)
+    if view.has("slc_cache_bytes"):
+        return unknown(say("which_cells"), evidence=evidence)
+    if turn is None:
+        return unknown(say("no_turn"), evidence=evidence)
+    if several_at_a_time(beside, found.wait_s - cost.idle_s):
+        return unknown(say("several"), evidence=evidence)
+    if found.coherence < _COHERENCE_MIN:
+        said = say("out_of_step", coherence=found.coherence)
+        return unknown(said, evidence=evidence)
+    count, margin = found.unit_bytes / turn, found.margin_bytes / turn
+    low, high = count - margin, count + margin
+    nearest = round(count / _PAGES) * _PAGES
+    detail = {"turn_bytes": turn, "erased_bytes": found.unit_bytes, "count": count}
+    if not low <= nearest <= high or high - low > _PAGES / 2 or not nearest:
+        said = say("no_whole_block", count=count)
+        return unknown(said, detail=detail, evidence=evidence)
+    answer = known(nearest, say("measured", turn=turn), detail=detail, evidence=evidence)
+    return answer.checked(Assumption.BLOCKS_IN_STEP, True, evidence)
+
+
+def several_at_a_time(beside: Waits, erase_s: float) -> bool:
+    """Whether dies erase several blocks in a row: a place then waits for an erasure again as soon
+    as it is read again."""
+    again = events = 0
+    ends = np.cumsum(beside.seconds)
+    long = beside.seconds > _AGAIN * erase_s
+    for place in np.unique(beside.place):
+        own = np.nonzero(beside.place == place)[0]
+        waited = own[long[own]]
+        events += len(waited)
+        # One read after the other: the sum of all before is about the time.
+        apart = np.diff(ends[waited])
+        again += int((apart < 2.5 * erase_s).sum())
+    return events == 0 or again > max(_AGAIN_SHARE * events, 1.0) or not math.isfinite(erase_s)

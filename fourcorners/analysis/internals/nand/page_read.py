@@ -1,0 +1,68 @@
+"""Finding ``page_read_time``: how long the array takes to read a page (tR)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.nand.read_cost import (
+    READ_ALONE,
+    READ_BYTES,
+    ReadCost,
+    read_cost,
+)
+from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.view import View, ids
+from fourcorners.sentences import say
+
+_CHANCE = 0.02
+"""The tolerance of the rate of one place: its histogram and the scatter of a fraction of a second
+of reads."""
+
+
+def page_read(view: View) -> Answer | None:
+    """Finds the time of an array read, without the page's way over the channel."""
+    cost = view.once(read_cost)
+    if cost is None:
+        return None
+    evidence = [*ids(READ_ALONE(view)), *(conflicting_reads.one_unit(view) or (0, ()))[1]]
+    if cost.die_s is None:
+        return unknown(say("not_the_die"), evidence=evidence)
+    if view.value("slc_cache_bytes") != 0 and view.has("slc_cache_bytes"):
+        return unknown(say("which_cells"), evidence=evidence)
+    least, most = cost.over_channel(*cost.small_bytes)
+    bounds = (cost.die_s - most, cost.die_s - least)
+    overlaps = _overlaps(cost)
+    if overlaps:
+        bounds = (cost.die_s - (most - least), cost.die_s)
+    elif overlaps is None:
+        bounds = (bounds[0], cost.die_s)
+    value = sum(bounds) / 2
+    detail: dict[str, Any] = {
+        "die_s": cost.die_s,
+        "idle_s": cost.idle_s,
+        "memory_s": cost.memory_s,
+        "channel_s_per_byte": list(cost.per_byte_s),
+        "register_emptied_meanwhile": overlaps,
+    }
+    if not cost.of_channel or bounds[1] - bounds[0] > 2 * UNSURE * value:
+        said = say("channel_unknown", die_s=cost.die_s)
+        return unknown(said, detail=detail, evidence=evidence)
+    said = say("measured", die_s=cost.die_s, low=least, high=most)
+    low, high = (1 - _CHANCE) * bounds[0], (1 + _CHANCE) * bounds[1]
+    answer = known(value, said, bounds=(low, high), detail=detail, evidence=evidence)
+    # Without a read from memory both possibilities are within the bounds.
+    return answer.checked(Assumption.ARRAY_THEN_CHANNEL, not overlaps, covered=True)
+
+
+def _overlaps(cost: ReadCost) -> bool | None:
+    """Whether the array reads on while the page before leaves the register: then the rate of one
+    place has no transfer in it. A read of flash takes longer than one from memory by the array's
+    read and the transfer. ``None`` if no read came from memory."""
+    if cost.memory_s is None or cost.die_s is None:
+        return None
+    moved = max(READ_BYTES, cost.small_bytes[1])
+    array_s = cost.idle_s - cost.memory_s - sum(cost.over_channel(READ_BYTES, moved)) / 2
+    return array_s > cost.die_s - sum(cost.over_channel(*cost.small_bytes)) / 4

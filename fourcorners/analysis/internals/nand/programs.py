@@ -1,0 +1,278 @@
+"""Findings ``program_time``, its kinds, and ``bits_per_cell``: how long pages are programmed.
+
+A forced write (FUA) of a drive that loses its buffer with the power waits until its page is
+programmed. Beside the program it has what a read of flash has beside the array's read, and maybe
+the transfer of all pages that are programmed together, and a read of the rest of the mapping unit.
+Whether it contains these is not known, so that the intervals contain both answers.
+
+Two other ways bound the same time. The dies cannot program more in parallel than they do one by
+one: what all of them take in one turn, over the rate of sequential writes, is at least the program
+with its transfer. And reads of a drive that is being written wait for the end of a program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.collection.superblock import BESIDE, waits
+from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.nand.page_kinds import Kinds, page_kinds
+from fourcorners.analysis.internals.nand.read_cost import (
+    READ_BYTES,
+    TEST,
+    ReadCost,
+    median_s,
+    read_cost,
+)
+from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.source import Measured
+from fourcorners.recording.arrays import Floats
+from fourcorners.sentences import Said, say
+
+FORCED = pick(TEST, "write", kind="forced")
+_PLAIN = pick(TEST, "write", kind="plain")
+_FLUSHED = pick(TEST, "flush", kind="flushed")
+_FLUSHED_WRITES = pick(TEST, "write", kind="flushed")
+_FILL = pick("probe-overwrite", "write", stage="fill")
+
+_MEMORY_MAX = 0.5
+"""A forced write that takes at most this share of the read of a page waits for no program."""
+
+_TOLERANCE = 0.02
+"""The tolerance of a rate, of a histogram and of a link's time."""
+
+_NAMES = ("lower", "upper", "extra")
+
+_ALIKE = 1.5
+"""The turn's time shows that forced writes wait for one program if it is at most this many times as
+long: the link and the channels may make it longer."""
+
+_WAITED = 0.75
+"""Reads show the same if those that wait longest wait for at least this share of a program."""
+
+_WAITS_MIN = 30
+"""So many reads must have waited, for a quantile of nine tenths with a few beyond it."""
+
+_BY_READ = 1.5
+"""Forced writes that differ by up to this many reads may differ by a read of the rest of a unit."""
+
+_REWRITE_S = 5e-3
+"""No program takes as long (QLC: 3 ms): the drive does more for a forced write."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What forced writes show. ``kinds`` has their latencies; of each, the time that is not the
+    program lies between the two values of ``beside_s``."""
+
+    kinds: Kinds
+    beside_s: tuple[float, float]
+    turn_s: float | None
+    """What all dies program in one turn, over the rate of writing."""
+    waited_s: float | None
+    """What the reads waited that waited longest, erasures apart."""
+
+    @property
+    def beside_mean_s(self) -> float:
+        """The middle of what is not the program."""
+        return sum(self.beside_s) / 2
+
+    def time_s(self, latency_s: float) -> float:
+        """The time of the program in such a write."""
+        return latency_s - self.beside_mean_s
+
+    def bounds(self, latency_s: float, error_s: float) -> tuple[float, float]:
+        """The least and the greatest time of the program in such a write."""
+        error_s = math.hypot(error_s, _TOLERANCE / 2 * latency_s)
+        return latency_s - self.beside_s[1] - error_s, latency_s - self.beside_s[0] + error_s
+
+
+def latencies_s(points: list[Measured]) -> Floats:
+    """The latencies of all I/Os of these points, with shape (ios,)."""
+    parts = [np.repeat((low + high) / 2e9, count) for low, high, count in (m.histogram for m in points)]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def programs(view: View) -> Programs | Said:
+    """What forced writes show, or why they show nothing."""
+    cost = view.once(read_cost)
+    forced = latencies_s(FORCED(view))
+    plain, middle = median_s(_PLAIN(view)), median_s(FORCED(view))
+    if cost is None or middle is None or plain is None:
+        return say("program_time.not_forced")
+    if view.value("log_blocks"):
+        return say("program_time.log_blocks")
+    protected = view.value("power_loss_protection")
+    if protected or middle <= cost.idle_s * _MEMORY_MAX:
+        return say("program_time.protected")
+    if view.has("slc_cache_bytes"):
+        return say("program_time.which_cells")
+    if middle > _REWRITE_S:
+        return say("program_time.rewritten", forced=middle)
+    kinds = page_kinds(forced)
+    if kinds is None:
+        return say("program_time.many_times")
+    found = Programs(kinds, _beside(view, cost), view.once(turn_s), None)
+    found = replace(found, waited_s=_waited(view, cost, found.time_s(kinds.seconds[-1])))
+    return _bounded(found)
+
+
+def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
+    """What a forced write has beside the program, at least and at most."""
+    least, most = cost.over_channel(*cost.small_bytes)
+    if cost.die_s is None:
+        # The array's part of a read is not known.
+        command = (cost.memory_s or 0.0, cost.idle_s)
+    else:
+        command = (cost.idle_s - cost.die_s + 0.0, cost.idle_s - cost.die_s + most)
+    unit = view.value("mapping_unit")
+    row = view.value("stripe_bytes") or 0.0
+    further = cost.over_channel(0.0, max(row - READ_BYTES, 0.0))[1]
+    page = view.value("page_bytes") or row
+    # Of a unit, or of a page where the unit is not known, that is written in part the rest is read.
+    partly = (unit or page or math.inf) > READ_BYTES
+    rest = (cost.die_s or cost.idle_s) + further if partly else 0.0
+    return command[0], command[1] + further + rest
+
+
+def turn_s(view: View) -> float | None:
+    """The time of a turn over all dies; ``None`` if their number is not known, or the rate."""
+    turn = view.once(turn_bytes)
+    if turn is None:
+        return None
+    rate = view.value("write_drain_rate")
+    if not rate:
+        fills = [m for m in _FILL(view) if m.elapsed_s]
+        if not fills:
+            return None
+        rate = max(m.bytes / m.elapsed_s for m in fills if m.elapsed_s)
+    return turn / rate
+
+
+def turn_bytes(view: View) -> int | None:
+    """What all units (dies, or planes that work together) take in one turn: a stripe each. It is
+    ``None`` where they do not take turns, or their number is not known."""
+    seen, count = view.once(conflicting_reads.seen), view.once(conflicting_reads.units)
+    if seen is None or count is None:
+        return None
+    if seen.stripe_bytes is None:
+        return None if seen.unread is None else seen.unread.turn_bytes
+    return seen.stripe_bytes * count
+
+
+def _waited(view: View, cost: ReadCost, program_s: float) -> float | None:
+    """How long reads waited for programs: nine tenths of those that waited at least a third of one
+    and at most three, waited at most so long."""
+    beside = view.once(waits)
+    if beside is None:
+        return None
+    waited = beside.seconds - cost.idle_s
+    waited = waited[(waited > program_s / 3) & (waited < 3 * program_s)]
+    return float(np.quantile(waited, 0.9)) if len(waited) >= _WAITS_MIN else None
+
+
+def _bounded(found: Programs) -> Programs | Said:
+    """The same, bounded by the time of a turn; or why forced writes are not taken for programs."""
+    least, most = found.beside_s
+    mean = found.kinds.mean_s
+    shown = {"forced": mean, "turn": found.turn_s or 0.0, "waited": found.waited_s or 0.0}
+    turn = None if found.turn_s is None else (1 + _TOLERANCE) * found.turn_s
+    if turn is not None and mean - most > turn:
+        return say("program_time.more_than_one", **shown)
+    slowest = found.kinds.seconds[-1]
+    by_turn = turn is not None and turn <= _ALIKE * (mean - least)
+    by_waits = found.waited_s is not None and found.waited_s >= _WAITED * (slowest - most)
+    if not by_turn and not by_waits:
+        return say("program_time.not_shown_twice", **shown)
+    if turn is not None:
+        least = min(max(least, mean - turn), most)
+    return replace(found, beside_s=(least, most))
+
+
+def _detail(found: Programs) -> dict[str, Any]:
+    return {
+        "forced_s": list(found.kinds.seconds),
+        "shares": list(found.kinds.shares),
+        "beside_the_program_s": list(found.beside_s),
+        "turn_s": found.turn_s,
+        "waited_s": found.waited_s,
+        "goodness": {"width": found.kinds.width},
+    }
+
+
+def _evidence(view: View) -> list[str]:
+    return [*ids(FORCED(view)), *ids(BESIDE(view))]
+
+
+def mean(view: View) -> Answer:
+    """Finds the mean time of the program of a page."""
+    found = view.once(programs)
+    if isinstance(found, Said):
+        return unknown(found, evidence=_evidence(view))
+    error = float(np.mean(found.kinds.errors_s))
+    return _told(view, found, found.kinds.mean_s, error, say("measured", kinds=found.kinds.count))
+
+
+def _told(view: View, found: Programs, latency_s: float, error_s: float, said: Said) -> Answer:
+    value, bounds = found.time_s(latency_s), found.bounds(latency_s, error_s)
+    given: Mapping[str, Any] = {"detail": _detail(found), "evidence": _evidence(view)}
+    if value <= 0 or bounds[1] - bounds[0] > 2 * UNSURE * value:
+        return unknown(say("program_time.unknown_rest", forced=latency_s, low=bounds[0]), **given)
+    said = Said(said.code, {**said.parameters, "forced": latency_s, "beside": found.beside_mean_s})
+    answer = known(value, said, bounds=bounds, **given)
+    return answer.checked(Assumption.ONE_PROGRAM, True, given["evidence"])
+
+
+def kinds(view: View) -> Kinds | Said:
+    """The kinds of pages, if forced writes and flushes show the same; or why they do not."""
+    found = view.once(programs)
+    if isinstance(found, Said):
+        return found
+    if found.kinds.count == 1:
+        return say("bits_per_cell.all_alike")
+    flushes = latencies_s(_FLUSHED(view))
+    if not len(flushes) or float(np.median(flushes)) < found.kinds.seconds[0] / 2:
+        flushes = latencies_s(_FLUSHED_WRITES(view))
+    by_flush = page_kinds(flushes)
+    if by_flush is None or by_flush.count != found.kinds.count:
+        return say("bits_per_cell.flushes_differ", kinds=found.kinds.count)
+    cost = view.once(read_cost)
+    assert cost is not None
+    apart = found.kinds.seconds[1] - found.kinds.seconds[0]
+    unit = view.value("mapping_unit")
+    if (unit is None or unit > READ_BYTES) and apart < _BY_READ * cost.idle_s:
+        return say("bits_per_cell.maybe_reads", apart=apart)
+    return found.kinds
+
+
+def of_kind(view: View, which: int) -> Answer:
+    """Finds the time of the program of the pages of one kind, counted from the quickest."""
+    found, by = view.once(programs), view.once(kinds)
+    if isinstance(found, Said) or isinstance(by, Said):
+        said = found if isinstance(found, Said) else by
+        assert isinstance(said, Said)
+        return unknown(said, evidence=_evidence(view))
+    if which >= by.count:
+        return known(0.0, say("program_kind.no_such_kind", kinds=by.count), evidence=_evidence(view))
+    said = say("program_kind.of_kind", share=by.shares[which])
+    return _told(view, found, by.seconds[which], by.errors_s[which], said)
+
+
+def bits(view: View) -> Answer:
+    """Finds how many bits a cell holds: as many as there are kinds of pages."""
+    by = view.once(kinds)
+    if isinstance(by, Said):
+        return unknown(by, evidence=_evidence(view))
+    said = say("measured", quickest=by.seconds[0], slowest=by.seconds[-1])
+    evidence = _evidence(view)
+    return known(by.count, said, evidence=evidence).checked(
+        Assumption.ONE_PROGRAM, True, evidence
+    )

@@ -1,0 +1,181 @@
+"""What a small read of flash consists of: the array's read, the channel, and the rest of a command.
+
+Many reads of one place keep its die busy. The time from one completion to the next is that of the
+array's read and, unless the die goes on while its register is emptied, of the transfer over the
+channel; the host's and the controller's share of a command is hidden. A single read has all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.view import View, pick
+from fourcorners.analysis.source import Measured
+
+TEST = "probe-flush"
+
+READ_BYTES = 4096
+"""Of a single read."""
+
+READ_ALONE = pick(TEST, "read", kind="read")
+_SAME_PLACE = pick(TEST, "read", kind="just read")
+_JUST_WRITTEN = pick(TEST, "read", kind="just written")
+
+DIE_LIMITS_MIN = 1.45
+"""If other windows are this many times as fast as a single place, the die limits the rate of the
+place, and not the controller, the link or the queue; the stripe has the same limit."""
+
+_MEMORY_MAX = 0.8
+"""A read that takes at most this share of a read of flash came from memory."""
+
+_SLOPE_TOLERANCE = 0.1
+"""The tolerance of the channel's time per byte: means of a hundred reads each, whose difference is
+a tenth of them."""
+
+_PER_BYTE_MAX_S = 1 / 20e6
+"""No channel of NAND is slower than this: asynchronous, eight bits in 50 ns (ONFI mode 1)."""
+
+_SIZES = 3
+"""A small read, and ones of half a page and of a page."""
+
+_UNITS = (4096, 8192, 16384)
+"""Mapping units of drives that map pages."""
+
+_UNIT_MAX = _UNITS[-1]
+"""The most that a drive moves for a small read if neither its unit nor its page is known."""
+
+_CLEARLY = 0.4
+"""One of two explanations is taken if it is off by at most this share of the other."""
+
+_SLOPE_MIN = 0.01
+"""A channel's time of a page shows if it is at least this share of a read."""
+
+
+@dataclass(frozen=True)
+class ReadCost:
+    """The parts of a small read, in seconds."""
+
+    idle_s: float
+    """A single small read of a place whose mapping is known."""
+    die_s: float | None
+    """From one read of a place to the next while many wait for it; ``None`` if the die is not what
+    limits them."""
+    memory_s: float | None
+    """A read from memory; ``None`` if none was seen."""
+    per_byte_s: tuple[float, float]
+    """Least and greatest time of a byte on the channel."""
+    small_bytes: tuple[int, int]
+    """The least and the most that the channel moves for a read of 2 KiB."""
+    of_channel: bool
+    """Whether the time on the channel was measured."""
+
+    def over_channel(self, low_bytes: float, high_bytes: float) -> tuple[float, float]:
+        """The least and the greatest time of so much on the channel."""
+        return low_bytes * self.per_byte_s[0], high_bytes * self.per_byte_s[1]
+
+
+def median_s(points: list[Measured]) -> float | None:
+    """The median latency over all points; ``None`` without any."""
+    times = [m.latency_percentile_s(50) for m in points]
+    found = [time for time in times if time]
+    return float(np.median(found)) if found else None
+
+
+def read_cost(view: View) -> ReadCost | None:
+    """The parts of a small read of this drive; ``None`` if the probes that show them did not run.
+
+    A read takes a median, so that retries and interruptions do not count; rates of many reads
+    contain them, and are corrected by what the mean of single reads has more than their median.
+    """
+    alone = median_s(READ_ALONE(view))
+    shown = conflicting_reads.one_unit(view)
+    seen = view.once(conflicting_reads.seen)
+    if alone is None or shown is None or seen is None:
+        return None
+    means = [m.latency_mean_s for m in READ_ALONE(view) if m.latency_mean_s]
+    rare = max(float(np.mean(means)) / alone - 1, 0.0) if means else 0.0
+    one = 1 / shown[0]
+    fastest = max([*seen.window.values(), *seen.stride.values(), *seen.apart.values()])
+    limits = fastest * one >= DIE_LIMITS_MIN
+    die_s = one / (1 + rare) if limits and one <= alone * (1 + rare) else None
+    again, written = median_s(_SAME_PLACE(view)), median_s(_JUST_WRITTEN(view))
+    # A read of a drive that has to look up its mapping may take longer than one of the same place.
+    idle = alone
+    if again is not None and die_s is not None and die_s < again < alone:
+        idle = again
+    cached = [
+        seconds
+        for seconds in (again, written)
+        if seconds is not None
+        and seconds <= _MEMORY_MAX * idle
+        and (die_s is None or seconds < die_s)
+    ]
+    per_byte, measured = _channel(view, idle, die_s)
+    moved = _moved(view, sum(per_byte) / 2 if measured else 0.0)
+    return ReadCost(idle, die_s, min(cached, default=None), per_byte, moved, measured)
+
+
+def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
+    """What the channel moves for a small read: what is asked for, or the whole mapping unit.
+
+    A read of 512 bytes and one of half a page without 512 show which: between them lie so many
+    bytes, or so many units.
+    """
+    unit, page = view.value("mapping_unit"), view.value("page_bytes")
+    seen = view.once(conflicting_reads.seen)
+    assert seen is not None
+    small = seen.block_bytes
+    most = int(max(min(unit or page or _UNIT_MAX, page or _UNIT_MAX), small))
+    sizes = list(seen.alone.items())
+    if per_byte_s == 0 or len(sizes) < _SIZES:
+        return small, most
+    (least, least_s), (half, half_s) = sizes[:2]
+    longer_s = half_s - least_s - (half - least) * _link_s(view)
+    by_bytes = abs(longer_s - (half - least) * per_byte_s)
+    by_unit = [
+        abs(longer_s - (math.ceil(half / one) - math.ceil(least / one)) * one * per_byte_s)
+        for one in ([unit] if unit else [one for one in _UNITS if one <= most])
+    ]
+    if by_bytes < _CLEARLY * min(by_unit, default=0.0):
+        return small, small
+    if unit and by_unit[0] < _CLEARLY * by_bytes:
+        return most, most
+    return small, most
+
+
+def _link_s(view: View) -> float:
+    """The link's time of a byte: by its ceiling, or the fastest reads if that is not known."""
+    rates = [m.bytes / m.elapsed_s for m in view.points(None, "read") if m.elapsed_s and m.bytes]
+    return 1 / max(view.value("link_ceiling") or 0.0, max(rates, default=1e6))
+
+
+def _channel(
+    view: View, idle_s: float, die_s: float | None
+) -> tuple[tuple[float, float], bool]:
+    """The time of a byte on the channel: from single reads of a part and of all of a page, or else
+    from pairs of which one waits for the other's page."""
+    seen = view.once(conflicting_reads.seen)
+    assert seen is not None
+    link = _link_s(view)
+    sizes = list(seen.alone.items())
+    if len(sizes) >= 2:
+        (small, small_s), (large, large_s) = sizes[-2:]
+        slope = (large_s - small_s) / (large - small) - link
+        if slope * large > _SLOPE_MIN * idle_s:
+            return ((1 - _SLOPE_TOLERANCE) * slope, (1 + _SLOPE_TOLERANCE) * slope), True
+        dies, channels = view.value("dies"), view.value("channels")
+        if seen.together and dies and channels and channels < dies:
+            alone_s = (seen.alone[min(seen.alone)] + large_s) / 2
+            wait = 2 * (max(seen.together.values()) - min(seen.together.values()))
+            late = max(2 * (min(seen.together.values()) - alone_s), 0.0)
+            low, high = max(wait - large * link, 0.0) / large, (wait + late) / large
+            if high * large > _SLOPE_MIN * idle_s:
+                return (low, high), True
+    most = _PER_BYTE_MAX_S
+    if die_s is not None:
+        most = min(most, die_s / seen.block_bytes)
+    return (0.0, most), False
