@@ -89,10 +89,19 @@ _DISCRETE, _CONTINUOUS, _YES_NO, _ODD = ValueKind
 _THROUGH = ("volatile_write_cache", "power_loss_protection")
 _CURVE_NEEDS = ("command_queue_depth",)
 _READ_NEEDS = (
-    "mapping_unit", "page_bytes", "link_ceiling", "dies", "channels", "slc_cache_bytes",
+    "mapping_unit",
+    "page_bytes",
+    "link_ceiling",
+    "dies",
+    "channels",
+    "slc_cache_bytes",
 )
 _PROGRAM_NEEDS = (
-    *_READ_NEEDS, "stripe_bytes", "log_blocks", "power_loss_protection", "write_drain_rate",
+    *_READ_NEEDS,
+    "stripe_bytes",
+    "log_blocks",
+    "power_loss_protection",
+    "write_drain_rate",
 )
 _SPARE_NEEDS = ("log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
 
@@ -185,10 +194,10 @@ CATALOG: tuple[Asked, ...] = (
     Asked("bits_per_cell", "Bits per cell", "1", _DISCRETE, programs.FORCED, programs.bits,
         _PROGRAM_NEEDS, Of.FLASH,
         assumes=(Assumption.ONE_PROGRAM, Assumption.A_PAGE_FOR_EACH_BIT)),
-    Asked("erase_time", "Erasure of a block", "s", _CONTINUOUS, erasures.BESIDE, erasures.erase,
+    Asked("erase_time", "Erasure of a block", "s", _CONTINUOUS, superblock.BESIDE, erasures.erase,
         _PROGRAM_NEEDS, Of.FLASH,
         assumes=(Assumption.WAITS_ARE_ERASURES,)),
-    Asked("pages_per_block", "Pages of a block", "1", _DISCRETE, erasures.BESIDE, erasures.pages,
+    Asked("pages_per_block", "Pages of a block", "1", _DISCRETE, superblock.BESIDE, erasures.pages,
         _PROGRAM_NEEDS, Of.FLASH,
         assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.BLOCKS_IN_STEP)),
 

@@ -167,7 +167,21 @@ def _page_mapped(chance: np.random.Generator, kind: str) -> dict[str, dict[str, 
     while (used := math.floor(sections["flash"]["blocks_per_plane"] * (1 - reserved))) < needed:
         sections["flash"]["blocks_per_plane"] += 1
     sections["translation"]["spare_area"] = used * block * dies * planes / user - 1
+    if kind != "SLC-cached SSD" and chance.random() < 0.3:
+        sections["flash"] |= _kinds_of_pages(chance, program)
     return sections
+
+
+def _kinds_of_pages(chance: np.random.Generator, mean_s: float) -> dict[str, Any]:
+    """Lower and upper pages, or extra ones too: from one kind to the next the factors are those
+    that were measured (Grupp et al., MICRO 2009; docs/explain.md)."""
+    factors = [1.0, *(_between(chance, 1.6, 3.0) for _ in range(chance.integers(1, 3)))]
+    times = np.cumprod(factors)
+    whole_ns = np.round(times / times.mean() * mean_s * 1e9)
+    return {
+        "program_time": Seconds(float(whole_ns.mean()) * 1e-9),
+        "program_times": [Seconds(float(one) * 1e-9) for one in whole_ns],
+    }
 
 
 def _block_mapped(chance: np.random.Generator) -> dict[str, dict[str, Any]]:

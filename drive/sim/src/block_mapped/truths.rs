@@ -13,6 +13,11 @@ impl Specification {
         truths.add("mapping_unit", self.flash.superblock_bytes() as f64, Unit::Bytes);
         truths.add("partial_unit_penalty", self.merge_s(), Unit::Seconds);
         truths.add("extended_model", self.merge_s(), Unit::Seconds);
+        let flash = &self.flash;
+        truths.add("page_read_time", seconds(flash.read_time.0), Unit::Seconds);
+        truths.add("program_time", seconds(flash.program_time.0), Unit::Seconds);
+        truths.add("erase_time", seconds(flash.erase_time.0), Unit::Seconds);
+        truths.add("pages_per_block", f64::from(flash.pages_per_block.value), Unit::Count);
         truths.add("parallel_units", 1.0, Unit::Count);
         truths.add("zones", 1.0, Unit::Count);
         truths.add("rotation_rpm", 0.0, Unit::RevolutionsPerMinute);

@@ -2,7 +2,7 @@
 
 use super::specification::Specification;
 use crate::host_interface::host_truths;
-use crate::truth::{Truth, Truths, Unit};
+use crate::truth::{Truth, Truths, Unit, seconds};
 
 impl Specification {
     /// See [`crate::SimulatedDrive::truths`].
@@ -22,6 +22,10 @@ impl Specification {
         // A die reads from all of its planes at once.
         truths.add("page_bytes", row_bytes, Unit::Bytes);
         truths.add("dies", count(flash.dies.value), Unit::Count);
+        truths.add("page_read_time", seconds(flash.read_time.0), Unit::Seconds);
+        truths.add("program_time", seconds(flash.program_time.0), Unit::Seconds);
+        truths.add("erase_time", seconds(flash.erase_time.0), Unit::Seconds);
+        truths.add("pages_per_block", f64::from(flash.pages_per_block.value), Unit::Count);
         truths.add("channels", count(flash.channels.value), Unit::Count);
         let units = if self.link.queue_depth.value == 1 { 1 } else { flash.dies.value };
         truths.add("parallel_units", count(units), Unit::Count);

@@ -44,11 +44,34 @@ impl Specification {
         truths.add("read_ahead_streams", count(streams), Unit::Count);
         let read_cache = self.read_cache.as_ref().map_or(0, |cache| cache.size.0);
         truths.add("read_cache_bytes", read_cache as f64, Unit::Bytes);
+        self.flash_truths(&mut truths);
         self.collection_truths(treatment, &mut truths);
         self.write_truths(treatment, &mut truths);
         self.content_truths(&mut truths);
         self.variation_truths(&mut truths);
         truths.into_list()
+    }
+
+    fn flash_truths(&self, truths: &mut Truths) {
+        let flash = &self.flash;
+        truths.add("page_read_time", seconds(flash.read_time.0), Unit::Seconds);
+        truths.add("program_time", seconds(flash.program_time.0), Unit::Seconds);
+        truths.add("erase_time", seconds(flash.erase_time.0), Unit::Seconds);
+        truths.add("pages_per_block", f64::from(flash.pages_per_block.value), Unit::Count);
+        let mut kinds: Vec<u64> =
+            flash.program_times.iter().flat_map(|times| &times.value).map(|time| time.0).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        // Pages of one kind say nothing about the bits of a cell.
+        if kinds.len() < 2 {
+            return;
+        }
+        truths.add("bits_per_cell", kinds.len() as f64, Unit::Count);
+        let names = ["program_time_lower", "program_time_upper", "program_time_extra"];
+        for (number, name) in names.into_iter().enumerate() {
+            let time = kinds.get(number).map_or(0.0, |&time| seconds(time));
+            truths.add(name, time, Unit::Seconds);
+        }
     }
 
     fn collection_truths(&self, treatment: &Treatment, truths: &mut Truths) {

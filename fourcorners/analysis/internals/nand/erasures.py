@@ -37,13 +37,13 @@ transfer, and one more read."""
 _OTHERS = 0.1
 """The share of waits that also wait for something else, such as a program that comes next."""
 
-_SPREADS = np.geomspace(0.003, 0.25, 12)
+_SPREADS = np.geomspace(0.003, 0.25, 9)
 """Standard deviations of erasures over their mean that are tried."""
 
-_GAPS = np.geomspace(0.003, 1.0, 14)
+_GAPS = np.geomspace(0.003, 1.0, 9)
 """Mean times from the beginning of an erasure to the read, over the erasure, that are tried."""
 
-_TIMES = 241
+_TIMES = 161
 """So many times of an erasure are tried, from the median of the waits on."""
 
 _LESS = 1.353

@@ -42,6 +42,7 @@ _GAIN_MIN = 10.0
 Raftery, JASA 90, 1995)."""
 
 _ROUNDS = 60
+"""Steps of a fit; those of kinds that are apart settle in ten."""
 
 
 @dataclass(frozen=True)

@@ -53,8 +53,10 @@ def page_read(view: View) -> Answer | None:
     said = say("measured", die_s=cost.die_s, low=least, high=most)
     low, high = (1 - _CHANCE) * bounds[0], (1 + _CHANCE) * bounds[1]
     answer = known(value, said, bounds=(low, high), detail=detail, evidence=evidence)
-    # Without a read from memory both possibilities are within the bounds.
-    return answer.checked(Assumption.ARRAY_THEN_CHANNEL, not overlaps, covered=True)
+    if overlaps is None:
+        # Both possibilities are within the bounds.
+        return answer.checked(Assumption.ARRAY_THEN_CHANNEL, None)
+    return answer.checked(Assumption.ARRAY_THEN_CHANNEL, not overlaps, evidence, covered=True)
 
 
 def _overlaps(cost: ReadCost) -> bool | None:

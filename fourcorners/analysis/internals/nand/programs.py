@@ -97,7 +97,9 @@ class Programs:
 
 def latencies_s(points: list[Measured]) -> Floats:
     """The latencies of all I/Os of these points, with shape (ios,)."""
-    parts = [np.repeat((low + high) / 2e9, count) for low, high, count in (m.histogram for m in points)]
+    parts = [
+        np.repeat((low + high) / 2e9, count) for low, high, count in (m.histogram for m in points)
+    ]
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -127,12 +129,12 @@ def programs(view: View) -> Programs | Said:
 
 def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
     """What a forced write has beside the program, at least and at most."""
-    least, most = cost.over_channel(*cost.small_bytes)
+    most = cost.over_channel(*cost.small_bytes)[1]
     if cost.die_s is None:
         # The array's part of a read is not known.
         command = (cost.memory_s or 0.0, cost.idle_s)
     else:
-        command = (cost.idle_s - cost.die_s + 0.0, cost.idle_s - cost.die_s + most)
+        command = (cost.idle_s - cost.die_s, cost.idle_s - cost.die_s + most)
     unit = view.value("mapping_unit")
     row = view.value("stripe_bytes") or 0.0
     further = cost.over_channel(0.0, max(row - READ_BYTES, 0.0))[1]
@@ -261,7 +263,9 @@ def of_kind(view: View, which: int) -> Answer:
         assert isinstance(said, Said)
         return unknown(said, evidence=_evidence(view))
     if which >= by.count:
-        return known(0.0, say("program_kind.no_such_kind", kinds=by.count), evidence=_evidence(view))
+        return known(
+            0.0, say("program_kind.no_such_kind", kinds=by.count), evidence=_evidence(view)
+        )
     said = say("program_kind.of_kind", share=by.shares[which])
     return _told(view, found, by.seconds[which], by.errors_s[which], said)
 
@@ -273,6 +277,4 @@ def bits(view: View) -> Answer:
         return unknown(by, evidence=_evidence(view))
     said = say("measured", quickest=by.seconds[0], slowest=by.seconds[-1])
     evidence = _evidence(view)
-    return known(by.count, said, evidence=evidence).checked(
-        Assumption.ONE_PROGRAM, True, evidence
-    )
+    return known(by.count, said, evidence=evidence).checked(Assumption.ONE_PROGRAM, True, evidence)

@@ -153,9 +153,7 @@ def _link_s(view: View) -> float:
     return 1 / max(view.value("link_ceiling") or 0.0, max(rates, default=1e6))
 
 
-def _channel(
-    view: View, idle_s: float, die_s: float | None
-) -> tuple[tuple[float, float], bool]:
+def _channel(view: View, idle_s: float, die_s: float | None) -> tuple[tuple[float, float], bool]:
     """The time of a byte on the channel: from single reads of a part and of all of a page, or else
     from pairs of which one waits for the other's page."""
     seen = view.once(conflicting_reads.seen)
