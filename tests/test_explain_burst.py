@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from explain_fixture import KIB, MIB, code, probed, small_ssd
 
+from fourcorners.analysis.internals.caches.buffer_line import read_curve
 from fourcorners.analysis.internals.caches.burst_curve import Curve
 from fourcorners.analysis.internals.caches.slc_cache import may_be_buffer
 from fourcorners.analysis.internals.caches.slowdown import find_bends
-from fourcorners.analysis.internals.caches.write_buffer import read_curve
 from fourcorners_validation.arena.drive_text import (
     Bytes,
     BytesPerSecond,
@@ -63,8 +63,7 @@ def test_a_buffer_of_few_rows_follows_the_drive_although_dies_wait_for_their_cha
     }
     found = probed(PROBE, sections, tmp_path)
     low, high = found["write_buffer_bytes"].interval or (0.0, 0.0)
-    assert low < MIB < high
-    assert high - low < 0.25 * MIB
+    assert 0.9 * MIB < low < MIB < high < 1.5 * MIB
     assert found["write_buffer_bytes"].value == pytest.approx(MIB, rel=0.03)
 
 

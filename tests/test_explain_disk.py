@@ -9,7 +9,7 @@ from explain_fixture import view_of
 
 import fourcorners as fc
 from fourcorners.analysis import internals
-from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches import buffer_line, write_buffer
 from fourcorners.analysis.internals.disk import mechanics, tracks, zones
 from fourcorners.finding import Finding
 from fourcorners.store import Run
@@ -122,7 +122,7 @@ def test_times_that_change_on_the_way_are_none_of_heads(longer: np.ndarray) -> N
 def test_what_leaves_a_disks_cache_late_is_added(
     height: float, size: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = write_buffer.Buffer(7.3e6, 0.1e6, 2.5e8, 1e8, 1e5, height / 7.3e6, 0.0, 7.3e6)
+    shown = buffer_line.Buffer(7.3e6, 0.1e6, 2.5e8, 1e8, 1e5, height / 7.3e6, 0.0, 7.3e6)
     monkeypatch.setattr(write_buffer, "read_curve", lambda *burst, in_rounds: shown)
     run = FakeRun()
     run.add("probe-burst/short", "write", iops=1000.0, stage="short")

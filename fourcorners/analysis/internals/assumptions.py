@@ -23,7 +23,7 @@ class Assumption(StrEnum):
 
     EMPTY_AT_FIRST = "empty_at_first"
     EVEN_DRAIN = "even_drain"
-    FULL_BEFORE_WAITING = "full_before_waiting"
+    DRAINS_AT_ONCE = "drains_at_once"
     FASTER_CELLS = "faster_cells"
     SAME_SIZE_WHEN_FULL = "same_size_when_full"
     FLUSH_CARRIED_OUT = "flush_carried_out"

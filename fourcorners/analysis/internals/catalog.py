@@ -242,7 +242,7 @@ CATALOG: tuple[Asked, ...] = (
 
     Asked("write_buffer_bytes", "Write buffer", "B", _CONTINUOUS, write_buffer.SHORT,
         write_buffer.size, (*_THROUGH, "rotation_rpm", "track_switch", "track_bytes"),
-        assumes=(Assumption.EMPTY_AT_FIRST, Assumption.EVEN_DRAIN, Assumption.FULL_BEFORE_WAITING)),
+        assumes=(Assumption.EMPTY_AT_FIRST, Assumption.EVEN_DRAIN, Assumption.DRAINS_AT_ONCE)),
     Asked("write_drain_rate", "Drain rate of the write buffer", "B/s", _CONTINUOUS,
         write_buffer.SHORT, write_buffer.drain_rate, _THROUGH,
         assumes=(Assumption.EVEN_DRAIN,)),

@@ -32,6 +32,11 @@ class Curve:
         )
         return seconds
 
+    def until(self, count_bytes: float) -> Curve:
+        """The part of the curve up to so many bytes."""
+        points = int(np.searchsorted(self.count_bytes, count_bytes, side="right"))
+        return Curve(self.seconds[:points], self.count_bytes[:points])
+
     def rate(self, low_bytes: float, high_bytes: float) -> float:
         """The rate, in bytes per second, between two amounts of bytes."""
         low_s, high_s = self.seconds_at(np.array([low_bytes, high_bytes]))

@@ -13,15 +13,14 @@ import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches.buffer_line import FASTER_MIN, FIRST_BYTES, Buffer
 from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
 from fourcorners.analysis.internals.caches.program_rounds import find_rounds
 from fourcorners.analysis.internals.caches.slowdown import SLOWER_MIN, Bend, find_bends
-from fourcorners.analysis.internals.caches.write_buffer import Buffer
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
-LONG = pick(write_buffer.TEST, "write", stage="long")
 FILL = pick("probe-overwrite", "write", stage="fill")
 RESTED = pick(write_buffer.TEST, "write", stage="rested")
 
@@ -30,9 +29,6 @@ _FLAT_MAX = 1.04
 
 _BEYOND_BUFFER_MIN = 0.25
 """The least cache, in write buffers, that is distinguished from the uncertainty of the buffer."""
-
-_SHARE_MIN = 0.015
-"""A cache must be at least this share of a burst to have a rate of its own."""
 
 _LINK_SHARE = 0.985
 """From this ratio of the cache's rate to the link's on, the link is the limit: the buffer is empty
@@ -83,7 +79,7 @@ def cache_bytes(bend: Bend, curve: Curve, buffer: Buffer | None) -> tuple[float,
     margin = buffer.margin_bytes + _ROUND_MARGIN * buffer.round_bytes
     held = buffer.size_bytes - buffer.round_bytes / 2
     full = bend.count_bytes - held
-    if bend.fast_rate < _LINK_SHARE * curve.rate(*write_buffer.FIRST_BYTES):
+    if bend.fast_rate < _LINK_SHARE * curve.rate(*FIRST_BYTES):
         return full, full - margin, full + margin
     # The buffer fills up after the bend, at the link's rate, while it drains. If the cache is a
     # little slower than the link, the buffer begins to fill before the bend.
@@ -117,17 +113,17 @@ def may_be_buffer(bend: Bend, short: Curve | None) -> bool:
         return False
     if short is None:
         return True
-    first = short.rate(*write_buffer.FIRST_BYTES)
+    first = short.rate(*FIRST_BYTES)
     if first < _BELOW_LINK * bend.fast_rate:
         return False
     left = 1 - bend.slow_rate / first
     seen_bytes = _BUFFER_FULL_SHARE * float(short.count_bytes[-1])
-    return first < write_buffer.FASTER_MIN * bend.slow_rate or held > left * seen_bytes
+    return first < FASTER_MIN * bend.slow_rate or held > left * seen_bytes
 
 
 def bursts(view: View) -> list[Measured]:
     """The long bursts of writes to an erased drive."""
-    return [*LONG(view)[-1:], *FILL(view)]
+    return [*write_buffer.LONG(view)[-1:], *FILL(view)]
 
 
 def bursts_to_flash(view: View) -> list[Measured]:
@@ -171,7 +167,7 @@ def _search(view: View) -> _Search:
     for m in view.once(bursts):
         least = max(
             _BEYOND_BUFFER_MIN * buffer.size_bytes if buffer else 0.0,
-            _SHARE_MIN * m.bytes,
+            write_buffer.CACHE_SHARE_MIN * m.bytes,
         )
         told.append(least)
         # Past its cache a drive may slow down once more, by less. Then the bend before it counts.
@@ -279,7 +275,7 @@ class _Recovered:
 
 def _recovery(view: View) -> _Recovered | None:
     found, rested = view.once(_search).found, RESTED(view)
-    if found is None or not rested or found.burst not in LONG(view):
+    if found is None or not rested or found.burst not in write_buffer.LONG(view):
         return None
     buffer = view.once(_known_buffer)
     curve = completion_curve(view.run, rested[-1])

@@ -1,197 +1,43 @@
-"""Findings ``write_buffer_bytes`` and ``write_drain_rate`` from a burst of sequential writes.
+"""Findings ``write_buffer_bytes`` and ``write_drain_rate`` from two bursts of sequential writes.
 
-All writes are due at once. Therefore the curve of bytes accepted over time rises at the link's rate
-until the buffer is full, and then at the flash's rate, in the rounds of its dies (program_rounds).
-Before the k-th round ends, the dies have programmed the data of the k - 1 rounds before it, and the
-buffer is full of data accepted since. The lowest points of the curve lie on
+The short burst is what the drive takes in the state that it is in later on. The long burst comes
+first, on an erased drive, whose buffer is empty. Both show the same buffer unless the drive keeps
+data in it while it waits, so that the short burst finds less room, or drains it at another rate,
+as a drive does that folds an SLC cache meanwhile.
 
-    accepted(t) = buffer + drain (t - start - period),
-
-where start is the time until the first row reaches the first die. Where no rounds show, room
-becomes free some time after a row was accepted; the range of this time for flash is known. On a
-disk the upper edge of the steps is the line on which the buffer is full again,
-
-    accepted(t) = buffer + drain (t - s / link),  s the bytes of a step,
-
-and the steps are (1 - drain / link) s high, which gives s.
-
-When a burst to a disk begins, the arm has to seek and wait for its sector, and nothing leaves the
-cache until then. This lowers the later line by the bytes that the disk writes in that time: half a
-turn in the mean, and about two switches between tracks for the seek and settling.
+From when on a drive drains its buffer does not show: until the buffer is full it accepts writes at
+the link's rate in any case. If it begins only then, the buffer holds all bytes that were accepted
+until then. The interval reaches to that size.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
-from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
-from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.caches.buffer_line import FIRST_BYTES, Buffer, read_curve
+from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
 from fourcorners.analysis.source import Measured
-from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
 TEST = "probe-burst"
 
 SHORT = pick(TEST, "write", stage="short")
+LONG = pick(TEST, "write", stage="long")
 
-FASTER_MIN = 1.12
-"""The first bytes must be faster than the last ones by this factor, or no buffer shows."""
+_WINDOWS_BYTES = (16 * 2**20, 64 * 2**20, 256 * 2**20)
+"""The first parts of the long burst that are read: later the drive may have filled a cache."""
 
-FIRST_BYTES = (128 * 1024, 640 * 1024)
-"""These bytes of a burst show the rate at which a buffer is filled: they come after the first
-request, which takes longer, and before the smallest buffers are full."""
+_SAME_RATE = 0.1
+"""Up to this relative difference two bursts drain the buffer at one rate."""
 
-_BLOCKS_MIN = 6
-"""The least buffer, in writes, that is distinguished from the writes themselves."""
-
-_POINTS = 4000
-"""The number of points of the curve at equal times: many to a period of the dies."""
-
-_LATE_SHARE = 0.5
-"""The last share of a burst, which shows the drain rate: by then every buffer that can be found is
-full."""
-
-_EDGE = 0.98
-"""The quantile at the upper edge of the steps, and 1 minus it at the lower: single points are
-off."""
-
-_LAG_S = 1.35e-3, 1.25e-3
-"""The time from the acceptance of a row to the room that its program frees, where no rounds show
-it: the middle of the range for flash, and its uncertainty."""
-
-_DISK_LAG_S = 0.5e-3
-"""The time on a disk that no measurement shows."""
-
-_WAIT_S, _WAIT_BLOCKS = 0.15e-3, 3
-"""If the first write takes longer than this time, and than so many of the next writes, it waits for
-flash."""
-
-_HEIGHTS = 0.7, 1.2
-"""The limits of the height of the steps, over that of a round whose bytes all come at the link's
-rate. With lower or higher steps the period is not one round of the dies, but a pattern of single
-rows, or two rounds of pages with different program times."""
-
-_TURNS_MAX, _START_MAX = 20, 0.5
-"""The start of the first round can be found if the buffer is full within so many periods; it takes
-at most this share of a period."""
-
-_START_MARGINS = 0.1, 0.3
-"""The uncertainty of the start of the first round, in periods, if it can be found and if not."""
-
-_SHORT_S = 0.9e-3
-"""Shorter periods may be those of rows that a slow channel delivers one by one. Each row then frees
-its room later by up to the difference. This applies if the start of the first round is unknown."""
-
-_SIZE_MARGIN = 4 * BUCKET
-"""The relative uncertainty of a buffer: four times the width of a histogram's buckets."""
-
-_NEARLY, _SPREADS = 0.01, 1.5
-"""The late part of the curve is above the first bytes of the full buffer by up to this share, plus
-so many standard deviations."""
-
-_FULL_SHARE = 0.7
-"""A buffer may take up to this share of a burst; the rest shows the drain rate."""
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """What a burst shows: rates in bytes per second."""
-
-    size_bytes: float
-    margin_bytes: float
-    link_rate: float
-    drain_rate: float
-    drain_margin: float
-    scatter: float
-    """The height of the steps over the size of the buffer."""
-    round_bytes: float
-    """The bytes that all dies program in one round; zero where no rounds show."""
-    level_bytes: float
-    """The bytes at time zero of the line at the drain rate that is the mean of the curve."""
-
-
-def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> Buffer | None:
-    """The buffer, if the curve has a fast and a slow part.
-
-    Args:
-        curve: the curve of a burst.
-        block_bytes: the size of its requests.
-        in_rounds: whether the drive has dies, which work in rounds.
-    """
-    total_s = float(curve.seconds[-1])
-    times = np.linspace(0.0, total_s, _POINTS + 1)[1:]
-    accepted = np.interp(times, np.append(0.0, curve.seconds), np.append(0.0, curve.count_bytes))
-    late = times > (1 - _LATE_SHARE) * total_s
-    drain = float(np.polyfit(times[late], accepted[late], 1)[0])
-    half = len(times) - np.count_nonzero(late) // 2
-    halves = [
-        float(np.polyfit(times[part], accepted[part], 1)[0])
-        for part in (late & (np.arange(len(times)) < half), np.arange(len(times)) >= half)
-    ]
-    link = curve.rate(*FIRST_BYTES)
-    if link < FASTER_MIN * drain or (in_rounds and _waits(curve, block_bytes, link)):
-        return None
-    above = (accepted - drain * times)[late]
-    upper, lower = (float(np.quantile(above, share)) for share in (_EDGE, 1 - _EDGE))
-    steps = upper - lower
-    drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
-    if in_rounds:
-        rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link))
-        if rounds is not None and _are_of_dies(rounds, drain, link):
-            round_bytes, level = drain * rounds.period_s, rounds.mean_bytes
-            size, margin = _filled(rounds, drain)
-        else:
-            round_bytes, level = 0.0, float(above.mean())
-            size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
-        margin += _SIZE_MARGIN * size
-    else:
-        round_bytes, level = 0.0, float(above.mean())
-        size = upper + drain / link * steps / (1 - drain / link)
-        margin = max(0.45 * steps, _DISK_LAG_S * drain) + 0.006 * size
-    if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
-        return None
-    margin += block_bytes
-    return Buffer(size, margin, link, drain, drain_margin, steps / size, round_bytes, level)
-
-
-def _waits(curve: Curve, block_bytes: float, link: float) -> bool:
-    """Whether the first write took as long as a program, although others came soon after it."""
-    return float(curve.seconds[0]) > max(_WAIT_S, _WAIT_BLOCKS * block_bytes / link)
-
-
-def _full_s(curve: Curve, above: Floats, drain: float, link: float) -> float:
-    """The time at which the buffer is certainly full. ``above`` is the late part of the accepted
-    bytes, less the drained ones."""
-    mean = float(above.mean())
-    least = (1 - _NEARLY) * mean - _SPREADS * float(above.std())
-    reached = int(np.argmax(curve.count_bytes - drain * curve.seconds >= least))
-    return float(curve.seconds[reached]) + 2 * (mean - least) / (link - drain)
-
-
-def _are_of_dies(rounds: Rounds, drain: float, link: float) -> bool:
-    round_bytes = drain * rounds.period_s
-    height = rounds.rise_bytes / ((1 - drain / link) * round_bytes)
-    # Dies cannot have more to program than the buffer holds.
-    fits = rounds.low_bytes > -_START_MARGINS[0] * round_bytes
-    return fits and _HEIGHTS[0] < height < _HEIGHTS[1]
-
-
-def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
-    """The size of the buffer and its uncertainty, from the lowest points of the curve."""
-    turns = rounds.low_s / rounds.period_s
-    start = turns % 1
-    told = turns < _TURNS_MAX and start < _START_MAX
-    margin = _START_MARGINS[0 if told else 1] * rounds.period_s + rounds.resolution_s
-    if not told:
-        margin += max(_SHORT_S - rounds.period_s, 0.0)
-    size = rounds.low_bytes + drain * rounds.period_s * (1 + (start if told else 0.0))
-    return size, drain * margin
-
+CACHE_SHARE_MIN = 0.015
+"""An SLC cache must be at least this share of a burst to have a rate of its own. If the long burst
+finds more room than the short one, and the difference is less than this share, it is the buffer's:
+otherwise it may be such a cache."""
 
 _SWITCHES = 2
 """The seek to the first track takes so many switches between tracks with settling, give or take
@@ -223,30 +69,99 @@ def writes_through(view: View) -> bool:
     return view.value("volatile_write_cache") == 0 and view.value("power_loss_protection") == 0
 
 
-def shown(view: View, in_rounds: bool = True) -> Buffer | None:
-    """The buffer that the short burst shows, whatever else is known of the drive."""
+@dataclass(frozen=True)
+class Seen:
+    """A buffer, and the recordings that show it."""
+
+    buffer: Buffer
+    curve: Curve
+    evidence: list[str]
+    empty: bool | None = None
+    """Whether the buffer was empty when the short burst began; ``None`` where the long burst does
+    not show it."""
+
+
+def _by_short(view: View) -> Seen | None:
     curve = view.once(short_curve)
     if curve is None:
         return None
-    return read_curve(curve, request_bytes(SHORT(view)[0]), in_rounds=in_rounds)
+    buffer = read_curve(curve, request_bytes(SHORT(view)[0]), in_rounds=not view.is_disk)
+    if buffer is None or not buffer.fills_as_it_should(curve):
+        return None
+    return Seen(buffer, curve, ids(SHORT(view)))
 
 
-def _buffer(view: View) -> Buffer | Answer:
+def _by_long(view: View) -> list[Seen]:
+    """The buffers that the first parts of the long burst show, the surest first."""
+    found = []
+    for m in LONG(view)[:1]:
+        whole = completion_curve(view.run, m)
+        for window in _WINDOWS_BYTES:
+            curve, size = whole.until(window), request_bytes(m)
+            if len(curve.seconds) < 2 or window > m.bytes:
+                continue
+            buffer = read_curve(curve, size, in_rounds=not view.is_disk)
+            if buffer is None or buffer.margin_bytes > UNSURE * buffer.size_bytes:
+                continue
+            if buffer.fills_as_it_should(curve):
+                found.append(Seen(buffer, curve, [m.recording]))
+    return sorted(found, key=lambda seen: seen.buffer.margin_bytes)
+
+
+def _apart(one: Buffer, other: Buffer) -> bool:
+    return abs(one.size_bytes - other.size_bytes) > one.margin_bytes + other.margin_bytes
+
+
+def seen(view: View) -> Seen | Answer:
+    """The buffer by both bursts, or why they show none."""
+    short, longs = view.once(_by_short), view.once(_by_long)
+    if not longs:
+        return short or unknown(say("write_buffer_bytes.one_pace"))
+    long = longs[0]
+    if any(_apart(long.buffer, other.buffer) for other in longs[1:]):
+        return unknown(say("write_buffer_bytes.uneven"))
+    if short is None:
+        return long
+    evidence = [*short.evidence, *long.evidence]
+    rates = [one.buffer.drain_rate for one in (short, long)]
+    same_rate = abs(rates[0] - rates[1]) <= _SAME_RATE * max(rates)
+    if not _apart(short.buffer, long.buffer):
+        surer = min(short, long, key=lambda seen: seen.buffer.margin_bytes)
+        return Seen((surer if same_rate else long).buffer, surer.curve, evidence, True)
+    more = long.buffer.size_bytes - short.buffer.size_bytes
+    if more > CACHE_SHARE_MIN * LONG(view)[0].bytes:
+        return short
+    if more > 0 and same_rate:
+        return Seen(long.buffer, long.curve, evidence, False)
+    if same_rate:
+        return unknown(say("write_buffer_bytes.uneven"))
+    return Seen(long.buffer, long.curve, evidence, True)
+
+
+def shown(view: View) -> Buffer | None:
+    """The buffer, whatever else is known of the drive; by the short burst, in whose state a drive
+    is past its cache, unless that shows none or the bursts disagree."""
+    short, found = view.once(_by_short), view.once(seen)
+    if not isinstance(found, Seen):
+        return None
+    return found.buffer if short is None or _apart(short.buffer, found.buffer) else short.buffer
+
+
+def _found(view: View) -> Seen | Answer:
     if writes_through(view):
         return unknown(say("write_buffer_bytes.through"))
-    buffer = view.once(shown, not view.is_disk)
-    return unknown(say("write_buffer_bytes.one_pace")) if buffer is None else buffer
+    return view.once(seen)
 
 
 def size(view: View) -> Answer:
     """Finds the size of the write buffer."""
-    buffer = view.once(_buffer)
-    if isinstance(buffer, Answer):
-        return buffer
+    found = view.once(_found)
+    if isinstance(found, Answer):
+        return found
+    buffer, curve = found.buffer, found.curve
     if buffer.margin_bytes > UNSURE * buffer.size_bytes:
-        return unknown(say("small", drain=buffer.drain_rate))
-    curve = view.once(short_curve)
-    assert curve is not None
+        said = say("small_on_disk" if view.is_disk else "small", drain=buffer.drain_rate)
+        return unknown(said)
     every = max(len(curve.seconds) // 400, 1)
     detail = {
         "seconds": curve.seconds[::every],
@@ -256,9 +171,13 @@ def size(view: View) -> Answer:
     }
     filled = buffer.size_bytes
     low, high = about(filled, buffer.margin_bytes)
+    high += buffer.accepted_bytes - filled
     turn = [view.value(name) for name in ("rotation_rpm", "track_switch", "track_bytes")]
     if not all(turn):
-        return known(filled, say("measured"), bounds=(low, high), detail=detail)
+        said, bounds = say("measured"), (low, high)
+        return _tested(
+            known(filled, said, bounds=bounds, detail=detail, evidence=found.evidence), found
+        )
     rpm, switch_s, track_bytes = (float(value or 0.0) for value in turn)
     half_turn_s, drain = 30 / rpm, buffer.drain_rate
     late_s = half_turn_s + _SWITCHES * switch_s
@@ -267,26 +186,46 @@ def size(view: View) -> Answer:
     # The wait for the sector is anything between zero and one turn.
     either_s = half_turn_s + switch_s
     switch = view.answer("track_switch")
-    return known(
+    answer = known(
         filled + drain * late_s,
         say("of_a_disk", late_bytes=drain * late_s, late_s=late_s),
         bounds=(low + drain * (late_s - either_s), high + drain * (late_s + either_s)),
         detail=detail,
-        evidence=[*ids(SHORT(view)), *((switch and switch.evidence) or ())],
+        evidence=[*found.evidence, *((switch and switch.evidence) or ())],
+    )
+    return _tested(answer, found)
+
+
+def _tested(answer: Answer, found: Seen) -> Answer:
+    answer = answer.checked(Assumption.EVEN_DRAIN, True, found.evidence)
+    if found.empty is None:
+        return answer
+    return answer.checked(
+        Assumption.EMPTY_AT_FIRST, found.empty, found.evidence, covered=not found.empty
     )
 
 
 def drain_rate(view: View) -> Answer:
     """Finds the drain rate: the rate at which a full buffer is written to the medium."""
-    buffer = view.once(_buffer)
-    if isinstance(buffer, Answer):
-        return buffer
+    found = view.once(_found)
+    if isinstance(found, Answer):
+        return found
+    short = view.once(_by_short)
+    buffer = found.buffer if short is None else short.buffer
+    evidence = found.evidence if short is None else short.evidence
     rate = buffer.drain_rate
     detail = {
         "goodness": {"steps_over_size": buffer.scatter},
         "round_s": buffer.round_bytes / rate,
     }
-    return known(rate, say("measured"), bounds=about(rate, buffer.drain_margin), detail=detail)
+    answer = known(
+        rate,
+        say("measured"),
+        bounds=about(rate, buffer.drain_margin),
+        detail=detail,
+        evidence=evidence,
+    )
+    return answer.checked(Assumption.EVEN_DRAIN, True, evidence)
 
 
 def round_s(view: View) -> float:

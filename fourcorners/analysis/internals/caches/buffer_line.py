@@ -1,0 +1,203 @@
+"""The write buffer that a burst of sequential writes shows, and the rate at which it drains.
+
+All writes are due at once. Therefore the curve of bytes accepted over time rises at the link's rate
+until the buffer is full, and then at the flash's rate, in the rounds of its dies (program_rounds).
+Before the k-th round ends, the dies have programmed the data of the k - 1 rounds before it, and the
+buffer is full of data accepted since. The lowest points of the curve lie on
+
+    accepted(t) = buffer + drain (t - start - period),
+
+where start is the time until the first row reaches the first die. Where no rounds show, room
+becomes free some time after a row was accepted; the range of this time for flash is known. On a
+disk the upper edge of the steps is the line on which the buffer is full again,
+
+    accepted(t) = buffer + drain (t - s / link),  s the bytes of a step,
+
+and the steps are (1 - drain / link) s high, which gives s.
+
+When a burst to a disk begins, the arm has to seek and wait for its sector, and nothing leaves the
+cache until then. This lowers the later line by the bytes that the disk writes in that time: half a
+turn in the mean, and about two switches between tracks for the seek and settling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve
+from fourcorners.analysis.internals.caches.program_rounds import Rounds, find_rounds
+from fourcorners.recording.arrays import Floats
+
+FASTER_MIN = 1.12
+"""The first bytes must be faster than the last ones by this factor, or no buffer shows."""
+
+FIRST_BYTES = (128 * 1024, 640 * 1024)
+"""These bytes of a burst show the rate at which a buffer is filled: they come after the first
+request, which takes longer, and before the smallest buffers are full."""
+
+_BLOCKS_MIN = 6
+"""The least buffer, in writes, that is distinguished from the writes themselves."""
+
+_POINTS = 4000
+"""The number of points of the curve at equal times: many to a period of the dies."""
+
+_LATE_SHARE = 0.5
+"""The last share of a burst, which shows the drain rate: by then every buffer that can be found is
+full."""
+
+_EDGE = 0.98
+"""The quantile at the upper edge of the steps, and 1 minus it at the lower: single points are
+off."""
+
+_LAG_S = 1.35e-3, 1.25e-3
+"""The time from the acceptance of a row to the room that its program frees, where no rounds show
+it: the middle of the range for flash, and its uncertainty."""
+
+_DISK_LAG_S = 0.5e-3
+"""The time on a disk that no measurement shows."""
+
+_WAIT_S, _WAIT_BLOCKS = 0.15e-3, 3
+"""If the first write takes longer than this time, and than so many of the next writes, it waits for
+flash."""
+
+_HEIGHTS = 0.7, 1.2
+"""The limits of the height of the steps, over that of a round whose bytes all come at the link's
+rate. With lower or higher steps the period is not one round of the dies, but a pattern of single
+rows, or two rounds of pages with different program times."""
+
+_TURNS_MAX, _START_MAX = 20, 0.5
+"""The start of the first round can be found if the buffer is full within so many periods; it takes
+at most this share of a period."""
+
+_START_MARGINS = 0.1, 0.3
+"""The uncertainty of the start of the first round, in periods, if it can be found and if not."""
+
+_SHORT_S = 0.9e-3
+"""Shorter periods may be those of rows that a slow channel delivers one by one. Each row then frees
+its room later by up to the difference. This applies if the start of the first round is unknown."""
+
+_SIZE_MARGIN = 4 * BUCKET
+"""The relative uncertainty of a buffer: four times the width of a histogram's buckets."""
+
+_NEARLY, _SPREADS = 0.01, 1.5
+"""The late part of the curve is above the first bytes of the full buffer by up to this share, plus
+so many standard deviations."""
+
+_FULL_SHARE = 0.7
+"""A buffer may take up to this share of a burst; the rest shows the drain rate."""
+
+_FILLED_MIN = 0.8
+"""When a buffer of this size is full at the link's rate, the drive must have accepted at least this
+share of what it then should have, less one round of the dies: simulated drives with one buffer
+accepted 0.89 or more. Where two parts of a burst are faster than the rest, as with an SLC cache
+behind the buffer, up to 0.7 are left."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """What a burst shows: rates in bytes per second."""
+
+    size_bytes: float
+    margin_bytes: float
+    link_rate: float
+    drain_rate: float
+    drain_margin: float
+    scatter: float
+    """The height of the steps over the size of the buffer."""
+    round_bytes: float
+    """The bytes that all dies program in one round; zero where no rounds show."""
+    level_bytes: float
+    """The bytes at time zero of the line at the drain rate that is the mean of the curve."""
+
+    @property
+    def accepted_bytes(self) -> float:
+        """The bytes that the drive has accepted when the buffer is full, if it drains at once."""
+        return self.size_bytes / (1 - self.drain_rate / self.link_rate)
+
+    def fills_as_it_should(self, curve: Curve) -> bool:
+        """Whether the curve climbs at the link's rate until the buffer is full: whether one buffer
+        that drains at one rate explains all of it."""
+        full_s = np.array(self.accepted_bytes / self.link_rate)
+        accepted = float(np.interp(full_s, curve.seconds, curve.count_bytes))
+        # In steps the curve is lower by up to one round of the dies.
+        return accepted + self.round_bytes >= _FILLED_MIN * self.accepted_bytes
+
+
+def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> Buffer | None:
+    """The buffer, if the curve has a fast and a slow part.
+
+    Args:
+        curve: the curve of a burst.
+        block_bytes: the size of its requests.
+        in_rounds: whether the drive has dies, which work in rounds.
+    """
+    total_s = float(curve.seconds[-1])
+    times = np.linspace(0.0, total_s, _POINTS + 1)[1:]
+    accepted = np.interp(times, np.append(0.0, curve.seconds), np.append(0.0, curve.count_bytes))
+    late = times > (1 - _LATE_SHARE) * total_s
+    drain = float(np.polyfit(times[late], accepted[late], 1)[0])
+    half = len(times) - np.count_nonzero(late) // 2
+    halves = [
+        float(np.polyfit(times[part], accepted[part], 1)[0])
+        for part in (late & (np.arange(len(times)) < half), np.arange(len(times)) >= half)
+    ]
+    link = curve.rate(*FIRST_BYTES)
+    if link < FASTER_MIN * drain or (in_rounds and _waits(curve, block_bytes, link)):
+        return None
+    above = (accepted - drain * times)[late]
+    upper, lower = (float(np.quantile(above, share)) for share in (_EDGE, 1 - _EDGE))
+    steps = upper - lower
+    drain_margin = max(0.3 * abs(halves[0] - halves[1]), 0.8e-3 * drain)
+    if in_rounds:
+        rounds = find_rounds(curve, drain, _full_s(curve, above, drain, link))
+        if rounds is not None and _are_of_dies(rounds, drain, link):
+            round_bytes, level = drain * rounds.period_s, rounds.mean_bytes
+            size, margin = _filled(rounds, drain)
+        else:
+            round_bytes, level = 0.0, float(above.mean())
+            size, margin = level + drain * _LAG_S[0], drain * _LAG_S[1]
+        margin += _SIZE_MARGIN * size
+    else:
+        round_bytes, level = 0.0, float(above.mean())
+        size = upper + drain / link * steps / (1 - drain / link)
+        margin = max(0.45 * steps, _DISK_LAG_S * drain) + 0.006 * size
+    if size < _BLOCKS_MIN * block_bytes or size > _FULL_SHARE * float(curve.count_bytes[-1]):
+        return None
+    margin += block_bytes
+    return Buffer(size, margin, link, drain, drain_margin, steps / size, round_bytes, level)
+
+
+def _waits(curve: Curve, block_bytes: float, link: float) -> bool:
+    """Whether the first write took as long as a program, although others came soon after it."""
+    return float(curve.seconds[0]) > max(_WAIT_S, _WAIT_BLOCKS * block_bytes / link)
+
+
+def _full_s(curve: Curve, above: Floats, drain: float, link: float) -> float:
+    """The time at which the buffer is certainly full. ``above`` is the late part of the accepted
+    bytes, less the drained ones."""
+    mean = float(above.mean())
+    least = (1 - _NEARLY) * mean - _SPREADS * float(above.std())
+    reached = int(np.argmax(curve.count_bytes - drain * curve.seconds >= least))
+    return float(curve.seconds[reached]) + 2 * (mean - least) / (link - drain)
+
+
+def _are_of_dies(rounds: Rounds, drain: float, link: float) -> bool:
+    round_bytes = drain * rounds.period_s
+    height = rounds.rise_bytes / ((1 - drain / link) * round_bytes)
+    # Dies cannot have more to program than the buffer holds.
+    fits = rounds.low_bytes > -_START_MARGINS[0] * round_bytes
+    return fits and _HEIGHTS[0] < height < _HEIGHTS[1]
+
+
+def _filled(rounds: Rounds, drain: float) -> tuple[float, float]:
+    """The size of the buffer and its uncertainty, from the lowest points of the curve."""
+    turns = rounds.low_s / rounds.period_s
+    start = turns % 1
+    told = turns < _TURNS_MAX and start < _START_MAX
+    margin = _START_MARGINS[0 if told else 1] * rounds.period_s + rounds.resolution_s
+    if not told:
+        margin += max(_SHORT_S - rounds.period_s, 0.0)
+    size = rounds.low_bytes + drain * rounds.period_s * (1 + (start if told else 0.0))
+    return size, drain * margin

@@ -1,0 +1,84 @@
+"""The write buffer, where the two bursts of the probe find it in different states."""
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+from explain_fixture import MIB, view_of
+
+from fourcorners.analysis.internals.answer import Answer
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.caches import write_buffer
+from fourcorners.analysis.internals.caches.burst_curve import Curve
+
+LINK, DRAIN = 500e6, 60e6
+
+
+def _curve(room: float, drain: float, block: int, cache: tuple[float, float] = (0, 1e9)) -> Curve:
+    """What a drive with so much room accepts at the link's rate, and then as fast as it drains; or
+    first the bytes of a cache, at a rate of its own."""
+    cached, fast = cache
+    count = np.arange(1, 256 * MIB // block + 1, dtype=np.float64) * block
+    past = np.maximum(cached / fast, 0.0) + (count - room - cached) / drain
+    return Curve(np.maximum.reduce([count / LINK, (count - room) / fast, past]), count)
+
+
+def _size(monkeypatch: pytest.MonkeyPatch, short: Curve, long: Curve) -> Answer:
+    run = FakeRun()
+    run.add(
+        "probe-burst/short", "write", iops=1e3, elapsed_s=16.4, block_bytes=2**14, stage="short"
+    )
+    run.add("probe-burst/long", "write", iops=1e3, elapsed_s=16.4, block_bytes=2**16, stage="long")
+    curves = {"probe-burst/short": short, "probe-burst/long": long}
+    monkeypatch.setattr(write_buffer, "completion_curve", lambda _, m: curves[m.recording])
+    return write_buffer.size(view_of(run))
+
+
+def _empty(answer: Answer) -> list[bool | None]:
+    return [c.holds for c in answer.checks if c.assumption is Assumption.EMPTY_AT_FIRST]
+
+
+def test_the_buffer_that_an_erased_drive_shows_counts_where_a_later_one_is_half_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = _size(monkeypatch, _curve(4.5 * MIB, 60e6, 2**14), _curve(8 * MIB, 60e6, 2**16))
+    assert found.value == pytest.approx(8 * MIB, rel=0.05)
+    assert _empty(found) == [False]
+
+
+def test_the_interval_reaches_to_the_buffer_of_a_drive_that_drains_it_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A buffer of 8 MiB that drains from its last byte on looks like one of 7.
+    room = 8 * MIB * (1 - 60e6 / LINK)
+    found = _size(monkeypatch, _curve(room, 60e6, 2**14), _curve(room, 60e6, 2**16))
+    assert found.value == pytest.approx(room, rel=0.05)
+    assert found.interval is not None
+    assert found.interval[1] > 8 * MIB
+    assert _empty(found) == [True]
+
+
+def test_a_cache_behind_the_buffer_is_none_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The short burst comes before the drive has emptied all of its cache.
+    short = _curve(4 * MIB, 60e6, 2**14, cache=(40 * MIB, 240e6))
+    long = _curve(4 * MIB, 60e6, 2**16, cache=(128 * MIB, 240e6))
+    found = _size(monkeypatch, short, long)
+    assert found.interval is not None
+    assert 3.5 * MIB < found.interval[0] < 4 * MIB < found.interval[1] < 9 * MIB
+
+
+def test_much_more_room_at_first_is_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _size(monkeypatch, _curve(8 * MIB, 60e6, 2**14), _curve(64 * MIB, 60e6, 2**16))
+    assert found.value == pytest.approx(8 * MIB, rel=0.05)
+    assert _empty(found) == []
+
+
+def test_parts_of_a_burst_that_show_different_buffers_show_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = np.arange(1, 4097, dtype=np.float64) * 2**16
+    slower = np.where(count < 40 * MIB, (count - 8 * MIB) / 120e6, 0.0)
+    late = 32 * MIB / 120e6 + (count - 40 * MIB) / 110e6
+    uneven = Curve(np.maximum(count / LINK, np.where(count < 40 * MIB, slower, late)), count)
+    found = _size(monkeypatch, _curve(8 * MIB, 60e6, 2**14), uneven)
+    assert found.value is None
+    assert found.said.code == "write_buffer_bytes.uneven"
