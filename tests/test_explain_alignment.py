@@ -32,6 +32,7 @@ def test_the_finding_follows_the_mapping_unit(unit: int, tmp_path: Path) -> None
     run = _probed("corsair-nova-v128", tmp_path, **{"translation.unit": f"{unit} KiB"})
     assert _value(run, "mapping_unit") == unit * KIB
     assert _value(run, "log_blocks") == 0
+    assert _value(run, "placement_by_address") == 0
 
 
 @pytest.mark.parametrize("pages", [64, 128])

@@ -147,8 +147,10 @@ def _conflicting(*kinds: str) -> Callable[[View], list[Measured]]:
 CATALOG: tuple[Asked, ...] = (
     Asked("mapping_unit", "Mapping unit", "B", _DISCRETE, mapping_unit.PAIRS,
         mapping_unit.unit, ("log_blocks",), Of.FLASH),
+    Asked("placement_by_address", "Placement by address", PRESENCE, _YES_NO, mapping_unit.PAIRS,
+        mapping_unit.placement, ("log_blocks",), Of.FLASH),
     Asked("partial_unit_penalty", "What a partly covered unit costs", "s", _CONTINUOUS,
-        mapping_unit.PAIRS, mapping_unit.penalty, ("mapping_unit",), Of.FLASH),
+        mapping_unit.PAIRS, mapping_unit.penalty, ("mapping_unit", "log_blocks"), Of.FLASH),
     Asked("log_blocks", "Log blocks for small writes", PRESENCE, _YES_NO,
         log_blocks.SMALL_WRITES, log_blocks.log_blocks, (), Of.FLASH, log_blocks.nearby),
     Asked("extended_model", "Tax of a partly covered unit, by writes of all sizes", "s",

@@ -195,7 +195,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         windows.append(window(count))
         count *= 2
     places = []
-    boundary = grid
+    boundary = block
     while boundary <= min(LARGEST_PLACE_BYTES, span // 4):
         places.append(place(boundary))
         boundary *= 2

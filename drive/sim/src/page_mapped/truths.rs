@@ -24,6 +24,7 @@ impl Specification {
         host_truths(&mut truths, &self.link, self.host.overhead.0);
         truths.add_whether("log_blocks", false);
         truths.add("mapping_unit", self.translation.unit.0 as f64, Unit::Bytes);
+        truths.add_whether("placement_by_address", false);
         truths.add("stripe_bytes", row_bytes, Unit::Bytes);
         // A die that stores compressed data reads from all of its planes at once.
         let page_bytes = match &self.compression {

@@ -82,6 +82,13 @@ def one_unit(view: View) -> tuple[float, Sequence[str]] | None:
     return found.one_die, ids(points(view, "window", "pair"))
 
 
+def fastest_place(view: View) -> float | None:
+    """The most reads per second of any single place, many at a time; ``None`` where the probe did
+    not run."""
+    found = view.once(seen)
+    return None if found is None else max(found.one_die, *found.across.values(), 0.0)
+
+
 PAIRS = ("together", "short", "late")
 """The kinds of pairs."""
 

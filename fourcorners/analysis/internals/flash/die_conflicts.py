@@ -77,7 +77,7 @@ def page(view: View) -> Answer:
             said = say("once_read_part" if part else "once_read_whole")
             return _once(view, unread, unread.page_bytes, said)
         return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
-    if page <= seen.grid_bytes:
+    if page <= min(seen.across):
         said = say("or_less")
     elif page < stripe:
         said = say("part", longer=seen.one_die / seen.across[page], pages=stripe // page)

@@ -15,6 +15,7 @@ of reads. The windows, the single places and the queue measurement are ours.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -267,7 +268,19 @@ class Seen:
         return len(all_dies) < 2 or max(all_dies[1:]) < APART * all_dies[0]
 
     def _conflicts(self, iops: float) -> bool:
-        return iops < ALIKE * self.one_die
+        return iops < self._together * self.one_die
+
+    @property
+    def _together(self) -> float:
+        """Up to this rate, over one die's, two places are on one die: the middle of the widest gap
+        between the rates of pairs, within the bounds of the test of two rates. Reads that take far
+        longer than others make rates scatter by more than that test allows for."""
+        rates = sorted([self.one_die, *self.pair.values()])
+        gaps = [
+            (later / rate, math.sqrt(later * rate)) for rate, later in itertools.pairwise(rates)
+        ]
+        widest, middle = max(gaps, default=(1.0, self.one_die))
+        return min(max(ALIKE, middle / self.one_die), APART) if widest > APART else ALIKE
 
     def distances_wanted(self, distance_max: int) -> list[int]:
         """The distances to measure next. First come powers of two stripes until one conflicts, or

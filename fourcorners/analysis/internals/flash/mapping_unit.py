@@ -1,4 +1,4 @@
-"""Findings ``mapping_unit`` and ``partial_unit_penalty`` from writes across boundaries.
+"""Findings ``mapping_unit``, ``partial_unit_penalty`` and ``placement_by_address``.
 
 A small write that begins at a multiple of p lies within one mapping unit u. A write centred on the
 multiple touches two units if the multiple is a boundary of units. This is always so if p >= u, and
@@ -10,7 +10,9 @@ take longer than the flash while the work is small (kappa < 1)::
 
 The idea is uFLIP's alignment pattern (Bouganim, Jonsson, Bonnet, CIDR 2009); the rise is ours.
 Multiples of large powers of two lie on few dies, which changes the times for another reason.
-Therefore only boundaries up to some units judge a unit.
+Therefore only boundaries up to some units judge a unit. Where addresses tell the die, the rise ends
+at the stripe, and the times of multiples show that
+(:mod:`fourcorners.analysis.internals.flash.placement`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.flash.placement import Static, is_even, static
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.recording.arrays import Floats
@@ -91,6 +94,10 @@ def unit(view: View) -> Answer:
     }
     if len(pairs.boundary_bytes) < _BOUNDARIES_MIN:
         return unknown(say("few_boundaries"), detail=detail)
+    if found := view.once(_static):
+        detail["goodness"] = {"misfit": found.misfit}
+        said = say("by_address", cost=1 + found.excess, stripe=found.stripe_bytes)
+        return known(found.unit_bytes, said, detail=detail)
     fitted, explains = view.once(_best)
     if fitted is None:
         return unknown(say("no_rise"), detail=detail)
@@ -109,12 +116,41 @@ def unit(view: View) -> Answer:
     return known(fitted.unit_bytes, say("measured", cost=1 + fitted.excess), detail=detail)
 
 
+def placement(view: View) -> Answer:
+    """Finds whether an address tells the unit (die, plane) that its data lie on."""
+    pairs = view.once(_pairs)
+    detail: dict[str, Any] = {"boundary_bytes": pairs.boundary_bytes, "at_s": pairs.at_s}
+    if len(pairs.boundary_bytes) < _BOUNDARIES_MIN:
+        return unknown(say("mapping_unit.few_boundaries"), detail=detail)
+    if found := view.once(_static):
+        detail |= {"units": found.units, "goodness": {"misfit": found.misfit}}
+        slower = float(pairs.at_s.max() / pairs.at_s.min())
+        about = {"stripe": found.stripe_bytes, "slower": slower, "excess": found.excess}
+        if found.units is None:
+            return known(1.0, say("static", **about), detail=detail)
+        return known(1.0, say("counted", units=found.units, **about), detail=detail)
+    _, explains = view.once(_best)
+    if explains and not view.has("log_blocks") and is_even(pairs.at_s):
+        return known(0.0, say("dynamic", most=pairs.boundary_bytes[-1]), detail=detail)
+    return unknown(say("unclear"), detail=detail)
+
+
+def _static(view: View) -> Static | None:
+    """The placement by address that explains the writes; ``None`` where none does."""
+    pairs, depth = view.once(_pairs), PAIRS(view)[0].queue_depth
+    if view.has("log_blocks") or len(pairs.boundary_bytes) < _BOUNDARIES_MIN or depth is None:
+        return None
+    return static(pairs.boundary_bytes, pairs.at_s, pairs.across_s, depth)
+
+
 def penalty(view: View) -> Answer:
     """Finds the time that a second unit costs, from the boundaries that are always boundaries of
     units."""
     unit_bytes = view.value("mapping_unit")
     if unit_bytes is None:
         return unknown(say("no_unit"))
+    if view.once(_static):
+        return unknown(say("by_address"))
     pairs = view.once(_pairs)
     whole = (pairs.boundary_bytes >= unit_bytes) & (
         pairs.boundary_bytes <= _UNITS_SEEN * unit_bytes

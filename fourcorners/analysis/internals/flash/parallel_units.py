@@ -92,7 +92,8 @@ def _both(view: View) -> tuple[Answer, Answer | None]:
     units, one = view.once(conflicting_reads.units), view.once(conflicting_reads.one_unit)
     conflicting = None if units is None or one is None else Conflicting(units, *one)
     evidence = ids(command_queue.RANDOM(view))
-    return told(by_depth, view.value("command_queue_depth"), conflicting, evidence)
+    place = view.once(conflicting_reads.fastest_place)
+    return told(by_depth, view.value("command_queue_depth"), conflicting, evidence, place)
 
 
 def told(
@@ -100,6 +101,7 @@ def told(
     queue_depth: float | None,
     conflicting: Conflicting | None,
     evidence: Sequence[str],
+    one_place_iops: float | None = None,
 ) -> tuple[Answer, Answer | None]:
     """The units, and a disagreement between the two ways to count them.
 
@@ -108,6 +110,8 @@ def told(
         queue_depth: the number of commands that the drive accepts at a time, if it is known.
         conflicting: the dies found from conflicts, if there are any.
         evidence: the recordings of the random reads.
+        one_place_iops: the reads per second of the fastest place, many at a time: no unit serves
+            more.
     """
     depths = np.array(list(by_depth), dtype=np.float64)
     rates = np.array(list(by_depth.values()), dtype=np.float64)
@@ -145,27 +149,32 @@ def told(
         return known(conflicting.dies, said, detail=detail, evidence=both), None
     if why is not None:
         return unknown(why, detail=detail, evidence=evidence), None
+    # No model is needed for the least number of units: what each serves at most, by a count.
+    least = 0.0 if one_place_iops is None else most / one_place_iops
     low, high = fit.interval
-    low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS)
-    high = high * (1 + _MODEL_SHARE) + _MODEL_UNITS
-    units = float(round(fit.units))
+    low = max(1.0, low * (1 - _MODEL_SHARE) - _MODEL_UNITS, least)
+    high = max(high, least) * (1 + _MODEL_SHARE) + _MODEL_UNITS
+    units = max(float(round(fit.units)), math.ceil(least * (1 - _SCATTER)))
     dies = None if conflicting is None else conflicting.dies
-    agrees = dies is not None and (low <= dies <= high or abs(units / dies - 1) < UNSURE)
-    # Conflicts count dies, while the curve estimates them. A smaller estimate comes from something
-    # that dies share, such as channels, which the network does not have.
-    counted = dies is not None and (agrees or dies > high)
-    value = dies if counted and dies is not None else units
-    found = known(
-        value,
-        say("counted" if counted else "measured", units=units, misfit=fit.misfit),
-        # A count that the estimate confirms has no interval.
-        bounds=None if agrees else (low, max(high, value)),
-        detail=detail,
-        evidence=both if counted else evidence,
-    )
-    if dies is None or agrees:
+    shown = {"units": units, "misfit": fit.misfit}
+    if dies is None:
+        found = known(
+            units, say("measured", **shown), bounds=(low, high), detail=detail, evidence=evidence
+        )
         return found, None
-    return found, known(units / dies, say("measured", dies=dies, units=units), evidence=both)
+    if low <= dies <= high or abs(units / dies - 1) < UNSURE:
+        # A count that the estimate confirms has no interval.
+        return known(dies, say("counted", **shown), detail=detail, evidence=both), None
+    # Conflicts count, while the curve estimates. A smaller estimate may come from something that
+    # units share, such as channels, which the network does not have; or places conflict that are on
+    # different units.
+    value = max(dies, units)
+    bounds = (min(low, dies), max(high, dies))
+    said = say("independent", dies=dies, **shown)
+    return (
+        known(value, said, bounds=bounds, detail=detail, evidence=both),
+        known(units / dies, say("measured", dies=dies, units=units), evidence=both),
+    )
 
 
 def _hidden(fit: NetworkFit, most: float) -> Said | None:

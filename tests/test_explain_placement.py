@@ -1,0 +1,75 @@
+"""Placement by address shows in writes at and across multiples of boundaries."""
+
+import heapq
+from pathlib import Path
+
+import numpy as np
+import pytest
+from specimen_drive import program, truths
+
+import fourcorners as fc
+from fourcorners.analysis.internals.flash.placement import is_even, static
+from fourcorners.recording.arrays import Floats
+
+BOUNDARY_BYTES: Floats = np.array([1024.0 * 2**k for k in range(9)])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["channels=2", "ways=2", "planes=1", "order=CWDP"],
+        ["channels=2", "planes=2", "order=PCWD", "page=8K", "cache=1M", "noise=0.05"],
+        ["channels=4", "planes=2", "order=WCPD", "multiplane=0", "page=16K"],
+    ],
+)
+def test_static_placement_shows_the_mapping_unit(arguments: list[str], tmp_path: Path) -> None:
+    arguments = ["capacity=1G", "block_pages=32", "spare=0.2", *arguments]
+    locator = "exec:" + " ".join([program("page_mapped"), *arguments])
+    with fc.open_target(locator) as target:
+        run = fc.run(
+            "probe-alignment", target, parameters={"time": "300ms", "ramp": "100ms"}, out=tmp_path
+        )
+    found = {finding.name: finding.value for finding in run.findings}
+    assert found["placement_by_address"] == 1
+    assert found["mapping_unit"] == truths("page_mapped", *arguments)["mapping_unit"]
+
+
+def _times(unit: float, units: int, each_s: float) -> tuple[Floats, Floats]:
+    """With 32 writes outstanding, by Monte Carlo simulation of units that serve in order."""
+    chance = np.random.default_rng(1)
+
+    def time_s(boundary: float, straddles: bool) -> float:
+        free_s, ends_s = np.zeros(units), [0.0] * 32
+        for _ in range(4000):
+            first = int(chance.integers(1, 4096) * boundary // unit)
+            begins_s = ends_s[0]
+            touched = {first % units}
+            if straddles and chance.random() < boundary / unit:
+                touched.add((first - 1) % units)
+            for one in touched:
+                free_s[one] = max(free_s[one], begins_s) + each_s
+            heapq.heapreplace(ends_s, max(free_s[one] for one in touched))
+        return max(ends_s) / 4000
+
+    at_s, across_s = (
+        np.array([time_s(boundary, straddles) for boundary in BOUNDARY_BYTES])
+        for straddles in (False, True)
+    )
+    return at_s, across_s
+
+
+def test_the_count_of_units_is_told_where_one_is_left() -> None:
+    at_s, across_s = _times(4096, 16, 1e-3)
+    found = static(BOUNDARY_BYTES, at_s, across_s, 32)
+    assert found is not None
+    assert (found.unit_bytes, found.stripe_bytes, found.units) == (4096, 4096, 16)
+    assert static(BOUNDARY_BYTES, at_s, at_s * 2, 32) is None
+
+
+def test_slower_writes_alone_are_no_placement() -> None:
+    """A second mapping unit that costs the same at all boundaries beyond the unit lies anywhere."""
+    at_s, _ = _times(4096, 16, 1e-3)
+    across_s = at_s * (1 + np.minimum(1, BOUNDARY_BYTES / 4096))
+    assert static(BOUNDARY_BYTES, at_s, across_s, 32) is None
+    assert not is_even(at_s)
+    assert is_even(np.ones(9))
