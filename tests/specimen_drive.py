@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-READ, WRITE, FLUSH, TRIM, ADVANCE, ADVANCED, COMPLETED = 1, 2, 3, 4, 16, 32, 33
+READ, WRITE, FLUSH, TRIM, ZEROES, ADVANCE, ADVANCED, COMPLETED = 1, 2, 3, 4, 5, 16, 32, 33
 FUA = 1
 FOR_EVER_NS = 2**63
 RECORD = struct.Struct("<BBBBIQQQ")  # kind, flags, content, percent, slot, time, offset, length

@@ -14,6 +14,7 @@ from specimen_drive import (
     READ,
     TRIM,
     WRITE,
+    ZEROES,
     SpecimenDrive,
     at_random,
     design,
@@ -95,6 +96,18 @@ def test_an_impossible_argument_is_one_sentence(name: str, argument: str) -> Non
     assert run.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", DRIVES)
+def test_zeroes_are_written_as_data_that_do_not_cross_the_link(name: str) -> None:
+    def write_ns(kind: int) -> float:
+        with SpecimenDrive(name, "capacity=256M", "block_pages=16", "link_rate=100e6") as drive:
+            drive.run(iter([(kind, 0, 65536)]), 1)
+            programmed_bytes = drive.programmed_bytes
+            assert name == "superblock" or programmed_bytes >= 65536  # It has a write buffer.
+            return drive.now_ns
+
+    assert write_ns(WRITE) - write_ns(ZEROES) == pytest.approx(65536 / 100e6 * 1e9, abs=2)
+
+
 @pytest.mark.parametrize(
     ("name", "extra"),
     [
@@ -122,7 +135,7 @@ def test_a_mixed_load_of_odd_sizes_ends(name: str, extra: list[str]) -> None:
         drive.write_all(in_order(WRITE, drive.capacity_bytes, MIB))
         for _ in range(60):
             for _ in range(50):
-                kind = draw.choices([READ, WRITE, FLUSH, TRIM], [8, 16, 1, 1])[0]
+                kind = draw.choices([READ, WRITE, FLUSH, TRIM, ZEROES], [8, 16, 1, 1, 1])[0]
                 size = draw.choice(sizes) if kind != FLUSH else 0
                 offset = draw.randrange((drive.capacity_bytes - size) // 512) * 512
                 flags = FUA if kind == WRITE and draw.random() < 0.1 else 0

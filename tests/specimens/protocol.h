@@ -22,7 +22,7 @@
 
 #include "model.h"
 
-enum { READ = 1, WRITE = 2, FLUSH = 3, TRIM = 4, ADVANCE = 16, ADVANCED = 32, COMPLETED = 33 };
+enum { READ = 1, WRITE = 2, FLUSH = 3, TRIM = 4, WRITE_ZEROES = 5, ADVANCE = 16, ADVANCED = 32, COMPLETED = 33 };
 enum { FUA = 1 };
 #define NOBODY_COUNTS UINT64_MAX
 
@@ -162,7 +162,9 @@ static inline void arrival(uint64_t slot, uint64_t b) { (void)b, arrive_at_drive
 
 static inline void cross_link(uint64_t slot, uint64_t from_ns) {
     if (from_ns < now_ns) from_ns = now_ns;
-    at(arrivals[slot].kind == WRITE ? over_link(false, from_ns, arrivals[slot].length_bytes) : from_ns, arrival, slot, 0);
+    bool crosses = arrivals[slot].kind == WRITE;
+    if (arrivals[slot].kind == WRITE_ZEROES) arrivals[slot].kind = WRITE; /* the same, but the host sends no data */
+    at(crosses ? over_link(false, from_ns, arrivals[slot].length_bytes) : from_ns, arrival, slot, 0);
 }
 
 static inline void send_to_drive(const struct record *request) {
@@ -171,7 +173,7 @@ static inline void send_to_drive(const struct record *request) {
         if (!(arrivals = realloc(arrivals, arrivals_room * sizeof *arrivals))) fail("There is no memory for requests.");
     }
     arrivals[request->slot] = *request;
-    uint64_t taken_ns = taken_by_controller(), held_ns = request->kind == WRITE ? throttled(request->length_bytes) : 0;
+    uint64_t taken_ns = taken_by_controller(), held_ns = request->kind == WRITE || request->kind == WRITE_ZEROES ? throttled(request->length_bytes) : 0;
     if (held_ns) at(now_ns + held_ns, cross_link, request->slot, taken_ns);
     else cross_link(request->slot, taken_ns);
 }
@@ -253,7 +255,7 @@ static inline _Noreturn void serve(const struct drive *drive) {
     if ((path = value_of(line, "\"rings\"")) && *path++ == '"' && (end = strchr(path, '"'))) *end = 0, map_rings(path);
     say("{\"fourcorners_drive\":1,\"name\":\"%s\",\"summary\":\"%s\",\"capacity_bytes\":%" PRIu64, drive->name, drive->summary, drive->capacity_bytes);
     say(",\"keeps_state\":%s,\"rings\":%s", drive->keeps_nothing ? "false" : "true", rings ? "true" : "false");
-    say(",\"can\":[\"purge\"%s%s%s]", drive->can_trim ? ",\"trim\"" : "", drive->power_cut ? ",\"power-cut\"" : "", drive->counters ? ",\"counters\"" : "");
+    say(",\"can\":[\"purge\",\"write-zeroes\"%s%s%s]", drive->can_trim ? ",\"trim\"" : "", drive->power_cut ? ",\"power-cut\"" : "", drive->counters ? ",\"counters\"" : "");
     say_list(",\"truths\":{", drive->truths, "}}\n");
     send_output();
     drive->begin();
@@ -263,7 +265,7 @@ static inline _Noreturn void serve(const struct drive *drive) {
             grant(drive, line);
         } else if (record.kind == ADVANCE) {
             go_on(drive, record.time_ns);
-        } else if (record.kind < READ || record.kind > TRIM) {
+        } else if (record.kind < READ || record.kind > WRITE_ZEROES) {
             fail("A record is of the unknown kind %d.", record.kind);
         } else if (record.kind != FLUSH && (record.offset_bytes > drive->capacity_bytes ||
                                             record.length_bytes > drive->capacity_bytes - record.offset_bytes)) {
