@@ -11,6 +11,7 @@ import specimen_drive
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.workload import Workload
 from fourcorners_validation.arena.explain import program
 from fourcorners_validation.arena.explain.contest import GradedAnswer, ProbedDrive, score
 from fourcorners_validation.arena.explain.foreign import SPECIMENS, draw_foreign
@@ -23,6 +24,14 @@ from fourcorners_validation.arena.explain.foreign_document import (
 from fourcorners_validation.arena.explain.program import run_foreign, true_of_program
 from fourcorners_validation.arena.explain.specimens import SOURCES, compile_specimens
 from fourcorners_validation.arena.explain.truths import TRUTHS
+from fourcorners_validation.arena.steady.contest import StoppedTrace
+from fourcorners_validation.arena.steady.contestants import CONTESTANTS, Stop
+from fourcorners_validation.arena.steady.foreign import draw_case
+from fourcorners_validation.arena.steady.foreign_document import (
+    falsely_steady,
+    render_foreign_traces,
+)
+from fourcorners_validation.arena.steady.truth import TraceTruth
 from fourcorners_validation.arena.studies import TargetStudy
 
 DRAWN = [(3, index) for index in range(2 * len(SPECIMENS))]
@@ -166,3 +175,31 @@ def test_foreign_drives_exclude_others_and_their_folder_needs_them() -> None:
         fc.arena_explain(foreign=True, catalog=True)
     with pytest.raises(UserError, match="--specimens is the folder"):
         fc.arena_explain(specimens=SOURCES)
+
+
+@pytest.mark.parametrize("index", range(len(SPECIMENS)))
+def test_every_small_drive_of_the_judges_contest_can_be_opened(index: int, tmp_path: Path) -> None:
+    name = SPECIMENS[index]
+    (tmp_path / name).symlink_to(specimen_drive.program(name))
+    case = draw_case(str(tmp_path), 3, index)
+    assert case == draw_case(str(tmp_path), 3, index)
+    assert case != draw_case(str(tmp_path), 3, index, attempt=1)
+    with case.opened() as drive:
+        assert (case.kind, drive.kind) == (name, "simulated")
+        assert drive.run(Workload([case.stream], ios=20, seed=1)).elapsed_s > 0
+
+
+def test_a_stop_before_the_drive_is_steady_is_the_first_thing_that_is_told() -> None:
+    true = TraceTruth(value=1e6, tail_change=0.0, steady_from_s=100.0, oracle_s=200.0, window_s=5)
+    stops = [Stop(50.0, 1e6), Stop(150.0, 1.2e6), Stop(150.0, 1.01e6), None]
+    traces = [
+        StoppedTrace(index, "dftl", 0.0, 1, true, dict.fromkeys(CONTESTANTS, stop), [])
+        for index, stop in enumerate(stops)
+    ]
+    assert falsely_steady(traces) == [
+        "dftl 0: steady after 50.0 s at 1.00 MB/s, but it is steady from 100 s on at 1.00 MB/s.",
+        "dftl 1: steady after 150 s at 1.20 MB/s, but it is steady from 100 s on at 1.00 MB/s.",
+    ]
+    page = render_foreign_traces(traces, seed=3)
+    assert "stopped 3 of 4 traces, 2 of them falsely (67 %; the goal is at most 2.0 %)" in page
+    assert page.index("## Falsely steady") < page.index("## Contestants")

@@ -23,11 +23,14 @@ app.command(arena)
     name="steady",
     help_epilogue=examples(
         "arena steady --traces 20 --json",
+        "arena steady --foreign --traces 14",
     ),
 )
 def arena_steady(
     *,
-    traces: Drawn = 240,
+    traces: Drawn | None = None,
+    foreign: Flag = False,
+    specimens: Path | None = None,
     seed: Seed = 1,
     jobs: Jobs = 2,
     write: Path | None = None,
@@ -39,9 +42,13 @@ def arena_steady(
     Parameters
     ----------
     traces
-        How many drives are drawn; kinds take turns.
+        How many drives are drawn: 240 by default, 105 with --foreign; kinds take turns.
+    foreign
+        Drives of other people's design instead: C programs, which are compiled with cc.
+    specimens
+        Folder of the sources of these programs: tests/specimens of the clone by default.
     write
-        Folder to write steady-state.md to.
+        Folder to write steady-state.md to, or steady-foreign.md.
     """
     from fourcorners.cli.output import tell
     from fourcorners_validation.arena import studies
@@ -49,7 +56,14 @@ def arena_steady(
     show = partial(_show_contest, "arena-steady", json)
     with _shown_if_unwritten(show):
         study = studies.arena_steady(
-            traces=traces, seed=seed, jobs=jobs, write=write, replace=replace, tell=tell
+            traces=traces,
+            foreign=foreign,
+            specimens=specimens,
+            seed=seed,
+            jobs=jobs,
+            write=write,
+            replace=replace,
+            tell=tell,
         )
     show(study)
     return 0

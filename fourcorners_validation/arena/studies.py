@@ -1,7 +1,8 @@
 """The contests as calls: each returns its scores, with tables and sentences for people."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from fourcorners_validation.arena.frame import run_all, run_catalog
 from fourcorners_validation.arena.sentences import contest as saying
 from fourcorners_validation.arena.sentences import document as saying_document
 from fourcorners_validation.arena.steady import document as steady_document
+from fourcorners_validation.arena.steady import foreign_document as steady_foreign_document
 from fourcorners_validation.arena.steady import measured_page
 from fourcorners_validation.arena.steady.contest import (
     ContestantScore,
@@ -32,6 +34,7 @@ from fourcorners_validation.arena.steady.contest import (
     score,
 )
 from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE
+from fourcorners_validation.arena.steady.foreign import run_foreign_trace
 from fourcorners_validation.arena.steady.measured import (
     JudgedSeries,
     MeasuredScore,
@@ -48,6 +51,7 @@ from fourcorners_validation.study import write as write_documents
 _DRIVES_PROBED, _DRIVES_TOLD_OF = 100, 200
 _FOREIGN_PROBED = 63
 """Nine of each specimen."""
+_TRACES, _FOREIGN_TRACES = 240, 105
 
 _NOTHING_WRONG = "Nothing that was said is wrong."
 
@@ -102,9 +106,29 @@ class SteadyStudy(Written):
         return vars(SteadyDocument(self.seed, scores, self.preconditioning))
 
 
+@dataclass(frozen=True)
+class ForeignSteadyStudy(SteadyStudy):
+    """The same on drives that others designed; no preconditioning is compared on them."""
+
+    @property
+    def tables(self) -> list[tuple[Sequence[str], Rows]]:
+        """Heads and rows: all judges, the product's own by specimen, departures."""
+        return super().tables[:3]
+
+    @property
+    def lines(self) -> list[str]:
+        """The result, and what was falsely steady."""
+        return [
+            steady_foreign_document.result(self.traces),
+            *steady_foreign_document.falsely_steady(self.traces),
+        ]
+
+
 def arena_steady(
     *,
-    traces: int = 240,
+    traces: int | None = None,
+    foreign: bool = False,
+    specimens: str | Path | None = None,
     seed: int = 1,
     jobs: int = 2,
     write: str | Path | None = None,
@@ -114,24 +138,50 @@ def arena_steady(
     """Lets judges of steady state stop tests of random simulated drives.
 
     Args:
-        traces: how many drives are drawn; kinds take turns.
+        traces: how many drives are drawn: 240 by default, 105 foreign ones; kinds take turns.
+        foreign: drives of other people's design instead, which are C programs.
+        specimens: the folder of their sources, by default ``tests/specimens`` of the clone.
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
-        write: a folder to write ``steady-state.md`` to.
+        write: a folder to write ``steady-state.md`` to, or ``steady-foreign.md``.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
-    Raises :class:`UserError` for a folder that cannot be written to.
+    Raises :class:`UserError` for a folder that cannot be written to, and for foreign drives that
+    cannot be compiled.
     """
-    to = outputs(write, ["steady-state.md"], replace)
+    name = steady_foreign_document.NAME if foreign else "steady-state.md"
+    to = outputs(write, [name], replace)
+    progress = _counting(tell, "traces")
+    if foreign:
+        with _compiled(specimens) as programs, workers(jobs) as executor:
+            one = partial(run_foreign_trace, programs)
+            count = traces or _FOREIGN_TRACES
+            stopped = run_all(executor, one, count=count, seed=seed, progress=progress)
+        found = ForeignSteadyStudy(seed, tuple(stopped), ())
+        render = steady_foreign_document.render_foreign_traces
+        return write_documents(found, [partial(render, stopped, seed=seed)], to)
+    _only_foreign(specimens)
+    count = traces or _TRACES
     with workers(jobs) as executor:
-        stopped = run_all(
-            executor, run_trace, count=traces, seed=seed, progress=_counting(tell, "traces")
-        )
-        recipes = run_recipes(executor, traces=traces, seed=seed)
+        stopped = run_all(executor, run_trace, count=count, seed=seed, progress=progress)
+        recipes = run_recipes(executor, traces=count, seed=seed)
     study = SteadyStudy(seed, tuple(stopped), tuple(recipes))
     text = partial(steady_document.render_markdown, stopped, recipes, seed=seed)
     return write_documents(study, [text], to)
+
+
+def _only_foreign(specimens: str | Path | None) -> None:
+    if specimens is not None:
+        raise UserError("--specimens is the folder of the drives of --foreign: name both")
+
+
+@contextmanager
+def _compiled(specimens: str | Path | None) -> Iterator[str]:
+    """A folder with the compiled specimens."""
+    with tempfile.TemporaryDirectory() as programs:
+        compile_specimens(Path(specimens or SOURCES), Path(programs))
+        yield programs
 
 
 @dataclass(frozen=True)
@@ -343,8 +393,8 @@ def arena_explain(
     """
     if sum((drives is not None and not foreign, catalog, foreign, bool(target))) > 1:
         raise UserError("use one of --drives, --catalog, --foreign and --target")
-    if specimens is not None and not foreign:
-        raise UserError("--specimens is the folder of the drives of --foreign: name both")
+    if not foreign:
+        _only_foreign(specimens)
     check_noise(noise)
     if noise and (catalog or foreign) and write is not None:
         raise UserError("--write with --noise is for drawn drives: leave out the other option")
@@ -354,8 +404,7 @@ def arena_explain(
     drawn = probing_document.NOISE_NAME if noise else name
     to = outputs(write, [foreign_document.NAME if foreign else drawn], replace)
     if foreign:
-        with tempfile.TemporaryDirectory() as programs:
-            compile_specimens(Path(specimens or SOURCES), Path(programs))
+        with _compiled(specimens) as programs:
             one: _ProbeOne = partial(run_foreign, programs, noise=noise)
             probed = _drawn(one, False, drives or _FOREIGN_PROBED, seed, jobs, tell)
     else:

@@ -36,19 +36,20 @@ def draw_foreign(seed: int, index: int) -> Foreign:
     name = SPECIMENS[index % len(SPECIMENS)]
     chance = np.random.default_rng([seed, index])
     calm = sum(divmod(index, len(SPECIMENS))) % 2 == 0
-    arguments = _DRAWN[name](_Draw(chance))
+    arguments = _DRAWN[name](Draw(chance))
     if not calm:
-        arguments |= _variation(_Draw(chance), name, int(arguments["capacity"]))
+        arguments |= variation(Draw(chance), name, int(arguments["capacity"]))
     return Foreign(name, arguments, seed=int(chance.integers(1, 2**31)), calm=calm)
 
 
-class _Draw:
+class Draw:
     """Random values, written as arguments of a specimen."""
 
     def __init__(self, chance: np.random.Generator) -> None:
         self._chance = chance
 
     def share(self, probability: float) -> bool:
+        """True with this probability."""
         return bool(self._chance.random() < probability)
 
     def number(self, low: float, high: float) -> float:
@@ -56,19 +57,23 @@ class _Draw:
         return float(low * (high / low) ** self._chance.random())
 
     def text(self, low: float, high: float, unit: str = "") -> str:
+        """The same with its unit."""
         return f"{self.number(low, high):.4g}{unit}"
 
     def one_of(self, *values: int) -> int:
+        """One of these numbers."""
         return int(self._chance.choice(values))
 
     def word(self, *values: str) -> str:
+        """One of these words."""
         return str(self._chance.choice(values))
 
     def flag(self, probability: float) -> str:
+        """1 with this probability, else 0."""
         return str(int(self.share(probability)))
 
 
-def _variation(draw: _Draw, name: str, capacity_bytes: int) -> Arguments:
+def variation(draw: Draw, name: str, capacity_bytes: int) -> Arguments:
     """Noise of cell times of 1 to 20 %, or of a disk's seeks of 1 to 5 %, and some of the others.
 
     Outliers are 0.1 to 1 % of the operations and take 10 to 100 times as long. Retries of reads are
@@ -94,7 +99,7 @@ def _variation(draw: _Draw, name: str, capacity_bytes: int) -> Arguments:
     return made
 
 
-def _pcie(draw: _Draw) -> Arguments:
+def _pcie(draw: Draw) -> Arguments:
     """Two or four lanes of the third or fourth generation with packets of 128 to 512 bytes, each
     with 24 bytes of heads (PCI Express Base Specification)."""
     lane = 1e9 * 128 / 130 * draw.one_of(1, 2)
@@ -107,7 +112,7 @@ def _pcie(draw: _Draw) -> Arguments:
     }
 
 
-def _sata(draw: _Draw) -> Arguments:
+def _sata(draw: Draw) -> Arguments:
     """8 of 10 bits are data, and frames, primitives and commands take 5 to 12 %."""
     return {
         "link_rate": f"{draw.one_of(150, 300, 300, 600, 600) * 1e6 * draw.number(0.88, 0.95):.6g}",
@@ -117,7 +122,7 @@ def _sata(draw: _Draw) -> Arguments:
     }
 
 
-def _page_mapped(draw: _Draw) -> Arguments:
+def _page_mapped(draw: Draw) -> Arguments:
     capacity = draw.one_of(2, 3, 4) * GIB
     while True:
         channels, ways, dies = draw.one_of(2, 4, 8), draw.one_of(1, 2, 4), draw.one_of(1, 1, 2)
@@ -157,7 +162,7 @@ def _page_mapped(draw: _Draw) -> Arguments:
     return made | (_pcie(draw) if draw.share(0.7) else _sata(draw))
 
 
-def _superblock(draw: _Draw) -> Arguments:
+def _superblock(draw: Draw) -> Arguments:
     capacity = draw.one_of(2, 3, 4) * GIB
     while True:
         channels, dies, planes = draw.one_of(2, 4, 8), draw.one_of(1, 2, 4), draw.one_of(1, 2, 4)
@@ -187,7 +192,7 @@ def _superblock(draw: _Draw) -> Arguments:
     } | (_pcie(draw) if draw.share(0.4) else _sata(draw))
 
 
-def _dftl(draw: _Draw) -> Arguments:
+def _dftl(draw: Draw) -> Arguments:
     capacity = draw.one_of(2, 3) * GIB
     return {
         "capacity": str(capacity),
@@ -206,7 +211,7 @@ def _dftl(draw: _Draw) -> Arguments:
     } | _sata(draw)
 
 
-def _adaptive_hybrid(draw: _Draw) -> Arguments:
+def _adaptive_hybrid(draw: Draw) -> Arguments:
     planes = draw.one_of(2, 4, 8, 16)
     shared = draw.word("1 1", "4 64", "16 64", "64 64")
     return {
@@ -229,7 +234,7 @@ def _adaptive_hybrid(draw: _Draw) -> Arguments:
     } | _sata(draw)
 
 
-def _dynamic_slc(draw: _Draw) -> Arguments:
+def _dynamic_slc(draw: Draw) -> Arguments:
     capacity = draw.one_of(2, 4) * GIB
     quad = draw.share(0.3)
     return {
@@ -255,7 +260,7 @@ def _dynamic_slc(draw: _Draw) -> Arguments:
     } | (_pcie(draw) if draw.share(0.8) else _sata(draw))
 
 
-def _mechanics(draw: _Draw, *rpms: int) -> Arguments:
+def _mechanics(draw: Draw, *rpms: int) -> Arguments:
     """Of a disk. Tracks are skewed by what a change of track takes with settling, and by a quarter
     more, so that noise of 5 % does not cost a turn."""
     rpm, rate = draw.one_of(*rpms), draw.number(60e6, 200e6)
@@ -288,7 +293,7 @@ def _mechanics(draw: _Draw, *rpms: int) -> Arguments:
     }
 
 
-def _disk(draw: _Draw) -> Arguments:
+def _disk(draw: Draw) -> Arguments:
     return {
         "capacity": str(int(draw.number(80e9, 1000e9)) // 4096 * 4096),
         "physical": str(draw.one_of(512, 4096)),
@@ -304,7 +309,7 @@ def _disk(draw: _Draw) -> Arguments:
     } | _mechanics(draw, 5400, 7200, 7200, 10_000, 15_000)
 
 
-def _smr(draw: _Draw) -> Arguments:
+def _smr(draw: Draw) -> Arguments:
     return {
         "capacity": str(int(draw.number(50e9, 200e9)) // 4096 * 4096),
         "band": str(draw.one_of(15, 30, 40) * MIB),
@@ -318,7 +323,7 @@ def _smr(draw: _Draw) -> Arguments:
     } | _mechanics(draw, 5400, 5900, 7200)
 
 
-_DRAWN: Mapping[str, Callable[[_Draw], Arguments]] = {
+_DRAWN: Mapping[str, Callable[[Draw], Arguments]] = {
     "page_mapped": _page_mapped,
     "superblock": _superblock,
     "dftl": _dftl,

@@ -1,7 +1,7 @@
 """The contest: every contestant judges every trace of a corpus, and is scored."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from fourcorners.documents import Count
 from fourcorners_validation.arena.steady.contestants import CONTESTANTS, JUDGE, Stop
 from fourcorners_validation.arena.steady.departures import Watched, watch_trace
-from fourcorners_validation.arena.steady.drives import KINDS, draw
+from fourcorners_validation.arena.steady.drives import TraceCase, draw
 from fourcorners_validation.arena.steady.traces import simulate
 from fourcorners_validation.arena.steady.truth import STEADY_WITHIN, TraceTruth, truth_of
 from fourcorners_validation.arena.tables import Figure, Share, mean_of, quantile_of
@@ -61,8 +61,13 @@ class ContestantScore:
 
 def run_trace(seed: int, index: int) -> StoppedTrace:
     """Simulates one trace and lets every contestant stop it."""
+    return stopped(lambda attempt: draw(seed, index, attempt), index)
+
+
+def stopped(drawn: Callable[[int], TraceCase], index: int) -> StoppedTrace:
+    """The same of the case that is drawn at an attempt: the first that has a steady value."""
     for attempt in range(ATTEMPTS_MAX):
-        trace = simulate(draw(seed, index, attempt))
+        trace = simulate(drawn(attempt))
         truth = truth_of(trace)
         if abs(truth.tail_change) <= TAIL_CHANGE_MAX:
             break
@@ -80,28 +85,25 @@ def run_trace(seed: int, index: int) -> StoppedTrace:
 
 def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
     """The score of a contestant on these traces."""
-    stopped = [
+    pairs = [
         (stop, outcome.truth)
         for outcome in outcomes
         if (stop := outcome.stops[contestant]) is not None
     ]
-    errors = np.array([stop.value / truth.value - 1 for stop, truth in stopped])
-    ratios = np.array([stop.seconds / truth.oracle_s for stop, truth in stopped])
-    false = [
-        stop.seconds < truth.steady_from_s or abs(stop.value / truth.value - 1) > STEADY_WITHIN
-        for stop, truth in stopped
-    ]
+    errors = np.array([stop.value / truth.value - 1 for stop, truth in pairs])
+    ratios = np.array([stop.seconds / truth.oracle_s for stop, truth in pairs])
+    false = [is_falsely_steady(stop, truth) for stop, truth in pairs]
     covered = [
         stop.low <= truth.value <= stop.high
-        for stop, truth in stopped
+        for stop, truth in pairs
         if stop.low is not None and stop.high is not None
     ]
-    time = sum(stop.seconds for stop, _ in stopped)
-    oracle = sum(truth.oracle_s for _, truth in stopped)
+    time = sum(stop.seconds for stop, _ in pairs)
+    oracle = sum(truth.oracle_s for _, truth in pairs)
     return ContestantScore(
         contestant=contestant,
         traces=len(outcomes),
-        stopped=len(stopped),
+        stopped=len(pairs),
         bias_median=quantile_of(errors, 0.5),
         error_median=quantile_of(np.abs(errors), 0.5),
         error_95=quantile_of(np.abs(errors), 0.95),
@@ -112,11 +114,16 @@ def score(contestant: str, outcomes: Sequence[StoppedTrace]) -> ContestantScore:
     )
 
 
+def is_falsely_steady(stop: Stop, truth: TraceTruth) -> bool:
+    """Whether the test was stopped before the drive was steady, or with another value."""
+    early = stop.seconds < truth.steady_from_s
+    return early or abs(stop.value / truth.value - 1) > STEADY_WITHIN
+
+
 def by_kind(contestant: str, outcomes: Sequence[StoppedTrace]) -> list[tuple[str, ContestantScore]]:
     """The scores for each kind of trace separately."""
     rows = []
-    for kind in KINDS:
+    for kind in dict.fromkeys(outcome.kind for outcome in outcomes):
         some = [outcome for outcome in outcomes if outcome.kind == kind]
-        if some:
-            rows.append((kind, score(contestant, some)))
+        rows.append((kind, score(contestant, some)))
     return rows

@@ -1,12 +1,15 @@
 """Random small drives, and how each is brought to its steady state."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fourcorners.catalog import DriveFile
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 from fourcorners.workload import Stream
 from fourcorners_validation.arena.drive_text import drive_file
 
@@ -24,12 +27,11 @@ KINDS = (
 MIB = 2**20
 
 
-@dataclass(frozen=True)
-class TraceCase:
+@dataclass(frozen=True, kw_only=True)
+class TraceCase(ABC):
     """One drive, and the test that it goes through."""
 
     kind: str
-    drive: DriveFile
     stream: Stream
     filled_share: float
     """Share of the capacity that is filled in sequence before the test begins."""
@@ -39,8 +41,23 @@ class TraceCase:
     """Capacities written in the test: enough that its end is the long run."""
     seed: int
 
+    @abstractmethod
+    def opened(self) -> Target:
+        """The drive as it was delivered."""
 
-def draw(seed: int, index: int, attempt: int = 0) -> TraceCase:
+
+@dataclass(frozen=True, kw_only=True)
+class OwnCase(TraceCase):
+    """A drive of this project's simulator."""
+
+    drive: DriveFile
+
+    def opened(self) -> SimulatedTarget:
+        """The drive as it was delivered."""
+        return SimulatedTarget(self.drive.id, self.drive, {}, self.seed)
+
+
+def draw(seed: int, index: int, attempt: int = 0) -> OwnCase:
     """The case of that number of the corpus of that seed; kinds take turns. Another attempt is
     another case of the same kind."""
     kind = KINDS[index % len(KINDS)]
@@ -88,7 +105,7 @@ def draw(seed: int, index: int, attempt: int = 0) -> TraceCase:
         case "mixed and large writes":
             stream["read_share"] = float(chance.choice([0.0, 0.3, 0.5, 0.65]))
             stream["block_bytes"] = int(chance.choice([4096, 8192, 16384, 65536]))
-    return TraceCase(
+    return OwnCase(
         kind=kind,
         drive=flash.drive_file(f"corpus-{seed}-{index}-{attempt}", sections),
         stream=Stream(**stream),

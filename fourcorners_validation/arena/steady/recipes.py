@@ -8,10 +8,9 @@ from fourcorners.documents import Count
 from fourcorners.recording import Recording
 from fourcorners.running.precondition import write_until_steady
 from fourcorners.suites.steps import Fill
-from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.workload import Workload
 from fourcorners_validation.arena.steady.contest import ATTEMPTS_MAX, TAIL_CHANGE_MAX
-from fourcorners_validation.arena.steady.drives import TraceCase, draw
+from fourcorners_validation.arena.steady.drives import OwnCase, draw
 from fourcorners_validation.arena.tables import Figure
 
 # The preconditioning of reviews and of SNIA.
@@ -46,7 +45,7 @@ class Compared:
         return (1 + self.fast_error) / (1 + self.customary_error) - 1
 
 
-def is_comparable(case: TraceCase) -> bool:
+def is_comparable(case: OwnCase) -> bool:
     """Whether the case is about uniform random writes, which preconditioning is defined by."""
     return case.stream.pattern == "random" and case.stream.read_share == 0
 
@@ -65,9 +64,9 @@ def compare(seed: int, index: int) -> Compared:
     return compared
 
 
-def _compare(case: TraceCase, attempts: int) -> tuple[Compared, float]:
+def _compare(case: OwnCase, attempts: int) -> tuple[Compared, float]:
     """The comparison, and the change from the first half of the long run to the second."""
-    drive = SimulatedTarget(case.drive.id, case.drive, {}, case.seed)
+    drive = case.opened()
     capacity = drive.capacity_bytes
     written = 0
 

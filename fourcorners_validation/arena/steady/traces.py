@@ -9,7 +9,7 @@ from fourcorners.analysis.steady_state import SPARE_SHARE_MAX, Series
 from fourcorners.recording.arrays import Floats
 from fourcorners.suites.steps import Fill
 from fourcorners.suites.subject import filled_bytes
-from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import Target
 from fourcorners.workload import Workload
 from fourcorners_validation.arena.steady.drives import TraceCase
 
@@ -48,7 +48,11 @@ class Trace:
 
 def simulate(case: TraceCase) -> Trace:
     """Runs the case's drive through its preparation and its test."""
-    drive = SimulatedTarget(case.drive.id, case.drive, {}, case.seed)
+    with case.opened() as drive:
+        return _simulated(case, drive)
+
+
+def _simulated(case: TraceCase, drive: Target) -> Trace:
     capacity = drive.capacity_bytes
     chance = np.random.default_rng([case.seed, 1])
     filled = filled_bytes(capacity, case.filled_share) if case.filled_share else 0
