@@ -261,9 +261,17 @@ static void begin(void) {
 
 static uint64_t programmed_bytes(void) { return did.programs * is.page_bytes; }
 
+static void truths_of_cells(void) {
+    item("page_read_time", is.read_ns * 1e-9);
+    item("program_time", is.program_ns * 1e-9);
+    item("erase_time", is.erase_ns * 1e-9);
+    item("pages_per_block", (double)is.block_pages);
+}
+
 static void truths(void) {
     truths_of_drive("log-block", false);
     truths_of_flash(true, (double)is.page_bytes);
+    truths_of_cells();
     if (idle_ns <= 0 && vary.throttle_rate <= 0) item("idle_recovery", 0);
     item("channels", (double)is.channels);
     item("dies", (double)is.planes); /* each works by itself, as a die of one plane */
@@ -276,15 +284,7 @@ static void truths(void) {
     item("flush_cost", command_s());
 }
 
-static void truths_of_cells(void) {
-    item("page_read_time", is.read_ns * 1e-9);
-    item("program_time", is.program_ns * 1e-9);
-    item("erase_time", is.erase_ns * 1e-9);
-    item("pages_per_block", (double)is.block_pages);
-}
-
 static void design(void) {
-    truths_of_cells();
     uint64_t logs = is.logs + is.sequential_logs;
     item("physical_bytes", (double)((is.plane_blocks + logs) * is.block_pages * is.planes * is.page_bytes));
     item("block_bytes", (double)(is.block_pages * is.page_bytes));

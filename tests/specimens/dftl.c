@@ -339,10 +339,18 @@ static void counters(void) {
     item("map_misses", (double)misses);
 }
 
+static void truths_of_cells(void) {
+    item("page_read_time", with.read_ns * 1e-9);
+    item("program_time", with.program_ns * 1e-9);
+    item("erase_time", with.erase_ns * 1e-9);
+    item("pages_per_block", with.block_pages);
+}
+
 static void truths(void) {
     double page = (double)with.page_bytes, block = page * with.block_pages;
     truths_of_drive("page-mapped", false);
     truths_of_flash(false, page);
+    truths_of_cells();
     truths_of_collection(((double)all_dies * (die_blocks - with.gc_blocks) * with.block_pages - translation_pages) / logical_pages - 1, false);
     item("channels", with.channels);
     item("dies", all_dies);
@@ -357,15 +365,7 @@ static void truths(void) {
     item("flush_cost", command_s());
 }
 
-static void truths_of_cells(void) {
-    item("page_read_time", with.read_ns * 1e-9);
-    item("program_time", with.program_ns * 1e-9);
-    item("erase_time", with.erase_ns * 1e-9);
-    item("pages_per_block", with.block_pages);
-}
-
 static void design(void) {
-    truths_of_cells();
     double page = (double)with.page_bytes;
     item("physical_bytes", (double)all_dies * die_pages * page);
     item("spare_share", ((double)all_dies * die_pages - translation_pages) / logical_pages - 1); /* without what translation pages take */

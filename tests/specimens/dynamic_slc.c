@@ -324,12 +324,21 @@ static uint64_t cache_when_empty_bytes(void) {
     return (is.static_slc + (uint64_t)(is.dynamic_share * (double)(is.units / is.tlc_units))) * is.slc_units * is.unit_bytes;
 }
 
+static void truths_of_cells(void) {
+    item("erase_time", is.erase_ns * 1e-9);
+    if (cache_when_empty_bytes()) return; /* of the rest there are two */
+    item("page_read_time", is.tlc_read_ns * 1e-9);
+    item("program_time", is.tlc_program_ns * 1e-9);
+    item("pages_per_block", (double)(is.block_pages * is.bits));
+}
+
 static void truths(void) {
     double word_line_bytes = (double)(is.page_bytes * is.bits), word_line_ns = (double)(is.page_units * is.bits) * is.unit_bus_ns;
     bool cached = cache_when_empty_bytes() > 0, calm = vary.noise <= 0 && vary.housekeeping_every_ns <= 0 && vary.throttle_rate <= 0;
     double past_cache = rate(is.tlc_program_ns, is.page_units * is.bits), link = 1e9 / host.ns_per_byte;
     truths_of_drive("page-mapped", true);
     truths_of_flash(false, (double)is.unit_bytes);
+    truths_of_cells();
     item("channels", (double)is.channels);
     item("dies", (double)is.dies);
     item("planes_per_die", 1);
@@ -346,16 +355,7 @@ static void truths(void) {
     if (vary.housekeeping_every_ns <= 0) item("flush_cost", command_s() + word_line_ns * 1e-9 + mean_s(is.tlc_program_ns));
 }
 
-static void truths_of_cells(void) {
-    item("erase_time", is.erase_ns * 1e-9);
-    if (cache_when_empty_bytes()) return; /* of the rest there are two */
-    item("page_read_time", is.tlc_read_ns * 1e-9);
-    item("program_time", is.tlc_program_ns * 1e-9);
-    item("pages_per_block", (double)(is.block_pages * is.bits));
-}
-
 static void design(void) {
-    truths_of_cells();
     item("physical_bytes", (double)((is.superblocks - is.static_slc) * is.tlc_units * is.unit_bytes)); /* without the static cache */
     item("bits", (double)is.bits);
     item("superblock_bytes", (double)(is.tlc_units * is.unit_bytes));

@@ -284,10 +284,26 @@ static uint64_t pages_in_a_row(void) { /* that lie on one die, written in sequen
     return pages;
 }
 
+static void truths_of_cells(void) {
+    double mean_ns = 0;
+    for (uint32_t i = 0; i < bits; i++) mean_ns += with.program_ns[i] / bits;
+    item("page_read_time", with.read_ns * 1e-9);
+    item("program_time", mean_ns * 1e-9);
+    if (bits > 1) {
+        item("program_time_lower", with.program_ns[0] * 1e-9);
+        item("program_time_upper", with.program_ns[1] * 1e-9);
+        item("program_time_extra", bits > 2 ? with.program_ns[2] * 1e-9 : 0);
+        item("bits_per_cell", bits);
+    }
+    item("erase_time", with.erase_ns * 1e-9);
+    item("pages_per_block", (double)with.block_pages);
+}
+
 static void truths(void) {
     double page = (double)with.page_bytes, block = page * (double)with.block_pages;
     truths_of_drive("page-mapped", with.cache_pages > 0);
     truths_of_flash(false, page);
+    truths_of_cells();
     /* A plane must collect when it opens its last block but one. */
     truths_of_collection((double)(plane_blocks - 2) * all_planes * (double)with.block_pages / (double)logical_pages - 1, false);
     item("channels", with.channels);
@@ -303,23 +319,7 @@ static void truths(void) {
     if (!with.cache_pages) item("flush_cost", command_s());
 }
 
-static void truths_of_cells(void) {
-    double mean_ns = 0;
-    for (uint32_t i = 0; i < bits; i++) mean_ns += with.program_ns[i] / bits;
-    item("page_read_time", with.read_ns * 1e-9);
-    item("program_time", mean_ns * 1e-9);
-    if (bits > 1) {
-        item("program_time_lower", with.program_ns[0] * 1e-9);
-        item("program_time_upper", with.program_ns[bits - 1] * 1e-9);
-        item("bits_per_cell", bits);
-    }
-    if (bits > 2) item("program_time_extra", with.program_ns[1] * 1e-9);
-    item("erase_time", with.erase_ns * 1e-9);
-    item("pages_per_block", (double)with.block_pages);
-}
-
 static void design(void) {
-    truths_of_cells();
     item_text("allocation_order", with.order);
     item("multi_plane_commands", with.multiplane);
     item("physical_bytes", (double)plane_blocks * all_planes * (double)(with.block_pages * with.page_bytes));

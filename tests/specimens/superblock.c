@@ -381,10 +381,18 @@ static void counters(void) {
     item("host_units", (double)host_units);
 }
 
+static void truths_of_cells(void) {
+    item("page_read_time", with.read_ns * 1e-9);
+    item("program_time", with.program_ns * 1e-9);
+    item("erase_time", with.erase_ns * 1e-9);
+    item("pages_per_block", with.block_pages);
+}
+
 static void truths(void) {
     double data_units = (double)data_slices * slice_units, kept = with.flush_every_ns > 0 ? 0 : with.flush_above;
     truths_of_drive("page-mapped", true);
     truths_of_flash(false, (double)with.unit_bytes);
+    truths_of_cells();
     truths_of_collection((superblocks - with.gc_free) * data_units / logical_units - 1, false);
     item("channels", with.channels);
     item("dies", all_dies);
@@ -400,15 +408,7 @@ static void truths(void) {
         item("flush_cost", command_s() + (double)slice_bytes() * with.ns_per_byte * 1e-9 + mean_s(with.program_ns));
 }
 
-static void truths_of_cells(void) {
-    item("page_read_time", with.read_ns * 1e-9);
-    item("program_time", with.program_ns * 1e-9);
-    item("erase_time", with.erase_ns * 1e-9);
-    item("pages_per_block", with.block_pages);
-}
-
 static void design(void) {
-    truths_of_cells();
     double flash_units = (double)superblocks * data_slices * slice_units;
     item("parity", with.parity);
     item("physical_bytes", flash_units * (double)with.unit_bytes); /* that hold data */
