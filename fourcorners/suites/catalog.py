@@ -6,6 +6,16 @@ from fourcorners.suites.snia import rounds, saturation
 from fourcorners.suites.test_file import program_test
 from fourcorners.suites.tests import latency_under_load, recovery, transfer_rate, transfer_size
 
+APPLICATIONS = tuple(
+    program_test(f"app-{name}", "applications")
+    for name in (
+        *("etcd-log", "postgresql", "mysql", "rocksdb", "kafka", "vdi-boot", "mail", "web"),
+        *("video-recording", "backup", "restore", "game-loading", "office-heavy", "office-light"),
+        "swap",
+    )
+)
+"""Workloads of applications."""
+
 TESTS = {
     definition.name: definition
     for definition in (
@@ -38,6 +48,7 @@ TESTS = {
         saturation.SATURATION,
         saturation.IDLE,
         saturation.CROSS,
+        *APPLICATIONS,
         *PROBES,
     )
 }

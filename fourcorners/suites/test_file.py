@@ -93,6 +93,11 @@ class _Workload:
                 for number, key in varied
                 if key in ("block", "alignment") and not addressable(chosen[number], scope.subject)
             ]
+            sizes += [
+                int(stream["sizes"].partition("/")[0].partition("-")[0])
+                for stream in chosen
+                if "sizes" in stream and not addressable(stream, scope.subject)
+            ]
             if sizes:
                 left_out.extend(SIZE.show(size) for size in sizes)
                 continue
@@ -216,9 +221,9 @@ def own_test(given: Mapping[str, Any], where: str, scale: float, file: str) -> D
     )
 
 
-def program_test(name: str) -> Definition:
-    """A test of the program from its file in ``suites/tests``."""
-    file = resources.files("fourcorners.suites.tests").joinpath(f"{name}.toml")
+def program_test(name: str, folder: str = "tests") -> Definition:
+    """A test of the program from its file in a folder of ``suites``."""
+    file = resources.files(f"fourcorners.suites.{folder}").joinpath(f"{name}.toml")
     given = tomllib.loads(file.read_text("utf-8"))
     for key in given:
         if key not in (*TEST_KEYS, *_PROGRAM_KEYS):

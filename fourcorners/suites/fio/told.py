@@ -1,5 +1,6 @@
 """The options of one job of fio's, and what most others depend on."""
 
+import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,7 +10,7 @@ from fourcorners.errors import UserError
 from fourcorners.suites.fio import options
 from fourcorners.suites.fio.job_file import FioSection
 from fourcorners.suites.fio.quantities import amount, by_direction, number, whole
-from fourcorners.suites.parameters import unknown
+from fourcorners.units import shortened
 
 _T = TypeVar("_T")
 Extent = int | float
@@ -42,7 +43,11 @@ class ToldOptions:
                 raise self.error(f"{key}={text} is refused: {options.REFUSED[key]}")
             if key not in (*options.RUN, *options.PASSED_OVER, *options.REFUSED):
                 known = [*options.RUN, *options.PASSED_OVER]
-                raise self.error(unknown("option of fio's", key, known))
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else "leave it out, or use another job"
+                raise self.error(
+                    f'no option of fio\'s named "{shortened(key)}" is known here: {hint}'
+                )
 
     @property
     def told(self) -> Mapping[str, str]:

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""The same job files by fio and by us, on the same file.
+
+    .venv/bin/python benches/fio_jobs.py JOB.fio... --write docs/fio-jobs.md
+
+Jobs are made to fit one file and a second, in the same way for both: lengths and offsets are
+divided until they fit, jobs go to this file, with direct I/O and for --seconds each, and ramps are
+left out.
+Each group of jobs is compared by itself, the first two of a file. Both run it --repeats times, in
+turn and then in reverse order, so that what else the machine does affects both. They agree where
+their repeats overlap: of equal speeds and four repeats each, three in a hundred would not.
+
+On a drive that is faster than the processors the comparison is one of engines, for which there is
+engine_vs_fio.py. Here the drive shall decide: the table was made in a control group whose disk is
+throttled to 200 MB/s and 10,000 IOPS each way, as a drive of the reviews' time is.
+
+    echo "254:0 200000000" > /sys/fs/cgroup/blkio/GROUP/blkio.throttle.read_bps_device   # and so on
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import fourcorners as fc
+from fourcorners.suites import Subject
+from fourcorners.suites.fio.job import FioJob
+from fourcorners.suites.fio.job_file import FioSection, sections_of
+from fourcorners.suites.fio.quantities import switch
+from fourcorners.suites.suite import find_suite
+
+MARKS = ("<!-- made by benches/fio_jobs.py -->", "<!-- end of what benches/fio_jobs.py made -->")
+LENGTHS = ("size", "filesize", "io_size", "offset", "offset_increment")
+ZONES = ("zonesize", "zonerange", "zoneskip")
+# What is about files, about results, or about when jobs begin and end.
+LEFT_OUT = {
+    *("filename", "directory", "numa_cpu_nodes", "numa_mem_policy", "cpus_allowed", "gtod_reduce"),
+    *(
+        "stonewall",
+        "wait_for",
+        "new_group",
+        "group_reporting",
+        "runtime",
+        "time_based",
+        "ramp_time",
+    ),
+    *(
+        "write_bw_log",
+        "write_lat_log",
+        "write_iops_log",
+        "log_offset",
+        "log_avg_msec",
+        "startdelay",
+    ),
+    *("steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"),
+    *("loops", "name", "description", "direct", "buffered", "number_ios", "ss_check_interval"),
+    *("disable_lat", "disable_clat", "disable_slat", "exitall", "rate_min", "fill_device"),
+}
+GROUPS_MAX = 2
+CLONES_MAX = 4
+# Zones and areas stay multiples of the largest requests of usual jobs.
+GRID_BYTES = 1 << 20
+
+
+# A second of a fixed rate ends with its last I/O here, and with its last millisecond in fio.
+TOLERANCE = 0.01
+
+
+@dataclass
+class Compared:
+    """A group of jobs: I/Os per second of each repeat, and the share of reads."""
+
+    name: str
+    fio: list[float] = field(default_factory=list)
+    ours: list[float] = field(default_factory=list)
+    fio_reads: list[float] = field(default_factory=list)
+    our_reads: list[float] = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the repeats overlap."""
+        margin = 1 + TOLERANCE
+        return min(self.fio) <= margin * max(self.ours) and min(self.ours) <= margin * max(self.fio)
+
+    @property
+    def row(self) -> str:
+        """A line of the table."""
+        ratio = median(self.ours) / median(self.fio)
+        reads = f"{100 * median(self.fio_reads):.0f}, {100 * median(self.our_reads):.0f} %"
+        return (
+            f"| {self.name} | {spread(self.fio)} | {spread(self.ours)} | {ratio:.2f} | {reads} "
+            f"| {'yes' if self.agrees else 'no'} |"
+        )
+
+
+def median(values: list[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return (ordered[middle] + ordered[-middle - 1]) / 2
+
+
+def spread(values: list[float]) -> str:
+    return f"{median(values):,.0f} ({min(values):,.0f} to {max(values):,.0f})"
+
+
+def groups_of(path: Path) -> list[list[FioSection]]:
+    groups: list[list[FioSection]] = []
+    for section in sections_of(path)[1]:
+        begins = switch(section.options.get("stonewall", "0")) or "wait_for" in section.options
+        if begins or not groups:
+            groups.append([])
+        groups[-1].append(section)
+    return groups[:GROUPS_MAX]
+
+
+def fitted(group: list[FioSection], file: Path, file_bytes: int, seconds: float) -> str:
+    """A job file of one group for one file and so many seconds."""
+    jobs = [FioJob(section) for section in group]
+    known = [job.size + job.offset for job in jobs if isinstance(job.size, int)]
+    factor = max(1, -(-max(known, default=1) // file_bytes))
+    lines = []
+    for job in jobs:
+        lines.append(f"[{job.section.name}]")
+        for key, text in job.told.items():
+            if key in LEFT_OUT:
+                continue
+            if key in LENGTHS and not text.endswith("%"):
+                length = (job.bytes_of(key) or 0) // factor
+                text = str(
+                    max(length // GRID_BYTES, 1 if key in ("size", "filesize") else 0) * GRID_BYTES
+                )
+            elif key in ZONES:
+                # fio's example has zones of 256 MiB, and as many gigabytes between them.
+                text = str(max((job.bytes_of(key) or 0) // 64 // GRID_BYTES, 1) * GRID_BYTES)
+            elif key == "numjobs":
+                text = str(min(job.clones, CLONES_MAX))
+            elif key == "ioengine" and text == "null":
+                text = "libaio"
+            lines.append(f"{key}={text}")
+        if job.size is None:
+            lines.append(f"size={file_bytes}")
+        lines += [f"filename={file}", "direct=1", "time_based", f"runtime={seconds * 1e3:.0f}ms"]
+    return "\n".join(lines) + "\n"
+
+
+def by_fio(job: Path) -> tuple[float, float]:
+    """I/Os per second, and the share of reads."""
+    command = ["fio", "--output-format=json", "--thread", str(job)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    jobs = json.loads(told[told.index("{") :])["jobs"]
+    ios = {name: sum(job[name]["total_ios"] for job in jobs) for name in ("read", "write")}
+    elapsed_ms = max(job[name]["runtime"] for job in jobs for name in ("read", "write"))
+    return sum(ios.values()) / elapsed_ms * 1e3, ios["read"] / max(sum(ios.values()), 1)
+
+
+def by_us(job: Path, file: Path) -> tuple[float, float]:
+    # fio has written to it since: each time the words of permission are needed anew.
+    with fc.open_target(str(file), overwrite=str(file)) as target:
+        [test] = find_suite(str(job)).plan(Subject.of(target)).tests
+        [measurement] = test.phases[0].measurements
+        recording = target.run(measurement.workload)
+    ios = {name: one.ios for name, one in recording.operations.items() if name in ("read", "write")}
+    total = sum(ios.values())
+    return total / recording.elapsed_s, ios.get("read", 0) / max(total, 1)
+
+
+def compare(name: str, job: Path, file: Path, repeats: int) -> Compared:
+    found = Compared(name)
+    for repeat in range(repeats):
+        for ours in (repeat % 2 == 0, repeat % 2 != 0):
+            rate, reads = by_us(job, file) if ours else by_fio(job)
+            (found.ours if ours else found.fio).append(rate)
+            (found.our_reads if ours else found.fio_reads).append(reads)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("jobs", nargs="+", type=Path)
+    parser.add_argument(
+        "--file", type=Path, default=Path("fio-jobs.tmp"), help="is made, and removed"
+    )
+    parser.add_argument("--size-mib", type=int, default=256)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--write", type=Path, help="put the table into this document")
+    options = parser.parse_args()
+    if options.file.exists():
+        sys.exit(f"{options.file} is there already: name one that is not")
+    size_bytes = options.size_mib << 20
+    results = []
+    file = options.file.resolve()
+    try:
+        with fc.open_target(str(file), size=size_bytes) as target:
+            fill = fc.Stream.write("sequential", 1 << 20, queue_depth_per_worker=4)
+            target.run(fc.Workload([fill], volume_bytes=size_bytes))
+        with tempfile.TemporaryDirectory() as folder:
+            for path in options.jobs:
+                for number, group in enumerate(groups_of(path), start=1):
+                    job = Path(folder) / f"{path.stem}-{number}.fio"
+                    job.write_text(fitted(group, file, size_bytes, options.seconds), "utf-8")
+                    names = "+".join(dict.fromkeys(section.name for section in group))
+                    one = compare(f"{path.stem}: {names[:40]}", job, file, options.repeats)
+                    print(one.row, flush=True)
+                    results.append(one)
+    finally:
+        file.unlink(missing_ok=True)
+    agree = sum(one.agrees for one in results)
+    print(f"{agree} of {len(results)} groups of {len(options.jobs)} jobs agree")
+    if options.write:
+        head = (
+            "| job: group | fio, IOPS | here, IOPS | ratio | reads | agree |\n| --- " + "| --- " * 5
+        )
+        table = "\n".join([head + "|", *(one.row for one in results)])
+        text = options.write.read_text("utf-8")
+        before, _, rest = text.partition(MARKS[0])
+        _, found, after = rest.partition(MARKS[1])
+        if not found:
+            sys.exit(f"{options.write} has no place for the table: no line {MARKS[0]}")
+        summary = f"{agree} of {len(results)} groups of {len(options.jobs)} jobs agree."
+        options.write.write_text(f"{before}{MARKS[0]}\n{table}\n\n{summary}\n{MARKS[1]}{after}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
