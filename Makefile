@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # A maturin build finds the environment by this, whether or not it is activated.
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
-CRATES := binding drive execution recording serve workload
+CRATES := binding drive execution recording serve trace workload
 RUST := Cargo.toml Cargo.lock $(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 READY := $(VENV)/.ready
 export PIP_QUIET := 1

@@ -54,6 +54,16 @@ if TYPE_CHECKING:
     from fourcorners.target.open import open_target
     from fourcorners.target.target import Target
     from fourcorners.target.verification import Damage, Verification, verify
+    from fourcorners.trace.changing import (
+        WrittenTrace,
+        trace_convert,
+        trace_cut,
+        trace_fold,
+        trace_merge,
+        trace_scale,
+    )
+    from fourcorners.trace.figures import TraceInformation
+    from fourcorners.trace.information import trace_info
     from fourcorners.workload import (
         CLOSED_LOOP,
         INCOMPRESSIBLE,
@@ -113,6 +123,12 @@ _MODULES = {
     "target.open": ("open_target",),
     "target.target": ("Target",),
     "target.verification": ("Damage", "Verification", "verify"),
+    "trace.changing": (
+        *("WrittenTrace", "trace_convert", "trace_cut", "trace_fold", "trace_merge"),
+        "trace_scale",
+    ),
+    "trace.figures": ("TraceInformation",),
+    "trace.information": ("trace_info",),
     "workload": (
         *("CLOSED_LOOP", "INCOMPRESSIBLE", "PERMUTED", "REPEATED", "Stream", "Workload"),
         *("bursts", "compressible", "duplicated", "fixed_rate", "hot_cold", "normal", "pareto"),
@@ -153,9 +169,11 @@ __all__ = [
     "Run",
     "Stream",
     "Target",
+    "TraceInformation",
     "UserError",
     "Verification",
     "Workload",
+    "WrittenTrace",
     "__version__",
     "arena_explain",
     "arena_sentences",
@@ -196,6 +214,12 @@ __all__ = [
     "runs",
     "runs_of",
     "strided",
+    "trace_convert",
+    "trace_cut",
+    "trace_fold",
+    "trace_info",
+    "trace_merge",
+    "trace_scale",
     "verify",
     "zipf",
     "zoned",

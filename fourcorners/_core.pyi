@@ -21,6 +21,8 @@ __all__ = [
     "Verification",
     "check_workload",
     "foreign_conformance",
+    "trace_information",
+    "trace_transform",
 ]
 
 _Array = npt.NDArray[np.uint64]
@@ -407,3 +409,24 @@ class Verification:
     def damaged(self) -> int: ...
     def take(self) -> list[tuple[str, int, int | None]]:
         """Kind and address of each damaged block, and the address it was written for."""
+
+def trace_transform(
+    files: list[str],
+    out: str,
+    *,
+    to: str,
+    step_json: str | None = None,
+    format: str | None = None,
+    watch: Callable[[int, int, int, int], bool] | None = None,
+) -> str:
+    """Reads files as one trace, takes it through a step and writes a new file; what became of it,
+    as JSON. Raises ``ValueError`` for what is no trace and ``OSError`` for what cannot be read or
+    written."""
+
+def trace_information(
+    files: list[str],
+    *,
+    format: str | None = None,
+    watch: Callable[[int, int, int, int], bool] | None = None,
+) -> str:
+    """Reads files as one trace; what is in it, as JSON. Raises as :func:`trace_transform`."""

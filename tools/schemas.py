@@ -28,6 +28,8 @@ from fourcorners.suites.listing import DescribedTest, TestsAndSuites
 from fourcorners.suites.schema import suite_schema
 from fourcorners.target.conformance import ConformanceDocument
 from fourcorners.target.verification import VerificationDocument
+from fourcorners.trace.changing import WrittenTrace
+from fourcorners.trace.figures import TraceInformation
 from fourcorners_validation.arena.studies import (
     ProbingDocument,
     SentenceDocument,
@@ -61,6 +63,8 @@ _DOCUMENTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "runs": (ListedRuns, "What fourcorners runs --json prints", {}),
     "test": (DescribedTest, "What fourcorners tests NAME --json prints", {}),
     "tests": (TestsAndSuites, "What fourcorners tests --json prints", {}),
+    "trace-info": (TraceInformation, "What fourcorners trace info --json prints", {}),
+    "trace-written": (WrittenTrace, "Output of trace convert, cut, fold, merge, scale --json", {}),
     "verification": (VerificationDocument, "What fourcorners verify --json prints", {}),
     "run": (Manifest, "manifest.json of a run folder", _SEALED),
 }

@@ -12,6 +12,7 @@ mod raw_recording;
 mod real;
 mod serve;
 mod simulated;
+mod trace;
 mod verification;
 mod watch;
 
@@ -55,6 +56,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_workload, module)?)?;
     module.add_function(wrap_pyfunction!(foreign::foreign_conformance, module)?)?;
     module.add_class::<disturbance::Disturbance>()?;
+    module.add_function(wrap_pyfunction!(trace::trace_information, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_transform, module)?)?;
     module.add_class::<foreign::ForeignDrive>()?;
     module.add_class::<raw_recording::RawIoLog>()?;
     module.add_class::<raw_recording::RawLatencies>()?;

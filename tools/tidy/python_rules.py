@@ -45,7 +45,7 @@ ROOMS = (
     # What is issued, to what, on which machine, and what happened.
     *("workload", "machine", "recording", "catalog", "manifest", "target"),
     # What recordings show, what tests are, what is kept and shown of them.
-    *("analysis", "suites", "store", "reporting", "comparison", "importing", "keeping"),
+    *("analysis", "suites", "store", "reporting", "comparison", "importing", "keeping", "trace"),
     # Who carries it out, and who holds all of it against the truth.
     *("running", "jupyter", VALIDATION, "cli", "__main__"),
 )

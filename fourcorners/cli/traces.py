@@ -1,0 +1,266 @@
+"""``trace``: what is in recorded traces of block I/O, and files made of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from fourcorners.cli.options import Flag, Json, Repeated, Replace, Size, examples
+from fourcorners.cli.root import app
+
+if TYPE_CHECKING:
+    from fourcorners.trace.changing import WrittenTrace
+
+trace = App(name="trace", help="Recorded traces of block I/O: what is in them, and other files.")
+app.command(trace)
+
+Format = Annotated[
+    str | None,
+    Parameter(
+        help="What the trace is said to be, such as msr: it is refused where its content says "
+        "otherwise. docs/traces.md lists all formats."
+    ),
+]
+To = Annotated[
+    str | None,
+    Parameter(
+        help="Format of the new file: parquet, csv, fio-iolog, oracle-general or blktrace. By the "
+        "end of its name unless given."
+    ),
+]
+ReplaceTrace = Annotated[
+    Flag, Parameter(name="--replace", help="Replace a file that is there already.")
+]
+
+
+@trace.command(
+    name="info",
+    help_epilogue=examples(
+        "trace info prxy_0.csv.gz",
+        "trace info sda.parquet --html sda.html",
+    ),
+)
+def trace_info(
+    *files: Path,
+    format: Format = None,
+    html: Path | None = None,
+    replace: Replace = False,
+    json: Json = False,
+) -> int:
+    """Say what is in a trace: operations, lengths, footprint, skew, bursts, queue depth.
+
+    Parameters
+    ----------
+    files
+        The trace, of any format that "convert" reads; several are taken for one.
+    html
+        File for a page of it, with plots.
+    """
+    from fourcorners.cli.output import print_document
+    from fourcorners.cli.show.traces import show_information
+    from fourcorners.trace import information
+
+    found = information.trace_info(*files, format=format, html=html, replace=replace)
+    if json:
+        print_document("trace-info", found)
+    else:
+        show_information(found)
+    return 0
+
+
+@trace.command(
+    name="convert",
+    help_epilogue=examples(
+        "trace convert prxy_0.csv.gz prxy.parquet",
+        "trace convert sda.blktrace.0 sda.parquet",
+        "trace convert sda.parquet sda.iolog --anonymise",
+    ),
+)
+def trace_convert(
+    file: Path,
+    out: Path,
+    /,
+    *,
+    format: Format = None,
+    to: To = None,
+    anonymise: Flag = False,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Write a trace as another file, in the order of time.
+
+    Parameters
+    ----------
+    file
+        The trace: blktrace, blkparse, perf, tracefs, fio, MSR Cambridge, Alibaba, Tencent, SYSTOR,
+        SPC, FIU, Nexus, ETW, oracleGeneral or our own; also in gzip, zstd and tar.
+    out
+        The new file.
+    anonymise
+        Leave out names of files and volumes, numbers of processes and the date.
+    """
+    from fourcorners.trace import changing
+
+    written = changing.trace_convert(
+        file, out, format=format, to=to, anonymise=anonymise, replace=replace
+    )
+    return _show(json, written)
+
+
+@trace.command(
+    name="cut",
+    help_epilogue=examples(
+        "trace cut day.parquet noon.parquet --from-s 43200 --to-s 46800",
+        'trace cut all.parquet one.parquet --volume "8,16"',
+    ),
+)
+def trace_cut(
+    file: Path,
+    out: Path,
+    /,
+    *,
+    from_s: float = 0.0,
+    to_s: float | None = None,
+    volume: Repeated = (),
+    format: Format = None,
+    to: To = None,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Write a part of a trace: some of its time, or some of its volumes.
+
+    Parameters
+    ----------
+    file
+        The trace.
+    out
+        The new file, whose times count from --from-s.
+    from_s
+        The first second that is kept, on the clock of the trace.
+    to_s
+        The first second that is no longer kept.
+    volume
+        A volume that is kept: all of them unless given. Repeatable.
+    """
+    from fourcorners.trace import changing
+
+    written = changing.trace_cut(
+        file, out, from_s=from_s, to_s=to_s, volume=volume, format=format, to=to, replace=replace
+    )
+    return _show(json, written)
+
+
+@trace.command(
+    name="merge",
+    help_epilogue=examples(
+        "trace merge both.parquet sda.parquet sdb.parquet",
+    ),
+)
+def trace_merge(
+    out: Path,
+    /,
+    *files: Path,
+    format: Format = None,
+    to: To = None,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Write several traces as one: by their dates where all have one, else from their zeros.
+
+    Parameters
+    ----------
+    out
+        The new file.
+    files
+        The traces. Volumes of the same name become one.
+    """
+    from fourcorners.trace import changing
+
+    written = changing.trace_merge(out, *files, format=format, to=to, replace=replace)
+    return _show(json, written)
+
+
+@trace.command(
+    name="scale",
+    help_epilogue=examples(
+        "trace scale day.parquet fast.parquet --factor 0.1",
+    ),
+)
+def trace_scale(
+    file: Path,
+    out: Path,
+    /,
+    *,
+    factor: float,
+    format: Format = None,
+    to: To = None,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Write a trace with other times between its I/Os.
+
+    Parameters
+    ----------
+    file
+        The trace.
+    out
+        The new file.
+    factor
+        What times are multiplied with: 0.5 makes it twice as fast.
+    """
+    from fourcorners.trace import changing
+
+    written = changing.trace_scale(file, out, factor=factor, format=format, to=to, replace=replace)
+    return _show(json, written)
+
+
+@trace.command(
+    name="fold",
+    help_epilogue=examples(
+        "trace fold array.parquet small.parquet --span 64GB",
+        "trace fold small.parquet large.parquet --span 1TB --spread",
+    ),
+)
+def trace_fold(
+    file: Path,
+    out: Path,
+    /,
+    *,
+    span: Size,
+    spread: Flag = False,
+    format: Format = None,
+    to: To = None,
+    replace: ReplaceTrace = False,
+    json: Json = False,
+) -> int:
+    """Write a trace for a drive of another size: all volumes one behind the other, on one.
+
+    Parameters
+    ----------
+    file
+        The trace.
+    out
+        The new file.
+    span
+        The size that all addresses lie in afterwards, such as 64GB.
+    spread
+        Stretch or shrink all distances in proportion. Without it addresses begin again at the start
+        of the span, which keeps what lies together, together.
+    """
+    from fourcorners.trace import changing
+
+    written = changing.trace_fold(
+        file, out, span=span, spread=spread, format=format, to=to, replace=replace
+    )
+    return _show(json, written)
+
+
+def _show(json: bool, written: "WrittenTrace") -> int:
+    from fourcorners.cli.output import print_document
+    from fourcorners.cli.show.traces import show_written
+
+    if json:
+        print_document("trace-written", written)
+    else:
+        show_written(written)
+    return 0

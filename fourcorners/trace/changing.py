@@ -1,0 +1,221 @@
+"""Traces become other files: converted, cut, merged, scaled, folded."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fourcorners import _core
+from fourcorners.documents import Part, part
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.input_files import check_regular
+from fourcorners.recording import NS
+from fourcorners.trace.figures import TraceHeader
+from fourcorners.units import parse_bytes
+from fourcorners.writing import Output
+
+_WRITTEN = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".iolog": "fio-iolog",
+    ".log": "fio-iolog",
+    ".bin": "oracle-general",
+    ".oraclegeneral": "oracle-general",
+}
+"""Formats by how the name of a new file ends."""
+
+
+class WrittenTrace(Part):
+    """A trace that was written."""
+
+    path: str
+    format: str
+    ios: int
+    header: TraceHeader
+    lost: dict[str, int]
+    """What the format could not carry, and how many I/Os had it."""
+
+
+def trace_convert(
+    file: Path | str,
+    out: Path | str,
+    *,
+    format: str | None = None,
+    to: str | None = None,
+    anonymise: bool = False,
+    replace: bool = False,
+) -> WrittenTrace:
+    """Writes a trace as another file, in the order of time.
+
+    Args:
+        file: the trace, of any format that is read; its content tells which.
+        out: the new file.
+        format: what the trace is said to be; refused where its content says otherwise.
+        to: parquet, csv, fio-iolog, oracle-general or blktrace; by the end of the name of ``out``
+            unless given.
+        anonymise: leaves out names of files and volumes, numbers of processes and the date.
+        replace: permits to replace a file that is there.
+
+    Raises :class:`UserError` for what is no trace, and what cannot be written.
+    """
+    step: dict[str, Any] | None = {"anonymise": {}} if anonymise else None
+    return _transformed([file], out, step, format=format, to=to, replace=replace)
+
+
+def trace_cut(
+    file: Path | str,
+    out: Path | str,
+    *,
+    from_s: float = 0.0,
+    to_s: float | None = None,
+    volume: Sequence[str] = (),
+    format: str | None = None,
+    to: str | None = None,
+    replace: bool = False,
+) -> WrittenTrace:
+    """Writes a part of a trace: some of its time, or some of its volumes.
+
+    Args:
+        file: the trace.
+        out: the new file, whose times count from ``from_s``.
+        from_s: the first second that is kept, on the clock of the trace.
+        to_s: the first second that is no longer kept.
+        volume: names of the volumes that are kept; all of them unless given.
+        format: as for :func:`trace_convert`.
+        to: as for :func:`trace_convert`.
+        replace: as for :func:`trace_convert`.
+
+    Raises :class:`UserError` as well for times that are none, and volumes that are not there.
+    """
+    from_ns, to_ns = _ns(from_s, "from"), None if to_s is None else _ns(to_s, "to")
+    if to_ns is not None and to_ns <= from_ns:
+        raise UserError(f"nothing lies between {from_s:g} s and {to_s:g} s: give a later end")
+    step = {"cut": {"from_ns": from_ns, "to_ns": to_ns, "volumes": list(volume)}}
+    return _transformed([file], out, step, format=format, to=to, replace=replace)
+
+
+def trace_merge(
+    out: Path | str,
+    /,
+    *files: Path | str,
+    format: str | None = None,
+    to: str | None = None,
+    replace: bool = False,
+) -> WrittenTrace:
+    """Writes several traces as one: by their dates where all have one, else from their zeros.
+
+    Args:
+        out: the new file.
+        files: the traces. Volumes of the same name become one.
+        format: as for :func:`trace_convert`, of each of them.
+        to: as for :func:`trace_convert`.
+        replace: as for :func:`trace_convert`.
+
+    Raises :class:`UserError` as :func:`trace_convert`.
+    """
+    if len(files) < 2:
+        raise UserError("merging takes two traces or more: name them behind the new file")
+    return _transformed(files, out, None, format=format, to=to, replace=replace)
+
+
+def trace_scale(
+    file: Path | str,
+    out: Path | str,
+    *,
+    factor: float,
+    format: str | None = None,
+    to: str | None = None,
+    replace: bool = False,
+) -> WrittenTrace:
+    """Writes a trace with other times between its I/Os.
+
+    Args:
+        file: the trace.
+        out: the new file.
+        factor: what times are multiplied with: 0.5 makes it twice as fast.
+        format: as for :func:`trace_convert`.
+        to: as for :func:`trace_convert`.
+        replace: as for :func:`trace_convert`.
+
+    Raises :class:`UserError` as well for a factor that is not above zero.
+    """
+    if not (factor > 0 and math.isfinite(factor)):
+        raise UserError(f"times cannot be {factor:g} times what they are: give a factor above 0")
+    step = {"scale": {"factor": factor}}
+    return _transformed([file], out, step, format=format, to=to, replace=replace)
+
+
+def trace_fold(
+    file: Path | str,
+    out: Path | str,
+    *,
+    span: int | str,
+    spread: bool = False,
+    format: str | None = None,
+    to: str | None = None,
+    replace: bool = False,
+) -> WrittenTrace:
+    """Writes a trace for a drive of another size: all volumes one behind the other, on one.
+
+    Args:
+        file: the trace.
+        out: the new file; its origin says how many I/Os lie elsewhere than before.
+        span: the size that all addresses lie in afterwards, in bytes or such as "64GiB".
+        spread: stretches or shrinks all distances in proportion. Without it addresses begin again
+            at the start of the span, which keeps what lies together, together.
+        format: as for :func:`trace_convert`.
+        to: as for :func:`trace_convert`.
+        replace: as for :func:`trace_convert`.
+
+    Raises :class:`UserError` as well where an I/O is longer than the span.
+    """
+    span_bytes = parse_bytes(span) if isinstance(span, str) else span
+    if span_bytes < 4096:
+        raise UserError(f"a span of {span_bytes} bytes is too small: give 4 KiB or more")
+    step = {"fold": {"span_bytes": span_bytes, "spread": spread}}
+    return _transformed([file], out, step, format=format, to=to, replace=replace)
+
+
+def _ns(seconds: float, what: str) -> int:
+    if not 0 <= seconds < 2**63 * NS:
+        raise UserError(f"--{what}-s {seconds:g}: give seconds from 0 on")
+    return round(seconds / NS)
+
+
+def _transformed(
+    files: Sequence[Path | str],
+    out: Path | str,
+    step: dict[str, Any] | None,
+    *,
+    format: str | None,
+    to: str | None,
+    replace: bool,
+) -> WrittenTrace:
+    paths = [Path(file) for file in files]
+    for path in paths:
+        check_regular(path, "the trace")
+    target = Path(out)
+    chosen = to or _WRITTEN.get(target.suffix.lower())
+    if chosen is None:
+        raise UserError(
+            f"{target} does not end like a format that is written: add --to parquet, csv, "
+            "fio-iolog, oracle-general or blktrace"
+        )
+    # What is in such a file is no longer known to be ours.
+    with Output(target, replace, is_ours=lambda _: False).replacing() as temporary:
+        try:
+            done = _core.trace_transform(
+                [str(path) for path in paths],
+                str(temporary),
+                to=chosen,
+                step_json=None if step is None else json.dumps(step),
+                format=format,
+            )
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        except OSError as error:
+            raise UserError(str(error).replace(str(temporary), str(target)), EXIT_FAILED) from error
+    return part(WrittenTrace, {"path": str(target), "format": chosen, **json.loads(done)})

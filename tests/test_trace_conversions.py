@@ -1,0 +1,167 @@
+"""Traces through every pair of formats that can carry them, with what each operation is."""
+
+import itertools
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fourcorners as fc
+
+HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
+ENDS = {"parquet": "parquet", "csv": "csv", "fio-iolog": "iolog", "blktrace": "bin"}
+"""Formats that have operations."""
+OPERATIONS = {
+    "parquet": {"read", "write", "flush", "discard", "write-zeroes"},
+    "csv": {"read", "write", "flush", "discard", "write-zeroes"},
+    "fio-iolog": {"read", "write", "flush", "discard"},
+    "blktrace": {"read", "write", "flush", "discard"},
+}
+HAVE_FUA = {"parquet", "csv", "blktrace"}
+PAIRS = list(itertools.product(ENDS, repeat=2))
+
+Io = tuple[int, str, bool, int, int, str]
+
+
+@st.composite
+def ios(draw: st.DrawFn) -> list[Io]:
+    """I/Os in the order of time, on whole µs and sectors, which every format has."""
+    found: list[Io] = []
+    time_us = 0
+    for _ in range(draw(st.integers(1, 30))):
+        time_us += draw(st.integers(0, 2_000_000))
+        operation = draw(st.sampled_from(sorted(OPERATIONS["parquet"])))
+        fua = operation in ("write", "write-zeroes") and draw(st.booleans())
+        flush = operation == "flush"
+        offset = 0 if flush else 512 * draw(st.integers(0, 2**40))
+        length = 0 if flush else 512 * draw(st.integers(1, 2048))
+        volume = draw(st.sampled_from(["8:0", "8:16"]))
+        found.append((time_us * 1000, operation, fua, offset, length, volume))
+    return found
+
+
+def write(path: Path, records: list[Io], processor: str = "") -> None:
+    lines = [
+        f"{time},{operation},{int(fua)},{offset},{length},{volume},,{processor},,"
+        for time, operation, fua, offset, length, volume in records
+    ]
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+
+
+def read(path: Path) -> list[tuple[Any, ...]]:
+    table = pq.read_table(path).select(
+        ["time_ns", "operation", "fua", "offset_bytes", "length_bytes"]
+    )
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+@settings(max_examples=5, deadline=None)
+@given(records=ios())
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_operations_survive_every_pair_of_formats(
+    first: str, second: str, records: list[Io]
+) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        carried = OPERATIONS[first] & OPERATIONS[second]
+        keeps_fua = {first, second} <= HAVE_FUA
+        write(folder / "a.csv", records)
+        one = folder / f"b.{ENDS[first]}"
+        two = folder / f"c.{ENDS[second]}"
+        kept = [one for one in records if one[1] in carried]
+        lost = fc.trace_convert(folder / "a.csv", one, to=first).lost
+        if not [record for record in records if record[1] in OPERATIONS[first]]:
+            return
+        lost_again = fc.trace_convert(one, two, to=second).lost
+        if not kept:
+            return
+        fc.trace_convert(two, folder / "d.parquet")
+        assert read(folder / "d.parquet") == [
+            (time, operation, fua and keeps_fua, offset, length)
+            for time, operation, fua, offset, length, _ in kept
+        ]
+        # What does not survive is said.
+        told = {**lost, **lost_again}
+        assert ("FUA flags" in told) == (not keeps_fua and any(one[2] for one in kept))
+        gone = any(one[1] == "write-zeroes" for one in records) and "write-zeroes" not in carried
+        assert gone == ("write-zeroes, which are left out" in told)
+
+
+def rows(folder: Path) -> list[Io]:
+    found: list[Io] = []
+    for number in range(200):
+        operation = ("write", "read", "flush", "discard")[number % 4]
+        place = 0 if operation == "flush" else 512 * (number * 97 % 1000)
+        length = 0 if operation == "flush" else 4096
+        fua = operation == "write" and number % 8 == 0
+        found.append((number * 1_000_000, operation, fua, place, length, "8,0"))
+    write(folder / "a.csv", [(*one[:5], "8:0") for one in found])
+    return found
+
+
+def test_blkparse_reads_what_we_write_and_we_read_what_it_prints(tmp_path: Path) -> None:
+    if shutil.which("blkparse") is None:
+        pytest.skip("needs blkparse: apt install blktrace")
+    expected = rows(tmp_path)
+    fc.trace_convert(tmp_path / "a.csv", tmp_path / "a.parquet")
+    # As blktrace names it; half of the I/Os for each of two processors.
+    halves = [tmp_path / "sda.blktrace.0", tmp_path / "sda.blktrace.1"]
+    for half, path in enumerate(halves):
+        mine = [(*one[:5], "8:0") for one in expected[half::2]]
+        write(tmp_path / "half.csv", mine, str(half))
+        fc.trace_convert(tmp_path / "half.csv", path, to="blktrace")
+    text = subprocess.run(
+        ["blkparse", "-q", "-i", str(tmp_path / "sda")], capture_output=True, text=True, check=True
+    ).stdout
+    printed = tmp_path / "printed.txt"
+    printed.write_text(text)
+    wanted = [one[:5] for one in expected]
+    for source in (printed, halves[0]):
+        fc.trace_convert(source, tmp_path / "out.parquet", replace=True)
+        assert read(tmp_path / "out.parquet") == wanted, source
+
+
+def test_fio_writes_and_replays_what_we_read_and_write(tmp_path: Path) -> None:
+    if shutil.which("fio") is None:
+        pytest.skip("needs fio: apt install fio")
+    file = tmp_path / "file"
+    log, latencies = tmp_path / "made.log", tmp_path / "made"
+    common = ["fio", "--name=a", f"--filename={file}", "--size=1m", "--bs=4k", "--output=/dev/null"]
+    subprocess.run(
+        [
+            *common, "--rw=randwrite", "--fsync=8", "--number_ios=64", f"--write_iolog={log}",
+            f"--write_lat_log={latencies}", "--log_offset=1",
+        ],
+        check=True,
+    )  # fmt: skip
+    fc.trace_convert(log, tmp_path / "made.parquet")
+    made = read(tmp_path / "made.parquet")
+    operations = [row[1] for row in made]
+    assert operations.count("write") == 64
+    assert operations.count("flush") in (7, 8, 9)
+    fc.trace_convert(tmp_path / "made_clat.1.log", tmp_path / "latencies.parquet")
+    logged = read(tmp_path / "latencies.parquet")
+    places = sorted(row[3] for row in made if row[1] == "write")
+    assert sorted(row[3] for row in logged if row[1] == "write") == places
+    # fio replays what we make of it: the same places in the same order.
+    fc.trace_convert(tmp_path / "made.parquet", tmp_path / "ours.iolog")
+    again = tmp_path / "again"
+    subprocess.run(
+        [
+            "fio", "--name=a", "--output=/dev/null", f"--read_iolog={tmp_path / 'ours.iolog'}",
+            "--replay_no_stall=1", f"--write_lat_log={again}", "--log_offset=1",
+        ],
+        check=True,
+    )  # fmt: skip
+    replayed = [
+        int(line.split(", ")[4])
+        for line in (tmp_path / "again_lat.1.log").read_text().splitlines()
+        if line.split(", ")[2] == "1"
+    ]
+    assert replayed == [row[3] for row in made if row[1] == "write"]

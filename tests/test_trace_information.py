@@ -1,0 +1,176 @@
+"""What is said of traces whose content is known, and what cutting, merging, scaling and folding
+make of them."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import fourcorners as fc
+from fourcorners.cli import main
+
+HEADER = "time_ns,operation,fua,offset_bytes,length_bytes,volume,latency_ns,queue,process,stream"
+MS = 1_000_000
+
+
+def made(path: Path, lines: list[str]) -> Path:
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Every 10 ms a sequential write of 8 KiB and a read of one place; every tenth write has FUA
+    and a flush follows it. Latencies of 15 ms keep two I/Os outstanding."""
+    lines = []
+    for number in range(1000):
+        at = 10 * MS * number
+        fua = int(number % 10 == 0)
+        lines.append(f"{at},write,{fua},{8192 * number},8192,a,{4 * MS},0,7,3")
+        lines.append(f"{at + MS},read,0,4096,4096,b,{2 * MS},1,8,")
+        if fua:
+            lines.append(f"{at + 9 * MS},flush,0,0,0,a,,,,")
+    return made(tmp_path / "trace.csv", lines)
+
+
+def test_what_is_in_a_trace_is_found(trace: Path) -> None:
+    found = fc.trace_info(trace)
+    assert found.ios == 2100
+    assert found.length_ns == 9991 * MS
+    assert found.time_step_ns == MS
+    assert found.operations["write"].bytes == 1000 * 8192
+    assert found.operations["write"].fua_ios == 100
+    assert found.operations["write"].lengths == {8192: 1000}
+    assert found.operations["read"].latency_ns is not None
+    assert found.operations["read"].latency_ns.p50 == 2 * MS
+    assert found.blocks.sampled_share == 1
+    assert found.blocks.footprint_bytes == 2000 * 4096 + 4096
+    assert found.blocks.read_footprint_bytes == 4096
+    assert found.places.sequential_write_share == 999 / 1000
+    assert found.places.sequential_read_share == 0
+    assert dict(found.places.aligned)[8192] == 0.5
+    assert found.queue is not None
+    assert found.queue.depth.max == 2
+    assert found.durability.fua_share == 0.1
+    assert found.durability.flush_interval_ns is not None
+    assert found.durability.flush_interval_ns.p50 == pytest.approx(100 * MS, rel=1e-3)
+    assert found.durability.bytes_between_flushes is not None
+    assert found.durability.bytes_between_flushes.p50 == pytest.approx(81920, rel=1e-3)
+    assert [one.name for one in found.volumes] == ["a", "b"]
+    assert sum(one.writes for one in found.over_time.intervals) == 1000
+    dispersion = {one.window_ns: one.index for one in found.arrivals.dispersion}
+    assert dispersion[100 * MS] == pytest.approx(0, abs=1e-6)
+
+
+def test_the_terminal_and_the_page_say_it(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["trace", "info", str(trace), "--html", str(page)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    text = page.read_text()
+    for phrase in ("10.0 % with FUA", "queue depth", "index of dispersion", "hottest"):
+        assert phrase in said
+        assert phrase in text
+    assert "<script" not in text
+    assert main(["trace", "info", str(trace), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "fourcorners/trace-info"
+    assert document["ios"] == 2100
+
+
+def times(path: Path) -> list[int]:
+    return [value.as_py() for value in pq.read_table(path)["time_ns"]]
+
+
+def test_a_cut_keeps_a_time_and_a_volume(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "cut.parquet"
+    written = fc.trace_cut(trace, out, from_s=1.0, to_s=2.0, volume=["b"])
+    assert written.ios == 100
+    assert times(out) == [MS + 10 * MS * number for number in range(100)]
+    assert "cut: I/Os from 1 s to 2 s of the volumes b" in written.header.origin
+    with pytest.raises(fc.UserError, match='no volume "c": it has a, b'):
+        fc.trace_cut(trace, tmp_path / "none.parquet", volume=["c"])
+    with pytest.raises(fc.UserError, match="nothing lies between"):
+        fc.trace_cut(trace, tmp_path / "none.parquet", from_s=2.0, to_s=2.0)
+
+
+def test_merged_traces_go_by_their_dates(tmp_path: Path) -> None:
+    early, late = tmp_path / "early.csv", tmp_path / "late.csv"
+    early.write_text("1,R,0,4096,1577808144000000\n1,R,0,4096,1577808146000000\n")
+    late.write_text("2,W,0,4096,1577808145000000\n")
+    written = fc.trace_merge(tmp_path / "m.parquet", late, early)
+    assert times(tmp_path / "m.parquet") == [0, 10**9, 2 * 10**9]
+    assert written.header.start_unix_ns == 1577808144 * 10**9
+    assert sorted(written.header.volumes) == ["1", "2"]
+    # Through files of ours the dates stay.
+    for one in (early, late):
+        fc.trace_convert(one, one.with_suffix(".parquet"))
+    again = fc.trace_merge(
+        tmp_path / "again.parquet", early.with_suffix(".parquet"), late.with_suffix(".parquet")
+    )
+    assert times(tmp_path / "again.parquet") == [0, 10**9, 2 * 10**9]
+    assert again.header.start_unix_ns == written.header.start_unix_ns
+
+
+def test_scaled_times_are_a_multiple(trace: Path, tmp_path: Path) -> None:
+    fc.trace_scale(trace, tmp_path / "fast.parquet", factor=0.5)
+    fc.trace_convert(trace, tmp_path / "same.parquet")
+    same = times(tmp_path / "same.parquet")
+    assert times(tmp_path / "fast.parquet") == [time // 2 for time in same]
+    with pytest.raises(fc.UserError, match="give a factor above 0"):
+        fc.trace_scale(trace, tmp_path / "x.parquet", factor=0)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_folded_trace_fits_and_says_so(trace: Path, tmp_path: Path, spread: bool) -> None:
+    out = tmp_path / "folded.parquet"
+    span = 1 << 20
+    written = fc.trace_fold(trace, out, span=span, spread=spread)
+    table = pq.read_table(out).to_pylist()
+    assert len(table) == 2100
+    assert max(row["offset_bytes"] + row["length_bytes"] for row in table) <= span
+    writes = [row["offset_bytes"] for row in table if row["operation"] == "write"]
+    if spread:
+        assert writes == sorted(writes)
+    else:
+        # What lies together stays together, up to the end of the span.
+        assert writes[:128] == [8192 * number for number in range(128)]
+        assert writes[128] == 0
+    assert "I/Os lie elsewhere than before" in written.header.origin[-1]
+    with pytest.raises(fc.UserError, match="does not fit onto 4096 bytes"):
+        fc.trace_fold(trace, tmp_path / "x.parquet", span="4KiB")
+
+
+def test_an_anonymised_copy_names_nothing(tmp_path: Path) -> None:
+    secret = tmp_path / "secret-host.csv"
+    secret.write_text("128166372003061629,secret,0,Read,7014609920,24576,41286\n")
+    written = fc.trace_convert(secret, tmp_path / "a.parquet", anonymise=True)
+    assert written.header.volumes == ["volume 0"]
+    assert written.header.start_unix_ns is None
+    assert b"secret" not in (tmp_path / "a.parquet").read_bytes()
+    own = made(tmp_path / "p.csv", ["0,read,0,0,512,a,,,4711,9", "1,read,0,0,512,a,,,4712,9"])
+    fc.trace_convert(own, tmp_path / "p.parquet", anonymise=True)
+    assert pq.read_table(tmp_path / "p.parquet")["process"].to_pylist() == [0, 1]
+
+
+def test_a_file_that_is_there_is_left_alone(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "there.parquet"
+    out.write_text("mine")
+    with pytest.raises(fc.UserError, match="--replace"):
+        fc.trace_convert(trace, out)
+    assert out.read_text() == "mine"
+    fc.trace_convert(trace, out, replace=True)
+    assert len(times(out)) == 2100
+
+
+def test_the_format_of_a_new_file_is_named_or_told_by_its_name(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", "convert", str(trace), str(tmp_path / "out")]) == 2
+    assert "add --to parquet" in capsys.readouterr().err
+    assert main(["trace", "convert", str(trace), str(tmp_path / "out"), "--to", "msr"]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+    assert main(["trace", "convert", str(trace), str(tmp_path / "out.iolog")]) == 0
+    assert "not carried by fio-iolog: FUA flags (100 I/Os)" in capsys.readouterr().out

@@ -1,0 +1,37 @@
+//! Traces of block I/O as a stream of records in bounded memory.
+//!
+//! [`Input`] tells a file's format by its content and reads through gzip, zstd and tar;
+//! [`Reader`] is the seam that all formats share, and [`write`](mod@write) has what a trace can
+//! become. A format of our own, in Parquet, keeps everything that a [`Record`] has.
+
+mod error;
+pub mod formats;
+mod input;
+mod lines;
+mod merge;
+mod pairing;
+mod plausible;
+mod reader;
+mod record;
+mod rwbs;
+mod sorted;
+pub mod statistics;
+mod steps;
+mod transform;
+pub mod write;
+
+pub use error::{Error, Result};
+pub use formats::Format;
+pub use input::{Header, Input};
+pub use merge::Merge;
+pub use reader::{BATCH, InMemory, Reader, VOLUMES_MAX, Volumes, read_all};
+pub use record::{Operation, Record};
+pub use sorted::in_order;
+pub use statistics::inform;
+pub use steps::{Extents, Step};
+pub use transform::{GoOn, Transformed, transform};
+
+/// The example in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

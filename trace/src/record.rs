@@ -1,0 +1,117 @@
+//! One I/O of a trace.
+
+use std::fmt;
+
+/// What an I/O did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// Transfer from the device.
+    Read,
+    /// Transfer to the device.
+    Write,
+    /// Everything whose write has completed becomes durable. No transfer.
+    Flush,
+    /// The blocks hold nothing any more (TRIM, UNMAP, deallocate).
+    Discard,
+    /// The blocks hold zeroes; no data are transferred.
+    WriteZeroes,
+}
+
+impl Operation {
+    /// How many there are.
+    pub const COUNT: usize = 5;
+    /// All operations, in the order in which tables list them.
+    pub const ALL: [Operation; Self::COUNT] = [
+        Operation::Read,
+        Operation::Write,
+        Operation::Flush,
+        Operation::Discard,
+        Operation::WriteZeroes,
+    ];
+
+    /// Position in [`Operation::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Name as written in files and on screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Flush => "flush",
+            Operation::Discard => "discard",
+            Operation::WriteZeroes => "write-zeroes",
+        }
+    }
+
+    /// The operation of a name.
+    pub fn named(name: &[u8]) -> Option<Operation> {
+        Self::ALL.into_iter().find(|one| one.name().as_bytes() == name)
+    }
+
+    /// Whether data move between host and device.
+    pub const fn transfers(self) -> bool {
+        matches!(self, Operation::Read | Operation::Write)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One I/O. A value that the trace does not have is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it was issued, from the zero of the trace's clock.
+    pub time_ns: u64,
+    /// First byte, counted from the start of the volume; 0 of a flush.
+    pub offset_bytes: u64,
+    /// Length; 0 of a flush.
+    pub length_bytes: u64,
+    /// From issue to completion.
+    pub latency_ns: Option<u64>,
+    /// Number of the volume among the names that the reader knows.
+    pub volume: u32,
+    /// Queue or processor that issued it.
+    pub queue: Option<u32>,
+    /// Process that issued it.
+    pub process: Option<u32>,
+    /// Stream or write hint.
+    pub stream: Option<u32>,
+    /// What it does.
+    pub operation: Operation,
+    /// The write completes when its data are durable (force unit access).
+    pub fua: bool,
+}
+
+impl Record {
+    /// An I/O of which no more is known.
+    pub const fn new(
+        time_ns: u64,
+        operation: Operation,
+        offset_bytes: u64,
+        length_bytes: u64,
+    ) -> Record {
+        Record {
+            time_ns,
+            offset_bytes,
+            length_bytes,
+            latency_ns: None,
+            volume: 0,
+            queue: None,
+            process: None,
+            stream: None,
+            operation,
+            fua: false,
+        }
+    }
+
+    /// The byte behind the last one.
+    pub const fn end_bytes(&self) -> u64 {
+        self.offset_bytes.saturating_add(self.length_bytes)
+    }
+}
