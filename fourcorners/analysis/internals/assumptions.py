@@ -21,6 +21,11 @@ class Assumption(StrEnum):
     SEGMENTS_ALIKE = "segments_alike"
     READS_ON = "reads_on"
 
+    PLANES_WAIT = "planes_wait"
+    ONE_PLANE = "one_plane"
+    UNITS_ALIKE = "units_alike"
+    LINK_SLOWEST = "link_slowest"
+
     EMPTY_AT_FIRST = "empty_at_first"
     EVEN_DRAIN = "even_drain"
     DRAINS_AT_ONCE = "drains_at_once"

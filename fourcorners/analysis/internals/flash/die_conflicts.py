@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash.boundary_reads import Crossings
 from fourcorners.analysis.internals.flash.conflicting_reads import (
     PAIRS,
@@ -76,15 +77,16 @@ def page(view: View) -> Answer:
             part = unread.page_bytes < (unread.stripe_bytes or 0)
             said = say("once_read_part" if part else "once_read_whole")
             return _once(view, unread, unread.page_bytes, said)
-        return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
-    if page <= min(seen.across):
-        said = say("or_less")
-    elif page < stripe:
-        said = say("part", longer=seen.one_die / seen.across[page], pages=stripe // page)
-    else:
-        said = say("whole")
+        why = _no_stripe(seen) if stripe is None else say("disturbed")
+        return unknown(why, detail=detail, evidence=evidence)
     detail["goodness"] = {"spread_within": _spread(seen, stripe)}
-    return known(page, said, detail=detail, evidence=evidence)
+    if page <= min(seen.across):
+        return known(page, say("or_less"), detail=detail, evidence=evidence)
+    if page == stripe:
+        return known(page, say("whole"), detail=detail, evidence=evidence)
+    said = say("part", longer=seen.one_die / seen.across[page], pages=stripe // page)
+    found = known(page, said, detail=detail, evidence=evidence)
+    return found.checked(Assumption.ONE_PLANE, True, evidence)
 
 
 def dies(view: View) -> Answer:
@@ -111,7 +113,8 @@ def dies(view: View) -> Answer:
     if levels is not None and levels.planes > 1:
         said = say("planes", units=count, planes=levels.planes, wait=levels.wait[DIE])
         detail["units"] = count
-        return known(levels.dies, said, detail=detail, evidence=[*evidence, *ids(measured)])
+        found = known(levels.dies, said, detail=detail, evidence=[*evidence, *ids(measured)])
+        return found.checked(Assumption.PLANES_WAIT, True, ids(measured))
     said = say("measured", turn_bytes=stripe * count)
     if bank is not None:
         said = say("banks", turn=turn, bank=bank, again=count // turn * bank)

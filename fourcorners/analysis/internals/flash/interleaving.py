@@ -40,6 +40,10 @@ _FOUR_THIRDS = 1.45
 _TWO_DIES = 1.7
 """From this rate on, over that of one die, two dies work at about their full rate."""
 
+_MORE_THAN_TWICE = 2.25
+"""No read of two pages of a die takes so many times as long as one of one page: at most twice, and
+an eighth more by chance."""
+
 _WAITS = 0.97
 """Below this rate, over that of the queue depth before, reads wait for a place in the queue. The
 first read that has to wait does so for half the time of another read; the shorter a die's read is
@@ -178,14 +182,14 @@ class Seen:
     @property
     def page_bytes(self) -> int | None:
         """The bytes that one array read of a die fetches; ``None`` where the stripe is not known,
-        or where reads across a boundary were not measured."""
+        where reads across a boundary were not measured, or where other load disturbed them."""
         stripe = self.stripe_bytes
         if stripe is None or not self.across:
             return None
-        for boundary, iops in self.across.items():
-            if boundary < stripe and self.one_die / iops >= TWICE:
-                return boundary
-        return stripe
+        longer = {b: self.one_die / iops for b, iops in self.across.items() if b < stripe}
+        if any(times > _MORE_THAN_TWICE for times in longer.values()):
+            return None
+        return next((b for b, times in longer.items() if times >= TWICE), stripe)
 
     @property
     def turn(self) -> int | None:

@@ -24,6 +24,7 @@ import numpy as np
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.flash import conflicting_reads
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.thresholds import UNSURE
@@ -121,7 +122,8 @@ def told(
     both = evidence if conflicting is None else [*conflicting.recordings, *evidence]
     if gain < _ALONE:
         detail["goodness"] = {"gain": gain}
-        return known(1.0, say("one"), detail=detail, evidence=evidence), None
+        found = known(1.0, say("one"), detail=detail, evidence=evidence)
+        return found.checked(Assumption.UNITS_ALIKE, None), None
     if conflicting is not None and not conflicting.allow(most):
         # If the drive is faster than this number of dies can be, both ways to count are in doubt.
         served = most / conflicting.one_die_iops
@@ -161,18 +163,20 @@ def told(
         found = known(
             units, say("measured", **shown), bounds=(low, high), detail=detail, evidence=evidence
         )
-        return found, None
+        return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
     if low <= dies <= high or abs(units / dies - 1) < UNSURE:
         # A count that the estimate confirms has no interval.
-        return known(dies, say("counted", **shown), detail=detail, evidence=both), None
+        found = known(dies, say("counted", **shown), detail=detail, evidence=both)
+        return found.checked(Assumption.UNITS_ALIKE, True, evidence), None
     # Conflicts count, while the curve estimates. A smaller estimate may come from something that
     # units share, such as channels, which the network does not have; or places conflict that are on
     # different units.
     value = max(dies, units)
     bounds = (min(low, dies), max(high, dies))
     said = say("independent", dies=dies, **shown)
+    found = known(value, said, bounds=bounds, detail=detail, evidence=both)
     return (
-        known(value, said, bounds=bounds, detail=detail, evidence=both),
+        found.checked(Assumption.UNITS_ALIKE, False, evidence, covered=True),
         known(units / dies, say("measured", dies=dies, units=units), evidence=both),
     )
 

@@ -23,6 +23,7 @@ from fourcorners.analysis.internals.flash import conflicting_reads, trim_granula
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
 from fourcorners.analysis.internals.thresholds import APART
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
+from fourcorners.analysis.intervals import histogram_mean_error
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -142,6 +143,9 @@ def generation(view: View) -> Answer:
     carried = view.once(_carried)
     if isinstance(carried, Answer):
         return carried
+    if carried.error > _TOLERANCE:
+        said = say("unsure", rate=carried.rate, error=carried.error)
+        return unknown(said, detail=carried.detail)
     fits = fitting(carried.rate)
     if not fits:
         return unknown(say("no_generation", rate=carried.rate), detail=carried.detail)
@@ -172,8 +176,11 @@ def _carried(view: View) -> _Carried | Answer:
     if limited is None:
         return unknown(say("link_ceiling.medium", rate=max(slopes.values())), detail=detail)
     of, why = limited
-    error = max(_spread(slopes, slopes[of]), _ERROR_MIN)
-    return _Carried(slopes[of], error, detail | {"not_flash": why})
+    shown = [m for m in points if m.point[PointAxis.OF] == of]
+    # Other load may hold up the small reads more than the large ones.
+    rate = max(slopes[of], *(m.bytes_per_second for m in shown))
+    error = max(_spread(slopes, slopes[of]), _chance(shown), rate / slopes[of] - 1, _ERROR_MIN)
+    return _Carried(rate, error, detail | {"not_flash": why})
 
 
 def _slope(points: Sequence[Measured]) -> float | None:
@@ -185,6 +192,17 @@ def _slope(points: Sequence[Measured]) -> float | None:
     added_s = 1 / large.iops - 1 / small.iops
     added_bytes = (large.block_bytes or 0) - (small.block_bytes or 0)
     return added_bytes / added_s if added_s > 0 and added_bytes > 0 else None
+
+
+def _chance(points: Sequence[Measured]) -> float:
+    """The relative error of the slope, from the scatter of latencies. All reads that are
+    outstanding wait for the same, so that there are fewer independent ones by their number."""
+    ordered = sorted(points, key=lambda m: m.block_bytes or 0)
+    errors_s = [
+        (histogram_mean_error(*m.histogram) or 0.0) / math.sqrt(m.queue_depth or 1)
+        for m in (ordered[0], ordered[-1])
+    ]
+    return math.hypot(*errors_s) / (1 / ordered[-1].iops - 1 / ordered[0].iops)
 
 
 def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
