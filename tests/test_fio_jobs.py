@@ -14,7 +14,7 @@ from fourcorners.suites import Test as PlannedTest
 from fourcorners.suites.fio import options
 from fourcorners.suites.fio.quantities import amount, seconds
 from fourcorners.suites.steps import Fill
-from fourcorners.suites.suite import find_suite
+from fourcorners.suites.suite import find_suite, suite_of
 
 DRIVE = Subject("simulated", 240 * 10**9)
 MIB = 2**20
@@ -292,3 +292,41 @@ def test_the_document_names_every_option() -> None:
     named = set(re.findall(r"`([a-z][a-z0-9_-]+)`", table))
     fates = {*options.RUN, *options.PASSED_OVER, *options.REFUSED}
     assert fates <= named, sorted(fates - named)
+
+
+def test_a_run_of_a_job_goes_on_from_its_folder_alone(tmp_path: Path) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text("[a]\nrw=randwrite\nsize=1m\nfilename=/dev/nvme0n1\n", "utf-8")
+    run = fc.run(str(job), "sim:ocz-vertex-3-240gb", out=tmp_path / "runs")
+    job.unlink()
+    request = run.manifest.request
+    assert request is not None
+    [test] = suite_of(request.suite, "the run").plan(DRIVE).tests
+    [measurement] = test.phases[0].measurements
+    assert measurement.workload == run.recordings[0].workload
+    # A job file permits nothing: its file name is told, and goes nowhere.
+    assert test.parameters["areas"].startswith("one file")
+    assert run.manifest.target.locator == "sim:ocz-vertex-3-240gb"
+
+
+def test_durations_are_scaled_together(tmp_path: Path) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text(
+        "[global]\nsize=1m\ntime_based\n[a]\nruntime=10\n[b]\nstartdelay=4\nruntime=2\n", "utf-8"
+    )
+    [test] = find_suite(str(job)).shortened(0.5).plan(DRIVE).tests
+    [measurement] = test.phases[0].measurements
+    a, b = measurement.workload.streams
+    assert measurement.workload.duration_s == 5
+    assert (a.start_s, b.start_s, b.end_s) == (0, 2, 3)
+
+
+def test_the_example_of_the_documents_is_understood() -> None:
+    example = Path(__file__).parents[1] / "docs" / "examples" / "mixed.fio"
+    [test] = find_suite(str(example)).plan(DRIVE).tests
+    [phase] = test.phases
+    both, scan = phase.measurements
+    pages, log = both.workload.streams
+    assert (pages.sizes, pages.pattern, pages.workers) == ("8192/80:65536/20", "zipf:0.9", 2)
+    assert (log.flush_every_writes, log.offset_bytes) == (1, 2**30)
+    assert scan.stream.arrival == "fixed:800"
