@@ -3,7 +3,7 @@
 use crate::skew::{HotCold, Scatter, Zipf, below};
 use crate::stream::{Places, Stream, StridedZones};
 use crate::uneven::{Normal, Pareto, Zones};
-use crate::{Operation, Pattern};
+use crate::{Operation, Pattern, Sizes};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -13,6 +13,8 @@ pub(crate) struct Addresses {
     next: Next,
     base_bytes: u64,
     grid_bytes: u64,
+    /// What random reads and writes begin at multiples of, where their sizes differ.
+    own_grids_bytes: Option<[u64; 2]>,
     strided_zones: Option<InZones>,
 }
 
@@ -133,7 +135,9 @@ impl Addresses {
             fresh: Box::new(next.clone()),
         });
         debug_assert!(count > 0);
-        Self { next, base_bytes, grid_bytes, strided_zones }
+        let natural = stream.alignment_bytes.is_none() && !stream.pattern.walks();
+        let own_grids_bytes = stream.sizes.as_ref().filter(|_| natural).map(Sizes::own_grids_bytes);
+        Self { next, base_bytes, grid_bytes, own_grids_bytes, strided_zones }
     }
 
     /// The first byte of the next request.
@@ -147,7 +151,13 @@ impl Addresses {
         if self.strided_zones.is_some() {
             self.enter_zone(length_bytes);
         }
-        self.base_bytes + self.next.position(operation, length_bytes, random) * self.grid_bytes
+        let from_base = self.next.position(operation, length_bytes, random) * self.grid_bytes;
+        let rest = match self.own_grids_bytes {
+            None => 0,
+            Some([read, _]) if operation == Operation::Read => from_base % read,
+            Some([_, write]) => from_base % write,
+        };
+        self.base_bytes + from_base - rest
     }
 
     /// Goes on to the next zone when enough was transferred in this one.

@@ -56,6 +56,14 @@ impl Sizes {
         self.all().map(|size| size.bytes).fold(0, greatest_common_divisor)
     }
 
+    /// The same of reads, and of writes.
+    pub(crate) fn own_grids_bytes(&self) -> [u64; 2] {
+        [&self.read, &self.write].map(|sizes| {
+            let grid = sizes.iter().map(|size| size.bytes).fold(0, greatest_common_divisor);
+            u64::from(grid)
+        })
+    }
+
     pub(crate) fn check(&self, block_bytes: u32) -> Result<(), WorkloadError> {
         for sizes in [&self.read, &self.write] {
             if sizes.is_empty() || sizes.len() > ENTRIES_MAX {

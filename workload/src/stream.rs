@@ -31,7 +31,8 @@ pub struct Stream {
     #[serde(default)]
     pub span_bytes: Option<u64>,
     /// Random and strided addresses are multiples of this, plus `misalignment_bytes`.
-    /// `None` means the block size.
+    /// `None` means the block size; of several sizes what all of the operation's
+    /// are multiples of.
     #[serde(default)]
     pub alignment_bytes: Option<u32>,
     /// Shift of every address, as a partition that begins at sector 63 shifts
