@@ -1,5 +1,6 @@
 """Foreign drives in the contest of the probes: what is drawn, graded and written."""
 
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -11,6 +12,7 @@ import specimen_drive
 import fourcorners as fc
 from fourcorners.cli import main
 from fourcorners.errors import UserError
+from fourcorners.target.open import open_target
 from fourcorners.workload import Workload
 from fourcorners_validation.arena.explain import program
 from fourcorners_validation.arena.explain.contest import GradedAnswer, ProbedDrive, score
@@ -24,6 +26,7 @@ from fourcorners_validation.arena.explain.foreign_document import (
 from fourcorners_validation.arena.explain.program import run_foreign, true_of_program
 from fourcorners_validation.arena.explain.specimens import SOURCES, compile_specimens
 from fourcorners_validation.arena.explain.truths import TRUTHS
+from fourcorners_validation.arena.sentences import contest, drive
 from fourcorners_validation.arena.steady.contest import StoppedTrace
 from fourcorners_validation.arena.steady.contestants import CONTESTANTS, Stop
 from fourcorners_validation.arena.steady.foreign import draw_case
@@ -203,3 +206,27 @@ def test_a_stop_before_the_drive_is_steady_is_the_first_thing_that_is_told() -> 
     page = render_foreign_traces(traces, seed=3)
     assert "stopped 3 of 4 traces, 2 of them falsely (67 %; the goal is at most 2.0 %)" in page
     assert page.index("## Falsely steady") < page.index("## Contestants")
+
+
+def test_sentences_about_a_drawn_drive_are_held_against_what_is_true_of_it(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = draw_foreign(3, SPECIMENS.index("adaptive_hybrid"))
+    small = replace(drawn, arguments={**drawn.arguments, "capacity": "64M"})
+    suite = contest.suite_of(1).only(["four-corners"])
+    monkeypatch.setattr(contest, "draw_foreign", lambda *_: small)
+    monkeypatch.setattr(contest, "suite_of", lambda _: suite)
+    monkeypatch.setattr(drive, "_REPEATED", ["four-corners"])
+    judged = contest.run_foreign_drive(str(programs), 3, 3)
+    assert judged.kind == "adaptive_hybrid"
+    assert {said.holds for said in judged.said} == {True}
+    # The drive that is measured again reads more slowly: what was said of the first one is false.
+    slow = replace(small, arguments={**small.arguments, "read": "5ms"})
+    opened = itertools.chain([small, small], itertools.repeat(slow))
+    monkeypatch.setattr(
+        drive,
+        "open_target",
+        lambda _, seed: open_target(next(opened).locator(str(programs)), seed=seed),
+    )
+    again = contest.run_foreign_drive(str(programs), 3, 3)
+    assert any("with another seed it is" in said.why for said in again.said)

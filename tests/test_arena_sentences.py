@@ -25,7 +25,7 @@ from fourcorners_validation.arena.sentences.contest import (
     run_drive,
     scores,
 )
-from fourcorners_validation.arena.sentences.document import render_markdown
+from fourcorners_validation.arena.sentences.document import HIDDEN, render_markdown
 from fourcorners_validation.arena.sentences.page import Page, PageSentence
 
 
@@ -150,7 +150,7 @@ def test_the_false_stand_first_and_with_their_drive() -> None:
         ("a", 2, 0),
     ]
     assert len(false(outcomes)) == 2
-    text = render_markdown(outcomes, "fourcorners arena sentences", hidden=True)
+    text = render_markdown(outcomes, "fourcorners arena sentences", HIDDEN)
     assert "hidden drive 3 of seed 4 (disk): b: “It is even.” But it is not." in text
     assert text.index("| b |") < text.index("| a |")
 
@@ -224,4 +224,4 @@ def test_runs_in_a_folder_are_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
     validate("arena-sentences", document)
     assert sum(score["said"] for score in document["scores"]) == len(document["drives"][0]["said"])
     assert main(["arena", "sentences", "--runs", str(tmp_path), "--drives", "3"]) == 2
-    assert "use one of --drives, --catalog and --runs" in capsys.readouterr().err
+    assert "use one of --drives, --catalog, --foreign and --runs" in capsys.readouterr().err

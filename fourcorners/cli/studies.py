@@ -175,6 +175,7 @@ def arena_explain(
     help_epilogue=examples(
         "arena sentences --drives 4",
         "arena sentences --catalog",
+        "arena sentences --foreign --drives 14",
         "arena sentences --runs runs",
     ),
 )
@@ -182,6 +183,8 @@ def arena_sentences(
     *,
     drives: Drawn | None = None,
     catalog: Flag = False,
+    foreign: Flag = False,
+    specimens: Path | None = None,
     runs: Path | None = None,
     seed: Seed = 1,
     jobs: Jobs = 2,
@@ -196,13 +199,17 @@ def arena_sentences(
     Parameters
     ----------
     drives
-        How many drives are drawn: 200 by default; kinds take turns.
+        How many drives are drawn: 200 by default, 63 with --foreign; kinds take turns.
     catalog
         All drives of the catalog instead.
+    foreign
+        Drives of other people's design instead: C programs, which are compiled with cc.
+    specimens
+        Folder of the sources of these programs: tests/specimens of the clone by default.
     runs
         The run folders in this folder instead, of whatever target: what their recordings tell.
     write
-        Folder to write sentences-arena.md to, or sentences-catalog.md.
+        Folder to write sentences-arena.md to, or sentences-catalog.md, or sentences-foreign.md.
     """
     from fourcorners.cli.output import tell
     from fourcorners.errors import EXIT_FAILED
@@ -213,6 +220,8 @@ def arena_sentences(
         study = studies.arena_sentences(
             drives=drives,
             catalog=catalog,
+            foreign=foreign,
+            specimens=specimens,
             runs=runs,
             seed=seed,
             jobs=jobs,

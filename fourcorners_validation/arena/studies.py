@@ -489,6 +489,8 @@ def arena_sentences(
     *,
     drives: int | None = None,
     catalog: bool = False,
+    foreign: bool = False,
+    specimens: str | Path | None = None,
     runs: str | Path | None = None,
     seed: int = 1,
     jobs: int = 2,
@@ -499,36 +501,52 @@ def arena_sentences(
     """Compares every sentence about random simulated drives with the truth about them.
 
     Args:
-        drives: how many drives are drawn: 200 by default; kinds take turns.
+        drives: how many drives are drawn: 200 by default, 63 foreign ones; kinds take turns.
         catalog: all drives of the catalog instead.
+        foreign: drives of other people's design instead, which are C programs.
+        specimens: the folder of their sources, by default ``tests/specimens`` of the clone.
         runs: the run folders in this folder instead, of any target; their sentences are compared
             with their recordings.
         seed: root of all randomness.
         jobs: how many drives run at the same time; each takes up to 1 GB of memory.
-        write: a folder to write ``sentences-arena.md`` to, or ``sentences-catalog.md``.
+        write: a folder to write ``sentences-arena.md`` to, or ``sentences-catalog.md``, or
+            ``sentences-foreign.md``.
         replace: replace a file of any content.
         tell: told how many drives are done.
 
     Raises :class:`UserError` for arguments that contradict each other, for a folder without run
-    folders, and for a folder that cannot be written to.
+    folders, for a folder that cannot be written to, and for foreign drives that cannot be compiled.
     """
-    if sum((drives is not None, catalog, runs is not None)) > 1:
-        raise UserError("use one of --drives, --catalog and --runs")
-    if runs is not None and write is not None:
-        raise UserError("--write is for simulated drives: leave it out with --runs")
-    count = drives or _DRIVES_TOLD_OF
-    name = saying_document.CATALOG_NAME if catalog else saying_document.NAME
-    to = outputs(write, [name], replace)
+    if sum((drives is not None and not foreign, catalog, foreign, runs is not None)) > 1:
+        raise UserError("use one of --drives, --catalog, --foreign and --runs")
+    if not foreign:
+        _only_foreign(specimens)
     if runs is not None:
-        judged = [saying.judge_run(kept.run.path) for kept in kept_runs([Path(runs)])]
+        if write is not None:
+            raise UserError("--write is for simulated drives: leave it out with --runs")
+        kept = kept_runs([Path(runs)])
+        return SentenceStudy(seed, tuple(saying.judge_run(one.run.path) for one in kept))
+    count = drives or (_FOREIGN_PROBED if foreign else _DRIVES_TOLD_OF)
+    if foreign:
+        name, which, of = saying_document.FOREIGN_NAME, "--foreign ", saying_document.FOREIGN
+    elif catalog:
+        name, which, of = saying_document.CATALOG_NAME, "--catalog", saying_document.CATALOG
+    else:
+        name, which, of = saying_document.NAME, "", saying_document.HIDDEN
+    to = outputs(write, [name], replace)
+    if foreign:
+        with _compiled(specimens) as programs:
+            of_programs = partial(saying.run_foreign_drive, programs)
+            judged = _drawn(of_programs, False, count, seed, jobs, tell)
     else:
         one = saying.run_known if catalog else saying.run_drive
         judged = _drawn(one, catalog, count, seed, jobs, tell)
     study = SentenceStudy(seed, tuple(judged))
-    which = "--catalog" if catalog else f"--drives {count}"
-    command = f"fourcorners arena sentences {which} --seed {seed} --write docs"
-    text = partial(saying_document.render_markdown, judged, command, hidden=not catalog)
-    return write_documents(study, [text], to)
+    drawn = which if catalog else f"{which}--drives {count}"
+    command = f"fourcorners arena sentences {drawn} --seed {seed} --write docs"
+    return write_documents(
+        study, [partial(saying_document.render_markdown, judged, command, of)], to
+    )
 
 
 ArenaStudy = SteadyStudy | SeriesStudy | ProbingStudy | SentenceStudy

@@ -5,8 +5,10 @@ are those of datasheets of the years in which such drives were sold. Capacities 
 of :mod:`drives`.
 """
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -28,6 +30,15 @@ class Foreign:
     def words(self) -> list[str]:
         """The arguments as they are given to the program."""
         return [f"{key}={value}" for key, value in self.arguments.items()]
+
+    def locator(self, programs: str) -> str:
+        """What opens it; the compiled specimens are in that folder."""
+        return "exec:" + shlex.join([str(Path(programs) / self.specimen), *self.words])
+
+    @property
+    def controller_s(self) -> float:
+        """What the controller does with a request before it takes the next."""
+        return float(self.arguments["controller"].removesuffix("us")) * 1e-6
 
 
 def draw_foreign(seed: int, index: int) -> Foreign:

@@ -1,10 +1,8 @@
 """Programs that simulate drives in the contest; each states the truth about its own drive."""
 
-import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from fourcorners.errors import UserError
@@ -39,8 +37,7 @@ def run_program(
 def run_foreign(programs: str, seed: int, index: int, *, noise: float = 0.0) -> ProbedDrive:
     """Probes one drawn foreign drive, of the compiled specimens in a folder."""
     foreign = draw_foreign(seed, index)
-    locator = "exec:" + shlex.join([str(Path(programs) / foreign.specimen), *foreign.words])
-    probed = _probed(locator, foreign.seed, index, noise)
+    probed = _probed(foreign.locator(programs), foreign.seed, index, noise)
     return replace(probed, kind=foreign.specimen)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -9,13 +10,15 @@ from pathlib import Path
 
 from fourcorners.analysis import find
 from fourcorners.documents import Count
+from fourcorners.running.run import run
 from fourcorners.store import Run
 from fourcorners.suites.suite import Suite, find_suite
 from fourcorners_validation.arena.explain.drives import Hidden, draw
+from fourcorners_validation.arena.explain.foreign import draw_foreign
 from fourcorners_validation.arena.explain.known import known
 from fourcorners_validation.arena.frame import measured
 from fourcorners_validation.arena.sentences.contradictions import contradictions
-from fourcorners_validation.arena.sentences.drive import KnownDrive
+from fourcorners_validation.arena.sentences.drive import ForeignDrive, KnownDrive, OwnDrive
 from fourcorners_validation.arena.sentences.page import Page
 from fourcorners_validation.arena.sentences.rules import RULES
 
@@ -75,9 +78,22 @@ def run_known(seed: int, index: int) -> JudgedDrive:
 
 
 def _measured(hidden: Hidden, suite: Suite, name: str) -> JudgedDrive:
-    with measured(hidden, suite) as (made, folder):
-        drive = KnownDrive(hidden, suite, folder)
+    with measured(hidden, suite) as (made, folder), OwnDrive(hidden, suite, folder) as drive:
         return JudgedDrive(name, hidden.kind, tuple(judge(Page(made, made.findings), drive)))
+
+
+def run_foreign_drive(programs: str, seed: int, index: int) -> JudgedDrive:
+    """The same of one foreign drive, of the compiled specimens in a folder."""
+    foreign, suite = draw_foreign(seed, index), suite_of(index)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ForeignDrive(foreign, programs, suite, Path(folder)) as drive,
+    ):
+        with drive.opened() as target:
+            made = run(suite, target, seed=foreign.seed, out=Path(folder) / "runs")
+        said = tuple(judge(Page(made, made.findings), drive))
+        name = f"foreign drive {index} of seed {seed}{'' if foreign.calm else ', varied'}"
+        return JudgedDrive(name, foreign.specimen, said)
 
 
 def judge_run(path: Path) -> JudgedDrive:

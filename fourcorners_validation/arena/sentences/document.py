@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fourcorners_validation.arena.explain.drives import KINDS
+from fourcorners_validation.arena.explain.foreign import SPECIMENS
 from fourcorners_validation.arena.sentences.contest import JudgedDrive, SentenceScore, false, scores
 from fourcorners_validation.arena.tables import NUMBERS, markdown_table
 
 NAME, CATALOG_NAME = "sentences-arena.md", "sentences-catalog.md"
+FOREIGN_NAME = "sentences-foreign.md"
+
+HIDDEN = (
+    "Drives are drawn at random (fourcorners_validation/arena/explain/drives.py): "
+    f"{', '.join(KINDS)}, each kind in turn."
+)
+CATALOG = "The drives are those of the catalog, at their full size."
+FOREIGN = (
+    "Drives are programs of other people's design (tests/specimens), with arguments that are drawn "
+    f"at random (fourcorners_validation/arena/explain/foreign.py): {', '.join(SPECIMENS)}, each in "
+    "turn; half of them have variation of service times."
+)
+"""What the drives of a document are."""
+
 HEADER = ("sentence", "written", "true", "undecided", "false")
 
 LEGEND = (
@@ -42,19 +57,13 @@ def false_lines(outcomes: Sequence[JudgedDrive]) -> list[str]:
     ]
 
 
-def render_markdown(outcomes: Sequence[JudgedDrive], command: str, *, hidden: bool) -> str:
-    """The document that the command writes."""
-    drives = (
-        f"Drives are drawn at random (fourcorners_validation/arena/explain/drives.py): "
-        f"{', '.join(KINDS)}, each kind in turn."
-        if hidden
-        else "The drives are those of the catalog, at their full size."
-    )
+def render_markdown(outcomes: Sequence[JudgedDrive], command: str, drives: str) -> str:
+    """The document that the command writes; ``drives`` says what they are."""
     lines = [
         "# Whether the sentences about a drive are true",
         "",
         f"Written by `{command}`. {drives} Each goes through the tests of the reviews in a quick "
-        "form (fourcorners_validation/arena/sentences/suite.toml; one hidden drive in four also "
+        "form (fourcorners_validation/arena/sentences/suite.toml; one drawn drive in four also "
         "goes through the tests of filling, recovery and positions). Every sentence of the "
         "summary, the advice, the spec sheet, the artefacts and the findings on sustained writes "
         "is compared with the recordings, with the same tests under another seed, and with the "

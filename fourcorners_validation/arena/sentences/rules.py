@@ -111,12 +111,12 @@ def _kind(kind: str) -> Rule:
         if "rewrites a large block for each small write" in claim.text:
             rulings.append(_rewrites_for_each(page))
         if drive is not None:
-            of = drive.hidden.kind
+            of = drive.kind
             is_so = {
                 "unknown": True,
                 "memory": False,
                 "disk": drive.is_disk,
-                "block-mapped": of in ("block-mapped SSD", "log-block SSD"),
+                "block-mapped": drive.rewrites_blocks,
                 "page-mapped": drive.maps_pages,
                 "solid-state": not drive.is_disk,
             }[kind]
@@ -199,8 +199,8 @@ def _small_writes(claim: PageSentence, page: Page, drive: KnownDrive | None) -> 
     if drive is not None:
         rulings.append(
             require(
-                drive.hidden.kind in ("block-mapped SSD", "log-block SSD"),
-                f"a {drive.hidden.kind} rewrites nothing large for a small write",
+                drive.rewrites_blocks,
+                f"a {drive.kind} rewrites nothing large for a small write",
             )
         )
     return all_of(*rulings)
