@@ -213,10 +213,10 @@ def test_sentences_about_a_drawn_drive_are_held_against_what_is_true_of_it(
 ) -> None:
     drawn = draw_foreign(3, SPECIMENS.index("adaptive_hybrid"))
     small = replace(drawn, arguments={**drawn.arguments, "capacity": "64M"})
-    suite = contest.suite_of(1).only(["four-corners"])
+    suite = contest.suite_of(1).only(("four-corners",))
     monkeypatch.setattr(contest, "draw_foreign", lambda *_: small)
     monkeypatch.setattr(contest, "suite_of", lambda _: suite)
-    monkeypatch.setattr(drive, "_REPEATED", ["four-corners"])
+    monkeypatch.setattr(drive, "_REPEATED", ("four-corners",))
     judged = contest.run_foreign_drive(str(programs), 3, 3)
     assert judged.kind == "adaptive_hybrid"
     assert {said.holds for said in judged.said} == {True}
