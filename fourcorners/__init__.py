@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from fourcorners.running.resume import resume
     from fourcorners.running.resume_each import resume_each
     from fourcorners.running.run import characterize, preview_runs, run, run_each
+    from fourcorners.serving.control import control
+    from fourcorners.serving.served import Served, serve
+    from fourcorners.serving.session import Session
     from fourcorners.store import Run
     from fourcorners.suites.listing import list_tests
     from fourcorners.target.conformance import conformance
@@ -110,6 +113,9 @@ _MODULES = {
         *("IoLog", "LatencyDistribution", "LatencyOverTime", "Offered", "OperationRecording"),
         "Recording",
     ),
+    "serving.control": ("control",),
+    "serving.served": ("Served", "serve"),
+    "serving.session": ("Session",),
     "store": ("Run",),
     "running.explanation": ("Explanation", "explain"),
     "running.prepare": ("prepare",),
@@ -167,6 +173,8 @@ __all__ = [
     "Recording",
     "Report",
     "Run",
+    "Served",
+    "Session",
     "Stream",
     "Target",
     "TraceInformation",
@@ -184,6 +192,7 @@ __all__ = [
     "compare",
     "compressible",
     "conformance",
+    "control",
     "drives",
     "duplicated",
     "explain",
@@ -213,6 +222,7 @@ __all__ = [
     "run_each",
     "runs",
     "runs_of",
+    "serve",
     "strided",
     "trace_convert",
     "trace_cut",

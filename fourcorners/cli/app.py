@@ -3,10 +3,19 @@
 What carries a command out is loaded when it is given: help, completion and mistakes answer at once.
 """
 
-from fourcorners.cli import catalog, keeping, measuring, reporting, studies, targets, traces
+from fourcorners.cli import (
+    catalog,
+    keeping,
+    measuring,
+    reporting,
+    serving,
+    studies,
+    targets,
+    traces,
+)
 from fourcorners.cli.root import app
 
 __all__ = ["GROUPS", "app"]
 
-GROUPS = (catalog, keeping, measuring, reporting, studies, targets, traces)
+GROUPS = (catalog, keeping, measuring, reporting, serving, studies, targets, traces)
 """The modules whose commands the program has."""

@@ -43,8 +43,8 @@ def new_console(*, stderr: bool = False) -> Console:
 
 
 def say(text: object = "") -> None:
-    """A line of the result, on standard output."""
-    print(safe(str(text)))
+    """A line of the result, on standard output; whoever reads it there has it at once."""
+    print(safe(str(text)), flush=True)
 
 
 def tell(text: str) -> None:

@@ -53,7 +53,8 @@ def _integers(values: npt.NDArray[np.uint64]) -> Integers:
     return values.astype(np.int64)
 
 
-def _distribution(raw: "RawLatencies") -> LatencyDistribution:
+def distribution(raw: "RawLatencies") -> LatencyDistribution:
+    """A distribution of the core's."""
     count = _integers(raw.bucket_count)
     total = int(count.sum())
     return LatencyDistribution(
@@ -78,7 +79,7 @@ def _operation(raw: "RawOperation", elapsed_s: float) -> OperationRecording:
     silent = ios == 0
     latency_sum_s = raw.second_latency_sum_ns.astype(np.float64) * NS
     latency_max_s = raw.second_latency_max_ns.astype(np.float64) * NS
-    latencies = _distribution(raw.latencies)
+    latencies = distribution(raw.latencies)
     return OperationRecording(
         ios=raw.ios,
         bytes=raw.bytes,
@@ -87,7 +88,7 @@ def _operation(raw: "RawOperation", elapsed_s: float) -> OperationRecording:
         latency_min_s=latencies.min_s,
         latency_mean_s=latencies.mean_s,
         latency_max_s=latencies.max_s,
-        stages={name: _distribution(part) for name, part in raw.stages.items()},
+        stages={name: distribution(part) for name, part in raw.stages.items()},
         arrays=InMemory(
             histogram=latencies.histogram,
             seconds=BySecond(

@@ -56,6 +56,11 @@ class ForeignTarget(Target):
         )
 
     @property
+    def core(self) -> "_core.ForeignDrive":
+        """The drive itself, for those who serve it."""
+        return self._core
+
+    @property
     def notes(self) -> list[str]:
         return ["The drive is simulated by another program."]
 

@@ -70,6 +70,11 @@ class SimulatedTarget(Target):
         self._settings = dict(settings)
 
     @property
+    def core(self) -> "_core.SimulatedDrive":
+        """The drive itself, for those who serve it."""
+        return self._core
+
+    @property
     def notes(self) -> list[str]:
         return []
 

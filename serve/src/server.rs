@@ -213,7 +213,6 @@ impl Session<'_, '_> {
                 return Ok(Some(ended));
             }
         }
-        self.clients.flush(self.served);
         while let Ok((wish, answer)) = self.server.asked.try_recv() {
             let _ = answer.send(self.grant(wish));
         }
@@ -224,6 +223,7 @@ impl Session<'_, '_> {
             };
             self.clients.tell(client, &answer);
         }
+        self.clients.flush(self.served);
         if self.looked.elapsed() > LOOK_AROUND {
             self.looked = std::time::Instant::now();
             self.clients.look_around();

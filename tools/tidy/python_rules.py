@@ -47,7 +47,7 @@ ROOMS = (
     # What recordings show, what tests are, what is kept and shown of them.
     *("analysis", "suites", "store", "reporting", "comparison", "importing", "keeping", "trace"),
     # Who carries it out, and who holds all of it against the truth.
-    *("running", "jupyter", VALIDATION, "cli", "__main__"),
+    *("running", "serving", "jupyter", VALIDATION, "cli", "__main__"),
 )
 """Folders and single modules of the package, and the package of validation: each knows only those
 that stand before it (ARCHITECTURE.md)."""

@@ -15,6 +15,10 @@ use std::io;
 /// client's queue, and few enough that none keeps the drive from others.
 const REQUESTS_MAX: usize = 256;
 
+/// Bytes that a client's requests may transfer before another one is taken: as much as
+/// the largest of them, so that the drive's queue is not one client's for seconds.
+const IN_FLIGHT_BYTES_MAX: u64 = 32 << 20;
+
 /// A client.
 #[derive(Debug)]
 pub struct Connection {
@@ -25,6 +29,7 @@ pub struct Connection {
     /// Data of a refused write, still to be passed over.
     skip_bytes: u64,
     in_flight: Slab<InFlight>,
+    in_flight_bytes: u64,
     written_bytes: u64,
     replies: Replies,
     is_closing: bool,
@@ -61,6 +66,7 @@ impl Default for Connection {
             receiving: None,
             skip_bytes: 0,
             in_flight: Slab::new(),
+            in_flight_bytes: 0,
             written_bytes: 0,
             replies,
             is_closing: false,
@@ -175,11 +181,9 @@ impl Connection {
         let is_read = request.command == super::wire::command::READ;
         let written_bytes = request.data_bytes();
         self.written_bytes += u64::from(written_bytes);
-        let key = self.in_flight.insert(InFlight {
-            cookie: request.cookie,
-            data: is_read.then_some((request.offset_bytes, request.length_bytes)),
-            written_bytes,
-        });
+        let data = is_read.then_some((request.offset_bytes, request.length_bytes));
+        self.in_flight_bytes += u64::from(data.map_or(written_bytes, |(_, length)| length));
+        let key = self.in_flight.insert(InFlight { cookie: request.cookie, data, written_bytes });
         served.submit(Io {
             client,
             cookie: key as u64,
@@ -196,6 +200,8 @@ impl Connection {
             return;
         };
         self.written_bytes -= u64::from(request.written_bytes);
+        self.in_flight_bytes -=
+            u64::from(request.data.map_or(request.written_bytes, |(_, length)| length));
         let cookie = request.cookie;
         self.replies.push(match (finished.errno, request.data) {
             (0, Some((offset_bytes, length_bytes))) => {
@@ -243,12 +249,15 @@ impl Connection {
 
     /// Whether there is room for another request.
     pub fn has_room(&self) -> bool {
-        !self.is_closing && self.in_flight.len() + self.replies.count() < REQUESTS_MAX
+        !self.is_closing
+            && self.in_flight.len() + self.replies.count() < REQUESTS_MAX
+            && self.in_flight_bytes < IN_FLIGHT_BYTES_MAX
     }
 
     /// Whether requests came for which there was no room.
     pub fn has_input(&self) -> bool {
-        self.input.len() >= REQUEST_BYTES && self.has_room()
+        let transmits = matches!(self.phase, Phase::Transmission(_));
+        transmits && self.input.len() >= REQUEST_BYTES && self.has_room()
     }
 
     /// Memory that its data takes, and whether the write that comes in is a large one.

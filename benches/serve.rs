@@ -1,0 +1,125 @@
+//! What the transport takes: 4 KiB random reads by fio over NBD at queue depth 32, from a drive
+//! that takes no time and from a bare NBD server that keeps its data in memory (nbdkit), in turns;
+//! then how late answers come at half that rate.
+//!
+//! `cargo bench -p fourcorners-serve` needs fio and nbdkit; half a minute. These figures are of
+//! the clock on the wall: server and client share the machine, so that they need two processors
+//! that are free. The median of the repeats.
+
+use fourcorners_serve::data::Data;
+use fourcorners_serve::{Ended, Manner, Served, Server};
+use fourcorners_target::NoopTarget;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+const REPEATS: usize = 3;
+const SECONDS: u32 = 3;
+const CAPACITY_BYTES: u64 = 256 << 20;
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("fourcorners-serve-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder of our own");
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..REPEATS {
+        ours.push(served(&folder, None).0);
+        bare.push(nbdkit(&folder));
+    }
+    let (ours, bare) = (median(ours), median(bare));
+    println!("| server | IOPS | share of bare |");
+    println!("| --- | ---: | ---: |");
+    println!("| nbdkit memory | {bare:.0} | 1 |");
+    println!("| fourcorners serve, a drive that takes no time | {ours:.0} | {:.2} |", ours / bare);
+    let (iops, late_us) = served(&folder, Some(ours / 2.0));
+    println!("\nAt {iops:.0} IOPS answers are late by {late_us:.0} us at the 99th percentile.");
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Reads per second of a drive that takes no time, and how late answers were at the 99th
+/// percentile, in microseconds.
+fn served(folder: &Path, rate: Option<f64>) -> (f64, f64) {
+    let path = folder.join("ours");
+    let address = format!("unix:{}", path.display());
+    let server = Server::new(&address, None, None).expect("a socket of our own");
+    let remote = server.remote();
+    // At a given rate, as long as an SSD takes: the pacer is what is measured.
+    let latency_ns = if rate.is_some() { 100_000 } else { 0 };
+    let serving = std::thread::spawn(move || {
+        let mut drive = NoopTarget::new(CAPACITY_BYTES, latency_ns);
+        let data = Data::in_memory(CAPACITY_BYTES);
+        let mut served = Served::new(&mut drive, data, 1).expect("it has no needs");
+        let manner = Manner {
+            speed: 1.0,
+            is_read_only: false,
+            description: "a drive that takes no time".into(),
+            restart_after_ns: None,
+        };
+        let ended = server.run(&mut served, &manner);
+        assert_eq!(ended, Ended::Stopped);
+        let (_, lateness) = served.finish().finish();
+        let buckets: Vec<(u64, u64, u64)> = lateness.buckets().collect();
+        let mut left = buckets.iter().map(|bucket| bucket.2).sum::<u64>() * 99 / 100;
+        let p99 = buckets.iter().find(|bucket| {
+            let is_it = bucket.2 > left;
+            left = left.saturating_sub(bucket.2);
+            is_it
+        });
+        p99.map_or(0.0, |bucket| bucket.1 as f64 * 1e-3)
+    });
+    let iops = fio(&path, rate);
+    remote.stop();
+    (iops, serving.join().expect("the server"))
+}
+
+fn nbdkit(folder: &Path) -> f64 {
+    let path = folder.join("bare");
+    let mut server = Running(
+        Command::new("nbdkit")
+            .args(["--foreground", "--unix"])
+            .arg(&path)
+            .args(["memory", &CAPACITY_BYTES.to_string()])
+            .spawn()
+            .expect("nbdkit is installed"),
+    );
+    while !path.exists() {
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(server.0.try_wait().expect("it is our child").is_none(), "nbdkit has ended");
+    }
+    let iops = fio(&path, None);
+    drop(server);
+    let _ = std::fs::remove_file(&path);
+    iops
+}
+
+/// A process that ends with its owner.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn fio(path: &Path, rate: Option<f64>) -> f64 {
+    let mut command = Command::new("fio");
+    command
+        .args(["--name=read", "--ioengine=nbd", "--rw=randread", "--bs=4k", "--iodepth=32"])
+        .args(["--time_based", "--output-format=json", &format!("--runtime={SECONDS}")])
+        .arg(format!("--size={CAPACITY_BYTES}"))
+        .arg(format!("--uri=nbd+unix:///?socket={}", path.display()));
+    if let Some(rate) = rate {
+        command.arg(format!("--rate_iops={rate:.0}"));
+    }
+    let done = command.current_dir(std::env::temp_dir()).output().expect("fio is installed");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8_lossy(&done.stdout);
+    let start = text.find('{').expect("fio prints JSON");
+    let result: serde_json::Value = serde_json::from_str(&text[start..]).expect("fio prints JSON");
+    result["jobs"][0]["read"]["iops"].as_f64().expect("it has read")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

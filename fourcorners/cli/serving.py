@@ -1,0 +1,140 @@
+"""``serve`` and ``control``: simulated drives as block devices of other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fourcorners.cli.options import (
+    Flag,
+    IoLimit,
+    Quiet,
+    Seed,
+    Settings,
+    command_line,
+    examples,
+    settings_of,
+)
+from fourcorners.cli.root import app
+
+
+@app.command(
+    help_epilogue=examples(
+        "serve sim:ocz-vector-256gb --nbd unix:/run/v.sock",
+        "serve sim:ocz-core-64gb --nbd 127.0.0.1:10809 --data core.img --state core.state",
+        "serve ./mine.toml --nbd unix:v.sock --faults faults.toml --restart-after 2",
+    ),
+)
+def serve(
+    target: str,
+    /,
+    *,
+    nbd: str,
+    data: Path | None = None,
+    state: Path | None = None,
+    speed: float = 1.0,
+    read_only: Flag = False,
+    faults: Path | None = None,
+    restart_after_s: Annotated[float | None, Parameter(name="--restart-after")] = None,
+    control: Path | None = None,
+    expose: str | None = None,
+    settings: Settings = (),
+    io_limit_s: IoLimit = None,
+    seed: Seed = 1,
+    out: Path = Path("runs"),
+    quiet: Quiet = False,
+) -> int:
+    """Serve a simulated drive as a block device to other programs, in real time.
+
+    Ctrl-C and SIGTERM end it: the drive flushes, and a run folder keeps what programs asked for.
+
+    Parameters
+    ----------
+    target
+        A simulated drive, as in "characterize".
+    nbd
+        Where programs connect by NBD: unix:PATH, which only you can use, or HOST:PORT.
+    data
+        The file that holds the drive's data, sparse; a new one is made. In memory unless given.
+    state
+        The file of the drive's state, as "prepare" writes it: taken over where it is there, saved
+        when the session ends.
+    speed
+        How many times as fast as real time the drive's time passes: 10, or 0.1.
+    read_only
+        Refuse writes.
+    faults
+        A file (TOML) of what goes wrong, and when.
+    restart_after_s
+        Seconds, of the drive's time, until power comes back after a cut. Without it, a cut ends
+        the session.
+    control
+        The socket for "control": PATH.control unless given, where --nbd is unix:PATH.
+    expose
+        The address of --nbd again, to permit one that other machines reach. Whoever reaches it
+        reads and writes all of the drive, without a password and without encryption.
+    out
+        Folder for the session's run folder.
+    """
+    from fourcorners.cli.output import say, tell
+    from fourcorners.cli.show.served import show_session, watch
+    from fourcorners.errors import EXIT_FAILED
+    from fourcorners.running.interrupt import InterruptRequest
+    from fourcorners.serving import served as serving
+
+    with InterruptRequest() as asked:
+        served = serving.serve(
+            target,
+            nbd=nbd,
+            data=data,
+            state=state,
+            speed=speed,
+            read_only=read_only,
+            faults=faults,
+            restart_after_s=restart_after_s,
+            control=control,
+            expose=expose,
+            settings=settings_of(settings),
+            io_limit_s=io_limit_s,
+            seed=seed,
+            out=out,
+            command=command_line(),
+        )
+        with served:
+            if not quiet:
+                say(served.uri)
+                if served.control is not None:
+                    tell(f"Commands: fourcorners control {served.control}")
+                tell("Ctrl-C ends it.")
+            session = watch(served, asked, quiet=quiet)
+    show_session(session, quiet=quiet)
+    return EXIT_FAILED if session.failure is not None else 0
+
+
+@app.command(
+    help_epilogue=examples(
+        "control /run/v.sock.control",
+        "control /run/v.sock.control io-error on=read offset=1GiB length=64KiB times=1",
+        "control /run/v.sock.control power-cut for=2s",
+    ),
+)
+def control(
+    server: Path,
+    /,
+    *words: str,
+) -> int:
+    """Say what a served drive does, and let something go wrong with it while it is served.
+
+    Parameters
+    ----------
+    server
+        The control socket of "serve".
+    words
+        status (the default), clear [ID], end, or a fault with its keys, such as "slow delay=5ms"
+        (docs/serve.md). The answer is JSON.
+    """
+    from fourcorners.cli.output import print_json
+    from fourcorners.serving import control as controlling
+
+    print_json(controlling.control(server, words))
+    return 0

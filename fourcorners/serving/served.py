@@ -1,0 +1,236 @@
+"""Serves a simulated drive to other programs, from when it is called until it is told to stop."""
+
+import json
+import shlex
+import threading
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fourcorners import _core
+from fourcorners.catalog.settings import Setting
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.serving.faults import command_json, read_faults
+from fourcorners.serving.session import Session, keep_session
+from fourcorners.store.writer import ensure_writable
+from fourcorners.target.foreign import ForeignTarget
+from fourcorners.target.open import open_target
+from fourcorners.target.options import TargetOptions
+from fourcorners.target.simulated import SimulatedTarget
+from fourcorners.target.target import SEED_MAX
+
+SPEED_MAX = 1e6
+"""Of the drive's time over real time, and of its inverse: a week in a second."""
+
+
+class Served:
+    """A drive that is being served. A context manager, which ends the session when it is left.
+
+    ``uri`` is where programs connect, ``control`` the socket for :func:`fourcorners.control`.
+    ``session`` is what it showed, once it has ended.
+    """
+
+    def __init__(
+        self,
+        target: SimulatedTarget | ForeignTarget,
+        server: "_core.Server",
+        *,
+        control: Path | None,
+        state: Path | None,
+        out: Path,
+        seed: int,
+        speed: float,
+        command: str | None,
+        **serving: Any,
+    ) -> None:
+        """Begins to serve."""
+        self.uri = server.uri
+        self.control = control
+        self.session: Session | None = None
+        self._target = target
+        self._server = server
+        self._state = state
+        self._keep = partial(
+            keep_session,
+            target,
+            out=out,
+            began_s=time.time(),
+            seed=seed,
+            speed=speed,
+            command=command,
+        )
+        self._raw: _core.RawSession | None = None
+        self._error: BaseException | None = None
+        serving = {**serving, "seed": seed, "speed": speed, "description": target.name}
+        self._thread = threading.Thread(target=self._serve, kwargs=serving)
+        self._thread.start()
+
+    def _serve(self, **serving: Any) -> None:
+        try:
+            self._raw = self._server.serve(self._target.core, **serving)
+        except BaseException as error:
+            self._error = error
+
+    def command(self, words: str) -> dict[str, Any]:
+        """Has a command done, such as ``"power-cut for=2s"`` or ``"io-error on=read times=1"``
+        (docs/serve.md), and returns the answer; ``"status"`` says what happens.
+
+        Raises :class:`UserError` for what is no command, or when the session has ended.
+        """
+        try:
+            answer = self._server.ask(command_json(split_words(words)))
+        except (ValueError, OSError) as error:
+            raise UserError(str(error)) from error
+        return answered(answer)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits for the end of the session, which a power cut brings; whether it has ended."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def stop(self) -> Session:
+        """Ends the session and returns what it showed. What the drive was given is served and
+        flushed, its state saved where one is kept.
+
+        Raises :class:`UserError` where the session failed to begin, or its results cannot be kept.
+        """
+        self._server.stop()
+        self._thread.join()
+        if self.session is not None:
+            return self.session
+        try:
+            if isinstance(self._error, ValueError | OSError):
+                raise UserError(str(self._error), EXIT_FAILED) from self._error
+            if self._error is not None:
+                raise self._error
+            assert self._raw is not None
+            if self._state is not None and self._raw.failure is None:
+                self._target.save(self._state, replace=True)
+            self.session = self._keep(self._raw)
+        finally:
+            self._target.close()
+        return self.session
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def serve(
+    target: str,
+    *,
+    nbd: str,
+    data: str | Path | None = None,
+    state: str | Path | None = None,
+    speed: float = 1.0,
+    read_only: bool = False,
+    faults: str | Path | None = None,
+    restart_after_s: float | None = None,
+    control: str | Path | None = None,
+    expose: str | None = None,
+    settings: Mapping[str, Setting] | None = None,
+    io_limit_s: float | None = None,
+    seed: int = 1,
+    out: str | Path = "runs",
+    command: str | None = None,
+) -> Served:
+    """Serves a simulated drive as a block device to other programs, in real time.
+
+    Args:
+        target: ``sim:NAME``, ``sim:raid0:...``, a drive file, or ``exec:COMMAND``.
+        nbd: where programs connect by NBD: ``unix:PATH``, or ``HOST:PORT``.
+        data: the file that holds the drive's data, sparse; in memory without it.
+        state: the file of the drive's state: taken over where it is there, saved at the end.
+        speed: how many times as fast as real time the drive's time passes.
+        read_only: refuse writes.
+        faults: a file of what goes wrong, and when.
+        restart_after_s: power comes back so many seconds, of the drive's time, after a cut;
+            without it a cut ends the session.
+        control: the socket for commands; PATH.control unless given, where ``nbd`` is a path.
+        expose: the ``nbd`` address again, to permit one that other machines reach.
+        settings: parameters of the drive to replace.
+        io_limit_s: how long a program that is the drive may be silent.
+        seed: root of the drive's own randomness, and of what decides about faults.
+        out: the folder in which the session's run folder is made when it has ended.
+        command: what the user typed, for the manifest.
+
+    Raises:
+        UserError: one sentence that says what is wrong and what to do.
+    """
+    if not (1 / SPEED_MAX <= speed <= SPEED_MAX):
+        raise UserError(f"speed {speed:g}: use {1 / SPEED_MAX:g} to {SPEED_MAX:g}")
+    if restart_after_s is not None and not 0 <= restart_after_s <= 1e9:
+        raise UserError(f"restart after {restart_after_s:g} s: use 0 to 1e9")
+    if not 0 <= seed <= SEED_MAX:
+        raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
+    given = [] if faults is None else read_faults(Path(faults))
+    socket = Path(control) if control is not None else _control_beside(nbd)
+    ensure_writable(out)
+    state = None if state is None else Path(state)
+    options: TargetOptions = {"settings": settings, "io_limit_s": io_limit_s}
+    if state is not None and state.exists():
+        options["state"] = state
+    opened = open_target(target, seed=seed, **options)
+    try:
+        if not isinstance(opened, SimulatedTarget | ForeignTarget):
+            raise UserError(f"{target} is no simulated drive, and only those are served")
+        if state is not None:
+            if opened.no_state_reason is not None:
+                raise UserError(f"{target}: {opened.no_state_reason}")
+            opened.state_output(state, replace=False).check()
+        try:
+            server = _core.Server(nbd, expose, socket)
+        except ValueError as error:
+            raise UserError(str(error), EXIT_FAILED) from error
+        served = Served(
+            opened,
+            server,
+            control=socket,
+            state=state,
+            out=Path(out),
+            seed=seed,
+            speed=speed,
+            command=command,
+            data=None if data is None else Path(data),
+            faults_json=json.dumps(given),
+            read_only=read_only,
+            restart_after_ns=None if restart_after_s is None else round(restart_after_s * 1e9),
+        )
+    except BaseException:
+        opened.close()
+        raise
+    # A data file or a fault that cannot be used shows at once.
+    if served.wait(0.05):
+        served.stop()
+    return served
+
+
+def _control_beside(nbd: str) -> Path | None:
+    path = nbd.removeprefix("unix:")
+    return None if path == nbd else Path(f"{path}.control")
+
+
+def split_words(words: str) -> list[str]:
+    """The words of a command, which are separated by spaces; a value may be quoted."""
+    try:
+        return shlex.split(words)
+    except ValueError as error:
+        raise UserError(f'"{words}" has an open quotation mark') from error
+
+
+def answered(answer: str) -> dict[str, Any]:
+    """An answer of a server; raises :class:`UserError` where it refuses."""
+    document: dict[str, Any] = json.loads(answer)
+    if "error" in document:
+        raise UserError(str(document["error"]))
+    return document

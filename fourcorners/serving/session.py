@@ -1,0 +1,153 @@
+"""What a session showed, as a run folder."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fourcorners import _core
+from fourcorners.analysis import find
+from fourcorners.documents import Fact
+from fourcorners.machine.environment import describe_host
+from fourcorners.manifest import SCHEMA_VERSION, Manifest, RunStatus, TestEntry
+from fourcorners.recording.arrays import LatencyDistribution
+from fourcorners.recording.raw import distribution, from_raw
+from fourcorners.reporting.html import write_html
+from fourcorners.store import Run, RunWriter, schema
+from fourcorners.store.entry import entry_of
+from fourcorners.store.folder import timestamp
+from fourcorners.store.writer import run_name
+from fourcorners.target.target import Target
+from fourcorners.wording import duration, percent
+
+LATE_SHARE_MAX = 0.01
+"""Of the answers: beyond it even the 99th percentile of the latencies is the host's."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session that has ended.
+
+    ``ended`` is ``stopped``, ``power-cut`` or ``failed``, with the ``failure``. ``lateness`` is how
+    late answers were, and ``late_share`` the share of those that were later than 100 us and than
+    5 % of the drive's own time. ``events`` has losses of power, changed writes and counts.
+    """
+
+    run: Run
+    ended: str
+    failure: str | None
+    lateness: LatencyDistribution
+    late_share: float
+    events: Mapping[str, Any]
+
+    @property
+    def host_was_limit(self) -> bool:
+        """Whether programs saw this machine and not the drive."""
+        return self.late_share > LATE_SHARE_MAX
+
+
+def kept_up_sentence(late_share: float) -> str | None:
+    """What to say of a host that does not keep up; nothing of one that does."""
+    if late_share <= LATE_SHARE_MAX:
+        return None
+    return (
+        f"The host could not keep up: {percent(late_share)} of the answers came more than 100 us, "
+        "and 5 % of the drive's own time, late. What programs measured is the host's limit."
+    )
+
+
+def keep_session(
+    target: Target,
+    raw: "_core.RawSession",
+    *,
+    out: str | Path,
+    began_s: float,
+    seed: int,
+    speed: float,
+    command: str | None,
+) -> Session:
+    """Writes the run folder of a session; raises :class:`UserError` where it cannot."""
+    events = json.loads(raw.events_json)
+    lateness = distribution(raw.lateness)
+    late_share = events["late"] / events["answers"] if events["answers"] else 0.0
+    point: dict[str, Fact] = {
+        "speed": speed,
+        "late_share": late_share,
+        "lateness_p50_s": lateness.percentile_s(50),
+        "lateness_p99_s": lateness.percentile_s(99),
+        "lateness_max_s": lateness.max_s,
+    }
+    recording = from_raw(raw.recording, simulated=True).placed(
+        id="served/io", test="served", label="all that programs asked for", point=point
+    )
+    notes = [*target.notes, *_notes(lateness, late_share, speed, events)]
+    status: RunStatus = "failed" if raw.failure is not None else "complete"
+    writer = RunWriter.create(out, run_name(f"served {target.name}"))
+    writer.add(recording)
+    if target.drive_text is not None:
+        writer.text(schema.DRIVE, target.drive_text)
+    for name, text in target.member_texts.items():
+        writer.text(schema.MEMBER.format(name), text)
+    writer.text(schema.SERVED, json.dumps(events, indent=1) + "\n")
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION,
+        id=writer.name,
+        created=timestamp(began_s),
+        status=status,
+        version=version("fourcorners"),
+        command=command,
+        suite="served",
+        profile="served",
+        seed=seed,
+        target=target.describe(),
+        environment=describe_host(),
+        notes=notes,
+        tests=[
+            TestEntry(
+                name="served",
+                title="Served to programs",
+                source=None,
+                status=status,
+                reason=raw.failure,
+                purpose="What programs asked of the drive, in the drive's own time.",
+                preparation=[],
+                parameters={},
+                wall_s=time.time() - began_s,
+                recordings=[entry_of(recording)],
+            )
+        ],
+    )
+    writer.findings(find(writer.checkpoint(manifest)))
+    manifest.ended = timestamp(time.time())
+    run = writer.checkpoint(manifest)
+    write_html([run], run.path / schema.REPORT, replace=True)
+    return Session(writer.finish(), raw.ended, raw.failure, lateness, late_share, events)
+
+
+def _notes(
+    lateness: LatencyDistribution, late_share: float, speed: float, events: Mapping[str, Any]
+) -> Sequence[str]:
+    notes = []
+    if lateness.max_s is not None:
+        notes.append(
+            f"Answers were late by {duration(lateness.percentile_s(50))} in the median and "
+            f"{duration(lateness.percentile_s(99))} at the 99th percentile; latencies are the "
+            "drive's own, without that."
+        )
+    if (sentence := kept_up_sentence(late_share)) is not None:
+        notes.append(sentence)
+    if speed != 1.0:
+        notes.append(f"The drive's time passed {speed:g} times as fast as real time.")
+    for cut in events["power_cuts"]:
+        lost = sum(length for _, length in cut["lost"])
+        notes.append(
+            f"Power failed {duration(cut['at_ns'] * 1e-9)} after the session began, after "
+            f"{cut['written_ios']} writes: {lost} bytes that were acknowledged were lost, and "
+            f"{cut['unacknowledged_ios']} I/Os were never answered."
+        )
+    if events["corruptions"]:
+        notes.append(f"Faults changed the data of {len(events['corruptions'])} writes.")
+    return notes
