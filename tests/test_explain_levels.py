@@ -4,12 +4,17 @@ allocation."""
 import itertools
 import random
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 from specimen_drive import program, truths
 
 import fourcorners as fc
+from fourcorners.analysis.internals.flash.conflicting_reads import typical_s
 from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE, Pairs, levels
+from fourcorners.analysis.source import Measured
 from fourcorners.suites.probes.conflicts import stripes_wanted
 
 READ_S, CHANNEL_S = 60e-6, 9e-6
@@ -73,6 +78,16 @@ def test_a_wait_that_is_neither_for_a_die_nor_for_a_channel_is_not_told() -> Non
     assert found is not None
     assert (found.planes, found.channels) == (1, 2)
     assert CHANNEL in found.wait
+
+
+def test_a_long_and_a_short_read_do_not_scatter_by_their_difference() -> None:
+    """Of a pair, one read takes 80 us and the other one 140 us, each within 2 %."""
+    middle_ns = np.array([78e3, 80e3, 82e3, 137e3, 140e3, 143e3]).astype(np.int64)
+    count = np.array([25, 50, 25, 25, 50, 25])
+    histogram = (middle_ns, middle_ns, count)
+    mean_s, error_s = typical_s(cast("Measured", SimpleNamespace(histogram=histogram)))
+    assert mean_s == pytest.approx(107e-6, rel=0.05)
+    assert error_s < 0.5e-6
 
 
 def test_distances_of_a_power_of_two_tell_all_levels() -> None:

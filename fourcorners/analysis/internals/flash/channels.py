@@ -34,7 +34,7 @@ from fourcorners.analysis.internals.flash.conflicting_reads import (
     typical_s,
     units,
 )
-from fourcorners.analysis.internals.flash.levels import CHANNEL, DIE
+from fourcorners.analysis.internals.flash.levels import APART, CHANNEL, DIE
 from fourcorners.analysis.internals.link import generation
 from fourcorners.analysis.internals.view import PointAxis, View, by
 from fourcorners.analysis.source import Measured
@@ -127,5 +127,8 @@ def _alone(
     detail = {**detail, "page_on_channel_s": on_channel_s, "second_is_late_s": late_s}
     if on_channel_s < _LONGER * late_s:
         return unknown(say("hidden"), detail=detail)
+    # Of the two reads of a pair one would wait.
+    if (on_channel_s - late_s) / 2 < APART * view.once(pairs, "together").error_s:
+        return unknown(say("scatter"), detail=detail)
     goodness = {"late_over_channel": late_s / on_channel_s}
     return known(dies, say("one_each"), detail={**detail, "goodness": goodness})

@@ -97,22 +97,30 @@ _TYPICAL = 0.9
 been read again, or have met what the drive does by itself."""
 
 
+_OF_HALVES = (1 - 2 / math.pi) ** -0.5
+"""The standard deviation of a normal distribution over that of either half of it."""
+
+
 def typical_s(m: Measured) -> tuple[float, float]:
-    """The mean latency of most reads of a measurement and its standard error, in seconds."""
+    """The mean latency of most reads of a measurement and its standard error, in seconds. The
+    scatter is that within the quicker and the slower half: two reads of different sizes differ by
+    more."""
     low_ns, high_ns, count = m.histogram
     middle_s = (low_ns + high_ns) / 2e9
-    most = _TYPICAL * count.sum()
-    counted = np.clip(most - (np.cumsum(count) - count), 0, count)
-    mean_s = float(np.average(middle_s, weights=counted))
-    variance = float(np.average((middle_s - mean_s) ** 2, weights=counted))
-    return mean_s, math.sqrt(variance / most)
+    before, total = np.cumsum(count) - count, count.sum()
+    quick, most = (np.clip(share * total - before, 0, count) for share in (0.5, _TYPICAL))
+    squares = 0.0
+    for half in (quick, most - quick):
+        mean_s = np.average(middle_s, weights=half)
+        squares += float(half @ (middle_s - mean_s) ** 2)
+    typical = float(np.average(middle_s, weights=most))
+    return typical, _OF_HALVES * math.sqrt(squares) / float(most.sum())
 
 
 def pairs(view: View, kind: str) -> Pairs:
     """The typical latencies of the pairs of a kind."""
     found = by(points(view, kind), PointAxis.STRIPES)
     typical = {n: typical_s(m) for n, m in found.items()}
-    # Where one of two reads waits, the difference of the two is no scatter.
     error_s = statistics.median(error for _, error in typical.values()) if typical else 0.0
     return Pairs({n: mean for n, (mean, _) in typical.items()}, error_s, kind != "together")
 

@@ -49,6 +49,10 @@ def stripe(view: View) -> Answer:
         if crossed := seen.crossings:
             return _crossed(view, seen, crossed, crossed.stripe_bytes, say("side_by_side"))
         if unread := _unread(seen):
+            if levels is not None and levels.are_first:
+                part = unread.stripe_bytes or 0
+                said = say("planes_first", planes=levels.planes, part=part)
+                return _once(view, unread, levels.planes * part, said)
             said = say("once_read", turn=unread.turn_bytes)
             return _once(view, unread, unread.stripe_bytes, said)
         return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
@@ -96,7 +100,8 @@ def dies(view: View) -> Answer:
     stripe, count, turn, bank = seen.stripe_bytes, seen.units, seen.turn, seen.bank_bytes
     if stripe is None:
         if unread := _unread(seen):
-            return _once(view, unread, unread.dies, say("once_read", turn=unread.turn_bytes))
+            said = say("once_read", turn=unread.turn_bytes)
+            return _of_units(view, _once(view, unread, unread.dies, said))
         return unknown(_no_stripe(seen), detail=detail, evidence=evidence)
     if turn is None:
         return unknown(say("no_turns"), detail=detail, evidence=evidence)
@@ -106,19 +111,25 @@ def dies(view: View) -> Answer:
         return unknown(say("more", dies=count), detail=detail, evidence=evidence)
     again = seen.die_offset_bytes(count)
     detail["goodness"] = {"together": seen.pair[again] / seen.one_die - 1}
-    measured, levels = points(view, *PAIRS), view.once(shown_levels)
-    if measured and levels is None:
-        said = say("no_levels", units=count)
-        return unknown(said, detail=detail, evidence=[*evidence, *ids(measured)])
-    if levels is not None and levels.planes > 1:
-        said = say("planes", units=count, planes=levels.planes, wait=levels.wait[DIE])
-        detail["units"] = count
-        found = known(levels.dies, said, detail=detail, evidence=[*evidence, *ids(measured)])
-        return found.checked(Assumption.PLANES_WAIT, True, ids(measured))
     said = say("measured", turn_bytes=stripe * count)
     if bank is not None:
         said = say("banks", turn=turn, bank=bank, again=count // turn * bank)
-    return known(count, said, detail=detail, evidence=evidence)
+    return _of_units(view, known(count, said, detail=detail, evidence=evidence))
+
+
+def _of_units(view: View, units: Answer) -> Answer:
+    """The number of dies, from that of units: planes that a die reads together are none."""
+    measured, levels = points(view, *PAIRS), view.once(shown_levels)
+    both = [*(units.evidence or ()), *ids(measured)]
+    if measured and levels is None:
+        said = say("no_levels", units=round(units.value or 0))
+        return unknown(said, detail=units.detail, evidence=both)
+    if levels is None or levels.planes == 1:
+        return units
+    said = say("planes", units=levels.units, planes=levels.planes, wait=levels.wait[DIE])
+    detail = {**units.detail, "units": levels.units}
+    found = known(levels.dies, said, detail=detail, evidence=both)
+    return found.checked(Assumption.PLANES_WAIT, True, ids(measured))
 
 
 def _across(seen: Seen) -> dict[str, Any]:

@@ -37,7 +37,7 @@ does not wait: three widths of a histogram's bucket."""
 _RESOLUTION = WAIT_MIN / 3
 """The least scatter of a latency: the width of a histogram's bucket."""
 
-_APART = 4.0
+APART = 4.0
 """Two levels differ by at least so many standard deviations of a pair's latency: of the hundred or
 so pairs none then looks like one of the other level."""
 
@@ -213,7 +213,7 @@ def _fit(group: tuple[int, ...], measured: Sequence[tuple[Floats, float]]) -> _F
         criterion += 2 * len(latencies) * math.log(scatter / floor)
         criterion += groups * math.log(len(latencies))
         difference = np.abs(mean[:, None] - mean[None, :])
-        apart |= difference > max(_APART * scatter, WAIT_MIN * float(mean.min()))
+        apart |= difference > max(APART * scatter, WAIT_MIN * float(mean.min()))
         means.append(mean)
     distinct = bool((apart | np.eye(groups, dtype=bool)).all())
     return _Fit(group, np.array(means), criterion) if distinct else None
