@@ -61,6 +61,9 @@ _WAITED = 0.75
 _WAITS_MIN = 30
 """So many reads must have waited, for a quantile of nine tenths with a few beyond it."""
 
+_ROUND_IS_TURN = 0.05
+"""The rounds of the dies are turns if both times agree so closely: the resolution of a round."""
+
 _BY_READ = 1.5
 """Forced writes that differ by up to this many reads may differ by a read of the rest of a unit."""
 
@@ -124,7 +127,7 @@ def programs(view: View) -> Programs | Said:
         return say("program_time.many_times")
     found = Programs(kinds, _beside(view, cost), view.once(turn_s), None)
     found = replace(found, waited_s=_waited(view, cost, found.time_s(kinds.seconds[-1])))
-    return _bounded(found)
+    return _bounded(found, view.once(by_rounds))
 
 
 def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
@@ -181,7 +184,24 @@ def _waited(view: View, cost: ReadCost, program_s: float) -> float | None:
     return float(np.quantile(waited, 0.9)) if len(waited) >= _WAITS_MIN else None
 
 
-def _bounded(found: Programs) -> Programs | Said:
+def by_rounds(view: View) -> tuple[float, float] | None:
+    """Bounds of the mean program, from the rounds in which the dies empty the write buffer; ``None``
+    where these do not show, or are not what all dies take in one turn.
+
+    A round is the program and the transfer of what a die programs together.
+    """
+    cost, turn = view.once(read_cost), view.once(turn_s)
+    drain, row = view.answer("write_drain_rate"), view.value("stripe_bytes")
+    round_s = None if drain is None else drain.detail.get("round_s")
+    if cost is None or turn is None or row is None or round_s is None:
+        return None
+    if not abs(round_s / turn - 1) <= _ROUND_IS_TURN or not cost.of_channel:
+        return None
+    least, most = cost.over_channel(row, row)
+    return (1 - _TOLERANCE) * turn - most, (1 + _TOLERANCE) * turn - least
+
+
+def _bounded(found: Programs, rounds: tuple[float, float] | None) -> Programs | Said:
     """The same, bounded by the time of a turn; or why forced writes are not taken for programs."""
     least, most = found.beside_s
     mean = found.kinds.mean_s
@@ -196,6 +216,8 @@ def _bounded(found: Programs) -> Programs | Said:
         return say("program_time.not_shown_twice", **shown)
     if turn is not None:
         least = min(max(least, mean - turn), most)
+    if rounds is not None:
+        most = max(min(most, mean - rounds[0]), least)
     return replace(found, beside_s=(least, most))
 
 
@@ -218,9 +240,19 @@ def mean(view: View) -> Answer:
     """Finds the mean time of the program of a page."""
     found = view.once(programs)
     if isinstance(found, Said):
-        return unknown(found, evidence=_evidence(view))
+        protected = found.code == "program_time.protected" and not view.has("slc_cache_bytes")
+        rounds = view.once(by_rounds) if protected else None
+        return unknown(found, evidence=_evidence(view)) if rounds is None else _of_round(rounds)
     error = float(np.mean(found.kinds.errors_s))
     return _told(view, found, found.kinds.mean_s, error, say("measured", kinds=found.kinds.count))
+
+
+def _of_round(bounds: tuple[float, float]) -> Answer:
+    value = sum(bounds) / 2
+    if bounds[1] - bounds[0] > 2 * UNSURE * value:
+        return unknown(say("program_time.round_of_transfers", low=bounds[0], high=bounds[1]))
+    answer = known(value, say("program_time.round"), bounds=bounds)
+    return answer.checked(Assumption.ONE_PROGRAM, None)
 
 
 def _told(view: View, found: Programs, latency_s: float, error_s: float, said: Said) -> Answer:
