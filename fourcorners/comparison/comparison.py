@@ -11,6 +11,7 @@ from fourcorners.analysis.spec_sheet import left_out
 from fourcorners.comparison.check import Check
 from fourcorners.comparison.claimed import Claimed, claimed
 from fourcorners.comparison.difference import Difference
+from fourcorners.comparison.flash import FlashComparison, same_flash
 from fourcorners.comparison.ranking import Group, Rank, rank
 from fourcorners.comparison.setting import Setting, differing
 from fourcorners.comparison.significance import DIFFERENCE_MIN, surely_differ, values
@@ -37,6 +38,8 @@ class Comparison:
     """What differs between the runs besides what they measured."""
     claims: tuple[Claimed, ...]
     """What is claimed of each subject's drive, and how much of it its runs reach."""
+    flash: tuple[FlashComparison, ...]
+    """Whether the subjects have the baseline's flash, where ``explain`` was asked for it."""
     measured: Mapping[str, Mapping[Key, list[Measured]]] = field(repr=False)
     checks: tuple[Check, ...] = ()
     """How the conditions ended that it was held against."""
@@ -101,6 +104,7 @@ def compared(sides: Sequence[ComparedRuns | str]) -> Comparison:
         cautions=tuple(_cautions(subjects)),
         settings=differing(subjects),
         claims=claimed(subjects),
+        flash=same_flash(subjects),
         measured=found,
     )
 

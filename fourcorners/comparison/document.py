@@ -10,6 +10,7 @@ from fourcorners.comparison.check import Check, Outcome
 from fourcorners.comparison.claimed import Claimed
 from fourcorners.comparison.comparison import Comparison
 from fourcorners.comparison.difference import Difference
+from fourcorners.comparison.flash import FlashComparison, SameFlash
 from fourcorners.comparison.verdict import verdicts
 
 Pair = tuple[float, float]
@@ -46,6 +47,25 @@ class ClaimedRow(msgspec.Struct):
     shares: tuple[float, ...]
     share_intervals: list[Pair | None]
     outcome: str
+
+
+class FlashTimeRow(msgspec.Struct):
+    """A time of the flash, in seconds, against the baseline's."""
+
+    name: str
+    value: float
+    baseline: float
+    interval: Pair
+    differs: bool
+
+
+class FlashRow(msgspec.Struct):
+    """Whether a subject has the baseline's flash."""
+
+    subject: str
+    verdict: SameFlash
+    text: str
+    times: list[FlashTimeRow]
 
 
 class PlaceRow(msgspec.Struct):
@@ -106,6 +126,7 @@ class ComparisonDocument(msgspec.Struct, tag_field="schema", tag="fourcorners/co
     cautions: tuple[str, ...]
     settings: list[SettingRow]
     claims: list[ClaimedRow]
+    flash: list[FlashRow]
     ranking: list[RankingRow]
     differences: list[DifferenceRow]
     left_out: tuple[str, ...]
@@ -128,6 +149,7 @@ def document(comparison: Comparison) -> ComparisonDocument:
             for one in comparison.settings
         ],
         claims=[_claimed(one) for one in comparison.claims],
+        flash=[_flash(one) for one in comparison.flash],
         ranking=[
             RankingRow(
                 group.test,
@@ -153,6 +175,14 @@ def _claimed(one: Claimed) -> ClaimedRow:
         share_intervals=[row.share_interval for row in one.rows if row.share is not None],
         outcome=one.outcome,
     )
+
+
+def _flash(one: FlashComparison) -> FlashRow:
+    times = [
+        FlashTimeRow(time.name, time.value, time.baseline, time.ratio.interval(), time.differs)
+        for time in one.times
+    ]
+    return FlashRow(one.subject, one.verdict, one.words, times)
 
 
 def _difference(one: Difference) -> DifferenceRow:

@@ -43,6 +43,7 @@ def markdown(comparison: Comparison) -> str:
         ] or [NOTHING_SHOWN]
         lines.append("")
     lines += [f"- {_cell(caution)}" for caution in comparison.cautions]
+    lines += [f"- {_cell(f'{one.subject}: {one.words}')}." for one in comparison.flash]
     if comparison.settings:
         told = "; ".join(setting.words for setting in comparison.settings)
         lines.append(f"- What differs between the runs: {_cell(told)}.")

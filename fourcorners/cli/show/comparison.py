@@ -39,7 +39,12 @@ def rendered(comparison: Comparison) -> Group:
         parts.append(Text(""))
     settings = [setting.words for setting in comparison.settings]
     claims = [f"{one.subject}: {one.words}" for one in comparison.claims]
-    for title, lines in (("What differs between the runs", settings), ("What is claimed", claims)):
+    flash = [f"{one.subject}: {one.words}." for one in comparison.flash]
+    for title, lines in (
+        ("Whether the flash is the same", flash),
+        ("What differs between the runs", settings),
+        ("What is claimed", claims),
+    ):
         if lines:
             parts += [Text(title, style="bold"), *map(_indented, map(Text, lines)), Text("")]
     parts += [Text(caution, style="yellow") for caution in comparison.cautions]

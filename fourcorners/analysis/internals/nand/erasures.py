@@ -37,6 +37,10 @@ transfer, and one more read."""
 _OTHERS = 0.1
 """The share of waits that also wait for something else, such as a program that comes next."""
 
+_FAR, _LONGER_MIN = 2.5, 4
+"""Waits so many spreads beyond the interval are longer than the erasure. If more of them are than
+may be anything, reads may have come late in step, and the longer waits be the erasure's."""
+
 _SPREADS = np.geomspace(0.003, 0.25, 9)
 """Standard deviations of erasures over their mean that are tried."""
 
@@ -96,19 +100,23 @@ def fit_erase(waited_s: Floats, level_s: float) -> EraseFit | None:
     middle = float(np.median(w))
     times = np.linspace(max(0.95 * middle, level_s), 1.1 * min(top, 2 * middle), _TIMES)
     other = _OTHERS / (1.05 * top - level_s)
-    best = np.full(_TIMES, -np.inf)
+    best, spreads = np.full(_TIMES, -np.inf), np.zeros(_TIMES)
     for spread in _SPREADS:
         for gap in _GAPS:
             s, g = spread * times, gap * times
             dense = _density(w[:, None], times, s, g) / _beyond(level_s, times, s, g)
             whole = np.log((1 - _OTHERS) * dense + other).sum(axis=0)
+            spreads = np.where(whole > best, spread, spreads)
             best = np.maximum(best, whole)
     top_at = int(np.argmax(best))
     within = times[best >= best[top_at] - _LESS]
     step = times[1] - times[0]
-    return EraseFit(
-        float(times[top_at]), (float(within[0] - step), float(within[-1] + step)), len(w)
-    )
+    low, high = float(within[0] - step), float(within[-1] + step)
+    longer = w[w > (1 + _FAR * spreads[top_at]) * high]
+    if len(longer) > max(_OTHERS * len(w), _LONGER_MIN):
+        high = float(np.median(longer))
+        return EraseFit((low + high) / 2, (low, high), len(w))
+    return EraseFit(float(times[top_at]), (low, high), len(w))
 
 
 def _density(w: Floats, t: Floats, s: Floats, g: Floats) -> Floats:

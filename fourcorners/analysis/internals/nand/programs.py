@@ -139,6 +139,10 @@ def _beside(view: View, cost: ReadCost) -> tuple[float, float]:
     else:
         command = (cost.idle_s - cost.die_s, cost.idle_s - cost.die_s + most)
     unit = view.value("mapping_unit")
+    moved = cost.small_bytes
+    if unit is None and cost.of_channel and moved[0] == moved[1]:
+        # The channel moves whole units, or sectors if it moves no more than what is read.
+        unit = moved[0] if moved[0] >= READ_BYTES else None
     row = view.value("stripe_bytes") or 0.0
     further = cost.over_channel(0.0, max(row - READ_BYTES, 0.0))[1]
     page = view.value("page_bytes") or row
@@ -185,8 +189,8 @@ def _waited(view: View, cost: ReadCost, program_s: float) -> float | None:
 
 
 def by_rounds(view: View) -> tuple[float, float] | None:
-    """Bounds of the mean program, from the rounds in which the dies empty the write buffer; ``None``
-    where these do not show, or are not what all dies take in one turn.
+    """Bounds of the mean program, from the rounds in which the dies empty the write buffer;
+    ``None`` where these do not show, or are not what all dies take in one turn.
 
     A round is the program and the transfer of what a die programs together.
     """

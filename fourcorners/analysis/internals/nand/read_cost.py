@@ -136,14 +136,18 @@ def _moved(view: View, per_byte_s: float) -> tuple[int, int]:
     (least, least_s), (half, half_s) = sizes[:2]
     longer_s = half_s - least_s - (half - least) * _link_s(view)
     by_bytes = abs(longer_s - (half - least) * per_byte_s)
-    by_unit = [
-        abs(longer_s - (math.ceil(half / one) - math.ceil(least / one)) * one * per_byte_s)
-        for one in ([unit] if unit else [one for one in _UNITS if one <= most])
-    ]
-    if by_bytes < _CLEARLY * min(by_unit, default=0.0):
+    by_unit = {
+        one: abs(longer_s - (math.ceil(half / one) - math.ceil(least / one)) * one * per_byte_s)
+        # A longer unit would show no transfer from half a page to a page.
+        for one in ([int(unit)] if unit else [one for one in _UNITS if 2 * one <= most])
+    }
+    if not by_unit:
+        return small, most
+    best, *others = sorted(by_unit, key=lambda one: by_unit[one])
+    if by_bytes < _CLEARLY * by_unit[best]:
         return small, small
-    if unit and by_unit[0] < _CLEARLY * by_bytes:
-        return most, most
+    if by_unit[best] < _CLEARLY * min([by_bytes, *(by_unit[one] for one in others)]):
+        return min(best, most), min(best, most)
     return small, most
 
 
