@@ -6,14 +6,17 @@ erasures that scatter. "elsewhere": its flash behind another controller. "other"
 and times of the flash that all differ by the factor given. Prints the table of docs/compare.md.
 
     benches/same_flash.py [--pairs 8] [--seed 1] [--factors 1.3,2] [--jobs 2]
+    benches/same_flash.py --catalog DRIVE,DRIVE,...
 
 Each pair costs two runs of six probes, 10 to 20 s of processor time.
 """
 
 import argparse
+import itertools
 import re
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -65,15 +68,17 @@ def scattering(text: str) -> str:
     return f"{text}[variation]\nprogram_spread {rest}\nerase_spread {rest}\n"
 
 
-def explained(text: str, seed: int) -> fc.Run:
-    """What the probes find out about the drive; only its findings are left."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "drive.toml"
-        path.write_text(text, "utf-8")
-        with fc.open_target(str(path), seed=seed) as target:
-            run = fc.run("explain", target, tests=TESTS, seed=seed, out=folder)
-        assert run.findings
-        return run
+def explained(locator: str, seed: int, out: str) -> fc.Run:
+    """What the probes find out about the drive."""
+    with fc.open_target(locator, seed=seed) as target:
+        return fc.run("explain", target, tests=TESTS, seed=seed, out=out)
+
+
+def compared(runs: Sequence[fc.Run]) -> FlashComparison:
+    """The flash of the second run's drive against the first one's."""
+    sides = [ComparedRuns(label, [run]) for label, run in zip("AB", runs, strict=True)]
+    [found] = same_flash(sides)
+    return found
 
 
 def pair(index: int, *, seed: int, kind: str) -> FlashComparison:
@@ -90,10 +95,21 @@ def pair(index: int, *, seed: int, kind: str) -> FlashComparison:
             up = np.random.default_rng([seed, index]).random() < 0.5
             times = scaled(flash_of(text), float(factor) if up else 1 / float(factor))
             other = scattering(with_flash(text, times))
-    runs = [explained(text, one.seed), explained(other, one.seed + 1)]
-    sides = [ComparedRuns(label, [run]) for label, run in zip("AB", runs, strict=True)]
-    [found] = same_flash(sides)
-    return found
+    with tempfile.TemporaryDirectory() as folder:
+        runs = []
+        for number, content in enumerate((text, other)):
+            path = Path(folder) / f"{number}.toml"
+            path.write_text(content, "utf-8")
+            runs.append(explained(str(path), one.seed + number, folder))
+        return compared(runs)
+
+
+def of_catalog(drives: list[str]) -> None:
+    """Compares drives of the catalog, each with each other."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = {drive: explained(f"sim:{drive}", 1, folder) for drive in drives}
+        for base, other in itertools.combinations(drives, 2):
+            print(f"- {other} against {base}: {compared([runs[base], runs[other]]).words}.")
 
 
 def main() -> None:
@@ -102,7 +118,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--factors", default="1.3,2")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--catalog", help="drives of the catalog instead, by commas")
     given = parser.parse_args()
+    if given.catalog:
+        of_catalog(given.catalog.split(","))
+        return
     print("| pairs | count | different | alike | not shown | times compared |")
     print("| --- | --- | --- | --- | --- | --- |")
     with ProcessPoolExecutor(given.jobs) as executor:
