@@ -13,6 +13,7 @@ from fourcorners import sentences
 from fourcorners.analysis.internals.answer import Answer, inapplicable, unknown
 from fourcorners.analysis.internals.assumptions import UNTESTED, Assumption
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
+from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
 from fourcorners.finding import Finding, worded
@@ -63,6 +64,7 @@ class Resolver:
             answer = row.estimator(view)
         if answer is None:
             return None
+        answer = pace.widened(view, answer, row.unit)
         if answer.evidence is None:
             answer = replace(answer, evidence=ids(view.once(row.rests_on)))
         return _held(row, answer)

@@ -37,7 +37,8 @@ PAUSED_PER_SECOND = 4.0
 
 # Sequences side by side, each with pauses in which a drive reads ahead; no two at the same pace, so
 # that a read seldom waits for another one's.
-SEQUENCES = (2, 3, 4, 5, 6, 7, 8, 9, 16)
+# A single one shows whether other reads disturb it in the pauses.
+SEQUENCES = (2, 3, 4, 5, 6, 7, 8, 9, 16, 1)
 # Where they begin, in parts of the span: behind all regions that are read again, and before what
 # was written last, since memory may keep either. The single sequence comes behind them.
 PARTS = 64
@@ -114,7 +115,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
             for number in range(count)
         ]
         workload = Workload(streams, duration_s=parameters.time_s, seed=seed)
-        label = f"{count} sequences side by side"
+        label = "one sequence" if count == 1 else f"{count} sequences side by side"
         return Measurement(f"streams/{count}", label, workload, {"sequences": count})
 
     def between(measured: MeasuredSoFar) -> tuple[Measurement, ...]:
@@ -157,7 +158,7 @@ def plan(subject: Subject, parameters: Parameters, seed: int) -> Plan:
         {
             "reads": f"{chosen_size(block)}, {chosen_size(again_block)} those again; queue depth 1",
             "regions": f"{chosen_size(REGIONS_BYTES[0])} to {chosen_size(REGIONS_BYTES[-1])}",
-            "sequences": f"{SEQUENCES[0]} to {SEQUENCES[-1]} side by side",
+            "sequences": f"{min(SEQUENCES)} to {max(SEQUENCES)} side by side",
             "distances": f"{chosen_size(DISTANCES_BYTES[0])} to "
             f"{chosen_size(DISTANCES_BYTES[-1])}, {PAUSED_PER_SECOND:g} reads a second",
         },

@@ -43,7 +43,7 @@ _BLOCKS_MIN = 6
 _POINTS = 4000
 """The number of points of the curve at equal times: many to a period of the dies."""
 
-_LATE_SHARE = 0.5
+LATE_SHARE = 0.5
 """The last share of a burst, which shows the drain rate: by then every buffer that can be found is
 full."""
 
@@ -136,7 +136,7 @@ def read_curve(curve: Curve, block_bytes: float, *, in_rounds: bool = True) -> B
     total_s = float(curve.seconds[-1])
     times = np.linspace(0.0, total_s, _POINTS + 1)[1:]
     accepted = np.interp(times, np.append(0.0, curve.seconds), np.append(0.0, curve.count_bytes))
-    late = times > (1 - _LATE_SHARE) * total_s
+    late = times > (1 - LATE_SHARE) * total_s
     drain = float(np.polyfit(times[late], accepted[late], 1)[0])
     half = len(times) - np.count_nonzero(late) // 2
     halves = [

@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
 from fourcorners.analysis.internals.thresholds import UNSURE
+from fourcorners.analysis.internals.usual import usual_latencies, usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
-from fourcorners.analysis.source import Measured, RunData
+from fourcorners.analysis.source import Measured
 from fourcorners.sentences import Said, say
 
 TEST = "probe-flush"
@@ -68,10 +69,10 @@ def flush_cost(view: View) -> Answer | None:
     usual, rounds = view.once(_usual), _FLUSHES(view)
     if usual is None:
         return unknown(say("not_carried_out"))
-    values = np.array([m.latency_mean_s or 0.0 for m in rounds])
+    values = np.array([usual_s(m) for m in rounds])
     value = float(values.mean())
     half = _half_width(values)
-    by_all = _half_width(np.concatenate([_latencies_s(view.run, m) for m in rounds]))
+    by_all = _half_width(np.concatenate([np.repeat(*usual_latencies(m)) for m in rounds]))
     if half < _ROUNDS_DIFFER * by_all:
         half = by_all
     given: dict[str, Any] = {"detail": _detail(view, usual), "evidence": ids(rounds)}
@@ -151,11 +152,6 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
         if waits:
             return False, False, say("durability.waits", shown=shown)
     return None, None, say("durability.unclear", shown=shown)
-
-
-def _latencies_s(run: RunData, m: Measured) -> npt.NDArray[np.float64]:
-    low_ns, high_ns, count = m.histogram
-    return np.repeat((low_ns + high_ns) / 2e9, count)
 
 
 def _half_width(values: npt.NDArray[np.float64]) -> float:

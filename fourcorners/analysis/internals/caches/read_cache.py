@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
+from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
@@ -69,11 +70,11 @@ class _Alone:
 
     @property
     def random_s(self) -> float:
-        return 1 / self.random.iops
+        return usual_s(self.random)
 
     @property
     def sequential_s(self) -> float:
-        return 1 / self.sequential.iops
+        return usual_s(self.sequential)
 
 
 def _alone(view: View) -> _Alone | None:
@@ -83,7 +84,7 @@ def _alone(view: View) -> _Alone | None:
     sequential = [m for m in points if m.point.get("pattern") == "sequential"]
     if not random or not sequential or random[0].block_bytes != sequential[0].block_bytes:
         return None
-    return _Alone(sequential[0], random[0], 1 / random[-1].iops)
+    return _Alone(sequential[0], random[0], usual_s(random[-1]))
 
 
 def reads_ahead(view: View) -> Answer | None:
@@ -132,6 +133,8 @@ def streams(view: View) -> Answer | None:
     if beside > _HITS:
         all_hit = dict.fromkeys(hit, True)
     last, missed = bracket({1: True} | all_hit)
+    if last is None or (last == 1 and 1 not in hit):
+        return unknown(say("alone", share=hit.get(1, 0.0)), detail={"in_memory": hit})
     detail = {
         "sequences": list(hit),
         "in_memory": list(hit.values()),
@@ -178,6 +181,7 @@ def reach(view: View) -> Answer | None:
     paused = by(PAUSED(view), PointAxis.DISTANCE)
     hit = {distance: _share_below(view, m, between_s) for distance, m in paused.items()}
     last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
+    again = missed and any(share > _DISTANT_HITS for d, share in hit.items() if d > missed)
     detail = {
         "distance_bytes": list(hit),
         "latency_p50_s": [m.latency_percentile_s(50) for m in paused.values()],
@@ -188,6 +192,8 @@ def reach(view: View) -> Answer | None:
         return unknown(say("none"), detail=detail)
     if missed is None:
         return unknown(say("further", most=max(hit)), detail=detail)
+    if again:
+        return unknown(say("no_end", missed=missed), detail=detail)
     said = say("measured", missed=missed)
     return known(last, said, bounds=(float(last), float(missed)), detail=detail)
 
@@ -224,7 +230,7 @@ def cache(view: View) -> Answer | None:
 def _again(view: View) -> dict[int, float]:
     """The mean time of a read by region, for all regions that were read as often as planned."""
     regions = [m for m in AGAIN(view) if m.ios >= int(m.point["wanted_ios"])]
-    return {region: 1 / m.iops for region, m in by(regions, PointAxis.REGION).items()}
+    return {region: usual_s(m) for region, m in by(regions, PointAxis.REGION).items()}
 
 
 def _segments(view: View) -> Answer:

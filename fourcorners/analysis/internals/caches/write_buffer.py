@@ -12,14 +12,22 @@ until then. The interval reaches to that size.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
-from fourcorners.analysis.internals.caches.buffer_line import FIRST_BYTES, Buffer, read_curve
+from fourcorners.analysis.internals.caches.buffer_line import (
+    FIRST_BYTES,
+    LATE_SHARE,
+    Buffer,
+    read_curve,
+)
 from fourcorners.analysis.internals.caches.burst_curve import Curve, completion_curve
+from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.view import View, ids, pick
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -81,11 +89,22 @@ class Seen:
     not show it."""
 
 
+def _read(view: View, curve: Curve, block_bytes: float) -> Buffer | None:
+    """The buffer that a curve shows. Its size is where the line of the late part of the curve
+    begins, and is uncertain by what drains until then if the pace changes from minute to minute."""
+    buffer = read_curve(curve, block_bytes, in_rounds=not view.is_disk)
+    if buffer is None:
+        return None
+    off = two_sided_t(math.inf) * view.once(pace.scatter)
+    drained = buffer.drain_rate * (1 - LATE_SHARE / 2) * float(curve.seconds[-1])
+    return replace(buffer, margin_bytes=buffer.margin_bytes + off * drained)
+
+
 def _by_short(view: View) -> Seen | None:
     curve = view.once(short_curve)
     if curve is None:
         return None
-    buffer = read_curve(curve, request_bytes(SHORT(view)[0]), in_rounds=not view.is_disk)
+    buffer = _read(view, curve, request_bytes(SHORT(view)[0]))
     if buffer is None or not buffer.fills_as_it_should(curve):
         return None
     return Seen(buffer, curve, ids(SHORT(view)))
@@ -100,7 +119,7 @@ def _by_long(view: View) -> list[Seen]:
             curve, size = whole.until(window), request_bytes(m)
             if len(curve.seconds) < 2 or window > m.bytes:
                 continue
-            buffer = read_curve(curve, size, in_rounds=not view.is_disk)
+            buffer = _read(view, curve, size)
             if buffer is None or buffer.margin_bytes > UNSURE * buffer.size_bytes:
                 continue
             if buffer.fills_as_it_should(curve):

@@ -140,6 +140,8 @@ def count(view: View) -> Answer:
     if hidden := _hidden(view, zones):
         return hidden
     number = len(zones.ranges)
+    if number > 1 and zones.goodness["scatter_within_zones"] > _STEP_MIN:
+        return unknown(say("scatter", smallest=_STEP_MIN), detail=zones.detail)
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
     return known(number, said, detail=zones.detail | {"goodness": zones.goodness})

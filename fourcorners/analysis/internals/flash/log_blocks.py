@@ -32,6 +32,11 @@ _APART = 3.0
 """From this ratio of times on, small writes differ; up to half of it they are alike, since a write
 across two units takes twice as long as a write to one."""
 
+_HANGS = 2.5
+"""If the mean time is so many times what the median latency says, few writes made it so. With 32
+writes outstanding, the median latency of even two turns of writes is half of 32 times their
+mean."""
+
 _NEAR_BOUNDARY_BYTES = 64 * 2**10
 """Writes at multiples of up to so many bytes lie on all dies and anywhere in blocks."""
 
@@ -44,11 +49,11 @@ def nearby(view: View) -> list[Measured]:
 def log_blocks(view: View) -> Answer:
     """Finds whether the drive has log blocks."""
     points = PAIRS(view)
-    small_s = [1 / m.iops for m in nearby(view)]
+    small_s = [_write_s(m) for m in nearby(view)]
     read_s = min((1 / m.iops for m in SENTINELS(view) if m.test == points[0].test), default=0.0)
-    slowest_s = max(1 / m.iops for m in points)
+    slowest_s = max(map(_write_s, points))
     quickest_s, longest_s, median_s = min(small_s), max(small_s), float(np.median(small_s))
-    near_s = next((1 / m.iops for m in pick(TEST, "write", PointAxis.NEAR)(view)), None)
+    near_s = next((_write_s(m) for m in pick(TEST, "write", PointAxis.NEAR)(view)), None)
     varies = longest_s / quickest_s
     apart = 0.0 if near_s is None else median_s / near_s
     rewrites = slowest_s >= max(_REWRITE_S, _REWRITE_READS * read_s)
@@ -68,3 +73,10 @@ def log_blocks(view: View) -> Answer:
     elif near_s is not None and max(varies, apart) < _APART / 2:
         there, said = False, say("each_rewrites", median_s=median_s)
     return yes_or_no(there, said, detail=detail)
+
+
+def _write_s(m: Measured) -> float:
+    """The time per write. If all outstanding writes wait for one another, the median of the
+    latencies shows it too, and one write that hangs at the end of a point does not change that."""
+    queued_s = (m.latency_percentile_s(50) or 0.0) / (m.queue_depth or 1)
+    return queued_s if _HANGS * queued_s < 1 / m.iops else 1 / m.iops

@@ -9,11 +9,16 @@ and then stays constant.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown, yes_or_no
 from fourcorners.analysis.internals.flash import conflicting_reads
+from fourcorners.analysis.internals.flash.interleaving import Seen
+from fourcorners.analysis.internals.method import pace
+from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -30,14 +35,20 @@ _SECOND = 1.5
 """Below this gain of a second outstanding read, the host's own part of a command explains it."""
 
 
+_HALF = 0.5
+"""What is further from one whole number than this is nearer to another."""
+
 _DEPTHS_MIN = 4
 """A curve needs so many depths: as many as its model has parameters, and one more."""
 
 
 def rates(view: View) -> dict[int, float]:
-    """The random reads per second by queue depth, ascending; empty where the probe did not run."""
+    """The random reads per second by queue depth, ascending; empty where the probe did not run. A
+    single read that hangs holds up all others only where no other is outstanding."""
     points = sorted(RANDOM(view), key=lambda m: m.queue_depth or 0)
-    return {depth: m.iops for m in points if (depth := m.queue_depth)}
+    return {
+        depth: 1 / usual_s(m) if depth == 1 else m.iops for m in points if (depth := m.queue_depth)
+    }
 
 
 def is_disk(by_depth: Mapping[int, float]) -> bool:
@@ -77,7 +88,10 @@ def queue_depth(view: View) -> Answer:
         if depth is None:
             said = say("shared") if seen.is_shared else say("no_wait", most=max(seen.beside))
             return unknown(said, detail=detail, evidence=evidence)
-        goodness = {"off_a_whole_number": (seen.queue_end or 0.0) - depth}
+        off = (seen.queue_end or 0.0) - depth
+        goodness = {"off_a_whole_number": off}
+        if abs(off) + _queue_end_error(view, seen) > _HALF:
+            return unknown(say("pace", depth=depth), detail=detail, evidence=evidence)
         return known(depth, say("waits"), detail=detail | {"goodness": goodness}, evidence=evidence)
     evidence = ids(RANDOM(view))
     disk = is_disk(by_depth)
@@ -86,10 +100,24 @@ def queue_depth(view: View) -> Answer:
     shown = {**detail, "goodness": {"gain": gain}}
     if depth == 1 or (depth == 2 and not disk and gain < _SECOND):
         return known(1, say("one"), detail=shown, evidence=evidence)
-    if disk and depth is not None:
+    if disk and depth is not None and gain >= _NO_MORE_DISK**2:
         said = say("chooses", depth=depth, gain=by_depth[depth] / by_depth[1])
         return known(depth, said, detail=shown, evidence=evidence)
     return unknown(say("no_gain"), detail=detail, evidence=evidence)
+
+
+def _queue_end_error(view: View, seen: Seen) -> float:
+    """Half the 90 % interval of the depth at which the queue ends.
+
+    That depth is n + 2 - x, where n is the least number of reads of the other place that makes the
+    one read wait, and x = w r the reads of the other place while it waits for w seconds. 1 / w is
+    the difference of two rates, that of both places and r. If each is off by a share s, x is off by
+    sqrt(2) s x (1 + x).
+    """
+    _, waits = seen.flat_depths
+    meanwhile = (waits or 0) + 2 - (seen.queue_end or 0.0)
+    share = two_sided_t(math.inf) * view.once(pace.scatter)
+    return math.sqrt(2) * share * meanwhile * (1 + meanwhile)
 
 
 def reordering(view: View) -> Answer | None:

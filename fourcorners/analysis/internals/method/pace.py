@@ -1,0 +1,83 @@
+"""How much the pace of a drive changed while it was probed, and wider intervals because of it.
+
+The same small reads are repeated between the points of every probe. If their median times differ
+from probe to probe by more than chance explains, the whole system was faster at one time than at
+another: because of heat, its clock, or other load. A rate or a time that was measured once then
+differs from what the drive does in the mean by as much, however exact the measurement was.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import scipy
+
+from fourcorners.analysis.internals.answer import Answer
+from fourcorners.analysis.internals.thresholds import FALSE_ALARM, UNSURE
+from fourcorners.analysis.internals.view import SENTINELS, View
+from fourcorners.analysis.intervals import two_sided_t
+from fourcorners.analysis.source import Measured
+
+UNITS = ("s", "B/s")
+"""Units of what the pace changes."""
+
+_PROBES_MIN = 3
+"""The pace of fewer probes has no scatter."""
+
+_MEDIAN_ERROR = math.sqrt(math.pi / 2)
+"""Standard error of a median over that of a mean, of normal numbers."""
+
+
+def scatter(view: View) -> float:
+    """The standard deviation of the logarithm of the drive's pace over the probes; 0 where chance
+    explains the differences (with the chance of a false alarm that is :data:`FALSE_ALARM`)."""
+    medians, variances = _paces(view)
+    if len(medians) < _PROBES_MIN:
+        return 0.0
+    logs, expected = np.log(medians), float(np.mean(variances))
+    freedom = len(logs) - 1
+    variance = float(logs.var(ddof=1))
+    limit = expected * float(scipy.stats.chi2.isf(FALSE_ALARM, freedom)) / freedom
+    return math.sqrt(variance - expected) if variance > limit else 0.0
+
+
+def _paces(view: View) -> tuple[list[float], list[float]]:
+    """The median time of the reads of each probe, in seconds, and the variance of its logarithm by
+    chance. Reads of what was not written yet, or is in memory, are quicker by far: only those
+    within :data:`UNSURE` of the median of all are of the same thing."""
+    by_probe: dict[str, list[Measured]] = {}
+    for m in SENTINELS(view):
+        by_probe.setdefault(m.test, []).append(m)
+    times = {test: [m.latency_percentile_s(50) or 0.0 for m in ms] for test, ms in by_probe.items()}
+    every = [s for seconds in times.values() for s in seconds]
+    usual = float(np.median(every)) if every else 0.0
+    medians, variances = [], []
+    for test, points in by_probe.items():
+        near = [s for s in times[test] if abs(s - usual) <= UNSURE * usual]
+        if not near:
+            continue
+        medians.append(float(np.median(near)))
+        quarters = [m.latency_percentile_s(75) or 0.0 for m in points]
+        lower = [m.latency_percentile_s(25) or 0.0 for m in points]
+        # The distance of the quartiles of a normal distribution is 1.35 standard deviations.
+        deviation = float(np.median(np.subtract(quarters, lower))) / 1.35 / usual
+        variances.append((_MEDIAN_ERROR * deviation) ** 2 / sum(m.ios for m in points))
+    return medians, variances
+
+
+def widened(view: View, answer: Answer, unit: str) -> Answer:
+    """The answer with an interval that covers the pace of other times as well, if its unit is one
+    of :data:`UNITS`."""
+    if answer.interval is None or not answer.value or unit not in UNITS:
+        return answer
+    off = two_sided_t(math.inf) * view.once(scatter)
+    if not off:
+        return answer
+    low, high = (bound - answer.value for bound in answer.interval)
+    half = off * answer.value
+    interval = answer.value - math.hypot(low, half), answer.value + math.hypot(high, half)
+    # What scatters is within no bounds for sure.
+    detail = {name: value for name, value in answer.detail.items() if name != "interval"}
+    return replace(answer, interval=interval, detail=detail | {"pace_scatter": view.once(scatter)})

@@ -1,0 +1,156 @@
+"""What noise does to findings: intervals become wider, and claims that it explains are not made."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from analysis_fixture import FakeRun
+
+from fourcorners.analysis.internals.answer import Answer, known
+from fourcorners.analysis.internals.caches import read_cache
+from fourcorners.analysis.internals.disk import zones
+from fourcorners.analysis.internals.flash import log_blocks
+from fourcorners.analysis.internals.link import command_queue
+from fourcorners.analysis.internals.method import pace
+from fourcorners.analysis.internals.usual import usual_s
+from fourcorners.analysis.internals.view import View
+from fourcorners.sentences import say
+
+MS = 1_000_000
+
+
+def _view(run: FakeRun, **answers: Answer) -> View:
+    return View(run, answers.get)
+
+
+def _latencies(run: FakeRun, recording: str, operation: str, ms: dict[float, int]) -> None:
+    """Replaces the latencies of a recording: how many took so many milliseconds."""
+    bounds = np.array([round(one * MS) for one in sorted(ms)])
+    counts = np.array([ms[one] for one in sorted(ms)])
+    run.histograms[recording, operation] = (bounds, bounds, counts)
+
+
+@pytest.mark.parametrize(("hanging", "left_out"), [(0, 0), (10, 10), (100, 0)])
+def test_rare_commands_that_hang_are_left_out(hanging: int, left_out: int) -> None:
+    run, count = FakeRun(), 1000
+    mean_ms = (count - hanging + 50 * hanging) / count
+    run.add("probe-flush/flushed", "flush", iops=1e3 / mean_ms, elapsed_s=mean_ms)
+    _latencies(run, "probe-flush/flushed", "flush", {1: count - hanging, 50: hanging})
+    [m] = _view(run).points("probe-flush", "flush")
+    assert usual_s(m) == pytest.approx((1.0 if left_out else mean_ms) * 1e-3)
+
+
+def _sentinels(run: FakeRun, times_us: list[float], spread: float) -> None:
+    for number, us in enumerate(times_us):
+        recording = f"probe-{number}/sentinel"
+        run.add(recording, "read", iops=1e6 / us, elapsed_s=0.2, sentinel=1)
+        ms = {us * 1e-3 * (1 + spread * step): 100 for step in (-2, -1, 0, 1, 2)}
+        _latencies(run, recording, "read", ms)
+
+
+def test_intervals_cover_a_pace_that_changes_from_probe_to_probe() -> None:
+    run = FakeRun()
+    _sentinels(run, [100, 104, 98, 101, 95, 102], 0.01)
+    view = _view(run)
+    scatter = pace.scatter(view)
+    assert scatter == pytest.approx(np.log([100, 104, 98, 101, 95, 102]).std(ddof=1), rel=0.02)
+    exact = known(100e6, say("write_drain_rate.measured"), bounds=(99.9e6, 100.1e6))
+    wider = pace.widened(view, exact, "B/s")
+    assert wider.interval == pytest.approx(
+        (100e6 * (1 - 1.645 * scatter), 100e6 * (1 + 1.645 * scatter)), rel=1e-3
+    )
+    assert "interval" not in wider.detail  # It is no longer certain.
+    assert pace.widened(view, exact, "B") == exact
+
+
+@pytest.mark.parametrize("times_us", [[100] * 6, [100, 100.5, 99.5, 100.2, 100.1, 99.8], [90, 110]])
+def test_a_pace_that_chance_explains_widens_nothing(times_us: list[float]) -> None:
+    run = FakeRun()
+    _sentinels(run, times_us, 0.1)
+    view = _view(run)
+    exact = known(100e6, say("write_drain_rate.measured"), bounds=(99.9e6, 100.1e6))
+    assert pace.scatter(view) == 0
+    assert pace.widened(view, exact, "B/s") == exact
+
+
+@pytest.mark.parametrize(("alone", "verdict"), [(0.95, "measured"), (0.6, "not identifiable")])
+def test_sequences_count_only_where_a_single_one_is_read_ahead_of(
+    alone: float, verdict: str
+) -> None:
+    run = FakeRun()
+    for name, ms in (("sequential", 0.02), ("random", 0.1)):
+        run.add(f"probe-caches/{name}", "read", iops=1e3 / ms, pattern=name, block_bytes=4096)
+    for count, share in ((1, alone), (2, 0.94 * alone), (3, 0.1), (16, 0.0)):
+        recording = f"probe-caches/streams/{count}"
+        run.add(recording, "read", iops=10.0, sequences=count)
+        _latencies(
+            run, recording, "read", {0.02: round(1000 * share), 0.1: 1000 - round(1000 * share)}
+        )
+    found = read_cache.streams(_view(run, read_ahead=known(1.0, say("read_ahead.faster"))))
+    assert found is not None
+    assert found.verdict == verdict
+    assert found.value == (2 if verdict == "measured" else None)
+
+
+def _zoned(scatter: float) -> Answer:
+    run, chance = FakeRun(), np.random.default_rng(1)
+    for place in range(64):
+        rate = 150e6 * 0.95 ** (place // 16) * (1 + scatter * chance.normal())
+        run.add(
+            f"probe-positions/{place}",
+            "read",
+            iops=rate / 2**20,
+            block_bytes=2**20,
+            offset_bytes=place * 10**9,
+        )
+    return zones.count(_view(run))
+
+
+def test_zones_are_not_counted_in_rates_that_scatter() -> None:
+    assert _zoned(0.0005).value == 4
+    assert _zoned(0.02).verdict == "not identifiable"
+
+
+@pytest.mark.parametrize("hanging_s", [0.0, 100.0])
+def test_a_write_that_hangs_makes_no_log_blocks(hanging_s: float) -> None:
+    run = FakeRun()
+    for step in range(7):
+        for where in ("at", "across"):
+            hangs = step == 3 and where == "at"
+            recording = f"probe-alignment/{step}-{where}"
+            elapsed_s = 10.0 + (hanging_s if hangs else 0.0)
+            about: dict[str, Any] = {"boundary_bytes": 1024 << step, "where": where}
+            run.add(
+                recording,
+                "write",
+                iops=50 / elapsed_s,
+                elapsed_s=elapsed_s,
+                latency_mean_s=6.0,
+                queue_depth=32,
+                **about,
+            )
+            _latencies(run, recording, "write", {6000: 49, 6001 + 1e3 * hanging_s: 1})
+    run.add("probe-alignment/near", "write", iops=5.0, elapsed_s=10.0, queue_depth=32, near_bytes=1)
+    found = log_blocks.log_blocks(_view(run))
+    assert found.value == 0
+
+
+def test_a_single_read_that_hangs_reorders_nothing() -> None:
+    run = FakeRun()
+    for depth in (1, 2, 4, 8):
+        recording = f"probe-depth/{depth}"
+        mean_ms = 8.5 if depth == 1 else 7.0
+        run.add(
+            recording,
+            "read",
+            iops=1e3 / mean_ms,
+            elapsed_s=8.5,
+            pattern="random",
+            queue_depth=depth,
+        )
+    _latencies(run, "probe-depth/1", "read", {7: 996, 380: 4})
+    view = _view(run)
+    found = command_queue.reordering(view)
+    assert found is not None
+    assert found.value == 0
+    assert command_queue.queue_depth(view).value == 1
