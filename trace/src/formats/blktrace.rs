@@ -70,11 +70,27 @@ pub(crate) struct Blktrace {
     parts: Vec<Part>,
     pairing: Pairing,
     volumes: Volumes,
+    /// The device of the last event, and its number.
+    last: Option<(u32, u32)>,
     has_begun: bool,
     is_over: bool,
 }
 
 impl Blktrace {
+    fn volume_of(&mut self, device: u32) -> Result<u32> {
+        if let Some((last, number)) = self.last
+            && last == device
+        {
+            return Ok(number);
+        }
+        let name = format!("{},{}", device >> 20, device & 0xf_ffff);
+        let number = self.volumes.number(name.as_bytes()).ok_or_else(|| {
+            Error::Malformed("the trace has more than a million devices".to_owned())
+        })?;
+        self.last = Some((device, number));
+        Ok(number)
+    }
+
     pub(crate) fn new(inputs: Vec<(Box<dyn Read + Send>, PathBuf)>) -> Blktrace {
         let parts = inputs
             .into_iter()
@@ -89,6 +105,7 @@ impl Blktrace {
             parts,
             pairing: Pairing::default(),
             volumes: Volumes::default(),
+            last: None,
             has_begun: false,
             is_over: false,
         }
@@ -123,11 +140,7 @@ impl Reader for Blktrace {
                 self.is_over = true;
                 break;
             };
-            let name = format!("{},{}", found.device >> 20, found.device & 0xf_ffff);
-            let Some(volume) = self.volumes.number(name.as_bytes()) else {
-                return Err(Error::Malformed("the trace has more than a million devices".into()));
-            };
-            found.record.volume = volume;
+            found.record.volume = self.volume_of(found.device)?;
             let preflush = found.action & FLUSH != 0 && found.record.operation != Operation::Flush;
             let event = Event { step: found.step, preflush, record: found.record };
             self.pairing.event(event, batch);

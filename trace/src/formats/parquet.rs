@@ -243,9 +243,9 @@ impl Group {
     fn append(&self, count: usize, batch: &mut Vec<Record>) -> Result<(), &'static str> {
         let first = batch.len();
         let unsigned = |value: i64| u64::try_from(value).map_err(|_| "a number is negative");
+        let mut names = Names::default();
         for row in 0..count {
-            let operation = Operation::named(self.operation.values[row].data())
-                .ok_or("an operation has another name than ours")?;
+            let operation = names.operation(self.operation.values[row].data())?;
             batch.push(Record {
                 volume: self.volume.values[row] as u32,
                 fua: self.fua.values[row],
@@ -271,6 +271,25 @@ impl Group {
         small(&self.queue, |record, value| record.queue = Some(value))?;
         small(&self.process, |record, value| record.process = Some(value))?;
         small(&self.stream, |record, value| record.stream = Some(value))
+    }
+}
+
+/// Names that were compared before: those of a dictionary lie at the same place each time.
+#[derive(Default)]
+struct Names<'a> {
+    known: [Option<(&'a [u8], Operation)>; Operation::COUNT],
+}
+
+impl<'a> Names<'a> {
+    fn operation(&mut self, name: &'a [u8]) -> Result<Operation, &'static str> {
+        for (known, operation) in self.known.iter().flatten() {
+            if std::ptr::eq(*known, name) {
+                return Ok(*operation);
+            }
+        }
+        let operation = Operation::named(name).ok_or("an operation has another name than ours")?;
+        self.known[operation.index()] = Some((name, operation));
+        Ok(operation)
     }
 }
 
