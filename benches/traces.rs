@@ -24,7 +24,11 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.iter().position(|word| word == "--write") {
-        Some(at) => put(Path::new(arguments.get(at + 1).expect("--write FILE")), &table),
+        Some(at) => {
+            // Cargo runs this in the folder of the crate.
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+            put(&root.join(arguments.get(at + 1).expect("--write FILE")), &table);
+        }
         None => print!("{table}"),
     }
 }

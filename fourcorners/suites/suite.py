@@ -10,7 +10,7 @@ from typing import Any
 from fourcorners import _core
 from fourcorners.errors import UserError
 from fourcorners.input_files import text_of
-from fourcorners.suites import fio
+from fourcorners.suites import fio, foreign
 from fourcorners.suites.catalog import TESTS
 from fourcorners.suites.definition import Definition
 from fourcorners.suites.parameters import LOG_IOS, SIZE, read_parameters, unknown
@@ -157,7 +157,8 @@ def suite_names() -> tuple[str, ...]:
 
 
 def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
-    """A suite file or a fio job file by its path, or a suite or a test of the program by its name.
+    """A suite file, or a file of fio, Iometer or vdbench, by its path, or a suite or a test of the
+    program by its name.
 
     Args:
         name: ``./mine.toml``, ``./job.fio``, ``reviews-quick``, ``queue-depth``.
@@ -175,6 +176,8 @@ def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
         raise UserError(f"--with is for a single test, and {name} is a suite: write it in there")
     if name.endswith(fio.SUFFIX):
         return suite_of(fio.suite_document(Path(name)), name)
+    if (reader := foreign.READERS.get(Path(name).suffix)) is not None:
+        return suite_of(reader(Path(name)), name)
     if name.endswith(SUFFIX):
         return suite_of_text(text_of(Path(name), "the suite"), name)
     if name in suite_names():
@@ -182,7 +185,8 @@ def find_suite(name: str, parameters: Mapping[str, Any] | None = None) -> Suite:
         return suite_of_text(file.read_text("utf-8"), name)
     raise UserError(
         unknown("test or suite", name, [*TESTS, *suite_names()])
-        + '; "fourcorners tests" lists them; suite files end in .toml, job files of fio in .fio'
+        + '; "fourcorners tests" lists them; suite files end in .toml, job files of fio in .fio, '
+        "configurations of Iometer in .icf, parameter files of vdbench in .parm or .vdb"
     )
 
 

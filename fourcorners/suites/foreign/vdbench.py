@@ -1,0 +1,157 @@
+"""vdbench's parameter files (``.parm``, ``.vdb``): their runs become workloads, as far as they say
+what access specifications of Iometer's do (Vdbench Users Guide, raw I/O parameters)."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fourcorners.errors import UserError
+from fourcorners.input_files import text_of
+from fourcorners.suites.foreign.specification import MixPart, document, stream_keys
+from fourcorners.units import parse_seconds, shortened
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"(\d{1,15})([kmgt]?)", re.IGNORECASE)
+_PASSED_OVER = frozenset(
+    ["sd", "lun", "size", "openflags", "interval", "host", "hd", "align", "offset", "hitarea"]
+)
+"""Where the I/Os go, which the target says here, and how results are printed."""
+_MEANT = frozenset(
+    ["wd", "rd", "xfersize", "rdpct", "seekpct", "range", "iorate", "elapsed", "warmup", "threads"]
+)
+# What vdbench takes where nothing is said.
+_DEFAULTS = {"xfersize": "4k", "rdpct": "100", "seekpct": "100", "elapsed": "30", "threads": "8"}
+
+_Options = Mapping[str, str]
+
+
+def suite_document(path: Path) -> dict[str, Any]:
+    """The suite that a parameter file asks for; raises :class:`UserError`."""
+    common: dict[str, str] = {}
+    workloads: dict[str, _Options] = {}
+    runs: list[tuple[int, _Options]] = []
+    passed: dict[str, None] = {}
+    for number, options in _entries(path):
+        kind = next(iter(options))
+        unknown = [key for key in options if key not in _MEANT | _PASSED_OVER]
+        if unknown:
+            raise UserError(
+                f"{path}, line {number}: {shortened(unknown[0])} is refused: it is not among what "
+                f"can be read, {', '.join(sorted(_MEANT))}"
+            )
+        passed |= dict.fromkeys(key for key in options if key in _PASSED_OVER)
+        if kind == "sd":
+            common |= {key: text for key, text in options.items() if key == "threads"}
+        elif kind == "wd":
+            default = workloads.get("default", {})
+            workloads[options["wd"]] = {**default, **options}
+        elif kind == "rd":
+            default = next((own for _, own in runs if own["rd"] == "default"), {})
+            runs.append((number, {**default, **options}))
+        elif kind != "hd":
+            raise UserError(f"{path}, line {number}: use lines that begin with sd=, wd= or rd=")
+    tables = [
+        _run(run, workloads, common, f"{path}, line {number}")
+        for number, run in runs
+        if run["rd"] != "default"
+    ]
+    if not tables:
+        raise UserError(f"{path} has no run (rd=): it is no parameter file of vdbench")
+    shown = {"passed over": ", ".join(passed)} if passed else {}
+    return document(f"vdbench {path.name}", tables, shown, path.stem)
+
+
+def _entries(path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Lines with their numbers, continued ones together, as options."""
+    found: list[tuple[int, str]] = []
+    for number, line in enumerate(text_of(path, "the parameter file").splitlines(), start=1):
+        text = line.strip()
+        if not text or text[0] in "*#/":
+            continue
+        if found and found[-1][1].endswith(","):
+            found[-1] = (found[-1][0], found[-1][1] + text)
+        else:
+            found.append((number, text))
+    entries = []
+    for number, text in found:
+        # Commas within brackets divide values.
+        parts = re.split(r",(?![^(]*\))", re.sub(r"\s", "", text).rstrip(","))
+        pairs = [part.partition("=") for part in parts]
+        if any(not equals for _, equals, _ in pairs):
+            raise UserError(f"{path}, line {number}: write KEY=VALUE, separated by commas")
+        entries.append((number, {key.lower(): value for key, _, value in pairs}))
+    return entries
+
+
+def _run(
+    run: _Options, workloads: Mapping[str, _Options], common: _Options, where: str
+) -> dict[str, Any]:
+    wanted = run.get("wd", "*").strip("()").split(",")
+    known = [name for name in workloads if name != "default"]
+    names = [name for name in known if any(fnmatch.fnmatch(name, one) for one in wanted)]
+    if not names:
+        raise UserError(f"{where}: there is no workload {shortened(run.get('wd', '*'))} (wd=)")
+    if len(names) > 1 and run.get("iorate", "max") != "max":
+        raise UserError(f"{where}: an iorate for several workloads is refused: give each a run")
+    streams = [_stream({**_DEFAULTS, **common, **workloads[name], **run}, where) for name in names]
+    table = {"name": run["rd"], "duration": _time(run.get("elapsed", "30"), where)}
+    if "warmup" in run:
+        table["ramp"] = _time(run["warmup"], where)
+    return {**table, "stream": streams}
+
+
+def _stream(options: _Options, where: str) -> dict[str, Any]:
+    seek = options["seekpct"].lower()
+    random = 0.0 if seek in ("seq", "sequential", "eof") else _percent(seek, "seekpct", where)
+    reads = _percent(options["rdpct"], "rdpct", where)
+    sizes = options["xfersize"].strip("()").split(",")
+    if len(sizes) > 1 and len(sizes) % 2:
+        raise UserError(f"{where}: write xfersize=(SIZE,PERCENT,SIZE,PERCENT), or one size")
+    pairs = [(sizes[0], "100")] if len(sizes) == 1 else list(zip(*[iter(sizes)] * 2, strict=True))
+    parts = [
+        MixPart(_bytes(size, where), _percent(percent, "xfersize", where), reads, random)
+        for size, percent in pairs
+    ]
+    found = stream_keys(parts, where)
+    threads = options["threads"].strip("()")
+    if not threads.isascii() or not threads.isdigit() or not 1 <= int(threads[:9]) <= 10**6:
+        raise UserError(f"{where}: threads={shortened(threads)}: give one number from 1 on")
+    found["queue-depth"] = int(threads)
+    if "range" in options:
+        first, _, last = options["range"].strip("()").partition(",")
+        low, high = _percent(first, "range", where), _percent(last, "range", where)
+        if low >= high:
+            raise UserError(f"{where}: range=({low:g},{high:g}): give a later end")
+        found |= {"offset": f"{low:g} %", "span": f"{high - low:g} %"}
+    rate = options.get("iorate", "max").strip("()").lower()
+    if rate != "max":
+        if not re.fullmatch(r"\d{1,9}(\.\d{1,3})?", rate) or not float(rate):
+            raise UserError(f"{where}: iorate={shortened(rate)} is refused: use max or one number")
+        found["arrival"] = f"poisson:{rate}"
+    return found
+
+
+def _bytes(text: str, where: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise UserError(f'{where}: "{shortened(text)}" is no size, such as 4k')
+    return int(match[1]) * _UNITS[match[2].lower()]
+
+
+def _percent(text: str, key: str, where: str) -> float:
+    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", text) or float(text) > 100:
+        raise UserError(f'{where}: {key}: "{shortened(text)}" is no percentage from 0 to 100')
+    return float(text)
+
+
+def _time(text: str, where: str) -> str:
+    word = text if re.search(r"[smh]$", text) else f"{text}s"
+    word = re.sub(r"m$", " min", word)
+    try:
+        return f"{parse_seconds(word):g} s"
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None

@@ -1,0 +1,131 @@
+"""Iometer's configurations and vdbench's parameter files run as suites."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fourcorners as fc
+from fourcorners.suites import Phase, Subject
+from fourcorners.suites.suite import find_suite
+
+DRIVE = Subject("simulated", 240 * 10**9)
+
+ICF = """Version 1.1.0
+'TEST SETUP ====================================================================
+'Test Description
+\t
+'Run Time
+'\thours      minutes    seconds
+\t0          1          30
+'Ramp Up Time (s)
+\t10
+'END test setup
+'ACCESS SPECIFICATIONS =========================================================
+'Access specification name,default assignment
+\tFile Server,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t512,10,80,100,0,1,0,0
+\t4096,60,80,100,0,1,0,0
+\t65536,30,80,100,0,1,0,0
+'Access specification name,default assignment
+\t64K; 100% Write, slow,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+\t65536,100,0,0,5,8,4096,0
+'End access specifications
+'MANAGER LIST ==================================================================
+'Default target settings for worker
+'Number of outstanding IOs,test connection rate,transactions per connection
+\t16,DISABLED,1
+'End manager list
+"""
+
+VDBENCH = """* A comment
+sd=default,threads=4
+sd=sd1,lun=/dev/sdb,openflags=o_direct
+wd=wd1,sd=sd1,xfersize=(4k,70,64k,30),
+   rdpct=70,seekpct=100
+wd=wd2,sd=sd1,xfersize=128k,rdpct=0,seekpct=seq,range=(20,60)
+rd=run1,wd=wd1,iorate=1000,elapsed=20,interval=1,warmup=5
+rd=run2,wd=wd2,iorate=max,elapsed=2m,threads=32
+"""
+
+
+def measurements(folder: Path, name: str, text: str) -> list[Any]:
+    path = folder / name
+    path.write_text(text)
+    [test] = find_suite(str(path)).plan(DRIVE).tests
+    return [one for phase in test.phases if isinstance(phase, Phase) for one in phase.measurements]
+
+
+def refused(folder: Path, name: str, text: str) -> str:
+    with pytest.raises(fc.UserError) as caught:
+        measurements(folder, name, text)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_access_specifications_of_iometer_are_workloads(tmp_path: Path) -> None:
+    server, writes = measurements(tmp_path, "file.icf", ICF)
+    assert server.stream.read_share == 0.8
+    assert server.stream.pattern == "random"
+    assert server.stream.sizes == "512/10:4096/60:65536/30"
+    assert server.stream.queue_depth_per_worker == 16
+    assert writes.stream.read_share == 0
+    assert writes.stream.pattern == "sequential"
+    assert (writes.stream.think_s, writes.stream.think_every_ios) == (0.005, 8)
+    assert writes.stream.alignment_bytes == 4096
+
+
+def test_lines_with_different_shares_of_reads_have_sizes_of_their_own(tmp_path: Path) -> None:
+    text = ICF.replace("512,10,80", "512,10,100").replace("65536,30,80", "65536,30,0")
+    [server, _] = measurements(tmp_path, "mixed.icf", text)
+    # Of 100 I/Os 10 + 48 are reads, and 12 + 30 writes.
+    assert server.stream.read_share == 0.58
+    reads, writes = server.stream.sizes.split(",")
+    assert reads.startswith("512/17.24")
+    assert writes.startswith("4096/28.57")
+
+
+def test_runs_of_vdbench_are_workloads(tmp_path: Path) -> None:
+    mixed, writes = measurements(tmp_path, "work.parm", VDBENCH)
+    assert mixed.stream.read_share == 0.7
+    assert mixed.stream.sizes == "4096/70:65536/30"
+    assert mixed.stream.arrival == "poisson:1000"
+    assert mixed.stream.queue_depth_per_worker == 4
+    assert writes.stream.block_bytes == 131072
+    assert writes.stream.pattern == "sequential"
+    assert writes.stream.queue_depth_per_worker == 32
+    assert writes.stream.offset_bytes == pytest.approx(0.2 * DRIVE.area_bytes, rel=1e-3)
+    assert writes.stream.span_bytes == pytest.approx(0.4 * DRIVE.area_bytes, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "reason"),
+    [
+        ("a.icf", "4096,60,80,100", "4096,60,80,50", "different random percentages are refused"),
+        ("a.icf", "4096,60,80,100", "4096,50,80,100", "its shares make 90 %"),
+        ("a.icf", "4096,60,80,100", "4096,60,800,100", "% reads is 800: use at most 100"),
+        ("a.icf", "4096,60,80,100,0,1,0,0", "4096,60,80", "as numbers"),
+        ("a.icf", "5,8,4096,0", "5,8,4096,1024", "a reply is refused"),
+        ("a.icf", "'ACCESS SPEC", "'SPEC", "no access specifications"),
+        ("b.parm", "rdpct=70", "rdpct=700", "no percentage"),
+        ("b.parm", "rdpct=70", "rhpct=70", "rhpct is refused"),
+        ("b.parm", "iorate=1000", "iorate=curve", "iorate=curve is refused"),
+        ("b.parm", "wd=wd1,iorate", "wd=none,iorate", "there is no workload none"),
+        ("b.parm", "xfersize=128k", "xfersize=much", "is no size"),
+        ("b.parm", "rd=run1", "elapsed=9,rd=run1", "begin with sd=, wd= or rd="),
+    ],
+)
+def test_what_cannot_be_issued_is_refused(
+    name: str, old: str, new: str, reason: str, tmp_path: Path
+) -> None:
+    text = (ICF if name.endswith(".icf") else VDBENCH).replace(old, new)
+    assert reason in refused(tmp_path, name, text)
+
+
+def test_they_run_on_a_drive(tmp_path: Path) -> None:
+    path = tmp_path / "short.icf"
+    path.write_text(ICF.replace("\t0          1          30", "\t0 0 1").replace("\t10\n", "\t0\n"))
+    run = fc.run(str(path), "sim:ocz-core-64gb", out=tmp_path / "runs", scale=0.05)
+    assert [list(one.transfers) for one in run.recordings] == [["read", "write"], ["write"]]
