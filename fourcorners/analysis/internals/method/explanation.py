@@ -119,6 +119,11 @@ _FIGURES = (
     "dies",
     "channels",
     "page_bytes",
+    "page_read_time",
+    "program_time",
+    "erase_time",
+    "bits_per_cell",
+    "pages_per_block",
     "command_queue_depth",
     "link",
 )
