@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from fourcorners.running.resume_each import resume_each
     from fourcorners.running.run import characterize, preview_runs, run, run_each
     from fourcorners.serving.control import control
+    from fourcorners.serving.crash_test import CrashTest, crash_test
     from fourcorners.serving.served import Served, serve
     from fourcorners.serving.session import Session
     from fourcorners.store import Run
@@ -114,6 +115,7 @@ _MODULES = {
         "Recording",
     ),
     "serving.control": ("control",),
+    "serving.crash_test": ("CrashTest", "crash_test"),
     "serving.served": ("Served", "serve"),
     "serving.session": ("Session",),
     "store": ("Run",),
@@ -160,6 +162,7 @@ __all__ = [
     "REPEATED",
     "ComparedRuns",
     "Comparison",
+    "CrashTest",
     "Damage",
     "Explanation",
     "Gated",
@@ -193,6 +196,7 @@ __all__ = [
     "compressible",
     "conformance",
     "control",
+    "crash_test",
     "drives",
     "duplicated",
     "explain",

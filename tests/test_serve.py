@@ -427,3 +427,55 @@ def test_programs_and_arrays_are_served_alike(tmp_path: Path) -> None:
             assert client.ask(FLUSH, 0, 0) == 0
             assert client.ask(READ, 8192, 4096) == 0
             assert client.take(4096) == b"p" * 4096
+
+
+_PROGRAM = """
+import socket, struct, sys
+what, uri, path = sys.argv[1:]
+server = socket.socket(socket.AF_UNIX)
+server.connect(uri.partition("=")[2])
+def take(count):
+    taken = b""
+    while len(taken) < count:
+        taken += server.recv(count - len(taken)) or sys.exit(9)
+    return taken
+take(18)
+server.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">II", 1, 0))
+take(10)
+def ask(command, flags, block, data=b""):
+    server.sendall(struct.pack(">IHHQQI", 0x25609513, flags, command, 1, block * 4096, 4096) + data)
+    assert struct.unpack(">II", take(16)[:8])[1] == 0
+if what == "load":
+    open(path, "w").close()
+    for block in range(40):
+        ask(1, 1, block, b"%c" % (block + 1) * 4096)
+        with open(path, "a") as log:
+            log.write(".")
+else:
+    for block in range(len(open(path).read())):
+        ask(0, 0, block)
+        if take(4096) != b"%c" % (block + 1) * 4096:
+            sys.exit(f"block {block} is gone")
+"""
+
+
+def test_a_crash_test_finds_what_a_lying_drive_loses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, log = tmp_path / "program.py", tmp_path / "log"
+    program.write_text(_PROGRAM)
+    load, check = (f"{sys.executable} {program} {what} {{uri}} {log}" for what in ("load", "check"))
+    honest = fc.crash_test(VECTOR, workload=load, check=check, cuts=2)
+    assert honest.writes == 40
+    assert not honest.failed
+    assert len({cut.write for cut in honest.cuts}) == 2
+    lies = "write_buffer.ignores_flush=true"
+    words = ["crash-test", "--serve", VECTOR, "--workload", load, "--check", check]
+    assert main([*words, "--at-write", "20", "--set", lies]) == 3
+    assert "is gone" in capsys.readouterr().out
+    with pytest.raises(fc.UserError, match="wrote nothing"):
+        fc.crash_test(VECTOR, workload="true", check="true")
+    with pytest.raises(fc.UserError, match=r"failed \(1\) without"):
+        fc.crash_test(VECTOR, workload="false", check="true")
+    with pytest.raises(fc.UserError, match="cannot be started"):
+        fc.crash_test(VECTOR, workload="/no/such/program", check="true")

@@ -23,6 +23,7 @@ from fourcorners.manifest import Manifest
 from fourcorners.running.explanation import ExplanationDocument
 from fourcorners.running.preview import PlanDocument
 from fourcorners.running.progress import PrintedMessage, PrintedStatus
+from fourcorners.serving.crash_test import CrashTest
 from fourcorners.store.notes import Notes
 from fourcorners.suites.listing import DescribedTest, TestsAndSuites
 from fourcorners.suites.schema import suite_schema
@@ -50,6 +51,7 @@ _DOCUMENTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "characterize": (CharacterizeDocument, "What fourcorners characterize --json prints", {}),
     "compare": (ComparisonDocument, "What fourcorners compare --json prints", {}),
     "conformance": (ConformanceDocument, "What fourcorners verify exec:COMMAND --json prints", {}),
+    "crash-test": (CrashTest, "What fourcorners crash-test --json prints", {}),
     "drive": (DescribedDrive, "What fourcorners drives NAME --json prints", {}),
     "drives": (ListedDrives, "What fourcorners drives --json prints", {}),
     "explanation": (ExplanationDocument, "What fourcorners explain --json prints", {}),

@@ -1,4 +1,4 @@
-"""``serve`` and ``control``: simulated drives as block devices of other programs."""
+"""``serve``, ``control`` and ``crash-test``: simulated drives as block devices of programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,9 +8,11 @@ from cyclopts import Parameter
 from fourcorners.cli.options import (
     Flag,
     IoLimit,
+    Json,
     Quiet,
     Seed,
     Settings,
+    Silent,
     command_line,
     examples,
     settings_of,
@@ -138,3 +140,64 @@ def control(
 
     print_json(controlling.control(server, words))
     return 0
+
+
+@app.command(
+    help_epilogue=examples(
+        "crash-test --serve sim:ocz-vector-256gb --workload './load {uri}' --check './check {uri}'",
+    ),
+)
+def crash_test(
+    *,
+    serve: str,
+    workload: str,
+    check: str,
+    cuts: int = 20,
+    at_write: int | None = None,
+    time_limit_s: Annotated[float, Parameter(name="--time-limit")] = 60.0,
+    settings: Settings = (),
+    seed: Seed = 1,
+    json: Json = False,
+    quiet: Silent = False,
+) -> int:
+    """Cut power while a program writes to a served drive, and check what is left, again and again.
+
+    Parameters
+    ----------
+    serve
+        The drive, as in "serve"; each cut begins with a new one.
+    workload
+        The command that writes; {uri} in it is the drive's address. Power fails with one of its
+        writes, and the command is killed.
+    check
+        The command that exits with 0 if everything is there that should be.
+    cuts
+        How many, at writes that are drawn from the seed.
+    at_write
+        Cut power with this write only, to repeat a cut that failed.
+    time_limit_s
+        Seconds that either command may take.
+    """
+    from fourcorners.cli.output import print_document, say, tell
+    from fourcorners.errors import EXIT_DAMAGED
+    from fourcorners.serving import crash_test as crashing
+
+    tested = crashing.crash_test(
+        serve,
+        workload=workload,
+        check=check,
+        cuts=cuts,
+        at_write=at_write,
+        time_limit_s=time_limit_s,
+        settings=settings_of(settings),
+        seed=seed,
+        tell=None if quiet or json else tell,
+    )
+    if json:
+        print_document("crash-test", tested)
+    elif not quiet:
+        for cut in tested.failed:
+            say(f"After the cut at write {cut.write} the check failed: {cut.output}")
+            say(f"To repeat it: --seed {seed} --at-write {cut.write}")
+        say(f"{len(tested.cuts)} cuts, {len(tested.failed)} failed")
+    return EXIT_DAMAGED if tested.failed else 0

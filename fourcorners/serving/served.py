@@ -1,6 +1,7 @@
 """Serves a simulated drive to other programs, from when it is called until it is told to stop."""
 
 import json
+import resource
 import shlex
 import threading
 import time
@@ -21,6 +22,9 @@ from fourcorners.target.open import open_target
 from fourcorners.target.options import TargetOptions
 from fourcorners.target.simulated import SimulatedTarget
 from fourcorners.target.target import SEED_MAX
+
+CONNECTIONS_MAX = 8192
+"""Twice as many as the server takes (serve/src/clients.rs), for what else is open."""
 
 SPEED_MAX = 1e6
 """Of the drive's time over real time, and of its inverse: a week in a second."""
@@ -175,6 +179,7 @@ def serve(
         raise UserError(f"seed {seed}: use 0 to 2^64 - 1")
     given = [] if faults is None else read_faults(Path(faults))
     socket = Path(control) if control is not None else _control_beside(nbd)
+    _allow_connections()
     ensure_writable(out)
     state = None if state is None else Path(state)
     options: TargetOptions = {"settings": settings, "io_limit_s": io_limit_s}
@@ -213,6 +218,14 @@ def serve(
     if served.wait(0.05):
         served.stop()
     return served
+
+
+def _allow_connections() -> None:
+    """Each connection is an open file, of which many systems allow 1,024 until asked for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = CONNECTIONS_MAX if hard == resource.RLIM_INFINITY else min(CONNECTIONS_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _control_beside(nbd: str) -> Path | None:

@@ -1,0 +1,199 @@
+"""Runs a program on a served drive, cuts power, and lets a check say whether what it needs is
+still there."""
+
+import os
+import random
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fourcorners.catalog.settings import Setting
+from fourcorners.errors import EXIT_FAILED, UserError
+from fourcorners.serving.served import Served, serve
+
+URI = "{uri}"
+"""In a command, the address of the drive."""
+
+_OUTPUT_MAX = 2000
+"""Characters of a check's output that are kept: its last sentences."""
+
+
+@dataclass(frozen=True)
+class CrashCut:
+    """A loss of power and what the check said after it.
+
+    ``write`` is the write with which power failed, counted from 1; ``lost`` has the ranges (offset
+    and length) whose latest acknowledged write was lost; ``exit_code`` and ``output`` are the
+    check's.
+    """
+
+    write: int
+    lost: Sequence[tuple[int, int]]
+    exit_code: int
+    output: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check found nothing wrong."""
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True)
+class CrashTest:
+    """The cuts of a test, in the order in which they were made."""
+
+    writes: int
+    """Of the program, when power does not fail."""
+    cuts: Sequence[CrashCut]
+
+    @property
+    def failed(self) -> Sequence[CrashCut]:
+        """Cuts after which the check failed."""
+        return [cut for cut in self.cuts if not cut.passed]
+
+
+def crash_test(
+    serve: str,
+    *,
+    workload: str,
+    check: str,
+    cuts: int = 20,
+    at_write: int | None = None,
+    time_limit_s: float = 60.0,
+    settings: Mapping[str, Setting] | None = None,
+    seed: int = 1,
+    tell: Callable[[str], None] | None = None,
+) -> CrashTest:
+    """Cuts power while a program writes to a drive, and checks what is left, again and again.
+
+    Each cut begins with a new drive. ``workload`` is started, power fails with the write that was
+    drawn, the program is ended, the drive comes back, and ``check`` is started. Commands are split
+    into words as a shell would, and no shell is started; ``{uri}`` in them is the drive's address.
+
+    Args:
+        serve: the drive, as for :func:`fourcorners.serve`.
+        workload: the command that writes.
+        check: the command that exits with 0 if everything is there that should be.
+        cuts: how many.
+        at_write: only this cut, to repeat one.
+        time_limit_s: how long either command may take.
+        settings: parameters of the drive to replace.
+        seed: what the cuts are drawn from, and the drive's own randomness.
+        tell: told of each cut.
+
+    Raises:
+        UserError: a command that cannot be started, or a workload that writes nothing or fails
+            without a loss of power.
+    """
+    if cuts < 1 or time_limit_s <= 0:
+        raise UserError("use at least one cut, and a time limit above 0 s")
+    trial = _Trial(serve, workload, check, time_limit_s, settings, seed)
+    writes = trial.count_writes()
+    draws = random.Random(seed)
+    points = [draws.randint(1, writes) for _ in range(cuts)] if at_write is None else [at_write]
+    made = []
+    for write in points:
+        cut = trial.cut(write)
+        made.append(cut)
+        if tell is not None:
+            lost = sum(length for _, length in cut.lost)
+            outcome = "passed" if cut.passed else f"failed ({cut.exit_code})"
+            tell(f"write {write}: {lost} bytes lost, check {outcome}")
+    return CrashTest(writes, made)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    locator: str
+    workload: str
+    check: str
+    time_limit_s: float
+    settings: Mapping[str, Setting] | None
+    seed: int
+
+    def count_writes(self) -> int:
+        with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+            with self._serving(Path(name)) as served:
+                code, output = self._finish(self._start(self.workload, served))
+            assert served.session is not None
+            operations = served.session.run.recordings
+            writes = operations[0].operations.get("write") if operations else None
+        if code != 0:
+            raise UserError(
+                f"the workload failed ({code}) without a loss of power: {output}", EXIT_FAILED
+            )
+        if writes is None:
+            raise UserError("the workload wrote nothing to the drive: give it {uri}")
+        return writes.ios
+
+    def cut(self, write: int) -> CrashCut:
+        with tempfile.TemporaryDirectory(prefix="fourcorners-") as name:
+            folder = Path(name)
+            faults = folder / "faults.toml"
+            faults.write_text(
+                f'[[fault]]\nkind = "power-cut"\non = "write"\nfrom-io = {write}\n', "utf-8"
+            )
+            with self._serving(folder, faults=faults) as served:
+                process = self._start(self.workload, served, output=subprocess.DEVNULL)
+                deadline = time.monotonic() + self.time_limit_s
+                while not served.wait(0.02) and process.poll() is None:
+                    if time.monotonic() > deadline:
+                        break
+                # A program may still be told that its last writes failed.
+                served.stop()
+                _end(process)
+            assert served.session is not None
+            happened = served.session.events["power_cuts"]
+            lost = [(offset, length) for offset, length in happened[0]["lost"]] if happened else []
+            with self._serving(folder) as served:
+                code, output = self._finish(self._start(self.check, served))
+        return CrashCut(write, lost, code, output)
+
+    def _serving(self, folder: Path, faults: Path | None = None) -> Served:
+        return serve(
+            self.locator,
+            nbd=f"unix:{folder}/drive",
+            data=folder / "data",
+            faults=faults,
+            settings=self.settings,
+            seed=self.seed,
+            out=folder / "runs",
+        )
+
+    def _start(
+        self, command: str, served: Served, output: int = subprocess.PIPE
+    ) -> "subprocess.Popen[str]":
+        words = [word.replace(URI, served.uri) for word in shlex.split(command)]
+        try:
+            return subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except (OSError, IndexError) as error:
+            raise UserError(f'"{command}" cannot be started: {error}') from error
+
+    def _finish(self, process: "subprocess.Popen[str]") -> tuple[int, str]:
+        """Exit code and output; a command that takes too long is ended, and has failed."""
+        try:
+            output, _ = process.communicate(timeout=self.time_limit_s)
+        except subprocess.TimeoutExpired:
+            return _end(process), f"it took longer than {self.time_limit_s:g} s"
+        return process.returncode, output[-_OUTPUT_MAX:].strip()
+
+
+def _end(process: "subprocess.Popen[str]") -> int:
+    """Ends a command with all that it started, as a loss of power does."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    return process.returncode
