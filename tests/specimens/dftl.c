@@ -358,6 +358,7 @@ static void truths(void) {
     item("parallel_units", all_dies);
     item("page_bytes", page);
     item("stripe_bytes", page);
+    item("placement_by_address", 0);
     item("mapping_unit", page);
     item("superblock_bytes", block * all_dies); /* what fills up together when written in sequence */
     item("write_buffer_bytes", 0);

@@ -324,6 +324,7 @@ static void truths(void) {
     double segment_bytes = (double)(is.segment_sectors * SECTOR);
     truths_of_drive("disk", is.write_cache);
     platter_truths(0, last);
+    platter_read_truths(0, last);
     item("reordering", reorders);
     if (reorders || is.depth == 1) item("command_queue_depth", (double)is.depth);
     item("read_ahead", ahead);

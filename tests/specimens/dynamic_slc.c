@@ -344,6 +344,7 @@ static void truths(void) {
     item("planes_per_die", 1);
     item("parallel_units", (double)is.dies);
     item("page_bytes", (double)is.page_bytes);
+    item("placement_by_address", 0);
     item("mapping_unit", (double)is.unit_bytes);
     item("write_buffer_bytes", (double)(is.buffer_units * is.unit_bytes));
     item("slc_cache_bytes", (double)cache_when_empty_bytes());

@@ -312,6 +312,7 @@ static void truths(void) {
     item("parallel_units", with.multiplane ? all_planes : all_dies);
     item("page_bytes", page);
     item("stripe_bytes", page * (double)pages_in_a_row());
+    item("placement_by_address", 1);
     item("mapping_unit", page);
     item("superblock_bytes", block * all_planes); /* what fills up together when written in sequence */
     item("write_buffer_bytes", (double)with.cache_pages * page);

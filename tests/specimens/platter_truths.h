@@ -51,7 +51,7 @@ static inline void random_access(uint64_t first, uint64_t end, double *seek_mean
 
 static inline void platter_truths(uint64_t first, uint64_t end) {
     static const char *const of_flash[] = {
-        "log_blocks", "dies", "channels", "parallel_units", "mapping_unit", "stripe_bytes", "page_bytes", "slc_cache_bytes"};
+        "log_blocks", "dies", "channels", "parallel_units", "mapping_unit", "placement_by_address", "stripe_bytes", "page_bytes", "slc_cache_bytes"};
     double seek_mean_ns, byte_ns, ways = (double)(track_of(end - 1).cylinder - track_of(first).cylinder);
     uint64_t zones = zones_with_data(first, end);
     for (size_t i = 0; i < sizeof of_flash / sizeof *of_flash; i++) item(of_flash[i], 0);
@@ -65,6 +65,12 @@ static inline void platter_truths(uint64_t first, uint64_t end) {
     item("seek_base", platter.track_seek_ns * 1e-9);
     item("seek_stroke", (seek_ns((uint64_t)ways) - platter.track_seek_ns) * 1e-9);
     item("seek_mean", seek_mean_ns * 1e-9);
+}
+
+/* Of reads over the whole disk. */
+static inline void platter_read_truths(uint64_t first, uint64_t end) {
+    double seek_mean_ns, byte_ns;
+    random_access(first, end, &seek_mean_ns, &byte_ns);
     item("read_access_penalty", command_s() + (seek_mean_ns + platter.turn_ns / 2) * 1e-9);
     item("read_sequential_rate", 1e9 / byte_ns);
 }

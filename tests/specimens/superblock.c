@@ -400,6 +400,7 @@ static void truths(void) {
     item("parallel_units", all_dies);
     item("page_bytes", (double)slice_bytes()); /* a die reads from all of its planes at once */
     item("stripe_bytes", (double)slice_bytes());
+    item("placement_by_address", 0);
     item("mapping_unit", (double)with.unit_bytes);
     item("superblock_bytes", data_units * (double)with.unit_bytes); /* of the host's data: parity is not seen */
     if (kept == 0) item("write_buffer_bytes", (double)with.buffer_bytes); /* else a part of it is never empty */
