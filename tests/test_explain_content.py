@@ -66,17 +66,20 @@ def test_a_slow_link_hides_both(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("write_back", "protected", "volatile"),
-    [(True, False, 1), (True, True, 0), (False, False, 0)],
+    [(True, False, 1), (True, True, None), (False, False, 0)],
 )
 def test_durability_follows_the_drive(
-    write_back: bool, protected: bool, volatile: int, tmp_path: Path
+    write_back: bool, protected: bool, volatile: int | None, tmp_path: Path
 ) -> None:
     buffer = {"write_back": write_back, "power_loss_protection": protected}
     found = probed("probe-flush", small_ssd(write_buffer=buffer), tmp_path)
     assert found["volatile_write_cache"].value == volatile
-    assert found["power_loss_protection"].value == protected
+    # A drive that ignores flushes and FUA looks the same as one that is protected.
+    assert found["power_loss_protection"].value == (None if protected else 0)
+    assert ("ignores FUA and flushes" in found["power_loss_protection"].text) == protected
+    assert ("or it ignores them" in found["explanation"].text) == protected
     # A unit has to be transferred and programmed before the flush is complete, or nothing has.
-    cost = 20e-6 + volatile * (0.6e-3 + 4096 / 200e6)
+    cost = 20e-6 + (volatile or 0) * (0.6e-3 + 4096 / 200e6)
     assert found["flush_cost"].value == pytest.approx(cost, rel=0.01)
 
 
@@ -92,7 +95,7 @@ def test_programs_faster_than_reads_are_no_buffer(
     if cached:
         sections["read_cache"] = {"size": Bytes(8 * MIB)}
     found = probed("probe-flush", sections, tmp_path)
-    assert found["power_loss_protection"].value == protected
+    assert found["power_loss_protection"].value == (None if protected else 0)
 
 
 def test_a_disk_with_a_write_cache_loses_it(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ FILES: dict[str, dict[str, dict[str, str]]] = {
 }
 TABLE = {name: section for table in FILES.values() for name, section in table.items()}
 OWN_SECTIONS = {"any", "futile", "drift", "not_probed", "explanation", "durability"}
-OWN_SECTIONS |= {"assumption", "collection_stalls"}
+OWN_SECTIONS |= {"assumption", "contradiction", "collection_stalls"}
 """Sections of sentences that are no single finding's."""
 
 

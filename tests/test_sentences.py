@@ -45,7 +45,9 @@ DOUBT = say("any.most_disturbed", disturbed=3, watched=4)
                 "durability.kept", shown=say("durability.times_written", written=2e-5, times=PLAIN)
             ),
             "A plain write takes 10.0 µs, a FUA write 11.0 µs, a read 90.0 µs, and a read of "
-            "data just written 20.0 µs: writes are durable in a buffer that keeps its content.",
+            "data just written 20.0 µs: writes are complete in a buffer, and FUA does not make "
+            "them wait. Either the buffer keeps its content when power fails, or the drive ignores "
+            "FUA and flushes; only a loss of power would show which.",
         ),
         (
             say("track_switch.no_turns", times=[1e-3, 1.5e-3]),

@@ -18,7 +18,6 @@ class Assumption(StrEnum):
 
     READS_AHEAD_ALONE = "reads_ahead_alone"
     AGAIN_FROM_MEMORY = "again_from_memory"
-    SEGMENTS_ALIKE = "segments_alike"
     READS_ON = "reads_on"
 
     PLANES_WAIT = "planes_wait"
@@ -30,7 +29,6 @@ class Assumption(StrEnum):
     EVEN_DRAIN = "even_drain"
     DRAINS_AT_ONCE = "drains_at_once"
     FASTER_CELLS = "faster_cells"
-    SAME_SIZE_WHEN_FULL = "same_size_when_full"
     FLUSH_CARRIED_OUT = "flush_carried_out"
 
     FULL_PACE_UNTIL_COLLECTION = "full_pace_until_collection"

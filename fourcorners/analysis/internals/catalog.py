@@ -103,7 +103,7 @@ _PROGRAM_NEEDS = (
     "power_loss_protection",
     "write_drain_rate",
 )
-_SPARE_NEEDS = ("log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
+_SPARE_NEEDS = ("link_ceiling", "log_blocks", *_THROUGH, "superblock_bytes", "write_buffer_bytes")
 
 
 # fmt: off
@@ -165,13 +165,13 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.READS_AHEAD_ALONE,)),
     Asked("read_ahead_streams", "Sequences that it reads ahead of at a time", "1", _DISCRETE,
         read_cache.SIDE_BY_SIDE, read_cache.streams, ("read_ahead",), asked_by=read_cache.ALONE,
-        assumes=(Assumption.READS_AHEAD_ALONE, Assumption.SEGMENTS_ALIKE)),
+        assumes=(Assumption.READS_AHEAD_ALONE,)),
     Asked("read_ahead_bytes", "How far it reads ahead", "B", _CONTINUOUS, read_cache.PAUSED,
         read_cache.reach, ("read_ahead",), asked_by=read_cache.ALONE,
         assumes=(Assumption.READS_ON,)),
     Asked("read_cache_bytes", "Memory that keeps what was read", "B", _CONTINUOUS, read_cache.AGAIN,
         read_cache.cache, ("read_ahead_streams", "read_ahead_bytes"), asked_by=read_cache.ALONE,
-        assumes=(Assumption.AGAIN_FROM_MEMORY, Assumption.SEGMENTS_ALIKE)),
+        assumes=(Assumption.AGAIN_FROM_MEMORY,)),
 
     Asked("stripe_bytes", "Stripe: what lies on one die before the next", "B", _DISCRETE,
         conflicting_reads.windows, die_conflicts.stripe, (), Of.FLASH),
@@ -233,7 +233,7 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.FLASH_LIMITS, Assumption.GREEDY_COURSE, Assumption.DIES_TOGETHER)),
     Asked("superblock_bytes", "Erased at a time (superblock)", "B", _CONTINUOUS, superblock.BESIDE,
         superblock.superblock, ("collection_stall_spacing",), asked_by=parts.FILL,
-        assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.DIES_TOGETHER)),
+        assumes=(Assumption.WAITS_ARE_ERASURES, Assumption.EQUAL_DISTANCES)),
     Asked("collection_stall_length", "Collection stalls, length", "s", _CONTINUOUS, stalls.WRITES,
         stalls.length, asked_by=parts.FILL,
         assumes=(Assumption.DIES_TOGETHER,)),
@@ -254,7 +254,7 @@ CATALOG: tuple[Asked, ...] = (
         assumes=(Assumption.EVEN_DRAIN,)),
     Asked("slc_cache_bytes", "SLC cache", "B", _CONTINUOUS, slc_cache.bursts, slc_cache.size,
         (*_THROUGH, "link_ceiling"), Of.FLASH,
-        assumes=(Assumption.FASTER_CELLS, Assumption.SAME_SIZE_WHEN_FULL)),
+        assumes=(Assumption.FASTER_CELLS,)),
     Asked("slc_direct_rate", "Rate past the SLC cache", "B/s", _CONTINUOUS,
         slc_cache.bursts_to_flash, slc_cache.direct_rate, _THROUGH,
         assumes=(Assumption.FASTER_CELLS,)),

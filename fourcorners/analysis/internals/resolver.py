@@ -14,6 +14,7 @@ from fourcorners.analysis.internals.answer import Answer, inapplicable, unknown
 from fourcorners.analysis.internals.assumptions import UNTESTED, Assumption
 from fourcorners.analysis.internals.catalog import CATALOG, Asked, Of, ValueKind
 from fourcorners.analysis.internals.method import pace
+from fourcorners.analysis.internals.method.contradictions import withdrawn
 from fourcorners.analysis.internals.view import View, ids
 from fourcorners.analysis.source import RunData
 from fourcorners.finding import Finding, worded
@@ -32,8 +33,10 @@ class Resolver:
         self._asking: list[Asked] = []
 
     def findings(self) -> list[Finding]:
-        """All findings of the run, in the order of the catalog."""
-        return [finding for row in CATALOG if (finding := self.finding(row.name)) is not None]
+        """All findings of the run, in the order of the catalog; none of those that contradict each
+        other."""
+        found = [self.finding(row.name) for row in CATALOG]
+        return withdrawn([finding for finding in found if finding is not None])
 
     def finding(self, name: str) -> Finding | None:
         """One finding; ``None`` where the run does not ask for it, or there is nothing odd."""

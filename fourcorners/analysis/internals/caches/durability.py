@@ -1,9 +1,10 @@
 """Findings ``flush_cost``, ``volatile_write_cache`` and ``power_loss_protection``.
 
 A volatile cache makes writes fast, but flushes and FUA writes slow, because they wait for the
-medium. A cache with power-loss protection makes all of them fast. Without a cache all writes wait,
-and a flush has nothing to do. A read always waits for the medium, unless its data was just written
-and is still in a buffer.
+medium. Without a cache all writes wait, and a flush has nothing to do. If all of them are fast, the
+cache has power-loss protection, or the drive ignores flushes and FUA: only a loss of power shows
+which. A read always waits for the medium, unless its data was just written and is still in a
+buffer.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown, yes_or_no
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.thresholds import UNSURE
 from fourcorners.analysis.internals.usual import usual_latencies, usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
@@ -39,6 +41,15 @@ _WAYS = {
 }
 _FLUSHES = pick(TEST, "flush", kind="flushed")
 
+JUST_READ = _WAYS["just read"]
+"""The reads of a single place, without pauses."""
+
+
+def of_one_place(view: View) -> list[Measured]:
+    """The reads of a single place, without writes to it and between them."""
+    return [*JUST_READ(view), *_WAYS["just written"](view)]
+
+
 _FORCED_SLOWER_MIN = 2.0
 """If FUA writes take at least so many times as long as plain ones, plain writes do not wait for the
 medium."""
@@ -53,6 +64,10 @@ random read; a read that takes at most the second share does not."""
 _AS_MEMORY_MAX, _SLOWER_MIN = 2.0, 3.0
 """A write completes in a buffer if it takes at most so many times as long as a read from a cache.
 It waits for the medium if it takes at least as many times as the second value."""
+
+_FLUSH_AS_FORCED_MIN = 0.3
+"""A flush waits for the medium if it takes at least this share of what FUA adds to a write: both
+wait for one program, FUA with its command. A flush that does nothing takes a hundredth of it."""
 
 _ROUNDS_DIFFER = 4.0
 """If the uncertainty between rounds is at least this many times that of single flushes, the former
@@ -80,8 +95,17 @@ def flush_cost(view: View) -> Answer | None:
         said = say("unlike", quickest=values.min(), slowest=values.max())
         return unknown(said, **given)
     if half <= _TOLERANCE * value:
-        return known(value, say("measured"), bounds=about(value, _TOLERANCE * value), **given)
-    return known(value, say("measured"), interval=about(value, half), **given)
+        answer = known(value, say("measured"), bounds=about(value, _TOLERANCE * value), **given)
+    else:
+        answer = known(value, say("measured"), interval=about(value, half), **given)
+    evidence = [*ids(rounds), *ids(_WAYS["forced"](view)), *ids(_WAYS["plain"](view))]
+    if _what(usual)[:2] == (False, False):
+        return answer.checked(Assumption.FLUSH_CARRIED_OUT, None)
+    added_s = usual["forced"] - usual["plain"]
+    waits = usual["forced"] >= _FORCED_SLOWER_MIN * usual["plain"]
+    if waits and value >= _FLUSH_AS_FORCED_MIN * added_s:
+        return answer.checked(Assumption.FLUSH_CARRIED_OUT, True, evidence)
+    return answer
 
 
 def is_volatile(view: View) -> Answer | None:
@@ -104,7 +128,12 @@ def _told(view: View, which: int) -> Answer | None:
     times = {kind: [_service_s(m) for m in _WAYS[kind](view)] for kind in ("forced", "plain")}
     if yes[0] and min(times["forced"]) <= max(times["plain"]):
         yes, said = [None, None], say("durability.not_always", shown=said)
-    return yes_or_no(yes[which], said, detail=_detail(view, usual))
+    detail = _detail(view, usual) | {"waits_for_nothing": said.code == "durability.kept"}
+    answer = yes_or_no(yes[which], said, detail=detail)
+    # That FUA takes longer shows that it is carried out; that writes wait needs no flush.
+    carried_out = True if yes[0] else None
+    evidence = ids(_WAYS["forced"](view)) if yes[0] else ()
+    return answer.checked(Assumption.FLUSH_CARRIED_OUT, carried_out, evidence)
 
 
 def _usual(view: View) -> Mapping[str, float] | None:
@@ -130,7 +159,8 @@ def _service_s(m: Measured) -> float:
 
 
 def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
-    """Whether the cache is volatile, whether it is protected, and why; ``None`` where unclear."""
+    """Whether the cache is volatile, whether it is protected, and why; ``None`` where the times do
+    not show it."""
     plain, forced, read = usual["plain"], usual["forced"], usual["read"]
     shown = say("durability.times", plain=plain, forced=forced, read=read)
     if forced >= _FORCED_SLOWER_MIN * plain:
@@ -148,7 +178,7 @@ def _what(usual: Mapping[str, float]) -> tuple[bool | None, bool | None, Said]:
             buffered = plain <= _AS_MEMORY_MAX * cached
             waits = plain >= _SLOWER_MIN * cached
         if buffered:
-            return False, True, say("durability.kept", shown=shown)
+            return None, None, say("durability.kept", shown=shown)
         if waits:
             return False, False, say("durability.waits", shown=shown)
     return None, None, say("durability.unclear", shown=shown)

@@ -13,10 +13,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from fourcorners.analysis.internals.answer import Answer, inapplicable, known, unknown, yes_or_no
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.caches import durability
+from fourcorners.analysis.internals.disk.mechanics import NEAR
+from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
@@ -35,6 +41,12 @@ are read again."""
 SIDE_BY_SIDE = pick(TEST, "read", PointAxis.SEQUENCES)
 AGAIN = pick(TEST, "read", PointAxis.REGION)
 PAUSED = pick(TEST, "read", PointAxis.DISTANCE)
+
+_AS_MEMORY_MAX = 1.5
+"""A read of a solid-state drive that comes from memory takes at most so many times as long as the
+quickest kind of small read, such as of an unmapped place. Simulated drives that read ahead need no
+longer for one than for the other; flash that is read at half the usual cost, because its map entry
+or its page is at hand, takes at least 1.87 times as long."""
 
 _AHEAD_GAIN = 1.15
 """From this ratio of random to sequential time of a small read on, a drive reads ahead."""
@@ -87,6 +99,24 @@ def _alone(view: View) -> _Alone | None:
     return _Alone(sequential[0], random[0], usual_s(random[-1]))
 
 
+def _from_memory(view: View, read_s: float) -> tuple[bool | None, list[str]]:
+    """Whether small reads of flash with this median time can have come from memory, and the reads
+    that show it; ``None`` where none were quicker.
+
+    On a drive that loads its map on demand, or that keeps the page it read last, reads in sequence
+    or of a small region need less work of the flash, but still some.
+    """
+    kinds = (*NEAR(view), *TRIMMED(view), *durability.of_one_place(view))
+    quick = [(m.latency_percentile_s(50) or math.inf, m.recording) for m in kinds]
+    if view.is_disk or not quick:
+        return None, []
+    quickest_s, recording = min(quick)
+    if read_s > _AS_MEMORY_MAX * quickest_s:
+        return False, [recording]
+    # All kinds may read the flash alike.
+    return (True if max(quick)[0] > _AS_MEMORY_MAX * quickest_s else None), [recording]
+
+
 def reads_ahead(view: View) -> Answer | None:
     """Finds whether sequential reads are faster than random ones. If the drive caches what it reads
     with the rest of the page, nearly all sequential reads must be fast, not only those of the rest
@@ -98,19 +128,30 @@ def reads_ahead(view: View) -> Answer | None:
     detail: dict[str, Any] = {"gain": gain, "goodness": {"gain": gain}}
     about: dict[str, Any] = {"detail": detail, "evidence": ids([alone.random, alone.sequential])}
     again = {} if view.is_disk else view.once(_again)
+    alike = Assumption.READS_AHEAD_ALONE
     if gain <= _AHEAD_GAIN:
-        return yes_or_no(False, say("alike"), **about)
+        return yes_or_no(False, say("alike"), **about).checked(alike, None)
+    in_memory, shown_by = view.once(_from_memory, alone.sequential.latency_percentile_s(50) or 0.0)
+    if in_memory is False:
+        # What is faster is the flash itself.
+        about["evidence"] = [*about["evidence"], *shown_by]
+        return yes_or_no(False, say("less_flash"), **about).checked(alike, None)
+
+    def ahead() -> Answer:
+        answer = yes_or_no(True, say("faster"), **about)
+        return answer.checked(alike, True, shown_by) if in_memory or view.is_disk else answer
+
     if not again or kept(again, alone.uncached_s)[0] is None:
-        return yes_or_no(True, say("faster"), **about)
+        return ahead()
     smallest = next(iter(by(AGAIN(view), PointAxis.REGION).values()))
     quick_s = smallest.latency_percentile_s(50) or alone.random_s
     share = _share_below(view, alone.sequential, math.sqrt(quick_s * alone.random_s))
     detail["in_memory"] = share
     if share > _ALL:
-        return yes_or_no(True, say("faster"), **about)
+        return ahead()
     if share > _NOT_ALL:
         return yes_or_no(None, say("maybe_beside"), **about)
-    return yes_or_no(False, say("beside"), **about)
+    return yes_or_no(False, say("beside"), **about).checked(alike, None)
 
 
 def streams(view: View) -> Answer | None:
@@ -147,7 +188,9 @@ def streams(view: View) -> Answer | None:
     if missed > last + 1:
         return unknown(say("not_all", last=last, missed=missed), detail=detail)
     said = say("one" if last == 1 else "several", missed=missed, share=hit[missed])
-    return known(last, said, detail=detail)
+    answer = known(last, said, detail=detail)
+    tested = [c for c in ahead.checks if c.holds and c.assumption is Assumption.READS_AHEAD_ALONE]
+    return replace(answer, checks=tested)
 
 
 def _share_below(view: View, point: Measured, limit_s: float) -> float:
@@ -215,16 +258,26 @@ def cache(view: View) -> Answer | None:
     if not again:
         return unknown(say("few_reads"), detail=detail)
     last, missed = kept(again, alone.uncached_s)
+    one = durability.JUST_READ(view)
+    one_s = float(np.median([m.latency_percentile_s(50) or 0.0 for m in one])) if one else 0.0
+    in_memory, shown_by = view.once(_from_memory, one_s) if one else (None, [])
+    if last is not None and in_memory is False:
+        evidence = [*ids(AGAIN(view)), *ids(one), *shown_by]
+        said, bounds = say("less_flash", last=last, one=one_s), (0.0, float(min(again)))
+        answer = known(0.0, said, bounds=bounds, detail=detail, evidence=evidence)
+        return answer.checked(Assumption.AGAIN_FROM_MEMORY, None)
     if last is not None and missed is None:
         return unknown(say("more", most=max(again)), detail=detail)
     smallest = min(again)
     detail["goodness"] = {"gain_of_the_smallest": alone.uncached_s / again[smallest]}
+    memory = Assumption.AGAIN_FROM_MEMORY
     if last is None:
-        said = say("nothing", smallest=smallest)
-        return known(0.0, said, bounds=(0.0, float(missed or smallest)), detail=detail)
+        said, bounds = say("nothing", smallest=smallest), (0.0, float(missed or smallest))
+        return known(0.0, said, bounds=bounds, detail=detail).checked(memory, None)
     assert missed is not None
     bounds = (float(last), float(missed))
-    return known((last + missed) / 2, say("kept"), bounds=bounds, detail=detail)
+    answer = known((last + missed) / 2, say("kept"), bounds=bounds, detail=detail)
+    return answer.checked(memory, True, shown_by) if in_memory else answer
 
 
 def _again(view: View) -> dict[int, float]:
@@ -243,7 +296,8 @@ def _segments(view: View) -> Answer:
     low, high = (count * bound for bound in reach.interval)
     said = say("segment" if count == 1 else "segments", each=reach.value)
     detail = {"segments": count, "goodness": reach.detail["goodness"]}
-    return known(low, said, bounds=(low, high), detail=detail, evidence=evidence)
+    answer = known(low, said, bounds=(low, high), detail=detail, evidence=evidence)
+    return answer.checked(Assumption.AGAIN_FROM_MEMORY, None)
 
 
 def kept(again: Mapping[int, float], random_s: float) -> tuple[int | None, int | None]:

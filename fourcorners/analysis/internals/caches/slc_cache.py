@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.buffer_line import FASTER_MIN, FIRST_BYTES, Buffer
 from fourcorners.analysis.internals.caches.burst_curve import BUCKET, Curve, completion_curve
@@ -205,7 +206,9 @@ def size(view: View) -> Answer:
         value, low, high = found.sizes
         said = say("measured", fast=found.bend.fast_rate, slow=found.bend.slow_rate)
         bounds = (low - _MARGIN * value, high + _MARGIN * value)
-        return known(value, said, bounds=bounds, detail=_detail(found), evidence=ids([found.burst]))
+        evidence = ids([found.burst])
+        answer = known(value, said, bounds=bounds, detail=_detail(found), evidence=evidence)
+        return _tested(answer, recovery)
     if search.doubtful:
         bend = search.doubtful[0]
         left = 1 - bend.slow_rate / bend.fast_rate
@@ -226,7 +229,15 @@ def size(view: View) -> Answer:
         return unknown(say("little", slower=1 - 1 / fall))
     most = max(m.bytes for m in long)
     detail = {"goodness": {"fall": fall}}
-    return known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)
+    answer = known(0.0, say("none", written=most), bounds=(0.0, min(search.least)), detail=detail)
+    return answer.checked(Assumption.FASTER_CELLS, None)
+
+
+def _tested(answer: Answer, recovery: _Recovered | None) -> Answer:
+    """The answer; what comes back in a pause was a cache, and no rate limit."""
+    if recovery is None:
+        return answer
+    return answer.checked(Assumption.FASTER_CELLS, True, recovery.evidence)
 
 
 def direct_rate(view: View) -> Answer | None:
@@ -241,9 +252,9 @@ def direct_rate(view: View) -> Answer | None:
         return unknown(said, evidence=recovery.evidence)
     rate = found.bend.slow_rate
     bounds = (rate * (1 - _MARGIN), rate * (1 + _MARGIN))
-    return known(
-        rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=ids([found.burst])
-    )
+    evidence = ids([found.burst])
+    answer = known(rate, say("measured"), bounds=bounds, detail=_detail(found), evidence=evidence)
+    return _tested(answer, recovery)
 
 
 def recovered_share(view: View) -> Answer | None:
@@ -255,7 +266,9 @@ def recovered_share(view: View) -> Answer | None:
         return None
     detail = {"goodness": {"misfit": recovery.misfit}}
     share, said = recovery.share, say("measured", at_most=min(recovery.share, 1.0))
-    return known(share, said, bounds=recovery.bounds, detail=detail, evidence=recovery.evidence)
+    evidence = recovery.evidence
+    answer = known(share, said, bounds=recovery.bounds, detail=detail, evidence=evidence)
+    return _tested(answer, recovery)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, yes_or_no
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST, Part, parts
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.view import View, ids, pick
@@ -101,7 +102,12 @@ def by_pauses(view: View) -> Answer | None:
     evidence = ids([*WAITED(view), *RESTED(view)])
 
     def said(yes: bool | None, said: Said, **detail: object) -> Answer:
-        return yes_or_no(yes, said, detail=detail, evidence=evidence)
+        answer = yes_or_no(yes, said, detail=detail, evidence=evidence)
+        trimmed = view.once(by_trim)
+        if trimmed is None or not trimmed.value:
+            return answer
+        # TRIM removes what slowed the drive down: the valid data that it had to move.
+        return answer.checked(Assumption.SLOWED_BY_COLLECTION, True, trimmed.evidence or ())
 
     before = view.once(slowed)
     if before is None:
@@ -167,4 +173,5 @@ def by_trim(view: View) -> Answer | None:
     elif by_itself >= _RECOVERED_MIN:
         shown = say("by_itself", **shown.parameters)
     detail = {"share": share, "goodness": {"largest_by_itself": by_itself}}
-    return yes_or_no(yes, shown, detail=detail, evidence=evidence)
+    answer = yes_or_no(yes, shown, detail=detail, evidence=evidence)
+    return answer.checked(Assumption.SLOWED_BY_COLLECTION, None) if yes else answer

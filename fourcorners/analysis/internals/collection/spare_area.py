@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import write_buffer
 from fourcorners.analysis.internals.caches.burst_curve import completion_curve
 from fourcorners.analysis.internals.collection.parts import FILL, OVERWRITE, Part, parts
@@ -27,7 +28,7 @@ from fourcorners.analysis.internals.collection.write_amplification import (
     likely_share,
 )
 from fourcorners.analysis.internals.thresholds import UNSURE, disagree
-from fourcorners.analysis.internals.view import View
+from fourcorners.analysis.internals.view import View, ids
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
 
@@ -129,6 +130,15 @@ _STRETCHES = 12
 """The data written after the cliff is divided into so many stretches; several blocks are collected
 in each."""
 
+_FULL_SHARE, _SHARP_PARTS = 0.8, 2
+"""The drive is slow to the full from this share of the later rise on. A sharp cliff comes within so
+many parts: it lies within one, and the destination block of collection is empty at first."""
+
+_SAME_PAGES, _BELOW_LINK = 0.9, 0.77
+"""If small writes are at least the first share as fast as the large ones at the end of the fill, in
+bytes, they fill their pages alike. The fill must be slower than the second share of the link's
+rate, or the link may be what limits both."""
+
 _UNITS_PASSED = 2.0
 """So many erase units after the cliff the pace is that of collection. Before, the destination block
 of collection is still empty."""
@@ -146,6 +156,8 @@ class Cliff:
     """The time of a part before the cliff."""
     in_bursts: bool
     """Whether the drive stalls at times and writes at its full pace between stalls."""
+    onset_bytes: float = 0.0
+    """The bytes over which the drive slows down to the full, beyond a sharp cliff."""
 
 
 def find_cliff(parts: Sequence[Part]) -> Cliff | None:
@@ -176,7 +188,16 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
         return Cliff(part, before + count / 2, _BURST_UNCERTAIN * count, fresh, True)
     share = min(float(rise[part]) / float(rise[part + 1]), 1.0)
     written = float(sum(part[0] for part in parts[:part])) + count * (1 - share)
-    return Cliff(part, written, _PART_UNCERTAIN * count, fresh, False)
+    onset = count * _soft_parts(rise[part:])
+    return Cliff(part, written, _PART_UNCERTAIN * count, fresh, False, onset)
+
+
+def _soft_parts(rise: Floats) -> int:
+    """The parts from the first slower one, and beyond those of a sharp cliff, until the drive is
+    slow to the full."""
+    later = float(np.median(rise[_PARTS_BACK : _PARTS_BACK + 2 * _PARTS_AHEAD]))
+    full = np.flatnonzero(rise >= _FULL_SHARE * later)
+    return max(int(full[0]) - _SHARP_PARTS, 0) if len(full) and later > 0 else 0
 
 
 def _first_slower(rise: Floats, part: int, most: float) -> int:
@@ -213,9 +234,22 @@ def _hidden(view: View) -> Answer | None:
     """The reason why no measurement can show the spare area of this drive, if there is one."""
     if view.has("log_blocks"):
         return unknown(say("over_provisioning.logged"))
-    if write_buffer.writes_through(view):
+    if write_buffer.writes_through(view) and not view.once(_fills_pages):
         return unknown(say("over_provisioning.padded"))
     return None
+
+
+def _fills_pages(view: View) -> bool | None:
+    """Whether the random writes take as much room as the large ones of the fill, as their equal
+    pace shows; ``None`` where something other than flash may limit both."""
+    cliff, link = view.once(cliff_of), view.value("link_ceiling")
+    if cliff is None or link is None:
+        return None
+    user, part = _user_bytes(view), parts(OVERWRITE(view))[0][0]
+    late = completion_curve(view.run, FILL(view)[0]).rate(_LATE_SHARE * user, user)
+    if late > _BELOW_LINK * link:
+        return None
+    return part / cliff.fresh_s >= _SAME_PAGES * late
 
 
 def _user_bytes(view: View) -> float:
@@ -247,11 +281,28 @@ def by_cliff(view: View) -> Answer:
     begun = _UNKNOWN_UNIT * written if unit is None else _UNITS_UNCERTAIN * unit
     buffered = _BUFFER_UNCERTAIN * buffer_bytes or _UNKNOWN_BUFFER_BYTES
     margin = math.hypot(cliff.margin_bytes, begun, buffered, _ONSET_UNCERTAIN * written) / user
-    if margin > UNSURE * share:
+    # More of the bytes may have been in the buffer; a soft onset hides where collection begins.
+    buffer = view.answer("write_buffer_bytes")
+    more = 0.0 if buffer is None or buffer.interval is None else buffer.interval[1] - buffer_bytes
+    low = share - math.hypot(margin, more / user) - cliff.onset_bytes / user
+    high = share + margin + cliff.onset_bytes / user
+    if high - low > 2 * UNSURE * share:
         return unknown(say("op_by_cliff.few_units"))
-    interval = (max(share - margin, 0.0), share + margin)
-    detail = {"written_bytes": written, "goodness": {"part": cliff.part}}
-    return known(share, say("measured"), interval=interval, detail=detail)
+    detail = {
+        "written_bytes": written,
+        "onset_bytes": cliff.onset_bytes,
+        "goodness": {"part": cliff.part},
+    }
+    said = say("soft" if cliff.onset_bytes else "measured")
+    return _tested(view, known(share, said, interval=(max(low, 0.0), high), detail=detail))
+
+
+def _tested(view: View, answer: Answer) -> Answer:
+    """The answer; a buffer gathers whole pages, and so do writes that fill their pages."""
+    if not write_buffer.writes_through(view):
+        return answer.checked(Assumption.WRITES_FILL_PAGES, None)
+    evidence = [m.recording for m in (*FILL(view)[:1], *OVERWRITE(view)[:1])]
+    return answer.checked(Assumption.WRITES_FILL_PAGES, view.once(_fills_pages), evidence)
 
 
 def by_amplification(view: View) -> Answer:
@@ -318,7 +369,12 @@ def by_amplification(view: View) -> Answer:
         "goodness": {"chi_squared_per_stretch": likely.misfit, "stretches": _STRETCHES},
     }
     interval = (likely.low, likely.high)
-    return known(likely.share, say("measured"), interval=interval, detail=detail)
+    answer = known(likely.share, say("measured"), interval=interval, detail=detail)
+    # The buffer is faster than the flash, and its rounds are those of the dies. Of the policies of
+    # collection, the estimate weighs several; the course of the rate tests them.
+    answer = answer.checked(Assumption.FLASH_LIMITS, True, ids(FILL(view)))
+    answer = answer.checked(Assumption.GREEDY_COURSE, True, ids(OVERWRITE(view)))
+    return answer if stall_s is None else answer.checked(Assumption.DIES_TOGETHER, True)
 
 
 def combined(view: View) -> Answer:
@@ -331,8 +387,14 @@ def combined(view: View) -> Answer:
     other = None if by_pace is None else by_pace.value
     detail: dict[str, object] = {"by_cliff": value, "by_amplification": other}
     if by_pace is None or other is None or by_pace.interval is None:
-        return known(value, say("measured"), interval=interval, detail=detail)
+        answer = known(value, say("measured"), interval=interval, detail=detail)
+        return replace(answer, checks=by_bytes.checks)
     detail["goodness"] = {"disagreement": abs(other / value - 1)}
     if disagree(value, interval, other, by_pace.interval):
         return unknown(say("disagree"), detail=detail)
-    return known(value, say("beside_the_pace"), interval=interval, detail=detail)
+    # The rate after the cliff, which counts no bytes before it, tests the place of the cliff.
+    answer = known(value, say("beside_the_pace"), interval=interval, detail=detail)
+    answer = replace(answer, checks=by_bytes.checks)
+    return answer.checked(
+        Assumption.FULL_PACE_UNTIL_COLLECTION, True, by_pace.evidence or ids(OVERWRITE(view))
+    )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import OVERWRITE, TEST
 from fourcorners.analysis.internals.collection.spare_area import cliff_of
 from fourcorners.analysis.internals.collection.superblock import cycle
@@ -62,6 +63,21 @@ _UNSURE = 0.15
 stricter than :data:`~fourcorners.analysis.internals.thresholds.UNSURE`, because the distance is
 compared with the erase unit."""
 
+_IRREGULAR = 0.5
+"""Stalls at equal distances come in numbers that vary by no more than rounding; at random distances
+the variance of their number is its mean. Halfway between, no single distance describes them."""
+
+_AGREE = 0.05
+"""The distance of the stalls and the erase unit agree within this share, where the margin of the
+distance is smaller."""
+
+_REGULAR = 0.2
+"""Up to this variance of their number, over its mean, stalls come so regularly that another erase
+unit contradicts them. Dies that stall one by one give more."""
+
+_PER_GROUP = 1.5
+"""Stalls are counted in stretches of so many in the mean: with fewer, only rounding varies."""
+
 _LENGTHS_DIFFER = 0.1
 """A stall may be longer or shorter than the mean by this share: some blocks have more to move."""
 
@@ -79,6 +95,10 @@ class Stalls:
     """The total time of the stalls over the time that writes took longer."""
     waiting: float
     """The share of the requests that met a stall."""
+    dispersion: float = 0.0
+    """The variance of the number of stalls in a stretch, beyond that of rounding, over its mean."""
+    distances: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The least, the median and the largest distance, to within a part of the probe."""
 
 
 def find_stalls(view: View) -> Stalls | None:
@@ -107,6 +127,11 @@ def find_stalls(view: View) -> Stalls | None:
     counts = met[:, 0] / depth
     count = float(counts.sum())
     spacing, margin = _distance(written, counts)
+    dispersion = dispersion_of(counts)
+    # The number of the stalls is as uncertain as it varies.
+    margin = math.hypot(
+        margin, two_sided_t(math.inf) * spacing * math.sqrt(dispersion / max(count, 1.0))
+    )
     return Stalls(
         float(met[:, 1].sum() / max(met[:, 0].sum(), 1.0)),
         spacing,
@@ -114,7 +139,36 @@ def find_stalls(view: View) -> Stalls | None:
         count,
         float(met[:, 1].sum()) / depth / (elapsed_s - usual_s),
         float(met[:, 0].sum()) / sum(m.ios for m in after),
+        dispersion,
+        _distances(written, counts),
     )
+
+
+def dispersion_of(counts: Floats) -> float:
+    """The variance of the number of stalls in stretches, less that of rounding (1/4 at most), over
+    the mean: 0 for stalls at equal distances, 1 for stalls at random.
+
+    Args:
+        counts: the number of stalls in each part, with shape (parts,).
+    """
+    mean = float(counts.mean())
+    if mean <= 0:
+        return 0.0
+    size = max(round(_PER_GROUP / mean), 1)
+    groups = counts[: len(counts) // size * size].reshape(-1, size).sum(axis=1)
+    if len(groups) < 2:
+        return 0.0
+    return max(float(groups.var(ddof=1)) - 0.25, 0.0) / float(groups.mean())
+
+
+def _distances(written: Floats, counts: Floats) -> tuple[float, float, float]:
+    """The least, the median and the largest distance of stalls that lie evenly within a part."""
+    total = np.append(0.0, np.cumsum(counts))
+    if total[-1] < 2:
+        return 0.0, 0.0, 0.0
+    stalls = np.arange(0.5, total[-1])
+    apart = np.diff(np.interp(stalls, total, np.append(0.0, np.cumsum(written))))
+    return float(apart.min()), float(np.median(apart)), float(apart.max())
 
 
 def _distance(written: Floats, counts: Floats) -> tuple[float, float]:
@@ -150,11 +204,12 @@ def _waits(run: RunData, m: Measured) -> Floats:
 
 @dataclass(frozen=True)
 class _Told:
-    """Stalls that can be reported, with their distance and margin from the more certain source."""
+    """Stalls that can be reported, with their distance and margin from the more certain source;
+    ``None`` for the distance of irregular ones."""
 
     stalls: Stalls
-    spacing_bytes: float
-    margin_bytes: float
+    spacing_bytes: float | None
+    margin_bytes: float = 0.0
 
 
 def length(view: View) -> Answer:
@@ -170,16 +225,30 @@ def spacing(view: View) -> Answer:
     """Finds how many bytes are written from one stall to the next."""
     told = view.once(_told)
     if not isinstance(told, _Told):
-        return told
-    return _known(view, told, told.spacing_bytes, told.margin_bytes)
+        none = told.value == 0
+        return told.checked(Assumption.EQUAL_DISTANCES, None) if none else told
+    if told.spacing_bytes is None:
+        least, middle, most = told.stalls.distances
+        given = {"least": least, "middle": middle, "most": most}
+        said = say("collection_stalls.irregular", stalls=told.stalls.count, **given)
+        goodness = {"dispersion": told.stalls.dispersion}
+        detail = {"distances_bytes": told.stalls.distances, "goodness": goodness}
+        answer = unknown(said, detail=detail, evidence=ids(OVERWRITE(view)))
+        return answer.checked(Assumption.EQUAL_DISTANCES, False, ids(OVERWRITE(view)))
+    answer = _known(view, told, told.spacing_bytes, told.margin_bytes)
+    return answer.checked(Assumption.EQUAL_DISTANCES, True, ids(OVERWRITE(view)))
 
 
 def _known(view: View, told: _Told, value: float, margin: float) -> Answer:
     stalls = told.stalls
-    said = say("collection_stalls.measured", length=stalls.length_s, spacing=told.spacing_bytes)
-    detail = {"stalls": stalls.count, "goodness": {"time_explained": stalls.explained}}
+    spacing = told.spacing_bytes or stalls.spacing_bytes
+    said = say("collection_stalls.measured", length=stalls.length_s, spacing=spacing)
+    goodness = {"time_explained": stalls.explained, "dispersion": stalls.dispersion}
+    detail = {"stalls": stalls.count, "goodness": goodness}
     evidence = ids(OVERWRITE(view))
-    return known(value, said, bounds=about(value, margin), detail=detail, evidence=evidence)
+    answer = known(value, said, bounds=about(value, margin), detail=detail, evidence=evidence)
+    # All outstanding requests wait for a stall, and stalls are all that slows the drive down.
+    return answer.checked(Assumption.DIES_TOGETHER, True, evidence)
 
 
 def _told(view: View) -> _Told | Answer:
@@ -198,21 +267,27 @@ def _told(view: View) -> _Told | Answer:
         # There is no length from which a stall would show: the share of requests that wait, or the
         # share of the time that stalls take, decides.
         goodness = {"time_explained": stalls.explained, "requests_waiting": stalls.waiting}
-        return known(
+        none = known(
             0.0, say("collection_stalls.none"), detail={"goodness": goodness}, evidence=evidence
         )
+        return none.checked(Assumption.DIES_TOGETHER, None)
     lasts = {"length_s": stalls.length_s}
     if stalls.waiting > _WAITING_MAX or not _EXPLAINED[0] <= stalls.explained <= _EXPLAINED[1]:
         return hidden("some_wait", **lasts)
     spacing, margin = stalls.spacing_bytes, stalls.margin_bytes
+    if stalls.dispersion > _IRREGULAR:
+        clear = stalls.explained >= _EXPLAINED_ALONE and stalls.waiting <= _WAITING_ALONE_MAX
+        return _Told(stalls, None) if clear else hidden("too_often", **lasts)
     erased = view.once(cycle)
     if erased is not None:
         apart = abs(erased.unit_bytes - spacing)
-        if apart <= max(2 * margin, _UNSURE * spacing):
+        if apart <= max(2 * margin, _AGREE * spacing):
             # The erase unit is known more precisely than the distance of the stalls.
             return _Told(stalls, erased.unit_bytes, erased.margin_bytes)
         if spacing:
-            return hidden("unlike_erased", spacing=spacing, erased=erased.unit_bytes)
+            regular = stalls.dispersion <= _REGULAR and margin <= _UNSURE * spacing
+            name = "contradict_erased" if regular else "unlike_erased"
+            return hidden(name, spacing=spacing, erased=erased.unit_bytes)
     if stalls.explained < _EXPLAINED_ALONE or stalls.waiting > _WAITING_ALONE_MAX:
         return hidden("too_often", **lasts)
     if margin > _UNSURE * spacing or not spacing:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.collection.parts import TEST
 from fourcorners.analysis.internals.thresholds import FALSE_ALARM
 from fourcorners.analysis.internals.view import View, ids, pick
@@ -336,18 +337,20 @@ def superblock(view: View) -> Answer:
     beside, found = BESIDE(view), view.once(cycle)
     spacing = view.answer("collection_stall_spacing")
     if found is None and spacing is not None and spacing.value and spacing.interval:
-        return known(
+        by_stalls = known(
             spacing.value,
             say("by_stalls"),
             bounds=spacing.interval,
             detail=spacing.detail,
             evidence=spacing.evidence,
         )
+        by_stalls = by_stalls.checked(Assumption.WAITS_ARE_ERASURES, None)
+        return by_stalls.checked(Assumption.EQUAL_DISTANCES, True, spacing.evidence or ())
     if not beside:
         return unknown(say("not_written"), evidence=())
     if found is None:
         return unknown(say("no_cycle"), evidence=ids(beside))
-    return known(
+    answer = known(
         found.unit_bytes,
         say("measured"),
         bounds=about(found.unit_bytes, found.margin_bytes),
@@ -358,3 +361,5 @@ def superblock(view: View) -> Answer:
         },
         evidence=ids(beside),
     )
+    # Coherent waits of a place are whole periods apart.
+    return answer.checked(Assumption.EQUAL_DISTANCES, True, ids(beside))

@@ -7,11 +7,13 @@ a turn. Spindles turn at few speeds, and the nearest of these is the finding.
 
 Seeks: reads that alternate between two regions take c + S sqrt(x) in the mean, where x is the share
 of all cylinders between the regions. An arm that accelerates for half the way and brakes for the
-other half needs a time that grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). c
-contains what does not depend on the distance: half a turn, settling, firmware. If the drive accepts
-a command while it serves another one, its firmware works in the meantime, and c less half a turn is
-the shortest seek. Where the rate is higher, there are fewer cylinders per byte: x, and the time of
-the transfer, follow from the rates by place where these were measured.
+other half needs a time that grows with the root (Ruemmler and Wilkes, IEEE Computer 27(3), 1994). A
+long seek also runs at the arm's full speed, which adds a time that grows with x. It is part of the
+curve where the recordings show it. c contains what does not depend on the distance: half a turn,
+settling, firmware. If the drive accepts a command while it serves another one, its firmware works
+in the meantime, and c less half a turn is the shortest seek. Where the rate is higher, there are
+fewer cylinders per byte: x, and the time of the transfer, follow from the rates by place where
+these were measured.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, inapplicable, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk import zones
 from fourcorners.analysis.internals.thresholds import points_min
-from fourcorners.analysis.internals.view import PointAxis, View, moves_an_arm, pick
+from fourcorners.analysis.internals.view import PointAxis, View, ids, moves_an_arm, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import capacity_bytes
 from fourcorners.finding import UNDER_LOAD
@@ -56,6 +60,9 @@ _CACHED_SHARE = 0.2
 _PERCENTILES = (0.05, 0.95)
 """The spread lies between these quantiles: nine tenths of a turn, without odd reads at its ends."""
 
+_BENT = 0.01
+"""The chance at which a term that grows with the distance is taken for one though there is none."""
+
 _RESIDUAL_MAX = 0.1
 """Above this scatter about the curve, in strokes, the curve does not hold."""
 
@@ -85,7 +92,8 @@ def rotation(view: View) -> Answer:
     if view.once(still):
         goodness = {"read_in_shortest_half_turns": max(SPEEDS_RPM) / 30 * read_s}
         detail = {"goodness": goodness, UNDER_LOAD: True}
-        return known(0.0, say("still", read_s=read_s), detail=detail)
+        answer = known(0.0, say("still", read_s=read_s), detail=detail)
+        return answer.checked(Assumption.ANY_ANGLE, None)
     low, high, count = near.histogram
     turn_s = _spread_s((low + high) / 2e9, count.astype(np.float64))
     speed = min(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))
@@ -93,7 +101,9 @@ def rotation(view: View) -> Answer:
     shown = {"turn_s": turn_s, "goodness": {"off_the_nearest_speed": off}}
     if abs(off) > _SPEED_TOLERANCE:
         return unknown(say("no_speed"), detail=shown)
-    return known(speed, say("measured"), detail=shown)
+    # Times that are not spread over a turn have the width of no speed.
+    answer = known(speed, say("measured"), detail=shown)
+    return answer.checked(Assumption.ANY_ANGLE, True, [near.recording])
 
 
 def _spread_s(times_s: Floats, count: Floats) -> float:
@@ -129,11 +139,12 @@ def strokes(distance_bytes: Floats, capacity: float, offset: Floats, rate: Float
 
 @dataclass(frozen=True)
 class _Curve:
-    """c + S sqrt(x), fitted to the mean times of reads that alternate between two regions.
+    """c + S sqrt(x), or c + S sqrt(x) + L x, fitted to the mean times of reads that alternate
+    between two regions.
 
-    ``values`` are c and S in seconds. ``covariance`` is their covariance over the variance of a
-    time, with shape (2, 2). ``scatter_s`` is the standard deviation of a time, with ``freedom``
-    degrees of freedom.
+    ``values`` are c and S, and perhaps L, in seconds. ``covariance`` is their covariance over the
+    variance of a time, with shape (values, values). ``scatter_s`` is the standard deviation of a
+    time, with ``freedom`` degrees of freedom.
     """
 
     values: Floats
@@ -141,41 +152,75 @@ class _Curve:
     scatter_s: float
     freedom: int
 
-    def at(self, root: float, constant: float = 1.0) -> tuple[float, float]:
-        """The value of ``constant`` c + ``root`` S, and half the width of its interval."""
-        weights = np.array([constant, root])
+    def at(self, root: float, share: float, constant: float = 1.0) -> tuple[float, float]:
+        """The value of ``constant`` c + ``root`` S + ``share`` L, and half the width of its
+        interval."""
+        weights = np.array([constant, root, share])[: len(self.values)]
         error = self.scatter_s * math.sqrt(float(weights @ self.covariance @ weights))
         return float(weights @ self.values), two_sided_t(self.freedom) * error
 
     @property
     def holds(self) -> bool:
-        """Whether the times grow with the root of the distance."""
-        stroke = float(self.values[1])
+        """Whether the times grow as the curve says."""
+        stroke, _ = self.at(1.0, 1.0, constant=0.0)
         return stroke > 0 and self.scatter_s <= _RESIDUAL_MAX * stroke
 
+    @property
+    def is_bent(self) -> bool:
+        """Whether the term that grows with the distance is more than chance."""
+        error = self.scatter_s * math.sqrt(float(self.covariance[2, 2]))
+        limit = float(scipy.stats.t.isf(_BENT / 2, self.freedom))
+        return abs(float(self.values[2])) > limit * error
 
-def _fitted(share: Floats, seconds: Floats, reads: Floats) -> _Curve:
-    """Fits the curve to the mean times of so many reads at each share of all cylinders; all have
+
+def _fitted(share: Floats, seconds: Floats, reads: Floats) -> tuple[_Curve, _Curve]:
+    """Fits both curves to the mean times of so many reads at each share of all cylinders; all have
     shape (points,)."""
     # The first read of a measurement does not come from the other region, because a drive serves
     # the region nearer to the arm first.
     between = (reads - 1) / reads
-    columns = np.array([np.ones_like(share), between * np.sqrt(share)]).T
+    terms = [np.ones_like(share), between * np.sqrt(share), between * share]
+    return _least(np.array(terms[:2]).T, seconds), _least(np.array(terms).T, seconds)
+
+
+def _least(columns: Floats, seconds: Floats) -> _Curve:
     values, *_ = np.linalg.lstsq(columns, seconds, rcond=None)
     residuals = seconds - columns @ values
-    freedom = len(seconds) - 2
-    covariance = np.linalg.inv(columns.T @ columns)
+    freedom = len(seconds) - columns.shape[1]
+    covariance = np.asarray(np.linalg.inv(columns.T @ columns), dtype=np.float64)
     scatter_s = math.sqrt(float(residuals @ residuals) / freedom)
-    return _Curve(values, covariance, scatter_s, freedom)
+    return _Curve(np.asarray(values), covariance, scatter_s, freedom)
 
 
 @dataclass(frozen=True)
 class _Seeks:
-    """The curve of a disk's seeks, where it holds."""
+    """The curve of a disk's seeks, where it holds; ``root`` is the one without a term that grows
+    with the distance, where the other one has such a term."""
 
     curve: _Curve
+    root: _Curve | None
     capacity_bytes: int
     detail: dict[str, Any]
+    falls: bool
+    """Whether the rates by place are known, and fall from the start of the drive to its end."""
+
+    def at(
+        self, root: float, share: float, constant: float = 1.0
+    ) -> tuple[float, tuple[float, float]]:
+        """As of a curve; the interval contains those of both curves."""
+        curves = [self.curve, *([self.root] if self.root else [])]
+        found = [curve.at(root, share, constant) for curve in curves]
+        low, high = zip(*(about(*one) for one in found), strict=True)
+        return found[0][0], (min(low), max(high))
+
+    def tested(self, view: View, answer: Answer) -> Answer:
+        """The answer with the tests of what it assumes."""
+        evidence = ids(IN_TURNS(view))
+        bent = self.root is not None
+        answer = answer.checked(Assumption.ROOT_OF_DISTANCE, not bent, evidence, covered=bent)
+        if not self.falls:
+            return answer
+        return answer.checked(Assumption.OUTER_EDGE_FIRST, True, ids(zones.PLACES(view)))
 
 
 def _seeks(view: View) -> _Seeks | Answer:
@@ -188,7 +233,8 @@ def _seeks(view: View) -> _Seeks | Answer:
     share = strokes(distance, capacity, *profile)
     block_bytes = float(apart[0].block_bytes or 0)
     reads = np.array([float(m.ios) for m in apart])
-    curve = _fitted(share, seconds - _transfers_s(block_bytes, distance, *profile), reads)
+    root, bent = _fitted(share, seconds - _transfers_s(block_bytes, distance, *profile), reads)
+    curve = bent if bent.is_bent else root
     detail = {
         "distance_bytes": distance,
         "cylinder_share": share,
@@ -198,7 +244,10 @@ def _seeks(view: View) -> _Seeks | Answer:
     }
     if not curve.holds:
         return unknown(say("seek_stroke.no_root"), detail=detail)
-    return _Seeks(curve, capacity, detail)
+    alone = root if bent.is_bent else None
+    return _Seeks(
+        curve, alone, capacity, detail, len(profile[1]) > 1 and profile[1][0] > profile[1][-1]
+    )
 
 
 def seek_stroke(view: View) -> Answer:
@@ -208,8 +257,9 @@ def seek_stroke(view: View) -> Answer:
     seeks = view.once(_seeks)
     if isinstance(seeks, Answer):
         return seeks
-    value, half = seeks.curve.at(1.0, constant=0.0)
-    return known(value, say("measured"), interval=about(value, half), detail=seeks.detail)
+    value, interval = seeks.at(1.0, 1.0, constant=0.0)
+    answer = known(value, say("measured"), interval=interval, detail=seeks.detail)
+    return seeks.tested(view, answer)
 
 
 def seek_base(view: View) -> Answer:
@@ -234,10 +284,13 @@ def _beside_half_a_turn(view: View, between_any: bool) -> Answer:
         return unknown(say("seek_stroke.no_rotation"), detail=seeks.detail)
     if (view.value("command_queue_depth") or 0) < _OVERLAPS:
         return unknown(say("seek_stroke.one_at_a_time"), detail=seeks.detail)
-    root = _mean_root(seeks.capacity_bytes, *profile) if between_any else 0.0
-    value, half = seeks.curve.at(root)
-    value -= 30 / rpm
-    return known(value, say("measured"), interval=about(value, half), detail=seeks.detail)
+    far = _mean_shares(seeks.capacity_bytes, *profile) if between_any else (0.0, 0.0)
+    value, interval = seeks.at(*far)
+    value, low, high = (time_s - 30 / rpm for time_s in (value, *interval))
+    if low <= 0:
+        return unknown(say("seek_stroke.too_short"), detail=seeks.detail)
+    answer = known(value, say("measured"), interval=(low, high), detail=seeks.detail)
+    return seeks.tested(view, answer).checked(Assumption.ANY_ANGLE, True, ids(NEAR(view)))
 
 
 def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Floats) -> Floats:
@@ -248,8 +301,9 @@ def _transfers_s(block_bytes: float, distance: Floats, offset: Floats, rate: Flo
     return np.asarray(block_bytes / 2 * (1 / rate[0] + 1 / np.interp(distance, offset, rate)))
 
 
-def _mean_root(capacity: float, offset: Floats, rate: Floats) -> float:
-    """The mean root of the share of all cylinders between two random places."""
+def _mean_shares(capacity: float, offset: Floats, rate: Floats) -> tuple[float, float]:
+    """The mean root of the share of all cylinders between two random places, and its mean."""
     places = (np.arange(_PLACES) + 0.5) / _PLACES * capacity
     share = strokes(places, capacity, offset, rate)
-    return float(np.sqrt(np.abs(share[:, None] - share[None, :])).mean())
+    apart = np.abs(share[:, None] - share[None, :])
+    return float(np.sqrt(apart).mean()), float(apart.mean())

@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
+from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
 from fourcorners.analysis.internals.thresholds import ALIKE
-from fourcorners.analysis.internals.view import PointAxis, View, pick
+from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.recording.arrays import Floats
@@ -190,7 +191,8 @@ def track_bytes(view: View) -> Answer:
     relative = read.followed.staying_error_s / read.followed.staying_s
     bounds = (read.track_bytes * (1 - relative), read.track_bytes * (1 + relative))
     said = say("measured", distance=read.distance_bytes, turn=read.turn_s)
-    return known(read.track_bytes, said, bounds=bounds, detail=read.detail)
+    answer = known(read.track_bytes, said, bounds=bounds, detail=read.detail)
+    return answer.checked(Assumption.FOLLOWS_TRACKS, True, ids(FOLLOWING(view)))
 
 
 def track_switch(view: View) -> Answer:
@@ -200,12 +202,13 @@ def track_switch(view: View) -> Answer:
     if isinstance(read, Answer):
         return read
     if len(read.followed.switches) == 1:
-        return _switch(read, read.followed.switches[0], say("either"))
+        return _switch(view, read, read.followed.switches[0], say("either"))
     turns = read.followed.in_turn
     if turns is None:
         return _out_of_turn(read)
     heads, _, track = turns
-    return _switch(read, track, say("every", heads=heads) if heads > 3 else say("measured"))
+    said = say("every", heads=heads) if heads > 3 else say("measured")
+    return _switch(view, read, track, said)
 
 
 def head_switch(view: View) -> Answer:
@@ -214,7 +217,7 @@ def head_switch(view: View) -> Answer:
     if isinstance(read, Answer):
         return read
     turns = read.followed.in_turn
-    return _out_of_turn(read) if turns is None else _switch(read, turns[1], say("measured"))
+    return _out_of_turn(read) if turns is None else _switch(view, read, turns[1], say("measured"))
 
 
 def heads(view: View) -> Answer:
@@ -227,12 +230,21 @@ def heads(view: View) -> Answer:
         return _out_of_turn(read)
     count, head, track = turns
     said = say("measured", heads=count, head=head.seconds, track=track.seconds)
-    return known(count, said, detail=read.detail)
+    return _tested(view, read, known(count, said, detail=read.detail))
 
 
-def _switch(read: _Read, switch: Switch, said: Said) -> Answer:
+def _switch(view: View, read: _Read, switch: Switch, said: Said) -> Answer:
     bounds = about(switch.seconds, switch.error_s)
-    return known(switch.seconds, said, bounds=bounds, detail=read.detail)
+    return _tested(view, read, known(switch.seconds, said, bounds=bounds, detail=read.detail))
+
+
+def _tested(view: View, read: _Read, answer: Answer) -> Answer:
+    """The answer with its tests: the reads take the expected times, and the two kinds of switches
+    alternate; where there is one kind, their order does not count."""
+    evidence = ids(FOLLOWING(view))
+    in_turn = True if read.followed.in_turn else None
+    answer = answer.checked(Assumption.FOLLOWS_TRACKS, True, evidence)
+    return answer.checked(Assumption.HEADS_IN_TURN, in_turn, evidence if in_turn else ())
 
 
 def _out_of_turn(read: _Read) -> Answer:

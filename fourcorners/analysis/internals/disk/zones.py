@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
-from fourcorners.analysis.internals.view import PointAxis, View, pick
+from fourcorners.analysis.internals.assumptions import Assumption
+from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.steady_state.segments import change_penalty
 from fourcorners.recording.arrays import Floats
 from fourcorners.sentences import say
@@ -144,7 +145,10 @@ def count(view: View) -> Answer:
         return unknown(say("scatter", smallest=_STEP_MIN), detail=zones.detail)
     ends = {"first": zones.rates[0], "last": zones.rates[-1]}
     said = say("one", **ends) if number == 1 else say("steps", steps=number - 1, **ends)
-    return known(number, said, detail=zones.detail | {"goodness": zones.goodness})
+    answer = known(number, said, detail=zones.detail | {"goodness": zones.goodness})
+    # Rates that fall from zone to zone show the order of the addresses.
+    falls = None if number == 1 else True
+    return answer.checked(Assumption.OUTER_EDGE_FIRST, falls, ids(PLACES(view)) if falls else ())
 
 
 def outer_rate(view: View) -> Answer | None:
@@ -152,16 +156,16 @@ def outer_rate(view: View) -> Answer | None:
     zones = view.once(_zones)
     if isinstance(zones, Answer):
         return zones
-    return _hidden(view, zones) or _edge(zones, 0)
+    return _hidden(view, zones) or _edge(view, zones, 0)
 
 
 def inner_rate(view: View) -> Answer | None:
     """Finds the rate of the last zone; ``None`` where there is only one."""
     zones = view.once(_zones)
-    return zones if isinstance(zones, Answer) else _edge(zones, -1)
+    return zones if isinstance(zones, Answer) else _edge(view, zones, -1)
 
 
-def _edge(zones: _Zones, which: int) -> Answer | None:
+def _edge(view: View, zones: _Zones, which: int) -> Answer | None:
     if len(zones.ranges) == 1:
         return None
     value = zones.rates[which]
@@ -169,4 +173,5 @@ def _edge(zones: _Zones, which: int) -> Answer | None:
     # differ by this switch or agree, so that more places do not make the mean more exact. The
     # spread is that of all zones together, because the places of one may agree by chance.
     bounds = about(value, zones.spread * value)
-    return known(value, say("measured"), bounds=bounds, detail={"goodness": zones.goodness})
+    answer = known(value, say("measured"), bounds=bounds, detail={"goodness": zones.goodness})
+    return answer.checked(Assumption.OUTER_EDGE_FIRST, True, ids(PLACES(view)))

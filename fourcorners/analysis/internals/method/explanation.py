@@ -92,7 +92,6 @@ _SENTENCES: tuple[tuple[str, _Say], ...] = (
     ("command_queue_depth", _queue),
     ("link", _plainly("link")),
     ("volatile_write_cache", _plainly("volatile")),
-    ("power_loss_protection", _plainly("protected")),
     ("trim_effect", _plainly("trim")),
     ("idle_recovery", _plainly("pause")),
 )
@@ -142,6 +141,8 @@ def tell(findings: Sequence[Finding]) -> Finding:
         if (found := measured.get(name)) and found.value and (said := words(found, measured))
     }
     parts = [first, *told.values()]
+    if any(f.said is not None and f.said.code == "durability.kept" for f in unknown):
+        parts.append(_told("free_flush"))
     if unknown:
         asked = len(measured) - len(odd) + len(unknown)
         parts.append(_told("not_identifiable", unknown=len(unknown), asked=asked))

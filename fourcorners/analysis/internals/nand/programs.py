@@ -115,8 +115,9 @@ def programs(view: View) -> Programs | Said:
         return say("program_time.not_forced")
     if view.value("log_blocks"):
         return say("program_time.log_blocks")
-    protected = view.value("power_loss_protection")
-    if protected or middle <= cost.idle_s * _MEMORY_MAX:
+    durable = view.answer("power_loss_protection")
+    buffered = durable is not None and durable.detail.get("waits_for_nothing")
+    if buffered or middle <= cost.idle_s * _MEMORY_MAX:
         return say("program_time.protected")
     if view.has("slc_cache_bytes"):
         return say("program_time.which_cells")
