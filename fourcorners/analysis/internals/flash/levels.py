@@ -209,11 +209,14 @@ def _fit(group: tuple[int, ...], measured: Sequence[tuple[Floats, float]]) -> _F
     for latencies, error_s in measured:
         mean = np.array([np.median(latencies[members == g]) for g in range(groups)])
         floor = max(_RESOLUTION * float(mean.min()), error_s)
-        scatter = max(float(np.sqrt(np.mean((latencies - mean[members]) ** 2))), floor)
-        criterion += 2 * len(latencies) * math.log(scatter / floor)
-        criterion += groups * math.log(len(latencies))
-        difference = np.abs(mean[:, None] - mean[None, :])
-        apart |= difference > max(APART * scatter, WAIT_MIN * float(mean.min()))
+        squares = float(np.sum((latencies - mean[members]) ** 2))
+        scatter = max(math.sqrt(squares / len(latencies)), floor)
+        least = max(APART * scatter, WAIT_MIN * float(mean.min()))
+        apart |= np.abs(mean[:, None] - mean[None, :]) > least
+        # Where the waits of several groups are the same they count as one parameter.
+        waits = 1 + int(np.count_nonzero(np.diff(np.sort(mean)) > least))
+        criterion += 2 * len(latencies) * math.log(scatter / floor) + squares / scatter**2
+        criterion += waits * math.log(len(latencies))
         means.append(mean)
     distinct = bool((apart | np.eye(groups, dtype=bool)).all())
     return _Fit(group, np.array(means), criterion) if distinct else None
