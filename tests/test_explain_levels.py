@@ -38,7 +38,8 @@ def _pairs(order: str, sizes: dict[str, int], noise: float, delay_s: float, seed
     def latency_s(n: int) -> float:
         return (READ_S + 20e-6 + waits(n) / 2) * chance.gauss(1, noise)
 
-    return Pairs({n: latency_s(n) for n in stripes_wanted(units)}, noise * 80e-6)
+    latencies = {n: latency_s(n) for n in stripes_wanted(units)}
+    return Pairs(latencies, noise * 80e-6, READ_S + 20e-6)
 
 
 @pytest.mark.parametrize("order", ["CWDP", "CPWD", "PCWD", "WCPD"])
@@ -114,3 +115,18 @@ def test_planes_that_read_together_are_no_dies(arguments: list[str], tmp_path: P
     true = truths("page_mapped", *arguments)
     for name in ("dies", "planes_per_die", "channels", "stripe_bytes"):
         assert found[name] == true[name], name
+
+
+def test_levels_that_are_told_in_noise_are_right() -> None:
+    chance = random.Random(5)
+    for seed in range(60):
+        sizes = {"C": chance.choice([1, 2, 4, 8]), "W": 1}
+        sizes |= {"D": chance.choice([1, 2, 3]), "P": chance.choice([1, 2, 4])}
+        units = sizes["C"] * sizes["D"] * sizes["P"]
+        order = "".join(chance.sample("CWDP", 4))
+        noise = chance.choice([0.002, 0.01, 0.02, 0.05])
+        kinds = [_pairs(order, sizes, noise, delay_s, seed) for delay_s in (1e-6, 34e-6)]
+        found = levels(units, kinds, READ_S + CHANNEL_S)
+        if units > 1 and found is not None:
+            assert found.planes == sizes["P"], (order, sizes, noise)
+            assert found.channels in (None, sizes["C"]), (order, sizes, noise)

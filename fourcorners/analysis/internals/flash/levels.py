@@ -47,6 +47,9 @@ whole read. A wait for a channel is at most the second: if data take c times as 
 as a page in the array, it is (c - 1) / (c + 1) of that where the second read comes half a read
 later."""
 
+_SLACK = 2.0
+"""A label is ruled out only by so many standard deviations."""
+
 NOTHING, CHANNEL, DIE = range(3)
 """What the units of a pair share."""
 
@@ -133,6 +136,7 @@ class Pairs:
 
     latency_s: Mapping[int, float]
     error_s: float = 0.0
+    alone_s: float | None = None
     tells_dies: bool = True
 
 
@@ -178,7 +182,9 @@ def levels(units: int, kinds: Sequence[Pairs], unit_s: float) -> Levels | None:
         level == DIE for n, level in zip(apart, shape.levels, strict=True) if n < shape.planes
     )
     wait = {level: best.wait(best.group[shape.levels.index(level)]) for level in set(shape.levels)}
-    channels = shape.channels if len(seen) == 1 and CHANNEL in shape.levels else None
+    # Where all dies share one channel, nothing shows what no wait would be.
+    shows = {CHANNEL, NOTHING} <= set(shape.levels)
+    channels = shape.channels if len(seen) == 1 and shows else None
     return Levels(units, shape.planes, channels, first and shape.planes > 1, wait)
 
 
@@ -240,10 +246,14 @@ def _waits_as_it_must(
             return False
     telling = [number for number, kind in enumerate(kinds) if kind.tells_dies]
     for number in telling[-1:]:
-        latency_s, base = kinds[number].latency_s, fit.base_s[number]
-        same = 2 * (latency_s[units] - base) if units in latency_s else unit_s
+        kind = kinds[number]
+        base_s = float(fit.base_s[number]) if kind.alone_s is None else kind.alone_s
+        same_s = 2 * (kind.latency_s[units] - base_s) if units in kind.latency_s else unit_s
         for level, group in at.items():
-            share = 2 * (fit.mean_s[number, group] - base) / same if same > 0 else 0.0
-            if share < _DIE_MIN if level == DIE else share > _CHANNEL_MAX:
+            share = 2 * (float(fit.mean_s[number, group]) - base_s) / same_s if same_s > 0 else 0.0
+            members = np.count_nonzero(np.array(fit.group) == group)
+            # Neither of two labels is ruled out where scatter may give the share.
+            slack = _SLACK * 2 * kind.error_s * math.sqrt(1 / members + share**2) / abs(same_s)
+            if share + slack < _DIE_MIN if level == DIE else share - slack > _CHANNEL_MAX:
                 return False
     return True
