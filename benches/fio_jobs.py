@@ -6,7 +6,7 @@
 Jobs are made to fit one file and two seconds, in the same way for both: lengths and offsets are
 divided until they fit, and jobs go to this file, with direct I/O and for --seconds each, after half
 a second in which a throttle spends what it has saved up.
-Each group of jobs is compared by itself, the first two of a file. Both run it --repeats times, in
+The first group of jobs that run together is compared. Both run it --repeats times, in
 turn and then in reverse order, so that what else the machine does affects both. They agree where
 their repeats overlap: of equal speeds and four repeats each, three in a hundred would not.
 
@@ -29,6 +29,7 @@ import fourcorners as fc
 from fourcorners.suites import Subject
 from fourcorners.suites.fio.job import FioJob
 from fourcorners.suites.fio.job_file import FioSection, sections_of
+from fourcorners.suites.fio.options import SYNCHRONOUS_ENGINES
 from fourcorners.suites.fio.quantities import switch
 from fourcorners.suites.suite import find_suite
 
@@ -57,16 +58,24 @@ LEFT_OUT = {
     ),
     *("steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"),
     *("loops", "name", "description", "direct", "buffered", "number_ios", "ss_check_interval"),
-    *("disable_lat", "disable_clat", "disable_slat", "exitall", "rate_min", "fill_device"),
+    *(
+        "randrepeat",
+        "disable_lat",
+        "disable_clat",
+        "disable_slat",
+        "exitall",
+        "rate_min",
+        "fill_device",
+    ),
 }
-GROUPS_MAX = 2
+GROUPS_MAX = 1
 CLONES_MAX = 4
 # Zones and areas stay multiples of the largest requests of usual jobs.
 GRID_BYTES = 1 << 20
 
 
 RAMP_MS = 500
-# A rate counts to the last I/O here, and to the last millisecond in fio: 1 %, or two I/Os.
+# A measured time ends with the last I/O here, and with the last millisecond in fio.
 TOLERANCE, TOLERATED_IOS = 0.01, 2
 
 
@@ -75,6 +84,8 @@ class Compared:
     """A group of jobs: I/Os per second of each repeat, and the share of reads."""
 
     name: str
+    outstanding: int
+    seconds: float
     fio: list[float] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
     fio_reads: list[float] = field(default_factory=list)
@@ -82,8 +93,9 @@ class Compared:
 
     @property
     def agrees(self) -> bool:
-        """Whether the repeats overlap."""
-        margin = 1 + max(TOLERANCE, TOLERATED_IOS / max(median(self.fio), 1))
+        """Whether the repeats overlap, but for 1 % and for what is outstanding at both ends."""
+        ios = max(median(self.fio) * self.seconds, 1)
+        margin = 1 + TOLERANCE + (TOLERATED_IOS + self.outstanding) / ios
         return min(self.fio) <= margin * max(self.ours) and min(self.ours) <= margin * max(self.fio)
 
     @property
@@ -143,7 +155,7 @@ def fitted(group: list[FioSection], file: Path, file_bytes: int, seconds: float)
             lines.append(f"{key}={text}")
         if job.size is None:
             lines.append(f"size={file_bytes}")
-        lines += [f"filename={file}", "direct=1", "time_based"]
+        lines += [f"filename={file}", "direct=1", "time_based", "randrepeat=0"]
         lines.append(f"runtime={seconds * 1e3:.0f}ms")
         if not {"rate", "rate_iops"} & job.told.keys():
             # After a ramp fio makes up for it: it keeps no rate then.
@@ -161,10 +173,13 @@ def by_fio(job: Path) -> tuple[float, float]:
     return sum(ios.values()) / elapsed_ms * 1e3, ios["read"] / max(sum(ios.values()), 1)
 
 
-def by_us(job: Path, file: Path) -> tuple[float, float]:
+def by_us(job: Path, file: Path, seed: int) -> tuple[float, float]:
+    jobs = [FioJob(section) for section in sections_of(job)[1]]
+    synchronous = all(one.told.get("ioengine", "psync") in SYNCHRONOUS_ENGINES for one in jobs)
+    engine = "sync" if synchronous else None
     # fio has written to it since: each time the words of permission are needed anew.
-    with fc.open_target(str(file), overwrite=str(file)) as target:
-        [test] = find_suite(str(job)).plan(Subject.of(target)).tests
+    with fc.open_target(str(file), overwrite=str(file), engine=engine) as target:
+        [test] = find_suite(str(job)).plan(Subject.of(target), seed).tests
         [measurement] = test.phases[0].measurements
         recording = target.run(measurement.workload)
     ios = {name: one.ios for name, one in recording.operations.items() if name in ("read", "write")}
@@ -172,11 +187,12 @@ def by_us(job: Path, file: Path) -> tuple[float, float]:
     return total / recording.elapsed_s, ios.get("read", 0) / max(total, 1)
 
 
-def compare(name: str, job: Path, file: Path, repeats: int) -> Compared:
-    found = Compared(name)
+def compare(name: str, job: Path, file: Path, seconds: float, repeats: int) -> Compared:
+    jobs = [FioJob(section) for section in sections_of(job)[1]]
+    found = Compared(name, sum(one.depth * one.clones for one in jobs), seconds)
     for repeat in range(repeats):
         for ours in (repeat % 2 == 0, repeat % 2 != 0):
-            rate, reads = by_us(job, file) if ours else by_fio(job)
+            rate, reads = by_us(job, file, repeat + 1) if ours else by_fio(job)
             (found.ours if ours else found.fio).append(rate)
             (found.our_reads if ours else found.fio_reads).append(reads)
     return found
@@ -208,7 +224,9 @@ def main() -> int:
                     job = Path(folder) / f"{path.stem}-{number}.fio"
                     job.write_text(fitted(group, file, size_bytes, options.seconds), "utf-8")
                     names = "+".join(dict.fromkeys(section.name for section in group))
-                    one = compare(f"{path.stem}: {names[:40]}", job, file, options.repeats)
+                    one = compare(
+                        f"{path.stem}: {names[:40]}", job, file, options.seconds, options.repeats
+                    )
                     print(one.row, flush=True)
                     results.append(one)
     finally:

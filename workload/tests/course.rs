@@ -87,7 +87,7 @@ fn random_reads_and_writes_begin_at_multiples_of_their_own_sizes() {
     };
     let unaligned = |alignment_bytes, operation| {
         let all = requests(&of(alignment_bytes), 4_000, 1 << 30).remove(0);
-        let off = |r: &&Request| r.operation == operation && r.offset_bytes % 16_384 != 0;
+        let off = |r: &&Request| r.operation == operation && !r.offset_bytes.is_multiple_of(16_384);
         all.iter().filter(off).count()
     };
     assert_eq!(unaligned(None, Operation::Write), 0);
