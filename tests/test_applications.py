@@ -72,3 +72,14 @@ def test_parameters_are_plain(tmp_path: Path) -> None:
     pages, checkpoint, log = test.phases[0].measurements[0].workload.streams
     assert (pages.workers, pages.span_bytes) == (3, 10**9)
     assert (checkpoint.arrival, log.flush_every_writes) == ("fixed:500", 1)
+
+
+def test_the_heavy_bench_writes_and_queues_as_published(tmp_path: Path) -> None:
+    run = fc.run(
+        "app-office-heavy", DRIVE, scale=0.02, filled_share=0.02, log_ios=40_000, out=tmp_path
+    )
+    [recording] = run.recordings
+    assert recording.write is not None
+    # 106.32 GB by 1,783,447 writes, and 4.6 outstanding in the mean.
+    assert recording.write.bytes / recording.write.ios == pytest.approx(59_600, rel=0.06)
+    assert recording.mean_queue_depth == pytest.approx(4.6, rel=0.15)
