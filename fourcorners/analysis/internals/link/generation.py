@@ -39,9 +39,11 @@ WRITTEN_ALONE = pick(
 """Small reads of written data; one at a time where the queue depth is 1."""
 
 _SATA_SHARE = 8192 / (8192 + 600)
+"""The share that frames leave for data; see above."""
+
 _PCIE_SHARES = tuple(payload / (payload + 24) for payload in (256, 128, 512))
-"""The shares that frames and packets leave for data; see above. The first payload is that of most
-drives and computers, and goes first."""
+"""The shares that packets leave for data; see above. The first payload is that of most drives and
+computers, and goes first."""
 
 _TOLERANCE = 0.015
 """The rate may differ by this much from that of a link with the usual packets, which are smaller at
