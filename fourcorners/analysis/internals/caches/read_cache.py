@@ -63,6 +63,10 @@ _DISTANT_HITS = 0.7
 """A disk reads ahead up to a distance if more than this share of the reads at the distance are in
 memory. The first read never is, and others are only if other sequences take turns."""
 
+_CLEAR_DROP = 0.5
+"""Beyond its reach, a disk has at most this share of what it has in memory within, the middle
+between all and none. Where more is in memory, other load delayed some of the dozen reads within."""
+
 _AGAIN_GAIN = 1.3
 """From this ratio on, of the time of a random read to that of a read of a region read three times,
 two of three passes came from memory. The ratio would be 3 if memory took no time."""
@@ -224,7 +228,8 @@ def reach(view: View) -> Answer | None:
     paused = by(PAUSED(view), PointAxis.DISTANCE)
     hit = {distance: _share_below(view, m, between_s) for distance, m in paused.items()}
     last, missed = bracket({d: share > _DISTANT_HITS for d, share in hit.items()})
-    again = missed and any(share > _DISTANT_HITS for d, share in hit.items() if d > missed)
+    beyond = [share for distance, share in hit.items() if missed and distance >= missed]
+    unclear = last is not None and any(share > _CLEAR_DROP * hit[last] for share in beyond)
     detail = {
         "distance_bytes": list(hit),
         "latency_p50_s": [m.latency_percentile_s(50) for m in paused.values()],
@@ -235,7 +240,7 @@ def reach(view: View) -> Answer | None:
         return unknown(say("none"), detail=detail)
     if missed is None:
         return unknown(say("further", most=max(hit)), detail=detail)
-    if again:
+    if unclear:
         return unknown(say("no_end", missed=missed), detail=detail)
     said = say("measured", missed=missed)
     return known(last, said, bounds=(float(last), float(missed)), detail=detail)

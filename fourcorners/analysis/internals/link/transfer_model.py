@@ -18,6 +18,7 @@ import scipy
 from fourcorners.analysis import access_model
 from fourcorners.analysis.internals.answer import Answer, known, unknown
 from fourcorners.analysis.internals.thresholds import points_min
+from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by_size, pick
 from fourcorners.analysis.intervals import COVERAGE, histogram_mean_error, two_sided_t
 from fourcorners.analysis.source import Measured
@@ -184,7 +185,9 @@ def _fitted(view: View, operation: str) -> _Fitted | None:
     block_bytes = np.array([m.block_bytes for m in points], dtype=np.float64)
     if len(np.unique(block_bytes)) < _SIZES_MIN:
         return None
-    seconds = np.array([1 / m.iops for m in points])
+    # Reads that hang are no part of what an access takes. Of writes, few may wait for the rest.
+    reads = operation == "read"
+    seconds = np.array([usual_s(m) if reads and m.queue_depth == 1 else 1 / m.iops for m in points])
     # The half widths of the 90 % intervals of the mean times, relative to these times; zero where a
     # single request has no interval.
     halves = [histogram_mean_error(*m.histogram) or 0.0 for m in points]
