@@ -154,3 +154,22 @@ def test_a_single_read_that_hangs_reorders_nothing() -> None:
     assert found is not None
     assert found.value == 0
     assert command_queue.queue_depth(view).value == 1
+
+
+@pytest.mark.parametrize(
+    ("shares", "value"),
+    [((0.9, 0.9, 0.9, 0.2), 256), ((0.9, 0.8, 0.6, 0.2), None), ((0.9, 0.6, 0.8, 0.1), None)],
+)
+def test_a_reach_ends_in_a_clear_drop(shares: tuple[float, ...], value: int | None) -> None:
+    run = FakeRun()
+    run.add("probe-caches/sentinel", "read", iops=100.0, sentinel=1)
+    for name, ms in (("sequential", 0.1), ("random", 10.0)):
+        run.add(f"probe-caches/{name}", "read", iops=1e3 / ms, pattern=name, block_bytes=4096)
+    for step, share in enumerate(shares):
+        recording = f"probe-caches/ahead/{step}"
+        run.add(recording, "read", iops=100.0, distance_bytes=(64 << step) * 1024)
+        count = round(1000 * share)
+        _latencies(run, recording, "read", {0.1: count, 10.0: 1000 - count})
+    found = read_cache.reach(_view(run, read_ahead=known(1.0, say("read_ahead.faster"))))
+    assert found is not None
+    assert found.value == (None if value is None else value * 1024)
