@@ -8,7 +8,7 @@ divided until they fit, and jobs go to this file, with direct I/O and for --seco
 a second in which a throttle spends what it has saved up.
 The first group of jobs that run together is compared. Both run it --repeats times, in
 turn and then in reverse order, so that what else the machine does affects both. They agree where
-their repeats overlap: of equal speeds and four repeats each, three in a hundred would not.
+their repeats overlap, but for 1 % and what is outstanding at both ends of a run.
 
 On a drive that is faster than the processors the comparison is one of engines, for which there is
 engine_vs_fio.py. Here the drive shall decide: the table was made in a control group whose disk is

@@ -1,11 +1,14 @@
 """Workloads are what the compiled core reads, field by field."""
 
 import json
+from typing import Any
 
 import pytest
 
 import fourcorners as fc
+from fourcorners.errors import UserError
 from fourcorners.suites.test import Measurement
+from fourcorners.target.simulated import SimulatedTarget
 
 DRIVE = "sim:ocz-core-64gb"
 
@@ -81,3 +84,33 @@ def test_a_point_has_the_queue_depth_of_all_workers_also_where_one_workers_is_sw
     stream = fc.Stream.read("random", 4096, queue_depth_per_worker=8, workers=4)
     swept = Measurement("a", "reads", fc.Workload([stream], duration_s=1), {"queue_depth": 8})
     assert swept.point["queue_depth"] == 32
+
+
+@pytest.mark.parametrize("pattern", [fc.PERMUTED, fc.pareto(0.2), fc.normal(0.1), fc.runs_of(8)])
+def test_no_steady_state_is_made_up_for_patterns_that_it_is_not_known_of(pattern: str) -> None:
+    with fc.open_target("sim:intel-x25-v-40gb") as drive:
+        assert isinstance(drive, SimulatedTarget)
+        with pytest.raises(UserError, match="sequential, random, zipf or hot-cold"):
+            drive.enter_steady_state(stream=fc.Stream.write(pattern, 4096))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"pattern": fc.zoned((60, 10), (40, 90))},
+        {"pattern": fc.runs_of(8), "sizes": "4096-8192/75:65536/25", "block_bytes": 65536},
+        {"pattern": "sequential", "separate_cursors": True, "read_share": 0.5},
+        {"strided_zones": "65536:32768:0", "answer_batch": 2, "queue_depth_per_worker": 4},
+        {"think_s": 0.001, "think_every_ios": 3, "start_s": 0.5, "end_s": 2.0},
+        {"ios_per_worker": 8, "bytes_per_worker": 4096},
+    ],
+)
+def test_a_stream_comes_back_from_its_document(fields: dict[str, Any]) -> None:
+    usual = {"read_share": 1.0, "pattern": "random", "block_bytes": 4096}
+    workload = fc.Workload([fc.Stream(**{**usual, **fields})], ios=1)
+    assert fc.Workload.from_document(workload.document()) == workload
+
+
+def test_documents_of_plain_streams_are_as_they_always_were() -> None:
+    document = json.loads(fc.Stream.read("random", 4096).to_json())
+    assert list(document)[-2:] == ["flush_every_writes", "fua"]
