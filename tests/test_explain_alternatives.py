@@ -69,6 +69,15 @@ def test_a_drive_that_slows_down_gradually_has_a_wider_spare_area() -> None:
     assert soft.onset_bytes == pytest.approx(300, abs=100)
 
 
+@pytest.mark.parametrize(("turn_s", "speed"), [(11.1e-3, 5400), (10.5e-3, None)])
+def test_a_turn_between_two_speeds_is_of_neither(turn_s: float, speed: int | None) -> None:
+    run = FakeRun()
+    run.add("probe-seeks/near", "read", iops=120.0, pattern="random")
+    at_ns = (3e-3 + turn_s * np.linspace(0, 1, 400)) * 1e9
+    run.histograms["probe-seeks/near", "read"] = (at_ns, at_ns, np.full(400, 5))
+    assert mechanics.rotation(view_of(run)).value == speed
+
+
 @pytest.mark.parametrize("linear_s", [0.0, 6e-3])
 def test_a_seek_that_also_grows_with_its_distance_is_told_from_the_root(linear_s: float) -> None:
     run = FakeRun(capacity_bytes=10**12)

@@ -195,6 +195,8 @@ def find_cliff(parts: Sequence[Part]) -> Cliff | None:
 def _soft_parts(rise: Floats) -> int:
     """The parts from the first slower one, and beyond those of a sharp cliff, until the drive is
     slow to the full."""
+    if len(rise) <= _PARTS_BACK:
+        return 0
     later = float(np.median(rise[_PARTS_BACK : _PARTS_BACK + 2 * _PARTS_AHEAD]))
     full = np.flatnonzero(rise >= _FULL_SHARE * later)
     return max(int(full[0]) - _SHARP_PARTS, 0) if len(full) and later > 0 else 0

@@ -54,6 +54,10 @@ SPEEDS_RPM = (3600, 4200, 4500, 5400, 5900, 7200, 10_000, 15_000)
 _SPEED_TOLERANCE = 0.04
 """The spread may differ by this much from that of a known speed; the nearest two are 8 % apart."""
 
+_OTHER_SPEED_MIN = 3.0
+"""Any other known speed must be at least so many times as far off. It is a choice: the nearest two
+speeds are 8 % apart, so that the spread may differ from either of them by 2 %."""
+
 _CACHED_SHARE = 0.2
 """A read that took less than this share of the median time came from a cache."""
 
@@ -96,10 +100,11 @@ def rotation(view: View) -> Answer:
         return answer.checked(Assumption.ANY_ANGLE, None)
     low, high, count = near.histogram
     turn_s = _spread_s((low + high) / 2e9, count.astype(np.float64))
-    speed = min(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))
+    speed, second = sorted(SPEEDS_RPM, key=lambda rpm: abs(np.log(turn_s * rpm / 60)))[:2]
     off = 60 / turn_s / speed - 1
     shown = {"turn_s": turn_s, "goodness": {"off_the_nearest_speed": off}}
-    if abs(off) > _SPEED_TOLERANCE:
+    other = abs(np.log(turn_s * second / 60)) / max(abs(np.log(turn_s * speed / 60)), 1e-9)
+    if abs(off) > _SPEED_TOLERANCE or other < _OTHER_SPEED_MIN:
         return unknown(say("no_speed"), detail=shown)
     # Times that are not spread over a turn have the width of no speed.
     answer = known(speed, say("measured"), detail=shown)
