@@ -69,6 +69,17 @@ def test_the_time_of_an_erasure_is_within_its_interval_as_often_as_it_says(sprea
     assert held >= 0.75 * DRAWN
 
 
+def test_some_reads_that_come_late_in_step_widen_the_interval() -> None:
+    """Unless they are as much shorter as a program that the others may wait for besides."""
+    waits = np.concatenate([np.full(40, 2.1e-3), np.full(20, 3e-3)])
+    fitted = fit_erase(waits, 1.8e-3)
+    assert fitted is not None
+    assert fitted.interval_s[0] <= 2.1e-3 < 3e-3 <= fitted.interval_s[1]
+    besides = fit_erase(waits, 1.8e-3, program_s=0.9e-3)
+    assert besides is not None
+    assert besides.seconds == pytest.approx(2.1e-3, rel=0.02)
+
+
 def test_a_place_that_waits_twice_in_a_row_met_two_erasures() -> None:
     def reads(seconds: list[float]) -> Waits:
         count = len(seconds)

@@ -41,6 +41,15 @@ _FAR, _LONGER_MIN = 2.5, 4
 """Waits so many spreads beyond the interval are longer than the erasure. If more of them are than
 may be anything, reads may have come late in step, and the longer waits be the erasure's."""
 
+_SHARP_MIN = 0.1
+"""If fewer of the waits than this are within the tolerance of the fit, they do not end sharply,
+and their median may be the erasure as well: how late reads came is then not told from how far
+erasures scatter."""
+
+_A_PROGRAM = 0.2
+"""Waits that are longer by a program, within this share of it, are for the program that comes
+next."""
+
 _SPREADS = np.geomspace(0.003, 0.25, 9)
 """Standard deviations of erasures over their mean that are tried."""
 
@@ -85,7 +94,7 @@ class EraseFit:
     count: int
 
 
-def fit_erase(waited_s: Floats, level_s: float) -> EraseFit | None:
+def fit_erase(waited_s: Floats, level_s: float, program_s: float = 0.0) -> EraseFit | None:
     """Fits the time of an erasure to waits by maximum likelihood.
 
     A wait is an erasure, normally distributed, less an exponential time until the read came; only
@@ -94,6 +103,7 @@ def fit_erase(waited_s: Floats, level_s: float) -> EraseFit | None:
     Args:
         waited_s: seconds with shape (waits,).
         level_s: the least wait that is looked at.
+        program_s: a program, which some reads may wait for besides.
     """
     w = waited_s[waited_s > level_s]
     if len(w) < _WAITS_MIN:
@@ -116,8 +126,12 @@ def fit_erase(waited_s: Floats, level_s: float) -> EraseFit | None:
     low, high = float(within[0] - step), float(within[-1] + step)
     longer = w[w > (1 + _FAR * spreads[top_at]) * high]
     if len(longer) > max(_OTHERS * len(w), _LONGER_MIN):
-        high = float(np.median(longer))
-        return EraseFit((low + high) / 2, (low, high), len(w))
+        far = float(np.median(longer))
+        if abs(far - times[top_at] - program_s) > _A_PROGRAM * program_s:
+            return EraseFit((low + far) / 2, (low, far), len(w))
+    near = np.abs(w / times[top_at] - 1) <= _TOLERANCE
+    if near.mean() < _SHARP_MIN and middle < low:
+        return EraseFit((middle + high) / 2, (middle, high), len(w))
     return EraseFit(float(times[top_at]), (low, high), len(w))
 
 
@@ -152,7 +166,8 @@ def erase(view: View) -> Answer | None:
     if not _one_at_a_time(view, longest_other):
         said = say("in_turn", waited=longest_other)
         return unknown(said, detail={"waited_s": longest_other}, evidence=evidence)
-    fitted = fit_erase(waited, min(max(_BELOW * level, 1.1 * longest_other), 0.97 * level))
+    least = min(max(_BELOW * level, 1.1 * longest_other), 0.97 * level)
+    fitted = fit_erase(waited, least, longest_other)
     if fitted is None:
         return unknown(say("few_waits"), evidence=evidence)
     low, high = fitted.interval_s
