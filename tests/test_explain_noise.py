@@ -8,7 +8,7 @@ from analysis_fixture import FakeRun
 
 from fourcorners.analysis.internals.answer import Answer, known
 from fourcorners.analysis.internals.caches import read_cache
-from fourcorners.analysis.internals.disk import zones
+from fourcorners.analysis.internals.disk import tracks, zones
 from fourcorners.analysis.internals.flash import log_blocks
 from fourcorners.analysis.internals.link import command_queue
 from fourcorners.analysis.internals.method import pace
@@ -173,3 +173,11 @@ def test_a_reach_ends_in_a_clear_drop(shares: tuple[float, ...], value: int | No
     found = read_cache.reach(_view(run, read_ahead=known(1.0, say("read_ahead.faster"))))
     assert found is not None
     assert found.value == (None if value is None else value * 1024)
+
+
+@pytest.mark.parametrize(("spread", "told"), [(0.0, True), (0.002, True), (0.05, False)])
+def test_switches_are_told_only_from_times_that_scatter_less(spread: float, told: bool) -> None:
+    chance = np.random.default_rng(1)
+    seconds = 1e-3 * (1 + spread * chance.normal(size=2000))
+    seconds[::20] += 0.3e-3
+    assert (tracks.Followed.of(seconds) is not None) == told

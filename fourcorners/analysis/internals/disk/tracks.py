@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from fourcorners.analysis.internals.answer import Answer, about, known, unknown
 from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.disk.mechanics import NEAR, TEST, still
-from fourcorners.analysis.internals.thresholds import ALIKE
+from fourcorners.analysis.internals.thresholds import ALIKE, FALSE_ALARM
 from fourcorners.analysis.internals.view import PointAxis, View, ids, pick
 from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
@@ -57,6 +58,9 @@ surfaces."""
 _IN_TURN = 0.9
 """At least this share of the rarer switches must come at the same distance, in switches."""
 
+_MEDIAN = 0.6745
+"""The median distance from the median of normal numbers, in standard deviations."""
+
 _CLOCK_S = 1e-6
 """The precision to which the time of a command is known."""
 
@@ -86,8 +90,13 @@ class Followed:
     @classmethod
     def of(cls, seconds: Floats) -> Followed | None:
         """Computes both from the times of reads in order, with shape (reads,); ``None`` where all
-        times are the same."""
-        staying = np.abs(seconds / np.median(seconds) - 1) <= ALIKE - 1
+        times are the same, and where they scatter too much to tell switches from chance."""
+        relative = np.abs(seconds / np.median(seconds) - 1)
+        staying = relative <= ALIKE - 1
+        # Times that scatter by nature beyond this limit would pass for switches, and be missing
+        # from the mean.
+        if float(scipy.stats.norm.isf(FALSE_ALARM / 2)) * np.median(relative) / _MEDIAN > ALIKE - 1:
+            return None
         mean, error = _time(seconds[staying])
         leaving = np.flatnonzero(seconds > ALIKE * mean)
         if not len(leaving):
