@@ -2,8 +2,11 @@
 make of them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -94,6 +97,37 @@ def test_a_cut_keeps_a_time_and_a_volume(trace: Path, tmp_path: Path) -> None:
         fc.trace_cut(trace, tmp_path / "none.parquet", volume=["c"])
     with pytest.raises(fc.UserError, match="nothing lies between"):
         fc.trace_cut(trace, tmp_path / "none.parquet", from_s=2.0, to_s=2.0)
+
+
+def test_a_cut_keeps_its_date(tmp_path: Path) -> None:
+    path = tmp_path / "dated.csv"
+    path.write_text("1,R,0,4096,1577808144000000\n2,R,0,4096,1577808147000000\n")
+    # The volume turns up behind the end of the cut only: nothing is left, and it is no mistake.
+    written = fc.trace_cut(path, tmp_path / "cut.parquet", from_s=1.0, to_s=2.0, volume=["2"])
+    assert written.ios == 0
+    assert written.header.start_unix_ns == 1577808145 * 10**9
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """Of a trace three times as long no more is taken, whatever is done."""
+    program = (
+        "import resource, sys, fourcorners as fc; fc.trace_info(sys.argv[1]);"
+        "fc.trace_convert(sys.argv[1], sys.argv[2], replace=True);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    taken = []
+    for count in (600_000, 1_800_000):
+        records = np.zeros(count, dtype=[("t", "<u4"), ("o", "<u8"), ("l", "<u4"), ("n", "<i8")])
+        records["t"] = np.arange(count) // 1000
+        records["o"] = np.arange(count) * 7919 % 2**31
+        records["l"], records["n"] = 4096, -1
+        path = tmp_path / f"{count}.bin"
+        records.tofile(path)
+        words = [sys.executable, "-c", program, str(path), str(tmp_path / "out.parquet")]
+        said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        taken.append(int(said))
+    # The records that are more are 86 MB in memory.
+    assert taken[1] - taken[0] < 20_000
 
 
 def test_merged_traces_go_by_their_dates(tmp_path: Path) -> None:

@@ -174,8 +174,10 @@ impl Reader for Applied<'_> {
                         kept.push(wanted.is_empty() || wanted.contains(name));
                         self.volumes.push(name.clone());
                     }
-                    if self.batch[0].time_ns >= *to_ns {
-                        return self.check_at_end();
+                    if self.batch[0].time_ns >= *to_ns
+                        && wanted.iter().all(|one| known.contains(one))
+                    {
+                        return Ok(());
                     }
                     let inside = |record: &&mut Record| {
                         kept[record.volume as usize] && (*from_ns..*to_ns).contains(&record.time_ns)

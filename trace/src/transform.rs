@@ -71,8 +71,12 @@ pub fn transform(
         }
         header.lost_events = reader.lost_events();
         let dated = inputs.iter().all(|input| input.zero_unix_ns().is_some());
-        let rescaled = step.is_some_and(|step| !matches!(step, Step::Fold { .. }));
-        header.start_unix_ns = (dated && !rescaled).then(|| reader.shifted_ns());
+        header.start_unix_ns = match step {
+            _ if !dated => None,
+            Some(Step::Cut { from_ns, .. }) => Some(reader.shifted_ns().saturating_add(*from_ns)),
+            Some(Step::Anonymise {}) => None,
+            _ => Some(reader.shifted_ns()),
+        };
         let lost = writer.finish(&header)?;
         Ok(Transformed { ios, header, lost })
     })

@@ -103,16 +103,13 @@ fn hash_of(volume: u32, block: u64) -> u64 {
 }
 
 impl Blocks {
-    pub(super) fn threshold(&self) -> u64 {
-        self.threshold
-    }
-
-    pub(super) fn sampled_share(&self) -> f64 {
+    fn sampled_share(&self) -> f64 {
         (self.threshold as f64 / u64::MAX as f64).min(1.0)
     }
 
-    /// Counts the blocks of an I/O; `sampled` is told the hash of each that is sampled.
-    pub(super) fn count(&mut self, record: &Record, sampled: &mut dyn FnMut(u64)) {
+    /// Counts the blocks of an I/O; `sampled` is told the hash of each that is sampled,
+    /// and the largest that may be.
+    pub(super) fn count(&mut self, record: &Record, sampled: &mut dyn FnMut(u64, u64)) {
         if !record.operation.transfers() || record.length_bytes == 0 {
             return;
         }
@@ -123,7 +120,7 @@ impl Blocks {
             let hash = hash_of(record.volume, block);
             if hash <= self.threshold {
                 self.access(record.volume, block, hash, is_write);
-                sampled(hash);
+                sampled(hash, self.threshold);
             }
         }
         if is_write {
@@ -320,7 +317,7 @@ mod tests {
         let mut counting = Blocks::default();
         for (block, operation) in blocks {
             let record = Record::new(0, operation, block * BLOCK_BYTES, BLOCK_BYTES);
-            counting.count(&record, &mut |_| ());
+            counting.count(&record, &mut |_, _| ());
         }
         counting.finish()
     }

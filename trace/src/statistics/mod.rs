@@ -261,8 +261,7 @@ impl Counting {
         self.durability.count(record);
         self.over_time.count(record, record.time_ns - first_ns);
         let Counting { blocks, over_time, .. } = self;
-        blocks.count(record, &mut |block| over_time.block(block));
-        self.over_time.keep(self.blocks.threshold());
+        blocks.count(record, &mut |hash, sampled| over_time.block(hash, sampled));
     }
 
     fn finish(self, header: Header) -> Information {
@@ -288,7 +287,6 @@ impl Counting {
             end_bytes: volume.end_bytes,
         };
         let first_ns = self.first_ns.unwrap_or(0);
-        let (threshold, share) = (self.blocks.threshold(), self.blocks.sampled_share());
         Information {
             ios: self.ios,
             first_ns,
@@ -301,7 +299,7 @@ impl Counting {
             arrivals: self.arrivals.finish(STEPS_NS[self.step.0]),
             queue: self.outstanding.finish(),
             durability: self.durability.finish(),
-            over_time: self.over_time.finish(threshold, share),
+            over_time: self.over_time.finish(),
             volumes: self.volumes.into_iter().zip(&header.volumes).map(volume).collect(),
             header,
         }

@@ -11,6 +11,9 @@ const INTERVALS_MAX: usize = 120;
 /// The first length of an interval.
 const SHORTEST_NS: u64 = 1_000_000;
 
+/// Blocks that all intervals keep together: some 20 MB.
+const KEPT_MAX: usize = 1 << 20;
+
 /// What happened in an interval.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Interval {
@@ -41,12 +44,21 @@ pub(super) struct OverTime {
     interval_ns: u64,
     intervals: Vec<(Interval, HashSet<u64>)>,
     at: usize,
+    /// Blocks with a larger hash are not kept; those that are sampled have a smaller one than that
+    /// of the sample.
     threshold: u64,
+    kept: usize,
 }
 
 impl Default for OverTime {
     fn default() -> Self {
-        OverTime { interval_ns: SHORTEST_NS, intervals: Vec::new(), at: 0, threshold: u64::MAX }
+        OverTime {
+            interval_ns: SHORTEST_NS,
+            intervals: Vec::new(),
+            at: 0,
+            threshold: u64::MAX,
+            kept: 0,
+        }
     }
 }
 
@@ -73,18 +85,21 @@ impl OverTime {
         }
     }
 
-    /// A sampled block of the record that was counted last, by its hash.
-    pub(super) fn block(&mut self, hash: u64) {
-        self.intervals[self.at].1.insert(hash);
-    }
-
-    /// Forgets blocks that are no longer sampled.
-    pub(super) fn keep(&mut self, threshold: u64) {
-        // Each time that half of them are gone: otherwise all would be looked at for each.
-        if threshold < self.threshold / 2 {
-            self.threshold = threshold;
+    /// A sampled block of the record that was counted last, by its hash; `sampled` is the largest
+    /// hash of the sample.
+    pub(super) fn block(&mut self, hash: u64, sampled: u64) {
+        self.threshold = self.threshold.min(sampled);
+        if hash > self.threshold || !self.intervals[self.at].1.insert(hash) {
+            return;
+        }
+        self.kept += 1;
+        if self.kept > KEPT_MAX {
+            self.threshold /= 2;
+            self.kept = 0;
             for (_, blocks) in &mut self.intervals {
-                blocks.retain(|hash| *hash <= threshold);
+                blocks.retain(|hash| *hash <= self.threshold);
+                blocks.shrink_to_fit();
+                self.kept += blocks.len();
             }
         }
     }
@@ -105,9 +120,12 @@ impl OverTime {
             sum.written_bytes += interval.written_bytes;
             all.extend(blocks);
         }
+        self.kept = self.intervals.iter().map(|(_, blocks)| blocks.len()).sum();
     }
 
-    pub(super) fn finish(self, threshold: u64, share: f64) -> TimeFigures {
+    pub(super) fn finish(self) -> TimeFigures {
+        let threshold = self.threshold;
+        let share = threshold as f64 / u64::MAX as f64;
         let told = |(interval, blocks): (Interval, HashSet<u64>)| {
             let sampled = blocks.iter().filter(|hash| **hash <= threshold).count();
             Interval { working_set_bytes: sampled as f64 / share * BLOCK_BYTES as f64, ..interval }
