@@ -109,14 +109,15 @@ def test_a_cut_keeps_its_date(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    """Of a trace three times as long no more is taken, whatever is done."""
+    """Of a trace twice as long no more is taken, whatever is done."""
     program = (
-        "import resource, sys, fourcorners as fc; fc.trace_info(sys.argv[1]);"
+        "import sys, fourcorners as fc; fc.trace_info(sys.argv[1]);"
         "fc.trace_convert(sys.argv[1], sys.argv[2], replace=True);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        # Of the program alone: what getrusage tells begins with that of this process.
+        "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     )
     taken = []
-    for count in (600_000, 1_800_000):
+    for count in (2_000_000, 4_000_000):
         records = np.zeros(count, dtype=[("t", "<u4"), ("o", "<u8"), ("l", "<u4"), ("n", "<i8")])
         records["t"] = np.arange(count) // 1000
         records["o"] = np.arange(count) * 7919 % 2**31
@@ -126,7 +127,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         words = [sys.executable, "-c", program, str(path), str(tmp_path / "out.parquet")]
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         taken.append(int(said))
-    # The records that are more are 86 MB in memory.
+    # By then all that is bounded is full; the records that are more are 144 MB in memory.
     assert taken[1] - taken[0] < 20_000
 
 
