@@ -181,3 +181,16 @@ def test_switches_are_told_only_from_times_that_scatter_less(spread: float, told
     seconds = 1e-3 * (1 + spread * chance.normal(size=2000))
     seconds[::20] += 0.3e-3
     assert (tracks.Followed.of(seconds) is not None) == told
+
+
+def test_under_noise_sequences_end_in_a_clear_drop() -> None:
+    run = FakeRun()
+    _sentinels(run, [100, 104, 98, 101, 95, 102], 0.01)
+    for name, ms in (("sequential", 0.02), ("random", 0.1)):
+        run.add(f"probe-caches/{name}", "read", iops=1e3 / ms, pattern=name, block_bytes=4096)
+    for count, hit in ((1, 930), (2, 750), (3, 600), (16, 0)):
+        run.add(f"probe-caches/streams/{count}", "read", iops=10.0, sequences=count)
+        _latencies(run, f"probe-caches/streams/{count}", "read", {0.02: hit, 0.1: 1000 - hit})
+    found = read_cache.streams(_view(run, read_ahead=known(1.0, say("read_ahead.faster"))))
+    assert found is not None
+    assert found.verdict == "not identifiable"

@@ -23,6 +23,7 @@ from fourcorners.analysis.internals.assumptions import Assumption
 from fourcorners.analysis.internals.caches import durability
 from fourcorners.analysis.internals.disk.mechanics import NEAR
 from fourcorners.analysis.internals.flash.trim_granularity import READS as TRIMMED
+from fourcorners.analysis.internals.method import pace
 from fourcorners.analysis.internals.usual import usual_s
 from fourcorners.analysis.internals.view import PointAxis, View, by, ids, pick
 from fourcorners.analysis.source import Measured
@@ -189,7 +190,8 @@ def streams(view: View) -> Answer | None:
         return unknown(say("not_measured"), detail=detail)
     if last is None or missed is None:
         return unknown(say("maybe_more", last=last), detail=detail)
-    if missed > last + 1:
+    shown = hit.get(last, 1.0)
+    if missed > last + 1 or (view.once(pace.scatter) and hit[missed] > _CLEAR_DROP * shown):
         return unknown(say("not_all", last=last, missed=missed), detail=detail)
     said = say("one" if last == 1 else "several", missed=missed, share=hit[missed])
     answer = known(last, said, detail=detail)

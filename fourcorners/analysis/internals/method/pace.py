@@ -23,6 +23,9 @@ from fourcorners.analysis.source import Measured
 UNITS = ("s", "B/s")
 """Units of what the pace changes."""
 
+_BUCKET = 1e-3
+"""The width of a histogram's buckets over their latency: medians show no smaller scatter."""
+
 _PROBES_MIN = 3
 """The pace of fewer probes has no scatter."""
 
@@ -40,7 +43,8 @@ def scatter(view: View) -> float:
     freedom = len(logs) - 1
     variance = float(logs.var(ddof=1))
     limit = expected * float(scipy.stats.chi2.isf(FALSE_ALARM, freedom)) / freedom
-    return math.sqrt(variance - expected) if variance > limit else 0.0
+    found = math.sqrt(variance - expected) if variance > limit else 0.0
+    return found if found > _BUCKET else 0.0
 
 
 def _paces(view: View) -> tuple[list[float], list[float]]:
