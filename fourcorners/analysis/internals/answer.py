@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fourcorners.analysis.internals.assumptions import Assumption, Check
+from fourcorners.analysis.internals.assumptions import Assumption, AssumptionCheck
 from fourcorners.finding import RESOLUTION, Verdict
 from fourcorners.sentences import Said
 
@@ -22,7 +22,7 @@ class Answer:
     interval: tuple[float, float] | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     evidence: Sequence[str] | None = None
-    checks: Sequence[Check] = ()
+    checks: Sequence[AssumptionCheck] = ()
     """The assumptions of the finding that were tested, or that the answer does not need."""
 
     def checked(
@@ -42,7 +42,7 @@ class Answer:
             evidence: the recordings on which it was tested.
             covered: whether the interval includes what the assumption may change.
         """
-        check = Check(assumption, holds, tuple(evidence), covered)
+        check = AssumptionCheck(assumption, holds, tuple(evidence), covered)
         return replace(self, checks=(*self.checks, check))
 
 

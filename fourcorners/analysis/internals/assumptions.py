@@ -53,7 +53,7 @@ class Assumption(StrEnum):
 
 
 @dataclass(frozen=True)
-class Check:
+class AssumptionCheck:
     """The test of an assumption on recordings. ``holds`` is ``None`` where the answer does not
     depend on the assumption; ``covered`` says that it fails and the interval includes what that
     may change."""

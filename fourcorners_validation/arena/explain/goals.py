@@ -9,6 +9,7 @@ import scipy
 from fourcorners_validation.arena.explain.contest import EXACT, FindingScore, GradedAnswer
 
 FINDINGS_MIN = 20
+"""How many findings the goals asked for."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ SOURCES = Path(fourcorners_validation.__file__).parents[1] / "tests" / "specimen
 
 _COMPILER = "cc"
 _COMPILED_AT_ONCE = 2
+"""A choice: compilers side by side; there are seven short programs."""
 
 
 def compile_specimens(sources: Path, to: Path) -> None:

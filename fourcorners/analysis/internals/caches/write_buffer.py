@@ -78,7 +78,7 @@ def writes_through(view: View) -> bool:
 
 
 @dataclass(frozen=True)
-class Seen:
+class BufferShown:
     """A buffer, and the recordings that show it."""
 
     buffer: Buffer
@@ -100,17 +100,17 @@ def _read(view: View, curve: Curve, block_bytes: float) -> Buffer | None:
     return replace(buffer, margin_bytes=buffer.margin_bytes + off * drained)
 
 
-def _by_short(view: View) -> Seen | None:
+def _by_short(view: View) -> BufferShown | None:
     curve = view.once(short_curve)
     if curve is None:
         return None
     buffer = _read(view, curve, request_bytes(SHORT(view)[0]))
     if buffer is None or not buffer.fills_as_it_should(curve):
         return None
-    return Seen(buffer, curve, ids(SHORT(view)))
+    return BufferShown(buffer, curve, ids(SHORT(view)))
 
 
-def _by_long(view: View) -> list[Seen]:
+def _by_long(view: View) -> list[BufferShown]:
     """The buffers that the first parts of the long burst show, the surest first."""
     found = []
     for m in LONG(view)[:1]:
@@ -123,7 +123,7 @@ def _by_long(view: View) -> list[Seen]:
             if buffer is None or buffer.margin_bytes > UNSURE * buffer.size_bytes:
                 continue
             if buffer.fills_as_it_should(curve):
-                found.append(Seen(buffer, curve, [m.recording]))
+                found.append(BufferShown(buffer, curve, [m.recording]))
     return sorted(found, key=lambda seen: seen.buffer.margin_bytes)
 
 
@@ -131,7 +131,7 @@ def _apart(one: Buffer, other: Buffer) -> bool:
     return abs(one.size_bytes - other.size_bytes) > one.margin_bytes + other.margin_bytes
 
 
-def seen(view: View) -> Seen | Answer:
+def seen(view: View) -> BufferShown | Answer:
     """The buffer by both bursts, or why they show none."""
     short, longs = view.once(_by_short), view.once(_by_long)
     if not longs:
@@ -146,27 +146,27 @@ def seen(view: View) -> Seen | Answer:
     same_rate = abs(rates[0] - rates[1]) <= _SAME_RATE * max(rates)
     if not _apart(short.buffer, long.buffer):
         surer = min(short, long, key=lambda seen: seen.buffer.margin_bytes)
-        return Seen((surer if same_rate else long).buffer, surer.curve, evidence, True)
+        return BufferShown((surer if same_rate else long).buffer, surer.curve, evidence, True)
     more = long.buffer.size_bytes - short.buffer.size_bytes
     if more > CACHE_SHARE_MIN * LONG(view)[0].bytes:
         return short
     if more > 0 and same_rate:
-        return Seen(long.buffer, long.curve, evidence, False)
+        return BufferShown(long.buffer, long.curve, evidence, False)
     if same_rate:
         return unknown(say("write_buffer_bytes.uneven"))
-    return Seen(long.buffer, long.curve, evidence, True)
+    return BufferShown(long.buffer, long.curve, evidence, True)
 
 
 def shown(view: View) -> Buffer | None:
     """The buffer, whatever else is known of the drive; by the short burst, in whose state a drive
     is past its cache, unless that shows none or the bursts disagree."""
     short, found = view.once(_by_short), view.once(seen)
-    if not isinstance(found, Seen):
+    if not isinstance(found, BufferShown):
         return None
     return found.buffer if short is None or _apart(short.buffer, found.buffer) else short.buffer
 
 
-def _found(view: View) -> Seen | Answer:
+def _found(view: View) -> BufferShown | Answer:
     if writes_through(view):
         return unknown(say("write_buffer_bytes.through"))
     return view.once(seen)
@@ -215,7 +215,7 @@ def size(view: View) -> Answer:
     return _tested(answer, found)
 
 
-def _tested(answer: Answer, found: Seen) -> Answer:
+def _tested(answer: Answer, found: BufferShown) -> Answer:
     answer = answer.checked(Assumption.EVEN_DRAIN, True, found.evidence)
     if found.empty is None:
         return answer

@@ -19,7 +19,7 @@ Findings = Mapping[str, Finding]
 
 
 @dataclass(frozen=True)
-class Rule:
+class ContradictionRule:
     """``fires`` gives the sentence about a contradiction, or ``None`` where there is none."""
 
     withdraws: tuple[str, ...]
@@ -139,18 +139,18 @@ def _seeks(found: Findings) -> Said | None:
     return say("contradiction.seeks_out_of_order") if wrong else None
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(("read_cache_bytes", "stripe_bytes", "page_bytes", "dies"), _kept),
-    Rule(("link_ceiling", "link"), _above_the_link),
-    Rule(("parallel_units", "dies"), _units),
-    Rule(("channels", "dies"), _channels),
-    Rule(("volatile_write_cache", "power_loss_protection"), _durable),
-    Rule(("write_buffer_bytes", "write_drain_rate"), _through),
-    Rule(("superblock_bytes",), _parts),
-    Rule(("superblock_bytes", "collection_stall_spacing"), _stalls),
-    Rule(("write_buffer_bytes", "write_drain_rate"), _once),
-    Rule(("zones", "outer_rate", "inner_rate"), _zones),
-    Rule(("seek_base", "seek_mean"), _seeks),
+RULES: tuple[ContradictionRule, ...] = (
+    ContradictionRule(("read_cache_bytes", "stripe_bytes", "page_bytes", "dies"), _kept),
+    ContradictionRule(("link_ceiling", "link"), _above_the_link),
+    ContradictionRule(("parallel_units", "dies"), _units),
+    ContradictionRule(("channels", "dies"), _channels),
+    ContradictionRule(("volatile_write_cache", "power_loss_protection"), _durable),
+    ContradictionRule(("write_buffer_bytes", "write_drain_rate"), _through),
+    ContradictionRule(("superblock_bytes",), _parts),
+    ContradictionRule(("superblock_bytes", "collection_stall_spacing"), _stalls),
+    ContradictionRule(("write_buffer_bytes", "write_drain_rate"), _once),
+    ContradictionRule(("zones", "outer_rate", "inner_rate"), _zones),
+    ContradictionRule(("seek_base", "seek_mean"), _seeks),
 )
 
 
