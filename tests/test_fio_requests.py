@@ -131,6 +131,9 @@ def test_requests_are_those_of_fio(
     expected, found = theirs.shares(), ours.shares()
     # Five standard deviations of a share of a thousand requests are 8 %, of four thousand 4 %.
     allowed = 0.08 if len(ours.ios) < 2_000 else 0.04
+    if name in ("zipf", "pareto"):
+        # fio places the hottest blocks by a hash of the file's name.
+        del expected["first tenth"], found["first tenth"]
     differ = _differ(expected, found, allowed)
     assert not differ, differ
 

@@ -247,7 +247,10 @@ WORK = OWN + '[[test.workload]]\nduration = "1 s"\n'
         (HEAD + "[[test]]\nuse = 'mix'\ndepht = 1", "did you mean depth"),
         (HEAD + "[[test]]\nuse = 'mix'\nreads = [1.5]", 'use a share from "0 %" to "100 %"'),
         (OWN, "workload is missing"),
-        (OWN + '[[test.workload]]\nreads = 1\nblock = "4 KiB"', "duration is missing"),
+        (
+            OWN + '[[test.workload]]\nreads = 1\nblock = "4 KiB"\npattern = "random"',
+            "duration is missing",
+        ),
         (WORK + 'block = "4 KiB"\npattern = "random"', "reads is missing"),
         (WORK + 'reads = 1\nblock = "4 kb"\npattern = "random"', 'unknown unit "kb"'),
         (WORK + 'reads = 1\nblock = "4 KiB"\npattern = "randm"', "use sequential, random"),

@@ -30,7 +30,7 @@ class Parameters:
     turns: int = parameter(COUNT, 2000, "reads that show the rotation")
     reads: int = parameter(COUNT, 800, "reads at each distance")
     followed: int = parameter(COUNT, 3000, "reads that follow the head")
-    time_s: float = parameter(SECONDS, 12.0, "each, at most")
+    time_s: float = parameter(SECONDS, 11.5, "each, at most")
     preparation: str = preparation()
 
 

@@ -23,7 +23,7 @@ from fourcorners.analysis.internals.flash import conflicting_reads, trim_granula
 from fourcorners.analysis.internals.flash.conflicting_reads import points, shown_levels, typical_s
 from fourcorners.analysis.internals.thresholds import APART
 from fourcorners.analysis.internals.view import PointAxis, View, by, pick
-from fourcorners.analysis.intervals import histogram_mean_error
+from fourcorners.analysis.intervals import two_sided_t
 from fourcorners.analysis.source import Measured
 from fourcorners.sentences import say
 
@@ -60,6 +60,9 @@ _AGREE = 0.01
 
 _ERROR_MIN = 0.005
 """The least relative error of a rate: packets and frames are smaller at the ends of a request."""
+
+_QUARTILE = 0.6745
+"""The third quartile of a normal distribution, in standard deviations."""
 
 _FASTER = 1.3
 """Data that is faster than the medium by more than this factor comes from memory, and flash that
@@ -198,13 +201,20 @@ def _slope(points: Sequence[Measured]) -> float | None:
 
 def _chance(points: Sequence[Measured]) -> float:
     """The relative error of the slope, from the scatter of latencies. All reads that are
-    outstanding wait for the same, so that there are fewer independent ones by their number."""
+    outstanding wait for the same, so that there are fewer independent ones by their number. The
+    scatter is the distance of the third quartile from the median: the first reads find a queue that
+    is not full yet, or data that are not in the cache yet, and say nothing about the others."""
     ordered = sorted(points, key=lambda m: m.block_bytes or 0)
-    errors_s = [
-        (histogram_mean_error(*m.histogram) or 0.0) / math.sqrt(m.queue_depth or 1)
-        for m in (ordered[0], ordered[-1])
-    ]
+    errors_s = [_mean_error_s(m) / math.sqrt(m.queue_depth or 1) for m in (ordered[0], ordered[-1])]
     return math.hypot(*errors_s) / (1 / ordered[-1].iops - 1 / ordered[0].iops)
+
+
+def _mean_error_s(m: Measured) -> float:
+    middle_s, upper_s = m.latency_percentile_s(50), m.latency_percentile_s(75)
+    if m.ios < 2 or middle_s is None or upper_s is None:
+        return 0.0
+    deviation_s = (upper_s - middle_s) / _QUARTILE
+    return two_sided_t(m.ios - 1) * deviation_s / math.sqrt(m.ios)
 
 
 def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
