@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,8 @@ def test_a_fitted_figure_is_one_that_a_source_names() -> None:
     assert fitted_parameters(figure_of("core-read-penalty")) == ("controller.read_overhead",)
     assert fitted_parameters(figure_of("v3-write-ratio-repeated")) == ()
     assert fitted_parameters(figure_of("core-write-rate")) == ("flash.ways",)
+    assert fitted_parameters(figure_of("owc-x25m-latency-max")) == ("variation.housekeeping_time",)
+    assert fitted_parameters(figure_of("v3-510-latency-max")) == ()
     # A vendor's claim that a parameter takes over, and one that its source only mentions.
     assert fitted_parameters(figure_of("claim-vector-write")) == ("controller.write_overhead",)
     assert fitted_parameters(figure_of("claim-m4-256-read")) == ()
@@ -342,6 +345,35 @@ def test_a_trimmed_drive_reads_without_its_flash() -> None:
     shown = run_experiment(Experiment("owc", "intel-x25-v-40gb", tests))
     assert shown["rested/read"].iops == pytest.approx(shown["written/read"].iops, rel=0.1)
     assert shown["trimmed/read"].iops > 1.5 * shown["written/read"].iops
+
+
+def owc_experiment(drive: str, test: str) -> Experiment:
+    """One test of the drive's own experiment."""
+    [own] = [e for e in SOURCES["owc"].experiments if e.drive == drive and not e.variant]
+    tests = tuple(table for table in own.tests if test in (table.get("name"), table.get("use")))
+    return replace(own, tests=tests)
+
+
+def test_a_used_drive_is_as_fast_as_the_site_found_its_own() -> None:
+    """Filled in order, as the site does it. In half the time more is written than is spare."""
+    experiment = owc_experiment("intel-x25-m-g2-80gb", "used")
+    results = Results({experiment.key: run_experiment(experiment, scale=0.5)}, {})
+    for id in ("owc-x25m-80-used-write", "owc-x25m-80-used-sequential"):
+        row = figure_row("owc", figure_of(id), results)
+        assert row.verdict == "met", (id, row.simulated)
+
+
+def test_the_longest_write_is_that_of_the_review() -> None:
+    experiment = owc_experiment("intel-x25-m-g2-160gb", "aligned-writes")
+    measured = run_experiment(experiment, scale=0.8)
+    row = figure_row(
+        "owc", figure_of("owc-x25m-latency-max"), Results({experiment.key: measured}, {})
+    )
+    assert (row.standing, row.verdict) == ("fitted", "met"), row.simulated
+    rate = figure_row(
+        "owc", figure_of("owc-x25m-160-write"), Results({experiment.key: measured}, {})
+    )
+    assert rate.verdict == "met", rate.simulated
 
 
 @pytest.mark.parametrize("headline", ["H1", "H2", "H3", "H4", "H5", "H6", "H7", "H9"])
