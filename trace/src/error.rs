@@ -19,7 +19,7 @@ pub enum Error {
     /// The content is not what it should be; the sentence says where.
     #[error("{0}")]
     Malformed(String),
-    /// Records lie further out of order than the window of the sort ([`crate::sorted`]).
+    /// Records lie further out of order than the window of the sort (`sorted`).
     #[error("the records are far out of the order of time")]
     Disorder,
     /// Whoever called asked to stop.
