@@ -95,6 +95,14 @@ def test_a_rate_that_the_medium_may_limit_is_no_link() -> None:
     assert generation.generation(view_of(run)).said.code == "link_ceiling.medium"
 
 
+def test_one_track_of_a_disk_is_no_memory() -> None:
+    run = FakeRun()
+    _large(run, "written", 76.5e6)
+    _large(run, "cached", 86.9e6)
+    _small(run, 8e-3, 8e-3)
+    assert generation.ceiling(view_of(run)).said.code == "link_ceiling.medium"
+
+
 def test_erased_data_that_needs_no_flash_shows_the_link() -> None:
     run = FakeRun()
     for of in ("written", "erased"):

@@ -222,9 +222,8 @@ def _limited(view: View, slopes: Mapping[str, float]) -> tuple[str, str] | None:
     sentence; ``None`` where nothing does."""
     # Reads of one place gain from more dies as they become larger, unless they come from memory.
     repeated = [m.bytes_per_second for m in LARGE(view) if m.point[PointAxis.OF] == "cached"]
-    kept = "cached" in slopes and (
-        view.is_disk or max(repeated) > _FASTER * slopes.get("written", math.inf)
-    )
+    # Nor is the rate of one track, which no switches slow down, that of a memory.
+    kept = "cached" in slopes and max(repeated) > _FASTER * slopes.get("written", math.inf)
     read = {of: rate for of, rate in slopes.items() if of != "cached" or kept}
     if not read:
         return None
