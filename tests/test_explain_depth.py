@@ -99,7 +99,8 @@ def test_one_track_of_a_disk_is_no_memory() -> None:
     run = FakeRun()
     _large(run, "written", 76.5e6)
     _large(run, "cached", 86.9e6)
-    _small(run, 8e-3, 8e-3)
+    run.add("probe-depth/sentinel/1", "read", iops=125, sentinel=1)
+    assert view_of(run).is_disk
     assert generation.ceiling(view_of(run)).said.code == "link_ceiling.medium"
 
 
