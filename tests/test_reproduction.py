@@ -365,7 +365,7 @@ def test_a_used_drive_is_as_fast_as_the_site_found_its_own() -> None:
 
 def test_the_longest_write_is_that_of_the_review() -> None:
     experiment = owc_experiment("intel-x25-m-g2-160gb", "aligned-writes")
-    measured = run_experiment(experiment, scale=0.8)
+    measured = run_experiment(experiment)
     row = figure_row(
         "owc", figure_of("owc-x25m-latency-max"), Results({experiment.key: measured}, {})
     )
