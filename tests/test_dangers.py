@@ -1,6 +1,7 @@
 """Every dangerous situation is refused with exit code 2 before a byte is written."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import dangers_in_use  # noqa: F401 - each stages some of them
@@ -23,6 +24,8 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("name", DANGERS)
 def test_danger(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with DANGERS[name](tmp_path) as danger:
+        # What was made through a loop device reaches its file only when the kernel writes it back.
+        os.sync()
         before = {path: _digest(path) for path in danger.guarded}
         files = _files_in_dev()
         out = ["--out", str(tmp_path / "runs"), "--profile", "quick"]
