@@ -20,6 +20,7 @@ from command import COMMAND
 
 import fourcorners as fc
 from fourcorners.cli import main
+from fourcorners.serving.session import kept_up_sentence
 
 VECTOR = "sim:ocz-vector-256gb"
 
@@ -479,3 +480,10 @@ def test_a_crash_test_finds_what_a_lying_drive_loses(
         fc.crash_test(VECTOR, workload="false", check="true")
     with pytest.raises(fc.UserError, match="cannot be started"):
         fc.crash_test(VECTOR, workload="/no/such/program", check="true")
+
+
+@pytest.mark.parametrize(
+    ("late", "answers", "limited"), [(1, 2, False), (0, 0, False), (30, 100, True)]
+)
+def test_a_few_late_answers_do_not_blame_the_host(late: int, answers: int, limited: bool) -> None:
+    assert (kept_up_sentence(late, answers) is not None) == limited

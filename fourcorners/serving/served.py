@@ -196,7 +196,7 @@ def serve(
         try:
             server = _core.Server(nbd, expose, socket)
         except ValueError as error:
-            raise UserError(str(error), EXIT_FAILED) from error
+            raise UserError(str(error)) from error
         served = Served(
             opened,
             server,

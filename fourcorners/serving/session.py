@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import scipy
+
 from fourcorners import _core
 from fourcorners.analysis import find
 from fourcorners.documents import Fact
@@ -25,6 +27,9 @@ from fourcorners.wording import duration, percent
 
 LATE_SHARE_MAX = 0.01
 """Of the answers: beyond it even the 99th percentile of the latencies is the host's."""
+
+FALSE_ALARM = 1e-3
+"""The chance that a host with that share of late answers is said not to keep up."""
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,17 @@ class Session:
     @property
     def host_was_limit(self) -> bool:
         """Whether programs saw this machine and not the drive."""
-        return self.late_share > LATE_SHARE_MAX
+        return kept_up_sentence(self.events["late"], self.events["answers"]) is not None
 
 
-def kept_up_sentence(late_share: float) -> str | None:
-    """What to say of a host that does not keep up; nothing of one that does."""
-    if late_share <= LATE_SHARE_MAX:
+def kept_up_sentence(late: int, answers: int) -> str | None:
+    """What to say of a host that does not keep up; nothing of one that does, or where chance
+    explains so many late answers (binomial test)."""
+    if scipy.stats.binom.sf(late - 1, answers, LATE_SHARE_MAX) > FALSE_ALARM:
         return None
     return (
-        f"The host could not keep up: {percent(late_share)} of the answers came more than 100 us, "
-        "and 5 % of the drive's own time, late. What programs measured is the host's limit."
+        f"The host could not keep up: {percent(late / answers)} of the answers came more than 100 "
+        "µs, and 5 % of the drive's own time, late. What programs measured is the host's limit."
     )
 
 
@@ -83,7 +89,7 @@ def keep_session(
     recording = from_raw(raw.recording, simulated=True).placed(
         id="served/io", test="served", label="all that programs asked for", point=point
     )
-    notes = [*target.notes, *_notes(lateness, late_share, speed, events)]
+    notes = [*target.notes, *_notes(lateness, speed, events)]
     status: RunStatus = "failed" if raw.failure is not None else "complete"
     writer = RunWriter.create(out, run_name(f"served {target.name}"))
     writer.add(recording)
@@ -127,9 +133,7 @@ def keep_session(
     return Session(writer.finish(), raw.ended, raw.failure, lateness, late_share, events)
 
 
-def _notes(
-    lateness: LatencyDistribution, late_share: float, speed: float, events: Mapping[str, Any]
-) -> Sequence[str]:
+def _notes(lateness: LatencyDistribution, speed: float, events: Mapping[str, Any]) -> Sequence[str]:
     notes = []
     if lateness.max_s is not None:
         notes.append(
@@ -137,7 +141,7 @@ def _notes(
             f"{duration(lateness.percentile_s(99))} at the 99th percentile; latencies are the "
             "drive's own, without that."
         )
-    if (sentence := kept_up_sentence(late_share)) is not None:
+    if (sentence := kept_up_sentence(events["late"], events["answers"])) is not None:
         notes.append(sentence)
     if speed != 1.0:
         notes.append(f"The drive's time passed {speed:g} times as fast as real time.")

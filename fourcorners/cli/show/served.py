@@ -27,7 +27,7 @@ def watch(served: Served, asked: InterruptRequest, *, quiet: bool) -> Session:
             continue
         since = status["answers"] - answers
         if since >= _ANSWERS_MIN:
-            sentence = kept_up_sentence((status["late"] - late) / since)
+            sentence = kept_up_sentence(status["late"] - late, since)
             answers, late = status["answers"], status["late"]
             if sentence is not None:
                 tell(sentence)
