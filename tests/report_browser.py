@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,16 @@ class Opened:
         """Nothing was complained about and nothing but the file was asked for."""
         assert self.complaints == []
         assert all(url.startswith(("file:", "data:", "blob:")) for url in self.requests)
+
+    def wait_until(self, truth: str) -> None:
+        """Waits until an expression of JavaScript is true; fails after ten seconds.
+
+        The page forbids `eval`, which the browser driver's own way to wait needs in the page.
+        """
+        deadline = time.monotonic() + 10
+        while not self.page.evaluate(truth):
+            assert time.monotonic() < deadline, truth
+            self.page.wait_for_timeout(20)
 
     def ticks(self, panel: str) -> list[str]:
         """Labels on the axes of one plot."""

@@ -25,7 +25,7 @@ def test_opens_cleanly_on_phone_and_desk(open_report: Open, kind: str) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(node => { node.open = true; })")
     for width in (390, 1280):
         page.set_viewport_size({"width": width, "height": 844})
-        page.wait_for_function(
+        report.wait_until(
             "[...document.querySelectorAll('.plot svg')]"
             ".every(svg => Math.abs(svg.clientWidth - svg.parentNode.clientWidth) < 2)"
         )
@@ -41,7 +41,7 @@ def test_opens_cleanly_on_phone_and_desk(open_report: Open, kind: str) -> None:
         assert bool(plots) == (kind != "empty")
     assert page.evaluate("window.hacked") is None
     # Every figure that is shown offers its data, if there are any.
-    page.wait_for_function("!document.querySelector('figure:not([hidden]) .data:empty')")
+    report.wait_until("!document.querySelector('figure:not([hidden]) .data:empty')")
     report.check()
 
 
@@ -69,7 +69,7 @@ def test_names_on_an_axis_of_percentiles_keep_apart(browser: Any, tmp_path: Path
     report = Opened(browser, path)
     for width in (390, 1280):
         report.page.set_viewport_size({"width": width, "height": 844})
-        report.page.wait_for_function(
+        report.wait_until(
             "[...document.querySelectorAll('.plot svg')]"
             ".every(svg => Math.abs(svg.clientWidth - svg.parentNode.clientWidth) < 2)"
         )
